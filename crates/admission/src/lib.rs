@@ -1,0 +1,1 @@
+//! The admission plug-ins, a file each.

@@ -1,0 +1,39 @@
+//! Wall clock and randomness: the two things a program cannot compute.
+//!
+//! ```text
+//! tokio's clock (may be paused) --Clock--> Timestamp          seed --Random::split(name)--> uids, suffixes, jitter
+//! ```
+//! Start at [`Ambient`]. Durations and sleeps are not here: they go through `tokio::time`, which a test can pause.
+
+mod clock;
+mod random;
+
+pub use clock::Clock;
+pub use jiff::Timestamp;
+pub use random::Random;
+
+/// What a component may know of the outside world: the time of day and a source of randomness.
+#[derive(Clone, Debug)]
+pub struct Ambient {
+    /// The time of day.
+    pub clock: Clock,
+    /// This component's own stream of random numbers.
+    pub random: Random,
+}
+
+impl Ambient {
+    /// The real world: the epoch is now, the seed comes from the operating system.
+    pub fn system() -> Self {
+        Self { clock: Clock::system(), random: Random::from_os() }
+    }
+
+    /// A reproducible world: the clock starts at a fixed date, every draw follows from `seed`.
+    pub fn seeded(seed: u64) -> Self {
+        Self { clock: Clock::fixed(), random: Random::from_seed(seed) }
+    }
+
+    /// The same clock, and a stream of randomness of its own for the component called `name`.
+    pub fn split(&self, name: &str) -> Self {
+        Self { clock: self.clock.clone(), random: self.random.split(name) }
+    }
+}

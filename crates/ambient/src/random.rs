@@ -1,0 +1,103 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The signs of generated names. In Kubernetes: `k8s.io/apimachinery/pkg/util/rand`.
+const NAME_SIGNS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+
+/// A stream of random numbers that is a function of a seed and of the names it was split by.
+///
+/// Splitting by name keeps streams apart: a draw in one component never shifts what another draws.
+/// Clones share one stream. Not for secrets that outlive a test: keys and tokens are made by their own libraries.
+#[derive(Clone, Debug)]
+pub struct Random {
+    seed: u64,
+    state: Arc<Mutex<u64>>,
+}
+
+impl Random {
+    /// A stream seeded by the operating system.
+    pub fn from_os() -> Self {
+        use std::hash::{BuildHasher, Hasher};
+        #[expect(clippy::disallowed_types, reason = "the one place that takes a seed from the system")]
+        let hasher = std::collections::hash_map::RandomState::new();
+        Self::from_seed(hasher.build_hasher().finish())
+    }
+
+    /// The stream that follows from `seed`.
+    pub fn from_seed(seed: u64) -> Self {
+        Self { seed, state: Arc::new(Mutex::new(seed)) }
+    }
+
+    /// The stream of the component called `name`; the same for the same seed and path of names, whatever was drawn so far.
+    pub fn split(&self, name: &str) -> Self {
+        let hash = name
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        Self::from_seed(mix(self.seed ^ mix(hash)))
+    }
+
+    /// The seed of this stream, for a report that tells how to repeat a run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&self) -> u64 {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(*state)
+    }
+
+    /// A number from 0 to `bound - 1`; 0 if `bound` is 0.
+    pub fn below(&self, bound: u64) -> u64 {
+        let product = u128::from(self.bits()) * u128::from(bound);
+        u64::try_from(product >> 64).expect("the upper half of a 128-bit product fits 64 bits")
+    }
+
+    /// A number in `[0, 1)`.
+    pub fn fraction(&self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// `length` signs as the API server appends to `generateName`.
+    pub fn name_suffix(&self, length: usize) -> String {
+        (0..length).map(|_| char::from(NAME_SIGNS[self.below(27) as usize])).collect()
+    }
+
+    /// The 16 bytes of a version 4 UUID.
+    pub fn uuid_bytes(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.bits().to_be_bytes());
+        bytes[8..].copy_from_slice(&self.bits().to_be_bytes());
+        bytes[6] = (bytes[6] & 0x0f) | 0x40;
+        bytes[8] = (bytes[8] & 0x3f) | 0x80;
+        bytes
+    }
+}
+
+/// The finalizer of SplitMix64: every input bit reaches every output bit.
+fn mix(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_split_stream_does_not_depend_on_what_its_parent_drew() {
+        let quiet = Random::from_seed(7);
+        let busy = Random::from_seed(7);
+        busy.bits();
+        assert_eq!(quiet.split("kubelet").bits(), busy.split("kubelet").bits());
+        assert_ne!(quiet.split("kubelet").bits(), quiet.split("scheduler").bits());
+    }
+
+    #[test]
+    fn below_stays_below() {
+        let random = Random::from_seed(1);
+        assert!((0..1000).all(|_| random.below(27) < 27));
+        assert_eq!(random.below(0), 0);
+    }
+}

@@ -1,0 +1,1 @@
+//! HTTP: paths, negotiation, framing, discovery, OpenAPI.

@@ -1,0 +1,2 @@
+//! The binary `coracle`.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The verbs and watches of the Kubernetes API over any tower service.

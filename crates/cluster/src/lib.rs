@@ -1,0 +1,1 @@
+//! Puts a control plane together.

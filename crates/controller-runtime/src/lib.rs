@@ -1,0 +1,1 @@
+//! Reconciler, workers, own-writes barrier, ownership, events, leader election.

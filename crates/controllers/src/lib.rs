@@ -1,0 +1,1 @@
+//! The controller-manager: a folder per controller.

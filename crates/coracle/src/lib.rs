@@ -1,0 +1,1 @@
+//! The library that people depend on.

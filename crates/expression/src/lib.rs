@@ -1,0 +1,1 @@
+//! CEL behind one trait.

@@ -1,0 +1,1 @@
+//! Reflector, DeltaFifo, Indexer, SharedInformer, Lister.

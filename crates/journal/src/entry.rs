@@ -1,0 +1,90 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Stage;
+
+/// The number of an entry in its log; later entries have higher numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct EntryId(pub u64);
+
+/// One thing that happened. One line of an events file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The entry's number.
+    #[serde(rename = "i")]
+    pub id: EntryId,
+    /// When, since the log began, on the cluster's own clock.
+    #[serde(rename = "t", with = "nanos")]
+    pub at: Duration,
+    /// Who: `apiserver`, `store`, `controller-manager/replicaset`, `kubelet/node-1`.
+    #[serde(rename = "a")]
+    pub actor: String,
+    /// Where on the walk.
+    #[serde(rename = "s")]
+    pub stage: Stage,
+    /// About what: `pods/default/web-1` for an object, `default/web` for a key of a queue; may be empty.
+    #[serde(rename = "k", default, skip_serializing_if = "String::is_empty")]
+    pub subject: String,
+    /// Earlier entries that led to this one.
+    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<EntryId>,
+    /// The revision of the store that the entry speaks of.
+    #[serde(rename = "rv", default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+    /// What else the stage has to say; see [`Stage`].
+    #[serde(rename = "d", default, skip_serializing_if = "Map::is_empty")]
+    pub data: Map<String, Value>,
+}
+
+/// What the recording side knows of an entry: all but its number and its time.
+#[derive(Clone, Debug, Default)]
+pub struct Detail {
+    pub(crate) subject: String,
+    pub(crate) causes: Vec<EntryId>,
+    pub(crate) revision: Option<i64>,
+    pub(crate) data: Map<String, Value>,
+}
+
+impl Detail {
+    /// A detail about `subject`.
+    pub fn about(subject: impl Into<String>) -> Self {
+        Self { subject: subject.into(), ..Self::default() }
+    }
+
+    /// At this revision of the store.
+    #[must_use]
+    pub fn at(mut self, revision: i64) -> Self {
+        self.revision = Some(revision);
+        self
+    }
+
+    /// Caused by these earlier entries.
+    #[must_use]
+    pub fn caused_by(mut self, causes: impl IntoIterator<Item = EntryId>) -> Self {
+        self.causes.extend(causes);
+        self
+    }
+
+    /// With one more word of data.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.data.insert(name.to_owned(), value.into());
+        self
+    }
+}
+
+mod nanos {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(at: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(u64::try_from(at.as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_nanos)
+    }
+}

@@ -1,0 +1,34 @@
+//! What an object of the Kubernetes API is, before anyone asks what a verb means.
+//!
+//! ```text
+//! bytes --serde_json--> Object { private tree } --typed accessors--> name, labels, owners, resourceVersion
+//!                          \--Resource (generated types in `api`)--> spec, status
+//! ```
+//! Start at [`Object`]. [`Status`] is the one error that crosses the wire.
+//! Not here: shapes and merging (`schema`), what verbs do (`registry`), I/O of any kind.
+
+mod field_error;
+mod key;
+mod kind;
+pub mod lean;
+mod object;
+mod object_meta;
+mod resource;
+mod selector;
+mod status;
+mod time;
+mod watch;
+
+pub use field_error::{FieldError, FieldErrorKind};
+pub use key::ObjectKey;
+pub use kind::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
+pub use object::{NotAnObject, Object};
+pub use object_meta::{ManagedFieldsEntry, ObjectMeta, OwnerReference};
+pub use resource::{Resource, Scope};
+pub use selector::{FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector, SelectorError};
+pub use status::{Status, StatusCause, StatusDetails, reason};
+pub use time::{format_micro_time, format_time, parse_time};
+pub use watch::{WatchEvent, WatchEventType};
+
+/// The part of a JSON object that a type does not know, kept so that a PUT loses nothing.
+pub type Unknown = Option<Box<serde_json::Map<String, serde_json::Value>>>;

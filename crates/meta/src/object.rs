@@ -1,0 +1,281 @@
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::{GroupVersion, GroupVersionKind, ObjectKey, ObjectMeta, OwnerReference};
+
+/// An object of the API as the server side handles it: a JSON object, with typed access to its metadata.
+///
+/// Built-in and custom kinds look alike here. Invariant: the tree is a JSON object, and `metadata`, if present, is one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Object {
+    tree: Map<String, Value>,
+}
+
+/// The JSON value is not an object with a `metadata` object.
+#[derive(Debug, thiserror::Error)]
+#[error("not an API object: {why}")]
+pub struct NotAnObject {
+    why: &'static str,
+}
+
+impl Object {
+    /// An object with `apiVersion` and `kind` and nothing else.
+    pub fn of_kind(kind: &GroupVersionKind) -> Self {
+        let mut object = Self::default();
+        object.set_kind(kind);
+        object
+    }
+
+    /// Takes a JSON value, which has to be an object whose `metadata` is absent, null or an object.
+    pub fn from_value(value: Value) -> Result<Self, NotAnObject> {
+        match value {
+            Value::Object(tree) => Self::from_tree(tree),
+            _ => Err(NotAnObject { why: "the value is not a JSON object" }),
+        }
+    }
+
+    /// Takes a JSON object, whose `metadata` has to be absent, null or an object.
+    pub fn from_tree(mut tree: Map<String, Value>) -> Result<Self, NotAnObject> {
+        match tree.get("metadata") {
+            None | Some(Value::Object(_)) => {}
+            Some(Value::Null) => {
+                tree.remove("metadata");
+            }
+            Some(_) => return Err(NotAnObject { why: "metadata is not a JSON object" }),
+        }
+        Ok(Self { tree })
+    }
+
+    /// The JSON object.
+    pub fn tree(&self) -> &Map<String, Value> {
+        &self.tree
+    }
+
+    /// Gives the JSON object back.
+    pub fn into_tree(self) -> Map<String, Value> {
+        self.tree
+    }
+
+    /// Gives the JSON value back.
+    pub fn into_value(self) -> Value {
+        Value::Object(self.tree)
+    }
+
+    /// A copy as a JSON value.
+    pub fn to_value(&self) -> Value {
+        Value::Object(self.tree.clone())
+    }
+
+    /// Changes the JSON object freely; a `metadata` that is no object afterwards is dropped.
+    pub fn edit<R>(&mut self, change: impl FnOnce(&mut Map<String, Value>) -> R) -> R {
+        let result = change(&mut self.tree);
+        if self.tree.get("metadata").is_some_and(|metadata| !metadata.is_object()) {
+            self.tree.remove("metadata");
+        }
+        result
+    }
+
+    /// The value at a path of field names; `None` where a step is missing or not an object.
+    pub fn field(&self, path: &[&str]) -> Option<&Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.tree.get(*first)?, |value, step| value.get(step))
+    }
+
+    /// The value at a path, to change.
+    pub fn field_mut(&mut self, path: &[&str]) -> Option<&mut Value> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.tree.get_mut(*first)?, |value, step| value.get_mut(step))
+    }
+
+    /// The text at a path; empty if it is missing or no text.
+    pub fn text(&self, path: &[&str]) -> &str {
+        self.field(path).and_then(Value::as_str).unwrap_or("")
+    }
+
+    /// The whole number at a path.
+    pub fn number(&self, path: &[&str]) -> Option<i64> {
+        self.field(path).and_then(Value::as_i64)
+    }
+
+    /// Sets the value at a path, making objects on the way (and replacing what is no object on the way).
+    ///
+    /// # Panics
+    /// If the path is empty.
+    pub fn set(&mut self, path: &[&str], value: impl Into<Value>) {
+        let (last, parents) = path.split_last().expect("a path has at least one step");
+        let mut tree = &mut self.tree;
+        for step in parents {
+            let slot = tree.entry(*step).or_insert_with(|| Value::Object(Map::new()));
+            if !slot.is_object() {
+                *slot = Value::Object(Map::new());
+            }
+            tree = slot.as_object_mut().expect("the slot was just made an object");
+        }
+        tree.insert((*last).to_owned(), value.into());
+    }
+
+    /// Removes and returns the value at a path.
+    pub fn remove(&mut self, path: &[&str]) -> Option<Value> {
+        let (last, parents) = path.split_last()?;
+        let tree = match parents {
+            [] => &mut self.tree,
+            parents => self.field_mut(parents)?.as_object_mut()?,
+        };
+        tree.remove(*last)
+    }
+
+    /// `apiVersion`.
+    pub fn api_version(&self) -> &str {
+        self.text(&["apiVersion"])
+    }
+
+    /// `kind`.
+    pub fn kind(&self) -> &str {
+        self.text(&["kind"])
+    }
+
+    /// `apiVersion` and `kind` together; `None` if `apiVersion` is not one.
+    pub fn group_version_kind(&self) -> Option<GroupVersionKind> {
+        Some(GroupVersion::parse(self.api_version())?.kind(self.kind()))
+    }
+
+    /// Sets `apiVersion` and `kind`.
+    pub fn set_kind(&mut self, kind: &GroupVersionKind) {
+        self.set(&["apiVersion"], kind.api_version());
+        self.set(&["kind"], kind.kind.clone());
+    }
+
+    /// `metadata.name`, or empty.
+    pub fn name(&self) -> &str {
+        self.text(&["metadata", "name"])
+    }
+
+    /// `metadata.namespace`, or empty.
+    pub fn namespace(&self) -> &str {
+        self.text(&["metadata", "namespace"])
+    }
+
+    /// Namespace and name.
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey::new(self.namespace(), self.name())
+    }
+
+    /// `metadata.uid`, or empty.
+    pub fn uid(&self) -> &str {
+        self.text(&["metadata", "uid"])
+    }
+
+    /// `metadata.resourceVersion`, or empty.
+    pub fn resource_version(&self) -> &str {
+        self.text(&["metadata", "resourceVersion"])
+    }
+
+    /// Sets `metadata.resourceVersion`.
+    pub fn set_resource_version(&mut self, version: impl Into<String>) {
+        self.set(&["metadata", "resourceVersion"], version.into());
+    }
+
+    /// `metadata.generation`, or 0.
+    pub fn generation(&self) -> i64 {
+        self.number(&["metadata", "generation"]).unwrap_or(0)
+    }
+
+    /// `metadata.deletionTimestamp`.
+    pub fn deletion_timestamp(&self) -> Option<&str> {
+        self.field(&["metadata", "deletionTimestamp"])?.as_str()
+    }
+
+    /// Whether the object's deletion has begun.
+    pub fn is_terminating(&self) -> bool {
+        self.deletion_timestamp().is_some()
+    }
+
+    /// `metadata.finalizers`.
+    pub fn finalizers(&self) -> Vec<String> {
+        self.texts(&["metadata", "finalizers"])
+    }
+
+    /// Sets `metadata.finalizers`; an empty list removes the field.
+    pub fn set_finalizers(&mut self, finalizers: Vec<String>) {
+        if finalizers.is_empty() {
+            self.remove(&["metadata", "finalizers"]);
+        } else {
+            self.set(&["metadata", "finalizers"], finalizers);
+        }
+    }
+
+    /// One label.
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.field(&["metadata", "labels", name])?.as_str()
+    }
+
+    /// All labels.
+    pub fn labels(&self) -> BTreeMap<String, String> {
+        self.text_map(&["metadata", "labels"])
+    }
+
+    /// One annotation.
+    pub fn annotation(&self, name: &str) -> Option<&str> {
+        self.field(&["metadata", "annotations", name])?.as_str()
+    }
+
+    /// `metadata.ownerReferences`, those that can be read.
+    pub fn owner_references(&self) -> Vec<OwnerReference> {
+        let list = self.field(&["metadata", "ownerReferences"]).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(|owner| serde_json::from_value(owner.clone()).ok()).collect()
+    }
+
+    /// The metadata as a typed copy; what does not fit its type is left out whole.
+    pub fn meta(&self) -> ObjectMeta {
+        self.tree.get("metadata").and_then(|meta| ObjectMeta::deserialize(meta).ok()).unwrap_or_default()
+    }
+
+    /// The texts of a list at a path.
+    pub fn texts(&self, path: &[&str]) -> Vec<String> {
+        let list = self.field(path).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+    }
+
+    /// The texts of a map at a path.
+    pub fn text_map(&self, path: &[&str]) -> BTreeMap<String, String> {
+        let map = self.field(path).and_then(Value::as_object);
+        map.into_iter().flatten().filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+    }
+}
+
+impl Serialize for Object {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.tree.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let tree = Map::deserialize(deserializer)?;
+        Self::from_tree(tree).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn set_makes_the_objects_on_the_way_and_remove_undoes_it() {
+        let mut object = Object::default();
+        object.set(&["metadata", "labels", "app"], "web");
+        assert_eq!(object.label("app"), Some("web"));
+        assert_eq!(object.remove(&["metadata", "labels", "app"]), Some(json!("web")));
+        assert_eq!(object.label("app"), None);
+    }
+
+    #[test]
+    fn metadata_that_is_no_object_is_refused() {
+        assert!(Object::from_value(json!({"metadata": 1})).is_err());
+        assert!(Object::from_value(json!([])).is_err());
+        assert_eq!(Object::from_value(json!({"metadata": null})).unwrap(), Object::default());
+    }
+}

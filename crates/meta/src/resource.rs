@@ -1,0 +1,59 @@
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{GroupResource, GroupVersionKind, GroupVersionResource, ObjectKey, ObjectMeta};
+
+/// Whether a kind lives in namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Each object is in a namespace.
+    Namespaced,
+    /// Objects belong to the cluster as a whole.
+    Cluster,
+}
+
+/// A kind of the API as a Rust type: what clients and informers need to know of it.
+///
+/// Implemented by the generated types of `api`, and by anyone for a custom resource.
+pub trait Resource: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// The group; empty for the core group.
+    const GROUP: &'static str;
+    /// The version.
+    const VERSION: &'static str;
+    /// The kind.
+    const KIND: &'static str;
+    /// The plural, as in URLs.
+    const PLURAL: &'static str;
+    /// Whether objects live in namespaces.
+    const SCOPE: Scope;
+
+    /// The metadata.
+    fn meta(&self) -> &ObjectMeta;
+
+    /// The metadata, to change.
+    fn meta_mut(&mut self) -> &mut ObjectMeta;
+
+    /// Namespace and name.
+    fn key(&self) -> ObjectKey {
+        ObjectKey::new(self.meta().namespace.clone().unwrap_or_default(), self.meta().name.clone().unwrap_or_default())
+    }
+
+    /// The kind with its group and version.
+    fn kind() -> GroupVersionKind {
+        GroupVersionKind::new(Self::GROUP, Self::VERSION, Self::KIND)
+    }
+
+    /// The resource with its group and version.
+    fn resource() -> GroupVersionResource {
+        GroupVersionResource::new(Self::GROUP, Self::VERSION, Self::PLURAL)
+    }
+
+    /// The resource with its group.
+    fn group_resource() -> GroupResource {
+        GroupResource::new(Self::GROUP, Self::PLURAL)
+    }
+
+    /// `v1`, `apps/v1`.
+    fn api_version() -> String {
+        Self::kind().api_version()
+    }
+}

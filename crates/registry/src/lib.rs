@@ -1,0 +1,1 @@
+//! What create, get, list, watch, update, patch, apply and delete mean, for any kind.

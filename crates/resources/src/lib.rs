@@ -1,0 +1,1 @@
+//! What is special about one kind: a file per kind, one list of kinds.

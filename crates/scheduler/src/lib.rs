@@ -1,0 +1,1 @@
+//! Queue, filters, scores, binding.

@@ -1,0 +1,1 @@
+//! Shapes of objects, and how two versions of one merge.

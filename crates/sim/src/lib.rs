@@ -1,0 +1,1 @@
+//! The seeded virtual world: faults, timeline, invariants.

@@ -1,0 +1,1 @@
+//! Objects in a revisioned store, and the watch cache.

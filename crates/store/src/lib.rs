@@ -1,0 +1,1 @@
+//! The etcd-like versioned store.

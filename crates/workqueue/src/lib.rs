@@ -1,0 +1,1 @@
+//! Keys to work on: deduplicated, delayed, rate-limited, one worker per key.

@@ -1,0 +1,2 @@
+//! The sample controller.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Capability tests and foreign clients.

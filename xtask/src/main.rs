@@ -1,0 +1,2 @@
+//! Code that writes code.
+fn main() {}
