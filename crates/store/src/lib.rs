@@ -1,1 +1,68 @@
-//! The etcd-like versioned store.
+//! The versioned store: bytes under keys, one revision per change, and watch cursors over the history.
+//!
+//! ```text
+//! Txn --compare, then--> engine --revision--> log --cursor--> Watcher
+//!                          \--records--> Durable (memory | sled)
+//! ```
+//! Start at [`Store`], the boundary that a real etcd also implements (crate `etcd`).
+//! In Kubernetes: etcd's `server/storage/mvcc` and the etcd v3 protocol.
+//! Not here: objects, JSON, resource versions (`storage`), gRPC (`etcd`).
+
+mod error;
+mod types;
+
+use async_trait::async_trait;
+
+pub use error::Error;
+pub use types::{
+    Compare, CompareOperator, CompareTarget, Event, EventKind, KeyRange, KeyValue, LeaseId, Operation, OperationResult,
+    RangeRequest, RangeResponse, Revision, SortField, SortOrder, StoreStatus, Txn, TxnResponse, WatchBatch,
+    WatchRequest,
+};
+
+/// A revisioned store with etcd's semantics: our engine in this process, or an etcd cluster over gRPC.
+///
+/// A failed comparison is data ([`TxnResponse::succeeded`]), not an error.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Reads a range at one revision.
+    async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error>;
+
+    /// Compares, then performs one branch: at most one revision, all or nothing. The only way to write.
+    /// When it returns, the write is as durable as the store promises.
+    async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error>;
+
+    /// Opens a cursor over the history of a range. A start revision that is compacted already shows at the first `next`.
+    async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error>;
+
+    /// Forgets superseded versions up to and including `revision`.
+    async fn compact(&self, revision: Revision) -> Result<(), Error>;
+
+    /// Makes a lease of `ttl_seconds`; id 0 lets the store choose.
+    async fn lease_grant(&self, id: LeaseId, ttl_seconds: i64) -> Result<LeaseId, Error>;
+
+    /// Ends a lease, and with it its keys, in one revision.
+    async fn lease_revoke(&self, id: LeaseId) -> Result<(), Error>;
+
+    /// Renews a lease; returns its time to live in seconds.
+    async fn lease_keep_alive(&self, id: LeaseId) -> Result<i64, Error>;
+
+    /// What the store says of itself.
+    async fn status(&self) -> Result<StoreStatus, Error>;
+}
+
+/// A cursor over the history of a range.
+///
+/// Events come in order, none twice, none missing, and all events of one revision in one batch.
+#[async_trait]
+pub trait Watcher: Send {
+    /// Waits for the next batch: events, or progress without events (everything up to its revision has been delivered).
+    ///
+    /// # Errors
+    /// [`Error::Compacted`] when the history that the cursor needs is gone; the cursor is of no use afterwards.
+    async fn next(&mut self) -> Result<WatchBatch, Error>;
+
+    /// Up to which revision everything has been delivered, asked without waiting for an event.
+    /// May wait for a round trip where the store is remote.
+    async fn progress(&mut self) -> Result<Revision, Error>;
+}

@@ -1,0 +1,39 @@
+use crate::Revision;
+
+/// Why the store did not do what it was asked. The texts are etcd's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The revision is older than the kept history, which begins after `compacted`.
+    #[error("etcdserver: mvcc: required revision has been compacted")]
+    Compacted {
+        /// Up to where history is gone.
+        compacted: Revision,
+    },
+    /// The revision has not happened yet.
+    #[error("etcdserver: mvcc: required revision is a future revision")]
+    FutureRevision {
+        /// The newest revision.
+        current: Revision,
+    },
+    /// The request is malformed; the text says how.
+    #[error("{0}")]
+    Invalid(&'static str),
+    /// The request is larger than the store takes.
+    #[error("etcdserver: request is too large")]
+    TooLarge,
+    /// No such lease.
+    #[error("etcdserver: requested lease not found")]
+    LeaseNotFound,
+    /// The lease exists already.
+    #[error("etcdserver: lease already exists")]
+    LeaseExists,
+    /// Nothing can be written until there is space again; reads go on.
+    #[error("etcdserver: mvcc: database space exceeded")]
+    NoSpace,
+    /// The store cannot be reached or is shutting down; whether a write took effect is unknown.
+    #[error("store unavailable: {0}")]
+    Unavailable(String),
+    /// The data on disk is damaged or not ours; the text names the file, the record and what to do.
+    #[error("{0}")]
+    Corrupt(String),
+}
