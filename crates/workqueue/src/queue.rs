@@ -1,0 +1,456 @@
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use crate::RateLimiter;
+use crate::delays::Delays;
+use crate::keys::Keys;
+
+/// What can be put into a queue; its text is the subject in the event log.
+pub trait Key: Ord + Clone + Display + Send + 'static {}
+
+impl<K: Ord + Clone + Display + Send + 'static> Key for K {}
+
+/// A queue of keys to work on; clones are handles of the same queue.
+///
+/// - A key that is added twice before a worker takes it is handed out once.
+/// - A key that is added while a worker has it is handed out again when that worker is [`done`](Self::done): never two
+///   workers on one key, and no addition is lost.
+/// - Every [`get`](Self::get) needs its `done`.
+///
+/// Additions carry the entries of the event log that led to them; those of merged additions are merged.
+///
+/// In Kubernetes: `workqueue.TypedRateLimitingInterface`.
+#[derive(Debug)]
+pub struct WorkQueue<K> {
+    shared: Arc<Shared<K>>,
+}
+
+impl<K> Clone for WorkQueue<K> {
+    fn clone(&self) -> Self {
+        Self { shared: self.shared.clone() }
+    }
+}
+
+#[derive(Debug)]
+struct Shared<K> {
+    name: String,
+    actor: String,
+    recorder: Recorder,
+    state: Mutex<State<K>>,
+    /// Wakes one worker that waits for a key.
+    changed: Notify,
+    /// Wakes everybody when the queue shuts down, and the one who waits for the last worker.
+    ended: Notify,
+}
+
+#[derive(Debug)]
+struct State<K> {
+    keys: Keys<K>,
+    delays: Delays<K>,
+    limiter: RateLimiter<K>,
+    shut_down: bool,
+}
+
+/// A key that a worker has taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Work<K> {
+    /// The key.
+    pub key: K,
+    /// The entry of the event log that says that it was taken; the cause of what the worker does.
+    pub cause: Option<EntryId>,
+}
+
+impl<K: Key> WorkQueue<K> {
+    /// A queue with client-go's default rate limits that records nothing.
+    pub fn new(name: &str) -> Self {
+        Self::with(name, "", Recorder::off(), RateLimiter::default())
+    }
+
+    /// A queue that records as `actor`.
+    pub fn recorded(name: &str, actor: &str, recorder: Recorder) -> Self {
+        Self::with(name, actor, recorder, RateLimiter::default())
+    }
+
+    /// A queue with rate limits of its own.
+    pub fn with(name: &str, actor: &str, recorder: Recorder, limiter: RateLimiter<K>) -> Self {
+        let state = State { keys: Keys::default(), delays: Delays::default(), limiter, shut_down: false };
+        Self {
+            shared: Arc::new(Shared {
+                name: name.to_owned(),
+                actor: actor.to_owned(),
+                recorder,
+                state: Mutex::new(state),
+                changed: Notify::new(),
+                ended: Notify::new(),
+            }),
+        }
+    }
+
+    /// The queue's name.
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// Asks for work on `key`. Does nothing once the queue is shut down.
+    pub fn add(&self, key: K, causes: &[EntryId]) {
+        let mut state = self.lock();
+        self.add_locked(&mut state, key, causes);
+    }
+
+    /// Asks for work on `key` after `delay`; a key that waits already keeps the earlier time.
+    pub fn add_after(&self, key: K, delay: Duration, causes: &[EntryId]) {
+        let mut state = self.lock();
+        self.delay_locked(&mut state, key, delay, "delay", causes);
+    }
+
+    /// Asks for work on `key` when its back-off allows; counts a failure of the key.
+    pub fn add_rate_limited(&self, key: K, causes: &[EntryId]) {
+        let mut state = self.lock();
+        let delay = state.limiter.when(&key, Instant::now());
+        self.delay_locked(&mut state, key, delay, "rate-limited", causes);
+    }
+
+    /// Forgets the failures of `key`, so that its back-off starts again from the beginning.
+    pub fn forget(&self, key: &K) {
+        self.lock().limiter.forget(key);
+    }
+
+    /// How often `key` was added rate-limited since it was last forgotten.
+    pub fn requeues(&self, key: &K) -> u32 {
+        self.lock().limiter.requeues(key)
+    }
+
+    /// Waits for a key to work on; `None` once the queue is shut down and empty.
+    ///
+    /// Cancel-safe: a caller that stops waiting has taken nothing.
+    pub async fn get(&self) -> Option<Work<K>> {
+        loop {
+            let due = {
+                let mut state = self.lock();
+                self.promote(&mut state);
+                if let Some(work) = self.take_locked(&mut state) {
+                    return Some(work);
+                }
+                if state.shut_down {
+                    // The next worker has to learn of it, too.
+                    self.shared.changed.notify_one();
+                    return None;
+                }
+                state.delays.next_due()
+            };
+            self.wait_for_change(due).await;
+        }
+    }
+
+    /// Gives a key back; it is handed out again if it was added in the meantime.
+    pub fn done(&self, key: &K) {
+        let mut state = self.lock();
+        let Some((taken, requeued)) = state.keys.done(key) else { return };
+        self.shared.recorder.record(&self.shared.actor, Stage::QueueDone, || {
+            self.detail(key).caused_by(taken).with("requeued", requeued)
+        });
+        if requeued {
+            self.shared.changed.notify_one();
+        }
+        if state.shut_down && !state.keys.is_processing() {
+            self.shared.ended.notify_one();
+        }
+    }
+
+    /// Refuses further additions and forgets the delayed ones; what is ready is still handed out.
+    pub fn shut_down(&self) {
+        let mut state = self.lock();
+        state.shut_down = true;
+        state.delays.clear();
+        self.shared.changed.notify_one();
+        self.shared.ended.notify_one();
+    }
+
+    /// Shuts down, and waits until every key that was ready or in work is done.
+    ///
+    /// Needs workers that go on taking keys until [`get`](Self::get) says `None`.
+    pub async fn shut_down_with_drain(&self) {
+        self.shut_down();
+        loop {
+            {
+                let state = self.lock();
+                if !state.keys.is_processing() && !state.keys.is_ready() {
+                    return;
+                }
+            }
+            self.shared.ended.notified().await;
+        }
+    }
+
+    /// Whether the queue was shut down.
+    pub fn is_shut_down(&self) -> bool {
+        self.lock().shut_down
+    }
+
+    /// How many keys wait for a worker, without the delayed ones.
+    pub fn len(&self) -> usize {
+        let mut state = self.lock();
+        self.promote(&mut state);
+        state.keys.ready_len()
+    }
+
+    /// Whether no key waits for a worker.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn add_locked(&self, state: &mut State<K>, key: K, causes: &[EntryId]) {
+        if state.shut_down {
+            return;
+        }
+        let added = state.keys.add(key.clone(), Instant::now());
+        let entry = self.shared.recorder.record(&self.shared.actor, Stage::QueueAdd, || {
+            self.detail(&key).caused_by(causes.iter().copied()).with("how", added.as_str())
+        });
+        state.keys.add_cause(&key, entry);
+        self.shared.changed.notify_one();
+    }
+
+    fn delay_locked(&self, state: &mut State<K>, key: K, delay: Duration, why: &str, causes: &[EntryId]) {
+        if state.shut_down {
+            return;
+        }
+        if delay.is_zero() {
+            return self.add_locked(state, key, causes);
+        }
+        let entry = self.shared.recorder.record(&self.shared.actor, Stage::QueueDelay, || {
+            let nanos = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+            self.detail(&key).caused_by(causes.iter().copied()).with("delayNanos", nanos).with("why", why)
+        });
+        state.delays.add(key, Instant::now() + delay, entry);
+        self.shared.changed.notify_one();
+    }
+
+    /// Moves the delayed keys that are due to the ready ones.
+    fn promote(&self, state: &mut State<K>) {
+        let now = Instant::now();
+        while let Some((key, causes)) = state.delays.pop_due(now) {
+            self.add_locked(state, key, &causes);
+        }
+    }
+
+    fn take_locked(&self, state: &mut State<K>) -> Option<Work<K>> {
+        let (key, reason) = state.keys.get()?;
+        let cause = self.shared.recorder.record(&self.shared.actor, Stage::QueueGet, || {
+            let waited = u64::try_from(reason.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.detail(&key).caused_by(reason.causes).with("waitedNanos", waited)
+        });
+        state.keys.taken(&key, cause);
+        if state.keys.is_ready() {
+            // Two additions may have woken one worker; it passes the news on.
+            self.shared.changed.notify_one();
+        }
+        Some(Work { key, cause })
+    }
+
+    async fn wait_for_change(&self, due: Option<Instant>) {
+        let Some(due) = due else { return self.shared.changed.notified().await };
+        #[expect(clippy::disallowed_macros, reason = "biased")]
+        {
+            tokio::select! {
+                biased;
+                () = self.shared.changed.notified() => {}
+                () = sleep_until(due) => {}
+            }
+        }
+    }
+
+    fn detail(&self, key: &K) -> Detail {
+        Detail::about(key.to_string()).with("queue", self.shared.name.as_str())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<K>> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_wakes_for_an_added_key_and_two_workers_for_two() {
+        let queue = WorkQueue::new("q");
+        let workers = [tokio::spawn(take(queue.clone())), tokio::spawn(take(queue.clone()))];
+        tokio::task::yield_now().await;
+        queue.add("a", &[]);
+        queue.add("b", &[]);
+        let mut taken = Vec::new();
+        for worker in workers {
+            taken.push(worker.await.unwrap());
+        }
+        assert_eq!(taken, ["a", "b"]);
+    }
+
+    async fn take(queue: WorkQueue<&'static str>) -> &'static str {
+        queue.get().await.expect("the queue is not shut down").key
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delayed_key_comes_when_due_and_the_earlier_delay_wins() {
+        let queue = WorkQueue::new("q");
+        let start = Instant::now();
+        queue.add_after("a", Duration::from_secs(60), &[]);
+        queue.add_after("a", Duration::from_secs(30), &[]);
+        queue.add_after("a", Duration::from_secs(90), &[]);
+        assert!(queue.is_empty());
+        assert_eq!(take(queue.clone()).await, "a");
+        assert_eq!(start.elapsed(), Duration::from_secs(30));
+        queue.done(&"a");
+        assert!(tokio::time::timeout(Duration::from_secs(3600), queue.get()).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_earlier_delay_is_noticed_by_a_worker_that_waits_for_a_later_one() {
+        let queue = WorkQueue::new("q");
+        queue.add_after("late", Duration::from_secs(60), &[]);
+        let worker = tokio::spawn(take(queue.clone()));
+        tokio::task::yield_now().await;
+        queue.add_after("early", Duration::from_secs(1), &[]);
+        assert_eq!(worker.await.unwrap(), "early");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failing_key_backs_off_until_it_is_forgotten() {
+        let queue = WorkQueue::new("q");
+        let mut waits = Vec::new();
+        for _ in 0..4 {
+            let start = Instant::now();
+            queue.add_rate_limited("a", &[]);
+            take(queue.clone()).await;
+            queue.done(&"a");
+            waits.push(start.elapsed().as_millis());
+        }
+        assert_eq!(waits, [5, 10, 20, 40]);
+        assert_eq!(queue.requeues(&"a"), 4);
+        queue.forget(&"a");
+        assert_eq!(queue.requeues(&"a"), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn shutting_down_hands_out_what_is_ready_and_draining_waits_for_it() {
+        let queue = WorkQueue::new("q");
+        queue.add("a", &[]);
+        queue.add_after("later", Duration::from_secs(1), &[]);
+        let worker = tokio::spawn({
+            let queue = queue.clone();
+            async move {
+                let mut worked = Vec::new();
+                while let Some(work) = queue.get().await {
+                    tokio::time::sleep(Duration::from_secs(5)).await;
+                    queue.done(&work.key);
+                    worked.push(work.key);
+                }
+                worked
+            }
+        });
+        tokio::task::yield_now().await;
+        let start = Instant::now();
+        queue.shut_down_with_drain().await;
+        queue.add("refused", &[]);
+        assert_eq!(start.elapsed(), Duration::from_secs(5));
+        assert_eq!(worker.await.unwrap(), ["a"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn shutting_down_wakes_every_worker() {
+        let queue: WorkQueue<u8> = WorkQueue::new("q");
+        let workers: Vec<_> = (0..3)
+            .map(|_| {
+                let queue = queue.clone();
+                tokio::spawn(async move { queue.get().await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        queue.shut_down();
+        for worker in workers {
+            assert_eq!(worker.await.unwrap(), None);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_log_says_what_was_merged_and_names_all_causes() {
+        let recorder = Recorder::ring(100);
+        let first = recorder.record("t", Stage::HandlerCall, Detail::default).unwrap();
+        let second = recorder.record("t", Stage::HandlerCall, Detail::default).unwrap();
+        let queue = WorkQueue::recorded("pods", "controller", recorder.clone());
+        queue.add("default/web", &[first]);
+        queue.add("default/web", &[second]);
+        let work = queue.get().await.unwrap();
+        queue.add("default/web", &[first]);
+        queue.done(&work.key);
+
+        let entries = recorder.entries(EntryId(3));
+        let words: Vec<_> = entries.iter().map(|entry| entry.stage.word()).collect();
+        assert_eq!(words, ["queue.add", "queue.add", "queue.get", "queue.add", "queue.done"]);
+        let how: Vec<_> = entries.iter().filter_map(|entry| entry.data.get("how")?.as_str()).collect();
+        assert_eq!(how, ["queued", "merged", "marked-dirty"]);
+        assert_eq!(entries[2].causes, [entries[0].id, entries[1].id]);
+        assert_eq!(work.cause, Some(entries[2].id));
+        assert_eq!(entries[4].causes, [entries[2].id]);
+        assert_eq!(entries[4].data["requeued"], true);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn workers_never_share_a_key_and_every_addition_is_worked_on(
+            additions in proptest::collection::vec((0..6_u8, 0..20_u64, 0..3_u8), 1..80),
+            workers in 1..5_usize,
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time().start_paused(true).build().expect("a paused runtime");
+            runtime.block_on(async move {
+                let queue = WorkQueue::new("q");
+                let state = Arc::new(Mutex::new((Vec::<u8>::new(), std::collections::BTreeMap::<u8, Instant>::new())));
+                let tasks: Vec<_> = (0..workers).map(|_| tokio::spawn(work(queue.clone(), state.clone()))).collect();
+                let mut last = std::collections::BTreeMap::new();
+                for (key, pause, how) in additions {
+                    tokio::time::sleep(Duration::from_millis(pause)).await;
+                    match how {
+                        0 => queue.add(key, &[]),
+                        1 => queue.add_after(key, Duration::from_millis(pause * 3), &[]),
+                        _ => queue.add_rate_limited(key, &[]),
+                    }
+                    last.insert(key, Instant::now());
+                }
+                tokio::time::sleep(Duration::from_secs(5000)).await;
+                queue.shut_down_with_drain().await;
+                for task in tasks {
+                    task.await.expect("no worker saw its key in other hands");
+                }
+                let begun = state.lock().unwrap().1.clone();
+                for (key, added) in last {
+                    assert!(begun[&key] >= added, "{key} was added and not worked on afterwards");
+                }
+            });
+        }
+    }
+
+    type Seen = Arc<Mutex<(Vec<u8>, std::collections::BTreeMap<u8, Instant>)>>;
+
+    async fn work(queue: WorkQueue<u8>, seen: Seen) {
+        while let Some(work) = queue.get().await {
+            {
+                let mut seen = seen.lock().unwrap();
+                assert!(!seen.0.contains(&work.key), "{} has two workers", work.key);
+                seen.0.push(work.key);
+                seen.1.insert(work.key, Instant::now());
+            }
+            tokio::time::sleep(Duration::from_millis(7)).await;
+            seen.lock().unwrap().0.retain(|key| *key != work.key);
+            queue.done(&work.key);
+        }
+    }
+}
