@@ -1,1 +1,18 @@
-//! Scenario files: steps, checks, reports.
+//! Scenario files: what a cluster goes through, what has to hold meanwhile, and the report of it.
+//!
+//! ```text
+//! FILE --read (refused with file, line, column)--> Scenario --run--> Report --> terminal
+//!                                                     \-- always, never: checked at every revision
+//! ```
+//! Start at [`Scenario`] and [`parse::read`].
+//! Not here: the cluster (`cluster`), the objects at each revision and how checks look at them (`sim`).
+
+/// What a scenario file may say.
+pub mod file;
+mod mode;
+/// Reading and checking scenario files.
+pub mod parse;
+
+pub use file::Scenario;
+pub use mode::{Mode, NotAMode};
+pub use parse::{Problem, Vocabulary};

@@ -1,0 +1,439 @@
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+/// A scenario file: a cluster, steps that change it, and what has to hold.
+///
+/// Operations carry chainsaw's names and fields; what chainsaw cannot say (always, never, requests, stop, start) is added.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Scenario {
+    /// `coracle.dev/v1alpha1`.
+    pub api_version: Spanned<String>,
+    /// `Scenario`.
+    pub kind: Spanned<String>,
+    /// The name, for reports.
+    pub metadata: Metadata,
+    /// What happens.
+    pub spec: Spec,
+}
+
+/// What a scenario is called.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Metadata {
+    /// A short name, as a file name would be.
+    pub name: String,
+}
+
+/// What happens in a scenario.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Spec {
+    /// A sentence or two for people.
+    #[serde(default)]
+    pub description: String,
+    /// The cluster to start.
+    #[serde(default)]
+    pub cluster: ClusterSpec,
+    /// The namespace of resources that name none.
+    #[serde(default = "default_namespace")]
+    pub namespace: String,
+    /// How long `wait`, `assert`, `error` and `delete` wait, in the cluster's time.
+    #[serde(default = "default_timeout", deserialize_with = "duration")]
+    pub timeout: Duration,
+    /// What has to hold at every revision.
+    #[serde(default)]
+    pub always: Vec<Spanned<Invariant>>,
+    /// What must not hold at any revision.
+    #[serde(default)]
+    pub never: Vec<Spanned<Invariant>>,
+    /// Who may have sent which requests, counted when the steps are over.
+    #[serde(default)]
+    pub requests: Vec<RequestCount>,
+    /// The steps, one after another.
+    pub steps: Vec<Step>,
+}
+
+/// The cluster that a scenario runs in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ClusterSpec {
+    /// How many simulated nodes, called `node-1` and so on.
+    pub nodes: usize,
+    /// `virtual`, `real` or `scaled=N`; the command line wins.
+    pub mode: Option<Spanned<String>>,
+    /// The seed of all randomness; the command line wins.
+    pub seed: Option<u64>,
+    /// How long things take.
+    pub latency: Latency,
+}
+
+impl Default for ClusterSpec {
+    fn default() -> Self {
+        Self { nodes: 2, mode: None, seed: None, latency: Latency::default() }
+    }
+}
+
+/// How long things take in the cluster's time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Latency {
+    /// A request of a component to the API server, and back.
+    #[serde(deserialize_with = "duration")]
+    pub request: Duration,
+    /// A watch event on its way to a component.
+    #[serde(deserialize_with = "duration")]
+    pub watch: Duration,
+    /// From a pod's arrival at its node until its containers run.
+    #[serde(deserialize_with = "duration")]
+    pub pod_start: Duration,
+    /// From a pod's deletion until its containers have stopped (never longer than its grace period).
+    #[serde(deserialize_with = "duration")]
+    pub pod_stop: Duration,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        Self {
+            request: Duration::from_millis(2),
+            watch: Duration::from_millis(3),
+            pod_start: Duration::from_millis(800),
+            pod_stop: Duration::from_millis(400),
+        }
+    }
+}
+
+/// A named group of operations, done in order.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Step {
+    /// What the step is about; shown while it runs and in failures.
+    pub name: String,
+    /// The operations.
+    #[serde(rename = "try")]
+    pub operations: Vec<Spanned<Operation>>,
+}
+
+/// One thing that a scenario does or waits for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Operation {
+    /// Creates objects.
+    Create(Resource),
+    /// Creates objects or merges them into those that exist (server-side apply).
+    Apply(Resource),
+    /// Merges a part of an object into it (JSON merge patch).
+    Patch(Patch),
+    /// Sets the replicas of a workload through its scale subresource.
+    Scale(Scale),
+    /// Deletes objects.
+    Delete(Delete),
+    /// Waits for a condition of an object, as `kubectl wait` does.
+    Wait(Wait),
+    /// Waits until something holds.
+    Assert(Assert),
+    /// Waits until something does not hold any more.
+    Error(Assert),
+    /// Lets time pass.
+    Sleep(Sleep),
+    /// Stops a component or a node.
+    Stop(Part),
+    /// Starts it again.
+    Start(Part),
+}
+
+impl Operation {
+    /// The word in the file.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Create(_) => "create",
+            Self::Apply(_) => "apply",
+            Self::Patch(_) => "patch",
+            Self::Scale(_) => "scale",
+            Self::Delete(_) => "delete",
+            Self::Wait(_) => "wait",
+            Self::Assert(_) => "assert",
+            Self::Error(_) => "error",
+            Self::Sleep(_) => "sleep",
+            Self::Stop(_) => "stop",
+            Self::Start(_) => "start",
+        }
+    }
+}
+
+/// Objects written in the scenario, or in a file beside it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resource {
+    /// The object.
+    #[serde(default)]
+    pub resource: Option<Spanned<Value>>,
+    /// A YAML file with one or more objects, relative to the scenario.
+    #[serde(default)]
+    pub file: Option<Spanned<String>>,
+}
+
+/// A part of an object, to be merged into it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Patch {
+    /// What to change, with `apiVersion` and `kind`; and `metadata.name`, unless `selector` chooses the objects.
+    pub resource: Spanned<Value>,
+    /// Chooses the objects by label instead of by name.
+    #[serde(default)]
+    pub selector: Option<Spanned<String>>,
+    /// How many of the chosen to change, in the order of their names; absent for all.
+    #[serde(default)]
+    pub pick: Option<usize>,
+    /// The name under which the first changed object is known to later expressions.
+    #[serde(default, rename = "as")]
+    pub binding: Option<Spanned<String>>,
+    /// `status` to patch that subresource.
+    #[serde(default)]
+    pub subresource: Option<String>,
+}
+
+/// Names one object, or several by label.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Reference {
+    /// `apiVersion`.
+    pub api_version: Spanned<String>,
+    /// `kind`.
+    pub kind: Spanned<String>,
+    /// The name.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The namespace, if it is not the scenario's.
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// Labels that the objects carry.
+    #[serde(default)]
+    pub labels: std::collections::BTreeMap<String, String>,
+}
+
+/// Sets replicas.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scale {
+    /// What to scale.
+    #[serde(rename = "ref")]
+    pub reference: Reference,
+    /// To how many.
+    pub replicas: u32,
+}
+
+/// Deletes objects.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Delete {
+    /// What to delete.
+    #[serde(rename = "ref")]
+    pub reference: Reference,
+    /// How many of those chosen by labels, in the order of their names; absent for all.
+    #[serde(default)]
+    pub pick: Option<usize>,
+    /// The name under which the first deleted object is known to later expressions.
+    #[serde(default, rename = "as")]
+    pub binding: Option<Spanned<String>>,
+    /// The grace period in seconds, if it is not the object's own.
+    #[serde(default)]
+    pub grace_period_seconds: Option<i64>,
+    /// `Background`, `Foreground` or `Orphan`.
+    #[serde(default)]
+    pub deletion_propagation_policy: Option<Spanned<String>>,
+}
+
+/// Waits for an object, as `kubectl wait` does.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Wait {
+    /// `apiVersion`.
+    pub api_version: Spanned<String>,
+    /// `kind`.
+    pub kind: Spanned<String>,
+    /// The name; absent for all that the selector chooses.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The namespace, if it is not the scenario's.
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// A label selector.
+    #[serde(default)]
+    pub selector: Option<Spanned<String>>,
+    /// What to wait for.
+    #[serde(rename = "for")]
+    pub condition: WaitFor,
+    /// How long, if not as long as the scenario says.
+    #[serde(default, deserialize_with = "optional_duration")]
+    pub timeout: Option<Duration>,
+}
+
+/// What a `wait` waits for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WaitFor {
+    /// The object exists.
+    Creation(Nothing),
+    /// The object is gone.
+    Deletion(Nothing),
+    /// A condition in its status has a value.
+    Condition(WaitCondition),
+    /// A field has a value.
+    JsonPath(WaitJsonPath),
+}
+
+/// `{}`.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// A condition in the status.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WaitCondition {
+    /// Its type.
+    pub name: String,
+    /// Its status.
+    #[serde(default = "default_condition_value")]
+    pub value: String,
+}
+
+/// A field and its value.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WaitJsonPath {
+    /// Where: `{.status.phase}`, field names and list positions only.
+    pub path: Spanned<String>,
+    /// The value, as text.
+    pub value: String,
+}
+
+/// What has to hold at some moment.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assert {
+    /// A partial object: with a name, that object has to match; without, any of its kind.
+    #[serde(default)]
+    pub resource: Option<Spanned<Value>>,
+    /// An expression over all objects.
+    #[serde(default)]
+    pub cel: Option<Spanned<String>>,
+    /// How long to wait, if not as long as the scenario says.
+    #[serde(default, deserialize_with = "optional_duration")]
+    pub timeout: Option<Duration>,
+}
+
+/// Lets time pass.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sleep {
+    /// How long, in the cluster's time.
+    #[serde(deserialize_with = "duration")]
+    pub duration: Duration,
+}
+
+/// A part of the cluster.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// `controller-manager` or `scheduler`.
+    #[serde(default)]
+    pub component: Option<Spanned<String>>,
+    /// A node, by name.
+    #[serde(default)]
+    pub node: Option<Spanned<String>>,
+}
+
+/// What has to hold, or must not hold, at every revision.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Invariant {
+    /// A sentence for reports.
+    pub name: String,
+    /// An expression over all objects.
+    #[serde(default)]
+    pub cel: Option<Spanned<String>>,
+    /// A partial object that exists.
+    #[serde(default)]
+    pub resource: Option<Spanned<Value>>,
+}
+
+/// Who sent requests of one kind: counted over the log from the named step on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestCount {
+    /// A sentence for reports.
+    pub name: String,
+    /// `create`, `update`, `patch` or `delete`.
+    pub verb: Spanned<String>,
+    /// The plural of the resource.
+    pub resource: String,
+    /// The only actor that may have sent them: `controller-manager/replicaset`, `kubelet/node-1`.
+    pub by: String,
+    /// How many it has sent; absent for at least one.
+    #[serde(default)]
+    pub count: Option<usize>,
+    /// Counted from the beginning of this step; absent for from the start.
+    #[serde(default)]
+    pub since: Option<Spanned<String>>,
+}
+
+fn default_namespace() -> String {
+    "default".to_owned()
+}
+
+fn default_condition_value() -> String {
+    "True".to_owned()
+}
+
+fn default_timeout() -> Duration {
+    Duration::from_secs(60)
+}
+
+fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse_duration(&text).ok_or_else(|| {
+        serde::de::Error::custom(format!("`{text}` is not a duration such as `500ms`, `30s`, `5m` or `1h30m`"))
+    })
+}
+
+fn optional_duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(Some)
+}
+
+/// Reads a duration as Go prints it: `500ms`, `1h30m`, `1.5s`; `None` if the text is none.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    const UNITS: [(&str, f64); 6] = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("h", 3600.0), ("m", 60.0), ("s", 1.0)];
+    if text == "0" {
+        return Some(Duration::ZERO);
+    }
+    let mut rest = text;
+    let mut seconds = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|sign: char| !sign.is_ascii_digit() && sign != '.')?;
+        let (number, unit) = rest.split_at(digits);
+        let (word, factor) = UNITS.iter().find(|(word, _)| unit.starts_with(word))?;
+        seconds += number.parse::<f64>().ok()? * factor;
+        rest = &unit[word.len()..];
+    }
+    (!text.is_empty()).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_as_go_reads_them() {
+        assert_eq!(parse_duration("1h30m"), Some(Duration::from_secs(5400)));
+        assert_eq!(parse_duration("1.5s"), Some(Duration::from_millis(1500)));
+        assert_eq!(parse_duration("300ms"), Some(Duration::from_millis(300)));
+        for text in ["", "5", "s", "5x", "-1s", "1..2s"] {
+            assert_eq!(parse_duration(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,385 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use serde_saphyr::{Location, Spanned};
+
+use crate::file::{Assert, Invariant, Operation, Part, Reference, Resource, Scenario};
+use crate::mode::Mode;
+
+/// Something in a scenario file that cannot be run, and where it stands. Exit code 2.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1; 0 if the problem has no place.
+    pub line: u64,
+    /// The column, from 1.
+    pub column: u64,
+    /// What is wrong, and the nearest valid word if there is one.
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.display();
+        match self.line {
+            0 => write!(f, "{file}: {}", self.message),
+            line => write!(f, "{file}:{line}:{}: {}", self.column, self.message),
+        }
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// What the reader of a scenario has to know of the cluster: which kinds there are, and which expressions are good.
+pub trait Vocabulary {
+    /// The plural of a kind that the cluster serves; `None` if it serves no such kind.
+    fn plural(&self, api_version: &str, kind: &str) -> Option<String>;
+    /// All kinds, for a suggestion.
+    fn kinds(&self) -> Vec<String>;
+    /// Why an expression is not good, given the names bound by the steps.
+    fn expression_problem(&self, text: &str, bindings: &[String]) -> Option<String>;
+}
+
+/// Reads and checks a scenario file; nothing runs before this succeeds.
+pub fn read(path: &Path, vocabulary: &dyn Vocabulary) -> Result<Scenario, Problem> {
+    let text = std::fs::read_to_string(path).map_err(|error| Problem {
+        file: path.to_owned(),
+        line: 0,
+        column: 0,
+        message: format!("cannot be read: {error}"),
+    })?;
+    parse(path, &text, vocabulary)
+}
+
+/// As [`read`], for a text that was read already; `path` is for messages and for files named in the scenario.
+pub fn parse(path: &Path, text: &str, vocabulary: &dyn Vocabulary) -> Result<Scenario, Problem> {
+    let scenario: Scenario = serde_saphyr::from_str(text).map_err(|error| {
+        let (line, column) = error.location().map_or((0, 0), |place| (place.line(), place.column()));
+        let message = error.without_snippet().to_string();
+        let message = message.split(" at line ").next().unwrap_or(&message);
+        Problem { file: path.to_owned(), line, column, message: with_suggestion(message) }
+    })?;
+    let bindings = scenario.bindings();
+    let mut check = Check { path, vocabulary, bindings };
+    check.scenario(&scenario)?;
+    Ok(scenario)
+}
+
+impl Scenario {
+    /// The names that steps give to objects.
+    pub fn bindings(&self) -> Vec<String> {
+        let operations = self.spec.steps.iter().flat_map(|step| &step.operations);
+        let name = |operation: &Spanned<Operation>| match &operation.value {
+            Operation::Patch(patch) => patch.binding.as_ref().map(|name| name.value.clone()),
+            Operation::Delete(delete) => delete.binding.as_ref().map(|name| name.value.clone()),
+            _ => None,
+        };
+        operations.filter_map(name).collect()
+    }
+}
+
+struct Check<'a> {
+    path: &'a Path,
+    vocabulary: &'a dyn Vocabulary,
+    bindings: Vec<String>,
+}
+
+impl Check<'_> {
+    fn problem(&self, place: Location, message: impl Into<String>) -> Problem {
+        Problem { file: self.path.to_owned(), line: place.line(), column: place.column(), message: message.into() }
+    }
+
+    fn scenario(&mut self, scenario: &Scenario) -> Result<(), Problem> {
+        self.word(&scenario.api_version, &["coracle.dev/v1alpha1"], "apiVersion")?;
+        self.word(&scenario.kind, &["Scenario"], "kind")?;
+        let spec = &scenario.spec;
+        if let Some(mode) = &spec.cluster.mode {
+            mode.value.parse::<Mode>().map_err(|why| self.problem(mode.referenced, why.to_string()))?;
+        }
+        for invariant in spec.always.iter().chain(&spec.never) {
+            self.invariant(invariant)?;
+        }
+        let steps: Vec<&str> = spec.steps.iter().map(|step| step.name.as_str()).collect();
+        for requests in &spec.requests {
+            self.word(&requests.verb, &["create", "update", "patch", "delete"], "verb")?;
+            if let Some(since) = &requests.since {
+                self.word(since, &steps, "step")?;
+            }
+        }
+        for operation in spec.steps.iter().flat_map(|step| &step.operations) {
+            self.operation(operation)?;
+        }
+        Ok(())
+    }
+
+    fn operation(&self, operation: &Spanned<Operation>) -> Result<(), Problem> {
+        let place = operation.referenced;
+        match &operation.value {
+            Operation::Create(resource) | Operation::Apply(resource) => self.resource(place, resource),
+            Operation::Patch(patch) => {
+                if patch.selector.is_none() && patch.resource.value.pointer("/metadata/name").is_none() {
+                    return Err(self.problem(place, "`patch` needs `metadata.name` in its resource, or a `selector`"));
+                }
+                if let Some(selector) = &patch.selector {
+                    self.selector(selector)?;
+                }
+                self.object(&patch.resource)
+            }
+            Operation::Scale(scale) => self.reference(place, &scale.reference, NeedsName::Yes),
+            Operation::Delete(delete) => {
+                if let Some(policy) = &delete.deletion_propagation_policy {
+                    self.word(policy, &["Background", "Foreground", "Orphan"], "deletionPropagationPolicy")?;
+                }
+                self.reference(place, &delete.reference, NeedsName::NameOrLabels)
+            }
+            Operation::Wait(wait) => {
+                if let Some(selector) = &wait.selector {
+                    self.selector(selector)?;
+                }
+                if wait.name.is_none() && wait.selector.is_none() {
+                    return Err(self.problem(place, "`wait` needs a `name` or a `selector`"));
+                }
+                self.kind(&wait.api_version, &wait.kind)
+            }
+            Operation::Assert(assert) | Operation::Error(assert) => self.assert(place, assert),
+            Operation::Sleep(_) => Ok(()),
+            Operation::Stop(part) | Operation::Start(part) => self.part(place, part),
+        }
+    }
+
+    fn resource(&self, place: Location, resource: &Resource) -> Result<(), Problem> {
+        match (&resource.resource, &resource.file) {
+            (Some(object), None) => self.object(object),
+            (None, Some(file)) => {
+                let path = self.path.parent().unwrap_or(Path::new(".")).join(&file.value);
+                let objects = read_objects(&path).map_err(|why| self.problem(file.referenced, why))?;
+                for object in objects {
+                    let word = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
+                    self.known_kind(file.referenced, &word("apiVersion"), &word("kind"))?;
+                }
+                Ok(())
+            }
+            _ => Err(self.problem(place, "needs either `resource` or `file`")),
+        }
+    }
+
+    fn object(&self, object: &Spanned<Value>) -> Result<(), Problem> {
+        let word = |name: &str| object.value.get(name).and_then(Value::as_str);
+        match (word("apiVersion"), word("kind")) {
+            (Some(api_version), Some(kind)) => self.known_kind(object.referenced, api_version, kind),
+            (None, _) => Err(self.problem(object.referenced, "the object has no `apiVersion`")),
+            (_, None) => Err(self.problem(object.referenced, "the object has no `kind`")),
+        }
+    }
+
+    fn kind(&self, api_version: &Spanned<String>, kind: &Spanned<String>) -> Result<(), Problem> {
+        self.known_kind(kind.referenced, &api_version.value, &kind.value)
+    }
+
+    fn known_kind(&self, place: Location, api_version: &str, kind: &str) -> Result<(), Problem> {
+        if self.vocabulary.plural(api_version, kind).is_some() {
+            return Ok(());
+        }
+        let kinds = self.vocabulary.kinds();
+        let hint = nearest(kind, kinds.iter().map(String::as_str)).map_or(String::new(), |near| match near == kind {
+            true => format!("; `{kind}` exists in another apiVersion"),
+            false => format!("; did you mean `{near}`?"),
+        });
+        Err(self.problem(place, format!("no kind `{kind}` in `{api_version}`{hint}")))
+    }
+
+    fn reference(&self, place: Location, reference: &Reference, needs: NeedsName) -> Result<(), Problem> {
+        let missing = match needs {
+            NeedsName::Yes => reference.name.is_none().then_some("`ref` needs a `name`"),
+            NeedsName::NameOrLabels => {
+                (reference.name.is_none() && reference.labels.is_empty()).then_some("`ref` needs a `name` or `labels`")
+            }
+        };
+        match missing {
+            Some(message) => Err(self.problem(place, message)),
+            None => self.kind(&reference.api_version, &reference.kind),
+        }
+    }
+
+    fn selector(&self, selector: &Spanned<String>) -> Result<(), Problem> {
+        let parsed = coracle_meta::LabelSelector::parse(&selector.value);
+        parsed.map(|_| ()).map_err(|why| self.problem(selector.referenced, format!("bad selector: {why}")))
+    }
+
+    fn assert(&self, place: Location, assert: &Assert) -> Result<(), Problem> {
+        match (&assert.resource, &assert.cel) {
+            (Some(object), None) => self.object(object),
+            (None, Some(cel)) => self.expression(cel),
+            _ => Err(self.problem(place, "needs either `resource` or `cel`")),
+        }
+    }
+
+    fn invariant(&self, invariant: &Spanned<Invariant>) -> Result<(), Problem> {
+        match (&invariant.value.resource, &invariant.value.cel) {
+            (Some(object), None) => self.object(object),
+            (None, Some(cel)) => self.expression(cel),
+            _ => Err(self.problem(invariant.referenced, "needs either `resource` or `cel`")),
+        }
+    }
+
+    fn expression(&self, cel: &Spanned<String>) -> Result<(), Problem> {
+        match self.vocabulary.expression_problem(&cel.value, &self.bindings) {
+            Some(why) => Err(self.problem(cel.referenced, format!("bad expression: {why}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn part(&self, place: Location, part: &Part) -> Result<(), Problem> {
+        match (&part.component, &part.node) {
+            (Some(component), None) => self.word(component, &["controller-manager", "scheduler"], "component"),
+            (None, Some(_)) => Ok(()),
+            _ => Err(self.problem(place, "needs either `component` or `node`")),
+        }
+    }
+
+    fn word(&self, found: &Spanned<String>, valid: &[&str], what: &str) -> Result<(), Problem> {
+        if valid.contains(&found.value.as_str()) {
+            return Ok(());
+        }
+        let hint = nearest(&found.value, valid.iter().copied())
+            .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let message = format!("unknown {what} `{}`, expected one of {}{hint}", found.value, valid.join(", "));
+        Err(self.problem(found.referenced, message))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum NeedsName {
+    Yes,
+    NameOrLabels,
+}
+
+/// Reads the objects of a YAML file with one or more documents; `List` objects are taken apart.
+pub(crate) fn read_objects(path: &Path) -> Result<Vec<Value>, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
+    let documents: Vec<Value> = serde_saphyr::from_multiple(&text)
+        .map_err(|error| format!("{}: {}", path.display(), error.without_snippet()))?;
+    Ok(documents.into_iter().filter(|document| !document.is_null()).flat_map(take_apart).collect())
+}
+
+/// The items of a list object; anything else as it is.
+pub(crate) fn take_apart(object: Value) -> Vec<Value> {
+    match (object.get("kind").and_then(Value::as_str), object.get("items").and_then(Value::as_array)) {
+        (Some("List"), Some(items)) => items.clone(),
+        _ => vec![object],
+    }
+}
+
+/// Adds the nearest of the words that serde says it expected.
+fn with_suggestion(message: &str) -> String {
+    let suggestion = || {
+        let (found, expected) = message.split_once("`, expected ")?;
+        let found = found.rsplit('`').next()?;
+        let words = expected.trim_start_matches("one of ").split(", ").map(|word| word.trim_matches('`'));
+        nearest(found, words)
+    };
+    suggestion().map_or_else(|| message.to_owned(), |near| format!("{message}; did you mean `{near}`?"))
+}
+
+/// The candidate with the smallest edit distance, if it is near enough to be meant.
+fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    candidates
+        .map(|candidate| (distance(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(3) / 3)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+/// The Levenshtein distance in characters.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, a) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, b) in right.iter().enumerate() {
+            let replace = diagonal + usize::from(a != *b);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    struct Pods;
+
+    impl Vocabulary for Pods {
+        fn plural(&self, api_version: &str, kind: &str) -> Option<String> {
+            (api_version == "v1" && kind == "Pod").then(|| "pods".to_owned())
+        }
+
+        fn kinds(&self) -> Vec<String> {
+            vec!["Pod".to_owned()]
+        }
+
+        fn expression_problem(&self, text: &str, _: &[String]) -> Option<String> {
+            text.contains('#').then(|| "no such sign".to_owned())
+        }
+    }
+
+    const HEAD: &str = "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n";
+
+    fn problem(rest: &str) -> String {
+        parse(Path::new("x.yaml"), &format!("{HEAD}{rest}"), &Pods).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_misspelt_key_is_refused_with_its_place_and_the_nearest_one() {
+        assert_eq!(
+            problem("  steps:\n  - name: a\n    try:\n    - slep: {duration: 1s}\n"),
+            "x.yaml:8:7: unknown variant `slep`, expected one of create, apply, patch, scale, delete, wait, assert, \
+             error, sleep, stop, start; did you mean `sleep`?"
+        );
+        assert_eq!(
+            problem("  cluster: {noodes: 2}\n  steps: []\n"),
+            "x.yaml:5:13: unknown field `noodes`, expected one of nodes, mode, seed, latency; did you mean `nodes`?"
+        );
+    }
+
+    #[test]
+    fn wrong_types_kinds_durations_and_expressions_are_refused_where_they_stand() {
+        assert!(problem("  cluster: {nodes: many}\n  steps: []\n").starts_with("x.yaml:5:20: "));
+        let step = |operation: &str| format!("  steps:\n  - name: a\n    try:\n    - {operation}\n");
+        for (operation, message) in [
+            ("sleep: {duration: soon}", "x.yaml:8:25: `soon` is not a duration"),
+            (
+                "create: {resource: {apiVersion: v1, kind: Pood}}",
+                "x.yaml:8:26: no kind `Pood` in `v1`; did you mean `Pod`?",
+            ),
+            ("create: {resource: {kind: Pod}}", "x.yaml:8:26: the object has no `apiVersion`"),
+            ("assert: {cel: '#'}", "x.yaml:8:21: bad expression: no such sign"),
+            ("assert: {}", "x.yaml:8:7: needs either `resource` or `cel`"),
+            ("delete: {ref: {apiVersion: v1, kind: Pod}}", "x.yaml:8:7: `ref` needs a `name` or `labels`"),
+            ("stop: {component: scheduller}", "x.yaml:8:25: unknown component `scheduller`"),
+        ] {
+            let found = problem(&step(operation));
+            assert!(found.starts_with(message), "{operation}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_distance_of_words_counts_single_edits() {
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("", "abc"), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "[ -~\n]{0,200}") {
+            let _ = parse(Path::new("x.yaml"), &text, &Pods);
+            let _ = parse(Path::new("x.yaml"), &format!("{HEAD}{text}"), &Pods);
+        }
+    }
+}
