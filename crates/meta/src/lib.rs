@@ -8,9 +8,11 @@
 //! Not here: shapes and merging (`schema`), what verbs do (`registry`), I/O of any kind.
 
 mod field_error;
+mod human_duration;
 mod key;
 mod kind;
 pub mod lean;
+pub mod names;
 mod object;
 mod object_meta;
 mod quantity;
@@ -21,6 +23,7 @@ mod time;
 mod watch;
 
 pub use field_error::{FieldError, FieldErrorKind};
+pub use human_duration::human_duration;
 pub use key::ObjectKey;
 pub use kind::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
 pub use object::{NotAnObject, Object};
