@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, timeout_at};
 
 use crate::RateLimiter;
 use crate::delays::Delays;
@@ -254,14 +254,11 @@ impl<K: Key> WorkQueue<K> {
     }
 
     async fn wait_for_change(&self, due: Option<Instant>) {
-        let Some(due) = due else { return self.shared.changed.notified().await };
-        #[expect(clippy::disallowed_macros, reason = "biased")]
-        {
-            tokio::select! {
-                biased;
-                () = self.shared.changed.notified() => {}
-                () = sleep_until(due) => {}
-            }
+        let changed = self.shared.changed.notified();
+        match due {
+            None => changed.await,
+            // A key that is due is as good as a change.
+            Some(due) => drop(timeout_at(due, changed).await),
         }
     }
 
