@@ -1,1 +1,14 @@
-//! The seeded virtual world: faults, timeline, invariants.
+//! The seeded virtual world around a cluster: what it looks like at each revision, and what holds there.
+//!
+//! ```text
+//! store --watch--> View (all objects at one revision) --> Invariant (expression | partial object) --> Finding
+//! run_virtual(seed) --> a paused clock, one thread, one Cluster
+//! ```
+//! Start at [`View`].
+//! Not here: the words of a scenario file (`scenario`), the cluster itself (`cluster`).
+
+mod partial;
+mod view;
+
+pub use partial::{Mismatch, matches, mismatches};
+pub use view::{Change, View};

@@ -1,0 +1,63 @@
+use serde_json::Value;
+
+/// Where an object differs from the part that is expected of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mismatch {
+    /// The path, as `status.readyReplicas` or `spec.containers[0].image`.
+    pub path: String,
+    /// What was expected there.
+    pub expected: Value,
+    /// What is there; `None` for nothing.
+    pub found: Option<Value>,
+}
+
+/// Compares the fields that `expected` names; fields that it does not name are not looked at.
+///
+/// Lists are compared item by item and have to be equally long, as in chainsaw's assertions.
+pub fn mismatches(expected: &Value, found: &Value) -> Vec<Mismatch> {
+    let mut all = Vec::new();
+    compare("", expected, Some(found), &mut all);
+    all
+}
+
+/// Whether all fields that `expected` names are as it says.
+pub fn matches(expected: &Value, found: &Value) -> bool {
+    mismatches(expected, found).is_empty()
+}
+
+fn compare(path: &str, expected: &Value, found: Option<&Value>, all: &mut Vec<Mismatch>) {
+    match (expected, found) {
+        (Value::Object(expected), Some(Value::Object(found))) => {
+            for (name, expected) in expected {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                compare(&path, expected, found.get(name), all);
+            }
+        }
+        (Value::Array(expected), Some(Value::Array(found))) if expected.len() == found.len() => {
+            for (index, (expected, found)) in expected.iter().zip(found).enumerate() {
+                compare(&format!("{path}[{index}]"), expected, Some(found), all);
+            }
+        }
+        (Value::Null, None) => {}
+        (expected, Some(found)) if expected == found => {}
+        (expected, found) => {
+            all.push(Mismatch { path: path.to_owned(), expected: expected.clone(), found: found.cloned() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_named_fields_are_compared_and_null_means_absent() {
+        let found = json!({"status": {"replicas": 3, "readyReplicas": 2}, "spec": {"list": [1, {"a": 1, "b": 2}]}});
+        assert!(matches(&json!({"status": {"replicas": 3, "failed": null}, "spec": {"list": [1, {"a": 1}]}}), &found));
+        let all = mismatches(&json!({"status": {"readyReplicas": 3, "x": 1}, "spec": {"list": [1]}}), &found);
+        let paths: Vec<_> = all.iter().map(|mismatch| mismatch.path.as_str()).collect();
+        assert_eq!(paths, ["spec.list", "status.readyReplicas", "status.x"]);
+        assert_eq!(all[1].found, Some(json!(2)));
+    }
+}

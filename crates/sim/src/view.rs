@@ -1,0 +1,114 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use coracle_meta::Object;
+use coracle_store::{EventKind, Revision, WatchBatch};
+use serde_json::Value;
+
+/// Every object of a cluster at one revision, followed from the store itself.
+///
+/// Invariant: the objects are those of `revision`, no more and no less.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    revision: Revision,
+    objects: BTreeMap<Bytes, Arc<Object>>,
+}
+
+/// One object that changed from one revision to the next.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The revision of the change.
+    pub revision: Revision,
+    /// Before; `None` if the object came to be.
+    pub before: Option<Arc<Object>>,
+    /// After; `None` if it is gone.
+    pub after: Option<Arc<Object>>,
+}
+
+impl View {
+    /// The revision that is shown.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// All objects, ordered by their keys in the store.
+    pub fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
+        self.objects.values()
+    }
+
+    /// The objects of one kind, ordered by namespace and name.
+    pub fn of_kind<'a>(&'a self, api_version: &'a str, kind: &'a str) -> impl Iterator<Item = &'a Arc<Object>> {
+        self.objects().filter(move |object| object.kind() == kind && object.api_version() == api_version)
+    }
+
+    /// One object.
+    pub fn object(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Option<&Arc<Object>> {
+        self.objects()
+            .filter(|object| object.kind() == kind && object.api_version() == api_version)
+            .find(|object| object.name() == name && (object.namespace().is_empty() || object.namespace() == namespace))
+    }
+
+    /// Takes a batch of the store's history, revision by revision: after each, `look` is shown the view and what changed.
+    /// Values that are no objects (the store holds a few) are passed over.
+    pub fn follow(&mut self, batch: &WatchBatch, mut look: impl FnMut(&Self, &[Change])) {
+        for group in batch.events.chunk_by(|a, b| a.kv.mod_revision == b.kv.mod_revision) {
+            let revision = group[0].kv.mod_revision;
+            let mut changes = Vec::new();
+            for event in group {
+                let after = match event.kind {
+                    EventKind::Put => decode(&event.kv.value, revision),
+                    EventKind::Delete => None,
+                };
+                let before = match &after {
+                    Some(object) => self.objects.insert(event.kv.key.clone(), Arc::clone(object)),
+                    None => self.objects.remove(&event.kv.key),
+                };
+                if before.is_some() || after.is_some() {
+                    changes.push(Change { revision, before, after });
+                }
+            }
+            self.revision = revision;
+            if !changes.is_empty() {
+                look(self, &changes);
+            }
+        }
+        self.revision = self.revision.max(batch.revision);
+    }
+}
+
+fn decode(value: &[u8], revision: Revision) -> Option<Arc<Object>> {
+    let value: Value = serde_json::from_slice(value).ok()?;
+    let mut object = Object::from_value(value).ok()?;
+    object.set_resource_version(revision.to_string());
+    Some(Arc::new(object))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_store::{Event, KeyValue};
+
+    fn put(key: &'static str, revision: Revision) -> Event {
+        let value =
+            format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{key}","namespace":"default"}}}}"#);
+        let kv = KeyValue { key: key.into(), value: value.into(), mod_revision: revision, ..KeyValue::default() };
+        Event { kind: EventKind::Put, kv, prev_kv: None }
+    }
+
+    fn delete(key: &'static str, revision: Revision) -> Event {
+        let kv = KeyValue { key: key.into(), mod_revision: revision, ..KeyValue::default() };
+        Event { kind: EventKind::Delete, kv, prev_kv: None }
+    }
+
+    #[test]
+    fn each_revision_is_looked_at_once_and_whole() {
+        let mut view = View::default();
+        let batch = WatchBatch { revision: 9, events: vec![put("a", 2), put("b", 2), delete("a", 3)] };
+        let mut seen = Vec::new();
+        view.follow(&batch, |view, changes| seen.push((view.revision(), view.objects().count(), changes.len())));
+        assert_eq!(seen, [(2, 2, 2), (3, 1, 1)]);
+        assert_eq!(view.revision(), 9);
+        assert_eq!(view.object("v1", "Pod", "default", "b").unwrap().resource_version(), "2");
+    }
+}

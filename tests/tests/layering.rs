@@ -1,0 +1,132 @@
+//! The crates use each other as the table of `docs/architecture.md` says, and in no other way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use toml::Table;
+
+/// A crate, its layer, and the crates of lower layers that it may use.
+const MAY_USE: &[(&str, u8, &[&str])] = &[
+    ("ambient", 0, &[]),
+    ("meta", 0, &[]),
+    ("journal", 0, &[]),
+    ("store", 1, &["ambient", "journal"]),
+    ("schema", 1, &["meta"]),
+    ("expression", 1, &["meta"]),
+    ("workqueue", 1, &["ambient", "journal"]),
+    ("api", 1, &["meta"]),
+    ("client", 1, &["meta", "ambient", "journal"]),
+    ("etcd", 2, &["store"]),
+    ("storage", 2, &["store", "meta", "journal"]),
+    ("informer", 2, &["client", "meta", "ambient", "journal"]),
+    ("registry", 3, &["storage", "schema", "expression", "meta", "ambient", "journal"]),
+    ("controller-runtime", 3, &["informer", "workqueue", "client", "api", "meta", "ambient", "journal"]),
+    ("resources", 4, &["registry", "schema", "expression", "api", "meta", "ambient"]),
+    ("admission", 4, &["registry", "schema", "expression", "api", "meta", "ambient"]),
+    ("auth", 4, &["registry", "api", "meta", "ambient"]),
+    ("apiserver", 4, &["registry", "schema", "meta", "ambient", "journal"]),
+    ("controllers", 4, CONTROLLER_SIDE),
+    ("scheduler", 4, CONTROLLER_SIDE),
+    ("kubelet", 4, CONTROLLER_SIDE),
+    ("cluster", 5, ANYTHING_BELOW),
+    ("sim", 6, &["cluster", "store", "journal", "expression", "meta", "ambient"]),
+    ("scenario", 7, &["sim", "cluster", "journal", "expression", "api", "meta"]),
+    ("viewer", 7, &["journal", "sim", "meta"]),
+    ("coracle", 8, ANYTHING_BELOW),
+    ("cli", 8, ANYTHING_BELOW),
+];
+
+const CONTROLLER_SIDE: &[&str] =
+    &["controller-runtime", "informer", "workqueue", "client", "api", "meta", "ambient", "journal"];
+
+const ANYTHING_BELOW: &[&str] = &["*"];
+
+/// Foreign crates that have one home each.
+const ONE_HOME: &[(&str, &[&str])] = &[
+    ("axum", &["apiserver", "viewer"]),
+    ("tonic", &["etcd"]),
+    ("sled", &["store"]),
+    ("kube-cel", &["expression"]),
+    ("cel", &["expression"]),
+    ("clap", &["cli"]),
+    ("kube", &["coracle"]),
+    ("k8s-openapi", &["cli"]),
+];
+
+struct Manifest {
+    dependencies: BTreeSet<String>,
+    inherits_lints: bool,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace").to_owned()
+}
+
+fn manifests() -> BTreeMap<String, Manifest> {
+    let folders = std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    folders
+        .filter(|folder| folder.join("Cargo.toml").exists())
+        .map(|folder| {
+            let table: Table = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap();
+            let mut dependencies = BTreeSet::new();
+            collect(&table, &mut dependencies);
+            for target in table.get("target").and_then(toml::Value::as_table).into_iter().flatten() {
+                collect(target.1.as_table().unwrap(), &mut dependencies);
+            }
+            let lints = table.get("lints").and_then(|lints| lints.get("workspace")).and_then(toml::Value::as_bool);
+            let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+            (name, Manifest { dependencies, inherits_lints: lints == Some(true) })
+        })
+        .collect()
+}
+
+fn collect(table: &Table, into: &mut BTreeSet<String>) {
+    for section in ["dependencies", "build-dependencies"] {
+        into.extend(table.get(section).and_then(toml::Value::as_table).into_iter().flat_map(Table::keys).cloned());
+    }
+}
+
+#[test]
+fn crates_use_only_what_the_table_lists_for_them() {
+    let manifests = manifests();
+    let layers: BTreeMap<&str, u8> = MAY_USE.iter().map(|(name, layer, _)| (*name, *layer)).collect();
+    for (name, manifest) in &manifests {
+        let Some((_, layer, may_use)) = MAY_USE.iter().find(|(known, ..)| known == name) else {
+            panic!("the crate {name} is not in the table");
+        };
+        for dependency in &manifest.dependencies {
+            let Some(used) = dependency.strip_prefix("coracle-") else { continue };
+            let allowed = may_use.contains(&used) || *may_use == ANYTHING_BELOW;
+            assert!(allowed, "{name} must not use {used}");
+            assert!(layers[used] < *layer, "{name} (layer {layer}) uses {used}, which is not below it");
+        }
+    }
+}
+
+#[test]
+fn foreign_crates_stay_in_their_homes() {
+    for (name, manifest) in &manifests() {
+        for (foreign, homes) in ONE_HOME {
+            let at_home = homes.contains(&name.as_str());
+            assert!(at_home || !manifest.dependencies.contains(*foreign), "{foreign} does not belong in {name}");
+        }
+    }
+}
+
+#[test]
+fn every_crate_is_held_to_the_lints_of_the_workspace() {
+    for (name, manifest) in &manifests() {
+        assert!(manifest.inherits_lints, "{name} lacks `[lints] workspace = true`");
+    }
+}
+
+#[test]
+fn no_crate_is_empty() {
+    for name in manifests().keys() {
+        let folder = root().join("crates").join(name).join("src");
+        let entry = ["lib.rs", "main.rs"].iter().map(|file| folder.join(file)).find(|file| file.exists()).unwrap();
+        let text = std::fs::read_to_string(entry).unwrap();
+        let code = text.lines().filter(|line| !line.starts_with("//") && !line.trim().is_empty()).count();
+        assert!(code > 1, "{name} has nothing to say yet and should not exist");
+    }
+}
