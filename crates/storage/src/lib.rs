@@ -1,1 +1,22 @@
-//! Objects in a revisioned store, and the watch cache.
+//! Objects in a revisioned store: keys, resource versions, paging, one write primitive, the watch cache.
+//!
+//! ```text
+//! get, list, watch --> Storage --> Cache (one a resource: snapshot + ring, fed by a cursor) --> Store
+//! attempt ----------->    \--compare the revision, put or delete-----------------------------> Store
+//! ```
+//! Start at [`Storage`]. [`Stored`] is one object at one revision, as bytes that get, list and watch share.
+//! Not here: what a verb means (`registry`), how the store keeps its history (`store`).
+
+mod list;
+mod query;
+mod resource;
+mod storage;
+mod stored;
+mod watch;
+
+pub use list::List;
+pub use query::{Freshness, ListQuery, ResourceVersionMatch, Selection, WatchQuery, WatchStart};
+pub use resource::{FieldReader, Resource};
+pub use storage::Storage;
+pub use stored::{NotStorable, Stored, render};
+pub use watch::Watch;

@@ -1,0 +1,83 @@
+use async_trait::async_trait;
+use coracle_meta::{Object, Status};
+
+use crate::{DeleteOptions, Registry, Request, Strategy};
+
+/// What is about to happen to an object. In Kubernetes: `admission.Operation`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `CREATE`
+    Create,
+    /// `UPDATE`
+    Update,
+    /// `DELETE`
+    Delete,
+    /// `CONNECT`
+    Connect,
+}
+
+impl Operation {
+    /// The word, as webhooks and policies spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
+        }
+    }
+}
+
+/// What an admission plug-in looks at. In Kubernetes: `admission.Attributes`.
+pub struct Review<'a> {
+    /// To read other objects, and to ask the authorizer.
+    pub registry: &'a Registry,
+    /// Who asks for what. An update that creates is an [`Operation::Create`] with the verb update.
+    pub request: &'a Request,
+    /// What is about to happen.
+    pub operation: Operation,
+    /// The kind of the object, in the version of the request; of a subresource, its parent's.
+    pub strategy: &'a dyn Strategy,
+    /// The object as it will be (of a subresource with its own kind, that body); none for a delete.
+    pub object: Option<Object>,
+    /// The object as it is; none for a create.
+    pub old: Option<&'a Object>,
+    /// The options of a delete.
+    pub delete_options: Option<&'a DeleteOptions>,
+}
+
+impl Review<'_> {
+    /// Whether this is about `resource` of `group`, without a subresource.
+    pub fn is_about(&self, group: &str, resource: &str) -> bool {
+        self.request.subresource.is_empty() && self.is_about_any_part(group, resource)
+    }
+
+    /// Whether this is about `resource` of `group` or one of its subresources.
+    pub fn is_about_any_part(&self, group: &str, resource: &str) -> bool {
+        self.request.resource.group == group && self.request.resource.resource == resource
+    }
+}
+
+/// A plug-in that may change or refuse writes. All mutate, in order, then all validate.
+///
+/// In Kubernetes: `admission.MutationInterface` and `admission.ValidationInterface`.
+#[async_trait]
+pub trait Admission: Send + Sync + 'static {
+    /// The name, as `--disable-admission-plugins` spells it.
+    fn name(&self) -> &'static str;
+
+    /// Whether the plug-in looks at this operation at all.
+    fn handles(&self, _operation: Operation) -> bool {
+        true
+    }
+
+    /// Changes `review.object`, or refuses.
+    async fn mutate(&self, _review: &mut Review<'_>) -> Result<(), Status> {
+        Ok(())
+    }
+
+    /// Refuses, or lets pass.
+    async fn validate(&self, _review: &Review<'_>) -> Result<(), Status> {
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+use std::sync::Arc;
+
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Scope};
+use coracle_schema::{KindSchema, ResourceRow};
+use coracle_storage::Resource;
+
+use crate::{Computed, Strategy, Subresource};
+
+/// A kind as the registry serves it in one version: its strategy, and what was looked up for it once.
+#[derive(Clone)]
+pub struct Kind {
+    strategy: Arc<dyn Strategy>,
+    hub: Option<Arc<dyn Strategy>>,
+    schema: KindSchema,
+    pub(crate) store: Arc<Resource>,
+    pub(crate) subresources: Vec<Subresource>,
+    pub(crate) computed: Option<Arc<dyn Computed>>,
+}
+
+impl Kind {
+    pub(crate) fn new(
+        strategy: Arc<dyn Strategy>,
+        hub: Option<Arc<dyn Strategy>>,
+        schema: KindSchema,
+        store: Arc<Resource>,
+    ) -> Self {
+        let subresources = strategy.subresources().to_vec();
+        Self { strategy, hub, schema, store, subresources, computed: None }
+    }
+
+    /// The strategy of the served version: defaults, conversion, table.
+    pub fn strategy(&self) -> &Arc<dyn Strategy> {
+        &self.strategy
+    }
+
+    /// The strategy whose rules hold and in whose form objects are stored; of most kinds the same.
+    pub fn hub(&self) -> &Arc<dyn Strategy> {
+        self.hub.as_ref().unwrap_or(&self.strategy)
+    }
+
+    /// Whether the served version is not the stored one.
+    pub fn is_converted(&self) -> bool {
+        self.hub.is_some()
+    }
+
+    /// What objects look like.
+    pub fn schema(&self) -> &KindSchema {
+        &self.schema
+    }
+
+    /// The row of the served version.
+    pub fn row(&self) -> &ResourceRow {
+        self.strategy.row()
+    }
+
+    /// Group, version and kind.
+    pub fn gvk(&self) -> &GroupVersionKind {
+        &self.row().kind
+    }
+
+    /// Group, version and plural.
+    pub fn gvr(&self) -> GroupVersionResource {
+        self.row().resource()
+    }
+
+    /// Whether objects live in namespaces.
+    pub fn is_namespaced(&self) -> bool {
+        self.row().scope == Scope::Namespaced
+    }
+
+    /// Whether the row lists `verb`.
+    pub fn serves(&self, verb: crate::Verb) -> bool {
+        self.row().verbs.iter().any(|own| own == verb.as_str())
+    }
+
+    /// The subresource called `name`, other than `status`.
+    pub fn subresource(&self, name: &str) -> Option<&Subresource> {
+        self.subresources.iter().find(|subresource| subresource.name() == name)
+    }
+
+    /// Whether there is a `/status`.
+    pub fn has_status(&self) -> bool {
+        self.row().subresource("status").is_some()
+    }
+}

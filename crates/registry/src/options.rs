@@ -1,0 +1,104 @@
+use bytes::Bytes;
+use coracle_meta::{FieldSelector, LabelSelector};
+
+/// The query of a get. In Kubernetes: `metav1.GetOptions`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GetOptions {
+    /// `?resourceVersion=`, as it came; empty for the newest.
+    pub resource_version: String,
+}
+
+/// The query of a list, a watch or a deletion of a collection, as it came. In Kubernetes: `metav1.ListOptions`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListOptions {
+    /// Which labels.
+    pub label_selector: LabelSelector,
+    /// Which fields, in the names of the served version.
+    pub field_selector: FieldSelector,
+    /// `?resourceVersion=`, as it came.
+    pub resource_version: String,
+    /// `?resourceVersionMatch=`, as it came; empty if absent.
+    pub resource_version_match: String,
+    /// `?limit=`; 0 for no limit.
+    pub limit: i64,
+    /// `?continue=`
+    pub continue_token: String,
+    /// `?allowWatchBookmarks=`
+    pub allow_watch_bookmarks: bool,
+    /// `?sendInitialEvents=`; `None` if absent.
+    pub send_initial_events: Option<bool>,
+    /// `?timeoutSeconds=`; the caller ends the watch, the registry sends a bookmark shortly before.
+    pub timeout_seconds: Option<u64>,
+}
+
+/// What happens to the dependents of a deleted object. In Kubernetes: `metav1.DeletionPropagation`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Propagation {
+    /// The garbage collector deletes them afterwards.
+    Background,
+    /// The object stays until its blocking dependents are gone.
+    Foreground,
+    /// They stay.
+    Orphan,
+}
+
+/// What has to hold of the stored object for a write to happen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// The uid it has to have.
+    pub uid: Option<String>,
+    /// The resource version it has to have.
+    pub resource_version: Option<String>,
+}
+
+/// How to delete. In Kubernetes: `metav1.DeleteOptions` (dry run stands in the [`Request`](crate::Request)).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeleteOptions {
+    /// How long the object may take to stop, in seconds.
+    pub grace_period_seconds: Option<i64>,
+    /// What has to hold.
+    pub preconditions: Preconditions,
+    /// What happens to dependents.
+    pub propagation: Option<Propagation>,
+    /// The older form of `propagation`; both at once are refused.
+    pub orphan_dependents: Option<bool>,
+    /// Delete an object that cannot be read any more.
+    pub ignore_store_read_error: bool,
+}
+
+/// In which language a patch is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchKind {
+    /// RFC 6902.
+    Json,
+    /// RFC 7386.
+    Merge,
+    /// Kubernetes' own, with merge keys and directives.
+    Strategic,
+    /// A configuration to be applied, and its fields owned (`application/apply-patch+yaml`).
+    Apply {
+        /// Take fields away from other managers.
+        force: bool,
+    },
+}
+
+impl PatchKind {
+    /// The media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json-patch+json",
+            Self::Merge => "application/merge-patch+json",
+            Self::Strategic => "application/strategic-merge-patch+json",
+            Self::Apply { .. } => "application/apply-patch+yaml",
+        }
+    }
+}
+
+/// A patch: its language and its body as it came (an apply's may be YAML).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// The language.
+    pub kind: PatchKind,
+    /// The body.
+    pub body: Bytes,
+}

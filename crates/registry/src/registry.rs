@@ -1,0 +1,265 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use coracle_ambient::Ambient;
+use coracle_journal::Recorder;
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Status};
+use coracle_storage::{Resource, Storage};
+use tokio::sync::Notify;
+
+use crate::{Admission, Attributes, Authorizer, Computed, Decision, Kind, Request, Rules, Strategy, Subresource, User};
+
+/// The kinds that are served, and what each verb means for them. A handle: clones are the same registry.
+#[derive(Clone)]
+pub struct Registry {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) storage: Storage,
+    pub(crate) ambient: Ambient,
+    pub(crate) recorder: Recorder,
+    pub(crate) admission: Vec<Arc<dyn Admission>>,
+    authorizer: OnceLock<Arc<dyn Authorizer>>,
+    kinds: ArcSwap<Kinds>,
+    kinds_changed: Notify,
+}
+
+/// The kinds at one moment.
+#[derive(Clone, Default)]
+pub struct Kinds {
+    /// Counts changes of the set, from 1.
+    pub version: u64,
+    by_resource: BTreeMap<GroupVersionResource, Arc<Kind>>,
+    by_kind: BTreeMap<GroupVersionKind, Arc<Kind>>,
+    /// As registered: the built-in ones in the order of discovery, then the custom ones.
+    order: Vec<GroupVersionResource>,
+}
+
+impl Kinds {
+    /// The kind behind a resource.
+    pub fn resource(&self, resource: &GroupVersionResource) -> Option<&Arc<Kind>> {
+        self.by_resource.get(resource)
+    }
+
+    /// The kind by its own name.
+    pub fn kind(&self, kind: &GroupVersionKind) -> Option<&Arc<Kind>> {
+        self.by_kind.get(kind)
+    }
+
+    /// All kinds, in the order of registration.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Kind>> {
+        self.order.iter().filter_map(|resource| self.by_resource.get(resource))
+    }
+
+    fn insert(&mut self, kind: Kind) {
+        let (resource, gvk) = (kind.gvr(), kind.gvk().clone());
+        let kind = Arc::new(kind);
+        self.by_kind.insert(gvk, Arc::clone(&kind));
+        if self.by_resource.insert(resource.clone(), kind).is_none() {
+            self.order.push(resource);
+        }
+    }
+
+    fn remove(&mut self, resource: &GroupVersionResource) {
+        if let Some(kind) = self.by_resource.remove(resource) {
+            self.by_kind.remove(kind.gvk());
+            self.order.retain(|own| own != resource);
+        }
+    }
+}
+
+/// Puts a [`Registry`] together.
+pub struct RegistryBuilder {
+    storage: Storage,
+    ambient: Ambient,
+    recorder: Recorder,
+    strategies: Vec<Arc<dyn Strategy>>,
+    admission: Vec<Arc<dyn Admission>>,
+    computed: Vec<(GroupVersionResource, Arc<dyn Computed>)>,
+    subresources: Vec<(GroupVersionResource, Subresource)>,
+}
+
+impl RegistryBuilder {
+    /// Serves these kinds.
+    #[must_use]
+    pub fn kinds(mut self, strategies: impl IntoIterator<Item = Arc<dyn Strategy>>) -> Self {
+        self.strategies.extend(strategies);
+        self
+    }
+
+    /// Asks these plug-ins, in this order.
+    #[must_use]
+    pub fn admission(mut self, plugins: impl IntoIterator<Item = Arc<dyn Admission>>) -> Self {
+        self.admission.extend(plugins);
+        self
+    }
+
+    /// Lets a kind that is not stored be computed by `computed`, where its strategy has nothing of its own.
+    #[must_use]
+    pub fn computed(mut self, resource: GroupVersionResource, computed: Arc<dyn Computed>) -> Self {
+        self.computed.push((resource, computed));
+        self
+    }
+
+    /// Gives a kind a subresource beside those of its strategy.
+    #[must_use]
+    pub fn subresource(mut self, parent: GroupVersionResource, subresource: Subresource) -> Self {
+        self.subresources.push((parent, subresource));
+        self
+    }
+
+    /// The registry.
+    pub fn build(self) -> Registry {
+        let inner = Inner {
+            storage: self.storage,
+            ambient: self.ambient,
+            recorder: self.recorder,
+            admission: self.admission,
+            authorizer: OnceLock::new(),
+            kinds: ArcSwap::default(),
+            kinds_changed: Notify::new(),
+        };
+        let registry = Registry { inner: Arc::new(inner) };
+        registry.change_kinds(|kinds| {
+            for strategy in &self.strategies {
+                if let Some(mut kind) = resolve(strategy, &self.strategies) {
+                    let resource = kind.gvr();
+                    let own = self.computed.iter().find(|(of, _)| *of == resource);
+                    kind.computed = own.map(|(_, computed)| Arc::clone(computed));
+                    let more = self.subresources.iter().filter(|(of, _)| *of == resource);
+                    kind.subresources.extend(more.map(|(_, subresource)| subresource.clone()));
+                    kinds.insert(kind);
+                }
+            }
+        });
+        registry
+    }
+}
+
+/// The kind of a strategy; `None` if nothing says what its objects look like.
+fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>]) -> Option<Kind> {
+    let row = strategy.row();
+    let hub = (row.stored_as != row.resource())
+        .then(|| all.iter().find(|other| other.row().resource() == row.stored_as).cloned())
+        .flatten();
+    let stored = hub.as_ref().unwrap_or(strategy);
+    let name = row.resource().group_resource();
+    let directory = stored.store_directory().unwrap_or_else(|| stored.row().plural.clone());
+    let mut store = Resource::new(name, directory, row.scope == coracle_meta::Scope::Namespaced);
+    store.selectable = stored.selectable_fields().into_iter().map(str::to_owned).collect();
+    store.indexed = stored.indexed_fields().into_iter().map(str::to_owned).collect();
+    let reader = Arc::clone(stored);
+    store.field = Box::new(move |object, field| reader.field(object, field));
+    Some(Kind::new(Arc::clone(strategy), hub, strategy.schema()?, Arc::new(store)))
+}
+
+impl Registry {
+    /// Begins a registry over `storage`.
+    pub fn builder(storage: Storage, ambient: Ambient, recorder: Recorder) -> RegistryBuilder {
+        RegistryBuilder {
+            storage,
+            ambient,
+            recorder,
+            strategies: Vec::new(),
+            admission: Vec::new(),
+            computed: Vec::new(),
+            subresources: Vec::new(),
+        }
+    }
+
+    /// The kinds of this moment.
+    pub fn kinds(&self) -> Arc<Kinds> {
+        self.inner.kinds.load_full()
+    }
+
+    /// The kind behind a resource.
+    pub fn kind(&self, resource: &GroupVersionResource) -> Option<Arc<Kind>> {
+        self.inner.kinds.load().resource(resource).cloned()
+    }
+
+    /// Waits until the kinds are others than those of `version`.
+    pub async fn kinds_changed(&self, version: u64) -> Arc<Kinds> {
+        loop {
+            let changed = self.inner.kinds_changed.notified();
+            let kinds = self.kinds();
+            if kinds.version != version {
+                return kinds;
+            }
+            changed.await;
+        }
+    }
+
+    /// Serves a kind from now on, or serves it otherwise.
+    pub fn add_kind(&self, strategy: &Arc<dyn Strategy>) {
+        self.change_kinds(|kinds| {
+            let all: Vec<_> = kinds.iter().map(|kind| Arc::clone(kind.strategy())).collect();
+            if let Some(kind) = resolve(strategy, &all) {
+                kinds.insert(kind);
+            }
+        });
+    }
+
+    /// Serves a kind no longer.
+    pub fn remove_kind(&self, resource: &GroupVersionResource) {
+        self.change_kinds(|kinds| kinds.remove(resource));
+    }
+
+    fn change_kinds(&self, change: impl Fn(&mut Kinds)) {
+        self.inner.kinds.rcu(|kinds| {
+            let mut kinds = Kinds::clone(kinds);
+            change(&mut kinds);
+            kinds.version += 1;
+            kinds
+        });
+        self.inner.kinds_changed.notify_waiters();
+    }
+
+    /// Sets who says what is allowed; once.
+    pub fn set_authorizer(&self, authorizer: Arc<dyn Authorizer>) {
+        // A second authorizer would be a mistake of whoever puts the server together; the first stays.
+        let _ = self.inner.authorizer.set(authorizer);
+    }
+
+    /// Asks whether something is allowed. Without an authorizer everything is.
+    pub async fn authorize(&self, attributes: &Attributes) -> Result<Decision, Status> {
+        match self.inner.authorizer.get() {
+            Some(authorizer) => authorizer.authorize(self, attributes).await,
+            None => Ok(Decision::Allow(String::new())),
+        }
+    }
+
+    /// What `user` may do in `namespace`.
+    pub async fn rules(&self, user: &User, namespace: &str) -> Result<Rules, Status> {
+        match self.inner.authorizer.get() {
+            Some(authorizer) => authorizer.rules(self, user, namespace).await,
+            None => Ok(Rules::default()),
+        }
+    }
+
+    /// Clock and randomness.
+    pub fn ambient(&self) -> &Ambient {
+        &self.inner.ambient
+    }
+
+    /// The event log.
+    pub fn recorder(&self) -> &Recorder {
+        &self.inner.recorder
+    }
+
+    /// The storage beneath.
+    pub fn storage(&self) -> &Storage {
+        &self.inner.storage
+    }
+
+    /// The kind of a request; 404 if nobody serves it.
+    pub(crate) fn kind_of(&self, request: &Request) -> Result<Arc<Kind>, Status> {
+        self.kind(&request.resource).ok_or_else(not_served)
+    }
+}
+
+/// The 404 for a resource that is not served.
+pub(crate) fn not_served() -> Status {
+    Status::failure(404, coracle_meta::reason::NOT_FOUND, "the server could not find the requested resource")
+}

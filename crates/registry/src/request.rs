@@ -1,0 +1,161 @@
+use std::sync::{Arc, Mutex, PoisonError};
+
+use coracle_ambient::Timestamp;
+use coracle_journal::EntryId;
+use coracle_meta::{GroupResource, GroupVersionResource};
+
+use crate::User;
+
+/// What a request asks to be done. In Kubernetes: the verbs of `authorizer.Attributes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verb {
+    /// `get`
+    Get,
+    /// `list`
+    List,
+    /// `watch`
+    Watch,
+    /// `create`
+    Create,
+    /// `update`
+    Update,
+    /// `patch`
+    Patch,
+    /// `delete`
+    Delete,
+    /// `deletecollection`
+    DeleteCollection,
+}
+
+impl Verb {
+    /// The word, as RBAC rules and discovery spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+            Self::DeleteCollection => "deletecollection",
+        }
+    }
+}
+
+/// What to do about fields that nobody knows. In Kubernetes: `?fieldValidation=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FieldValidation {
+    /// Drop them silently.
+    Ignore,
+    /// Drop them and warn.
+    #[default]
+    Warn,
+    /// Refuse the request.
+    Strict,
+}
+
+/// The sink of the `Warning` headers of one request; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Warnings {
+    texts: Arc<Mutex<Vec<String>>>,
+}
+
+impl Warnings {
+    /// Adds a warning, unless the same one is there already.
+    pub fn add(&self, text: impl Into<String>) {
+        let text = text.into();
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+
+    /// The warnings so far, in order.
+    pub fn texts(&self) -> Vec<String> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// One request, after authentication: who asks for what, and how.
+///
+/// In Kubernetes: `RequestInfo`, `admission.Attributes` and the options of the verbs, in one.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Who is asking.
+    pub user: Arc<User>,
+    /// For what.
+    pub verb: Verb,
+    /// Of which resource, in which version.
+    pub resource: GroupVersionResource,
+    /// Of which subresource; empty for the object itself.
+    pub subresource: String,
+    /// In which namespace; empty for cluster-scoped kinds and for all namespaces.
+    pub namespace: String,
+    /// Of which object; empty for a collection and where the server makes the name.
+    pub name: String,
+    /// Whether everything happens but the write (`?dryRun=All`).
+    pub dry_run: bool,
+    /// Under which name fields are owned: `?fieldManager=`, or the user agent up to its first slash.
+    pub field_manager: String,
+    /// What to do about unknown fields.
+    pub field_validation: FieldValidation,
+    /// The request's id in the audit log.
+    pub audit_id: String,
+    /// The `User-Agent`.
+    pub user_agent: String,
+    /// The log entry of this request, to be named as the cause of what it does.
+    pub cause: Option<EntryId>,
+    /// When the request came.
+    pub now: Timestamp,
+    /// Where warnings go.
+    pub warnings: Warnings,
+}
+
+impl Request {
+    /// A request of the server itself about `resource`, with nothing optional set.
+    pub fn new(verb: Verb, resource: GroupVersionResource, now: Timestamp) -> Self {
+        Self {
+            user: Arc::new(User::system()),
+            verb,
+            resource,
+            subresource: String::new(),
+            namespace: String::new(),
+            name: String::new(),
+            dry_run: false,
+            field_manager: String::new(),
+            field_validation: FieldValidation::default(),
+            audit_id: String::new(),
+            user_agent: String::new(),
+            cause: None,
+            now,
+            warnings: Warnings::default(),
+        }
+    }
+
+    /// The same asker, time, cause and dry run, about something else: what a verb asks on the way.
+    #[must_use]
+    pub fn about(&self, verb: Verb, resource: GroupVersionResource, namespace: &str, name: &str) -> Self {
+        Self {
+            verb,
+            resource,
+            subresource: String::new(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// Of the object called `name` in `namespace`.
+    #[must_use]
+    pub fn object(mut self, namespace: &str, name: &str) -> Self {
+        namespace.clone_into(&mut self.namespace);
+        name.clone_into(&mut self.name);
+        self
+    }
+
+    /// The resource without its version, as messages name it.
+    pub fn group_resource(&self) -> GroupResource {
+        self.resource.group_resource()
+    }
+}

@@ -1,0 +1,187 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coracle_meta::{FieldError, GroupVersionKind, Object, Status};
+
+use crate::{Registry, Request, Verb};
+
+/// A part of an object with a path of its own, such as `pods/binding`. `status` is not listed: the row says it.
+#[derive(Clone)]
+pub enum Subresource {
+    /// The object itself under another rule of what may change: `ephemeralcontainers`, `resize`, `approval`, `finalize`.
+    View(Arc<dyn View>),
+    /// Another kind that shows a part of the object, and writes it: `scale`.
+    Projection(Arc<dyn Projection>),
+    /// Something that is asked for by creating a body: `binding`, `eviction`, `token`.
+    Action(Arc<dyn Action>),
+    /// A connection to somewhere else: `log`, `exec`, `attach`, `portforward`, `proxy`.
+    Connect(Arc<dyn Connect>),
+}
+
+impl Subresource {
+    /// The last step of the path.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::View(view) => view.name(),
+            Self::Projection(projection) => projection.name(),
+            Self::Action(action) => action.name(),
+            Self::Connect(connect) => connect.name(),
+        }
+    }
+
+    /// The verbs that it serves, as discovery lists them.
+    pub fn verbs(&self) -> Vec<Verb> {
+        match self {
+            Self::View(view) => view.verbs().to_vec(),
+            Self::Projection(_) => vec![Verb::Get, Verb::Patch, Verb::Update],
+            Self::Action(_) => vec![Verb::Create],
+            Self::Connect(connect) => connect.verbs().to_vec(),
+        }
+    }
+}
+
+/// The object itself, under another rule of what may change.
+pub trait View: Send + Sync + 'static {
+    /// The last step of the path.
+    fn name(&self) -> &str;
+
+    /// The verbs served.
+    fn verbs(&self) -> &[Verb] {
+        &[Verb::Get, Verb::Patch, Verb::Update]
+    }
+
+    /// Restores what an update through this path may not change.
+    fn prepare_update(&self, new: &mut Object, old: &Object, request: &Request);
+
+    /// What is wrong with the change.
+    fn validate_update(&self, _new: &Object, _old: &Object) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// What the client should know.
+    fn warnings(&self, _new: &Object, _old: &Object) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The fields that a write through this path does not own.
+    fn reset_fields(&self) -> Vec<Vec<String>> {
+        Vec::new()
+    }
+}
+
+/// Another kind that shows a part of an object, and writes it.
+pub trait Projection: Send + Sync + 'static {
+    /// The last step of the path.
+    fn name(&self) -> &str;
+
+    /// The kind of the body.
+    fn kind(&self) -> GroupVersionKind;
+
+    /// Shows the part of `object`, with its metadata (name, namespace, uid, resource version, creation time).
+    fn show(&self, object: &Object) -> Result<Object, Status>;
+
+    /// What is wrong with a body.
+    fn validate(&self, _body: &Object) -> Vec<FieldError> {
+        Vec::new()
+    }
+
+    /// Writes the part back into the object.
+    fn write(&self, object: &mut Object, body: &Object) -> Result<(), Status>;
+
+    /// Fields of the body and the fields of the object that they are, for ownership: `spec.replicas` and `spec.replicas`.
+    fn owned_fields(&self) -> Vec<(Vec<String>, Vec<String>)> {
+        Vec::new()
+    }
+}
+
+/// Something that is asked for by creating a body.
+#[async_trait]
+pub trait Action: Send + Sync + 'static {
+    /// The last step of the path.
+    fn name(&self) -> &str;
+
+    /// The kind of the body.
+    fn kind(&self) -> GroupVersionKind;
+
+    /// Does it to the object that the request names; answers with what the client gets (an object or a `Status`).
+    /// `body` has been decoded and admitted, and its name and namespace are the request's.
+    async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status>;
+}
+
+/// Where a connection goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The node whose API it goes to.
+    pub node: String,
+    /// Path and query there.
+    pub path_and_query: String,
+}
+
+/// A connection to somewhere else.
+#[async_trait]
+pub trait Connect: Send + Sync + 'static {
+    /// The last step of the path.
+    fn name(&self) -> &str;
+
+    /// The verbs served: get for `log`; get and create for `exec`.
+    fn verbs(&self) -> &[Verb] {
+        &[Verb::Get]
+    }
+
+    /// Where the connection goes. `query` is that of the request, decoded; `path` is what follows the subresource
+    /// (for `proxy`).
+    async fn connect(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        path: &str,
+        query: &[(String, String)],
+    ) -> Result<Destination, Status>;
+}
+
+/// A kind that is computed when asked and not stored: reviews.
+#[async_trait]
+pub trait Computed: Send + Sync + 'static {
+    /// Answers a create.
+    async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status>;
+
+    /// Answers a get, where the row has one.
+    async fn get(&self, _registry: &Registry, request: &Request) -> Result<Object, Status> {
+        Err(Status::method_not_supported(&request.group_resource(), "get"))
+    }
+
+    /// Answers a list, where the row has one.
+    async fn list(&self, _registry: &Registry, request: &Request) -> Result<Vec<Object>, Status> {
+        Err(Status::method_not_supported(&request.group_resource(), "list"))
+    }
+}
+
+/// Something reserved for a write that may still fail.
+#[async_trait]
+pub trait Reservation: Send {
+    /// The write has happened.
+    async fn commit(self: Box<Self>) {}
+
+    /// The write has not happened: give it back.
+    async fn release(self: Box<Self>) {}
+}
+
+/// The rule of `/status`: of `new` only `status` and the managed fields count, all else is `old`'s.
+pub fn keep_all_but_status(new: &mut Object, old: &Object) {
+    let status = new.remove(&["status"]);
+    let managed = new.remove(&["metadata", "managedFields"]);
+    let mut kept = old.clone();
+    match status {
+        Some(status) => kept.set(&["status"], status),
+        None => drop(kept.remove(&["status"])),
+    }
+    match managed {
+        Some(managed) => kept.set(&["metadata", "managedFields"], managed),
+        None => drop(kept.remove(&["metadata", "managedFields"])),
+    }
+    let version = new.resource_version().to_owned();
+    if !version.is_empty() {
+        kept.set_resource_version(version);
+    }
+    *new = kept;
+}

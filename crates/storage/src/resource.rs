@@ -1,0 +1,96 @@
+use std::fmt;
+
+use bytes::Bytes;
+use coracle_meta::{GroupResource, Object, ObjectKey};
+use coracle_store::KeyRange;
+
+/// The value of a field of an object, as a field selector compares it.
+pub type FieldReader = Box<dyn Fn(&Object, &str) -> String + Send + Sync>;
+
+/// Where the objects of one resource are in the store, and by what they can be chosen.
+///
+/// Keys are those of Kubernetes: `/registry/<directory>/[<namespace>/]<name>`, so that tools for etcd find their way.
+pub struct Resource {
+    /// The resource, as messages name it.
+    pub name: GroupResource,
+    /// The folder below `/registry/`: `pods`, `apps/deployments` would not be Kubernetes', `deployments` is.
+    pub directory: String,
+    /// Whether objects live in namespaces.
+    pub namespaced: bool,
+    /// The fields by which objects can be chosen, besides name and namespace.
+    pub selectable: Vec<String>,
+    /// Those of them by which many watch at once: an event wakes only the watches of its values.
+    pub indexed: Vec<String>,
+    /// Reads a selectable field.
+    pub field: FieldReader,
+}
+
+impl Resource {
+    /// A resource without selectable fields.
+    pub fn new(name: GroupResource, directory: impl Into<String>, namespaced: bool) -> Self {
+        Self {
+            name,
+            directory: directory.into(),
+            namespaced,
+            selectable: Vec::new(),
+            indexed: Vec::new(),
+            field: Box::new(|_, _| String::new()),
+        }
+    }
+
+    /// `/registry/<directory>/`
+    pub fn prefix(&self) -> String {
+        format!("/registry/{}/", self.directory)
+    }
+
+    /// The key of one object.
+    pub fn key(&self, object: &ObjectKey) -> Bytes {
+        let key = if self.namespaced {
+            format!("{}{}/{}", self.prefix(), object.namespace, object.name)
+        } else {
+            format!("{}{}", self.prefix(), object.name)
+        };
+        key.into()
+    }
+
+    /// The keys of all objects, or of those of one namespace.
+    pub fn range(&self, namespace: &str) -> KeyRange {
+        if namespace.is_empty() || !self.namespaced {
+            KeyRange::prefix(self.prefix())
+        } else {
+            KeyRange::prefix(format!("{}{namespace}/", self.prefix()))
+        }
+    }
+
+    /// Namespace and name that a key stands for; `None` if it is none of this resource.
+    pub fn object_key(&self, key: &[u8]) -> Option<ObjectKey> {
+        let rest = std::str::from_utf8(key).ok()?.strip_prefix(&self.prefix())?;
+        if !self.namespaced {
+            return Some(ObjectKey::cluster(rest));
+        }
+        let (namespace, name) = rest.split_once('/')?;
+        Some(ObjectKey::new(namespace, name))
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resource").field("name", &self.name).field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_those_of_kubernetes_and_can_be_read_back() {
+        let pods = Resource::new(GroupResource::new("", "pods"), "pods", true);
+        let key = ObjectKey::new("default", "web");
+        assert_eq!(&pods.key(&key)[..], b"/registry/pods/default/web");
+        assert_eq!(pods.object_key(&pods.key(&key)), Some(key));
+        assert!(!pods.range("default").contains(b"/registry/pods/default-2/web"));
+        let nodes = Resource::new(GroupResource::new("", "nodes"), "minions", false);
+        assert_eq!(&nodes.key(&ObjectKey::cluster("n"))[..], b"/registry/minions/n");
+    }
+}

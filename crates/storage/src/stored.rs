@@ -1,0 +1,265 @@
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use bytes::Bytes;
+use coracle_meta::Object;
+use coracle_store::Revision;
+use serde_json::{Map, Value};
+
+/// One object at one revision: its JSON as slices that share the store's buffer, and the parsed object on demand.
+///
+/// The stored value carries no resource version, so the JSON of the API is `head middle "resourceVersion":"N", tail`:
+///
+/// ```text
+/// {"kind":"Pod","apiVersion":"v1",  "metadata":{   "resourceVersion":"42",   "name":"web",…},"spec":{…}}
+/// |------------- head -----------|--- middle --|                           |----------- tail ------------|
+/// ```
+/// In a list of a built-in kind the items have no kind: `{ middle version tail`.
+/// Cloning is cheap. The parsed object lives as long as somebody holds it, and is shared meanwhile.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    value: Bytes,
+    head_end: usize,
+    middle_end: usize,
+    /// 0 for an object that has no resource version: the answer of a dry run of a create.
+    revision: Revision,
+    parsed: Mutex<Weak<Object>>,
+}
+
+/// The value in the store is not an object as this server writes them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the stored value is not an object: {0}")]
+pub struct NotStorable(pub String);
+
+impl Stored {
+    /// Takes a value of the store, as written by [`render`]; any other JSON object is laid out anew.
+    pub fn from_value(value: Bytes, revision: Revision) -> Result<Self, NotStorable> {
+        if let Some((head_end, middle_end)) = find_layout(&value) {
+            return Ok(Self::new(value, head_end, middle_end, revision, Weak::new()));
+        }
+        let tree: Value = serde_json::from_slice(&value).map_err(|error| NotStorable(error.to_string()))?;
+        let object = Object::from_value(tree).map_err(|error| NotStorable(error.to_string()))?;
+        Ok(Self::from_object(&Arc::new(object), revision))
+    }
+
+    /// Lays out an object that is not, or not yet, read from the store. Its own resource version is ignored.
+    pub fn from_object(object: &Arc<Object>, revision: Revision) -> Self {
+        let value = render(object);
+        let (head_end, middle_end) = find_layout(&value).expect("a rendered object has the layout");
+        let version = if revision == 0 { String::new() } else { revision.to_string() };
+        let parsed = if object.resource_version() == version { Arc::downgrade(object) } else { Weak::new() };
+        Self::new(value, head_end, middle_end, revision, parsed)
+    }
+
+    fn new(value: Bytes, head_end: usize, middle_end: usize, revision: Revision, parsed: Weak<Object>) -> Self {
+        Self { inner: Arc::new(Inner { value, head_end, middle_end, revision, parsed: Mutex::new(parsed) }) }
+    }
+
+    /// The revision of the write; for a deleted object, of the deletion. 0 if it was never written.
+    pub fn revision(&self) -> Revision {
+        self.inner.revision
+    }
+
+    /// The value as the store holds it, without a resource version.
+    pub fn value(&self) -> &Bytes {
+        &self.inner.value
+    }
+
+    /// The same content at another revision: the last state of a deleted object.
+    #[must_use]
+    pub fn at(&self, revision: Revision) -> Self {
+        Self::new(self.inner.value.clone(), self.inner.head_end, self.inner.middle_end, revision, Weak::new())
+    }
+
+    /// The parsed object, with its resource version.
+    pub fn object(&self) -> Arc<Object> {
+        let mut parsed = self.inner.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(object) = parsed.upgrade() {
+            return object;
+        }
+        let tree: Map<String, Value> =
+            serde_json::from_slice(&self.inner.value).expect("the layout was found, so this is JSON that we wrote");
+        let mut object = Object::from_tree(tree).expect("the layout was found, so metadata is an object");
+        if self.inner.revision != 0 {
+            object.set_resource_version(self.inner.revision.to_string());
+        }
+        let object = Arc::new(object);
+        *parsed = Arc::downgrade(&object);
+        object
+    }
+
+    /// The length of the whole JSON in bytes, at most.
+    pub fn len(&self) -> usize {
+        self.inner.value.len() + 42
+    }
+
+    /// Whether there is nothing: never, an object has at least its braces.
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// Appends the whole object.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.inner.value[..self.inner.head_end]);
+        self.write_rest(out);
+    }
+
+    /// Appends the object as an item of a list: without its kind and version.
+    pub fn write_json_item(&self, out: &mut Vec<u8>) {
+        out.push(b'{');
+        self.write_rest(out);
+    }
+
+    /// Appends the object as one of another `apiVersion`, its content unchanged.
+    pub fn write_json_as(&self, kind: &str, api_version: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(&head(kind, api_version));
+        self.write_rest(out);
+    }
+
+    fn write_rest(&self, out: &mut Vec<u8>) {
+        let Inner { value, head_end, middle_end, revision, .. } = &*self.inner;
+        out.extend_from_slice(&value[*head_end..*middle_end]);
+        if *revision != 0 {
+            out.extend_from_slice(b"\"resourceVersion\":\"");
+            out.extend_from_slice(revision.to_string().as_bytes());
+            out.extend_from_slice(if value[*middle_end] == b'}' { b"\"" } else { b"\"," });
+        }
+        out.extend_from_slice(&value[*middle_end..]);
+    }
+
+    /// The whole object as JSON.
+    pub fn to_json(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.len());
+        self.write_json(&mut out);
+        out
+    }
+}
+
+const METADATA: &[u8] = b"\"metadata\":{";
+
+fn head(kind: &str, api_version: &str) -> Vec<u8> {
+    let mut out = b"{\"kind\":".to_vec();
+    write_value(&Value::from(kind), &mut out);
+    out.extend_from_slice(b",\"apiVersion\":");
+    write_value(&Value::from(api_version), &mut out);
+    out.push(b',');
+    out
+}
+
+fn write_value(value: &Value, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value).expect("a JSON value can be written to memory");
+}
+
+/// The bytes to store: kind, version and metadata first, then the rest, without the resource version.
+pub fn render(object: &Object) -> Bytes {
+    let mut out = head(object.kind(), object.api_version());
+    out.extend_from_slice(METADATA);
+    let empty = Map::new();
+    let metadata = object.field(&["metadata"]).and_then(Value::as_object).unwrap_or(&empty);
+    write_members(metadata.iter().filter(|(name, _)| *name != "resourceVersion"), false, &mut out);
+    out.push(b'}');
+    let rest = object.tree().iter().filter(|(name, _)| !matches!(name.as_str(), "kind" | "apiVersion" | "metadata"));
+    write_members(rest, true, &mut out);
+    out.push(b'}');
+    out.shrink_to_fit();
+    out.into()
+}
+
+fn write_members<'a>(
+    members: impl Iterator<Item = (&'a String, &'a Value)>,
+    comma_before_first: bool,
+    out: &mut Vec<u8>,
+) {
+    for (index, (name, value)) in members.enumerate() {
+        if comma_before_first || index > 0 {
+            out.push(b',');
+        }
+        write_value(&Value::from(name.as_str()), out);
+        out.push(b':');
+        write_value(value, out);
+    }
+}
+
+/// Where head and middle end in a value as [`render`] writes it; `None` for any other bytes.
+fn find_layout(value: &[u8]) -> Option<(usize, usize)> {
+    let rest = value.strip_prefix(b"{\"kind\":")?;
+    let kind = text_length(rest)?;
+    let rest = rest[kind..].strip_prefix(b",\"apiVersion\":")?;
+    let api_version = text_length(rest)?;
+    let rest = rest[api_version..].strip_prefix(b",")?;
+    let head_end = value.len() - rest.len();
+    let inside = rest.strip_prefix(METADATA)?;
+    Some((head_end, value.len() - inside.len()))
+}
+
+/// The length of the JSON text that `bytes` begins with.
+fn text_length(bytes: &[u8]) -> Option<usize> {
+    let inside = bytes.strip_prefix(b"\"")?;
+    let mut escaped = false;
+    for (index, byte) in inside.iter().enumerate() {
+        match (escaped, byte) {
+            (true, _) => escaped = false,
+            (false, b'\\') => escaped = true,
+            (false, b'"') => return Some(index + 2),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object() -> Arc<Object> {
+        let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"},
+            "metadata": {"name": "x", "resourceVersion": "7"}});
+        Arc::new(Object::from_value(value).unwrap())
+    }
+
+    #[test]
+    fn the_stored_value_has_no_resource_version_and_every_rendering_has_its_own() {
+        let value = render(&object());
+        assert!(!String::from_utf8_lossy(&value).contains("resourceVersion"));
+        let stored = Stored::from_value(value, 42).unwrap();
+        let text = String::from_utf8(stored.to_json()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"42","name":"x"},"data":{"a":"b"}}"#
+        );
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), stored.object().to_value());
+        let mut item = Vec::new();
+        stored.write_json_item(&mut item);
+        assert_eq!(item, br#"{"metadata":{"resourceVersion":"42","name":"x"},"data":{"a":"b"}}"#);
+        let mut other = Vec::new();
+        stored.at(43).write_json_as("ConfigMap", "v2", &mut other);
+        assert!(other.starts_with(br#"{"kind":"ConfigMap","apiVersion":"v2","metadata":{"resourceVersion":"43","#));
+    }
+
+    #[test]
+    fn an_object_that_was_never_written_has_no_resource_version() {
+        let text = Stored::from_object(&object(), 0).to_json();
+        assert!(!String::from_utf8_lossy(&text).contains("resourceVersion"));
+    }
+
+    #[test]
+    fn a_value_in_another_order_is_laid_out_anew_and_anything_else_refused() {
+        let foreign = Bytes::from_static(br#"{"metadata":{},"kind":"K","apiVersion":"v1"}"#);
+        let text = Stored::from_value(foreign, 5).unwrap().to_json();
+        assert_eq!(text, br#"{"kind":"K","apiVersion":"v1","metadata":{"resourceVersion":"5"}}"#);
+        assert!(Stored::from_value(Bytes::from_static(b"k8s\0"), 5).is_err());
+        assert!(Stored::from_value(Bytes::from_static(b"[]"), 5).is_err());
+    }
+
+    #[test]
+    fn the_parsed_object_is_shared_while_somebody_holds_it() {
+        let stored = Stored::from_value(render(&object()), 42).unwrap();
+        let first = stored.object();
+        assert!(Arc::ptr_eq(&first, &stored.clone().object()));
+    }
+}
