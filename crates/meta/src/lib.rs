@@ -7,6 +7,7 @@
 //! Start at [`Object`]. [`Status`] is the one error that crosses the wire.
 //! Not here: shapes and merging (`schema`), what verbs do (`registry`), I/O of any kind.
 
+mod api_object;
 mod field_error;
 mod human_duration;
 mod key;
@@ -22,6 +23,7 @@ mod status;
 mod time;
 mod watch;
 
+pub use api_object::{ApiObject, PartialObject};
 pub use field_error::{FieldError, FieldErrorKind};
 pub use human_duration::human_duration;
 pub use key::ObjectKey;
