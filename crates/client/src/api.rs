@@ -1,0 +1,444 @@
+use std::marker::PhantomData;
+
+use coracle_meta::{
+    ApiObject, GroupVersionKind, GroupVersionResource, Object, ObjectKey, PartialObject, Resource, Status,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::request::{Projection, Target};
+use crate::{
+    Client, DeleteParams, Error, List, ListParams, LogParams, LogStream, Patch, Result, Watch, WatchParams, WriteParams,
+};
+
+/// How many items a page of [`Api::list_all`] has. In Kubernetes: `pager.defaultPageSize`.
+const PAGE_SIZE: u32 = 500;
+
+/// The verbs of one resource. Objects are named by their [`ObjectKey`]; lists and watches cover all namespaces, or the
+/// one of [`Api::within`].
+#[derive(Clone, Debug)]
+pub struct Api<T> {
+    client: Client,
+    resource: GroupVersionResource,
+    namespace: String,
+    projection: Projection,
+    write: WriteParams,
+    _object: PhantomData<fn() -> T>,
+}
+
+/// What a delete left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deletion<T> {
+    /// The object in its last state, or in the state in which it waits for its end.
+    Object(Box<T>),
+    /// The object is gone, and the server says no more than that.
+    Done(Box<Status>),
+}
+
+impl<K: Resource> Api<K> {
+    /// The objects of a kind that is a Rust type.
+    pub fn of(client: &Client) -> Self {
+        Self::new(client, K::resource(), Projection::Whole)
+    }
+}
+
+impl Api<Object> {
+    /// The objects of any resource as JSON.
+    pub fn dynamic(client: &Client, resource: GroupVersionResource) -> Self {
+        Self::new(client, resource, Projection::Whole)
+    }
+}
+
+impl Api<PartialObject> {
+    /// The metadata of the objects of any resource.
+    pub fn metadata(client: &Client, resource: GroupVersionResource) -> Self {
+        Self::new(client, resource, Projection::Metadata)
+    }
+}
+
+impl<T> Api<T> {
+    fn new(client: &Client, resource: GroupVersionResource, projection: Projection) -> Self {
+        Self {
+            client: client.clone(),
+            resource,
+            namespace: String::new(),
+            projection,
+            write: WriteParams::default(),
+            _object: PhantomData,
+        }
+    }
+
+    /// The same, but lists and watches cover this namespace only, and new objects without a namespace go there.
+    #[must_use]
+    pub fn within(mut self, namespace: &str) -> Self {
+        namespace.clone_into(&mut self.namespace);
+        self
+    }
+
+    /// The same, writing in this manner.
+    #[must_use]
+    pub fn writing(mut self, write: WriteParams) -> Self {
+        self.write = write;
+        self
+    }
+
+    /// The same, through another client: on behalf of another [`Origin`](crate::Origin), say.
+    #[must_use]
+    pub fn through(&self, client: &Client) -> Self {
+        Self {
+            client: client.clone(),
+            resource: self.resource.clone(),
+            namespace: self.namespace.clone(),
+            projection: self.projection,
+            write: self.write.clone(),
+            _object: PhantomData,
+        }
+    }
+
+    /// The client underneath.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Which resource this is.
+    pub fn resource(&self) -> &GroupVersionResource {
+        &self.resource
+    }
+
+    fn all(&self) -> Target<'_> {
+        Target { resource: &self.resource, namespace: &self.namespace, name: "", subresource: "" }
+    }
+
+    fn one<'a>(&'a self, key: &'a ObjectKey, subresource: &'a str) -> Target<'a> {
+        Target { resource: &self.resource, namespace: &key.namespace, name: &key.name, subresource }
+    }
+}
+
+impl<T: ApiObject> Api<T> {
+    /// Reads one object, live.
+    pub async fn get(&self, key: &ObjectKey) -> Result<T> {
+        self.client.call(&self.one(key, "").get(self.projection)?).await
+    }
+
+    /// Reads one object, live; `None` if it is not there.
+    pub async fn find(&self, key: &ObjectKey) -> Result<Option<T>> {
+        match self.get(key).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// One answer to a list: all of it, or a page if a limit is asked for.
+    pub async fn list(&self, params: &ListParams) -> Result<List<T>> {
+        let mut list: List<T> = self.client.call(&self.all().list(params, self.projection)?).await?;
+        if let Some(kind) = item_kind(&list) {
+            list.items.iter_mut().for_each(|item| item.assume_kind(&kind));
+        }
+        Ok(list)
+    }
+
+    /// The whole list, page by page, at one version.
+    ///
+    /// If the version of a later page is gone, the rest is asked for at once, at the latest version, as the server
+    /// offers. In Kubernetes: `pager.ListPager`.
+    pub async fn list_all(&self, params: &ListParams) -> Result<List<T>> {
+        let mut params = params.clone();
+        if params.limit == 0 && params.resource_version.as_deref() != Some("0") {
+            params.limit = PAGE_SIZE;
+        }
+        let whole = ListParams { limit: 0, continue_token: String::new(), ..params.clone() };
+        let mut list = self.list(&params).await?;
+        while !list.metadata.continue_token.is_empty() {
+            params.continue_token = std::mem::take(&mut list.metadata.continue_token);
+            // A later page is at the version of the first, which its token names.
+            params.resource_version = None;
+            params.version_match = None;
+            match self.list(&params).await {
+                Ok(page) => {
+                    list.metadata = page.metadata;
+                    list.items.extend(page.items);
+                }
+                Err(error) if error.is_expired() => return self.list(&whole).await,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(list)
+    }
+
+    /// Opens a stream of what happens from a version on.
+    pub async fn watch(&self, params: &WatchParams) -> Result<Watch<T>> {
+        let request = self.all().watch(params, self.projection)?;
+        let body = self.client.open(&request).await?;
+        Ok(Watch::new(request.uri, body))
+    }
+
+    /// Creates an object, in its own namespace or else in the one of [`within`](Self::within).
+    pub async fn create(&self, object: &T) -> Result<T> {
+        let key = object.object_key();
+        let namespace = if key.namespace.is_empty() { &self.namespace } else { &key.namespace };
+        let target = Target { namespace, ..self.all() };
+        self.client.call(&target.create(object, &key.name, &self.write)?).await
+    }
+
+    /// Replaces an object; if it carries a version, only at that version.
+    pub async fn update(&self, object: &T) -> Result<T> {
+        self.put(object, "").await
+    }
+
+    /// Replaces an object's status, and nothing else of it.
+    pub async fn update_status(&self, object: &T) -> Result<T> {
+        self.put(object, "status").await
+    }
+
+    async fn put(&self, object: &T, subresource: &str) -> Result<T> {
+        let key = object.object_key();
+        let request = self.one(&key, subresource).update(object, object.resource_version(), &self.write)?;
+        self.client.call(&request).await
+    }
+
+    /// Changes an object.
+    pub async fn patch(&self, key: &ObjectKey, patch: &Patch) -> Result<T> {
+        self.client.call(&self.one(key, "").patch(patch, &self.write, self.projection)?).await
+    }
+
+    /// Changes an object's status, and nothing else of it.
+    pub async fn patch_status(&self, key: &ObjectKey, patch: &Patch) -> Result<T> {
+        self.client.call(&self.one(key, "status").patch(patch, &self.write, self.projection)?).await
+    }
+
+    /// Deletes an object, or begins to.
+    pub async fn delete(&self, key: &ObjectKey, params: &DeleteParams) -> Result<Deletion<T>> {
+        let request = self.one(key, "").delete(params)?;
+        let answer: Value = self.client.call(&request).await?;
+        if answer["kind"] == "Status" {
+            return self.parse(&request.uri, answer).map(|status| Deletion::Done(Box::new(status)));
+        }
+        self.parse(&request.uri, answer).map(|object| Deletion::Object(Box::new(object)))
+    }
+
+    /// Deletes what a list would find.
+    pub async fn delete_collection(&self, params: &DeleteParams, list: &ListParams) -> Result<()> {
+        let _: Value = self.client.call(&self.all().delete_collection(params, list)?).await?;
+        Ok(())
+    }
+
+    /// Reads a subresource: `scale`, say.
+    pub async fn get_subresource<R: DeserializeOwned>(&self, key: &ObjectKey, subresource: &str) -> Result<R> {
+        self.client.call(&self.one(key, subresource).get(Projection::Whole)?).await
+    }
+
+    /// Posts to a subresource: `binding`, `eviction`, `token`.
+    pub async fn create_subresource<R: DeserializeOwned>(
+        &self,
+        key: &ObjectKey,
+        subresource: &str,
+        body: &impl Serialize,
+    ) -> Result<R> {
+        self.client.call(&self.one(key, subresource).create(body, &key.name, &self.write)?).await
+    }
+
+    /// Replaces a subresource: `scale`, `finalize`, `approval`. `version` makes it conditional unless it is empty.
+    pub async fn update_subresource<R: DeserializeOwned>(
+        &self,
+        key: &ObjectKey,
+        subresource: &str,
+        body: &impl Serialize,
+        version: &str,
+    ) -> Result<R> {
+        self.client.call(&self.one(key, subresource).update(body, version, &self.write)?).await
+    }
+
+    /// Changes a subresource.
+    pub async fn patch_subresource<R: DeserializeOwned>(
+        &self,
+        key: &ObjectKey,
+        subresource: &str,
+        patch: &Patch,
+    ) -> Result<R> {
+        self.client.call(&self.one(key, subresource).patch(patch, &self.write, Projection::Whole)?).await
+    }
+
+    /// Reads how many replicas are wanted and there (`autoscaling/v1` Scale).
+    pub async fn scale(&self, key: &ObjectKey) -> Result<Object> {
+        self.get_subresource(key, "scale").await
+    }
+
+    /// Sets how many replicas are wanted.
+    pub async fn patch_scale(&self, key: &ObjectKey, replicas: i32) -> Result<Object> {
+        self.patch_subresource(key, "scale", &Patch::Merge(json!({"spec": {"replicas": replicas}}))).await
+    }
+
+    /// Gives a pod to a node.
+    pub async fn bind(&self, key: &ObjectKey, uid: &str, node: &str) -> Result<()> {
+        let mut binding = json!({
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": key.name, "namespace": key.namespace},
+            "target": {"kind": "Node", "name": node},
+        });
+        if !uid.is_empty() {
+            binding["metadata"]["uid"] = uid.into();
+        }
+        let _: Value = self.create_subresource(key, "binding", &binding).await?;
+        Ok(())
+    }
+
+    /// Deletes a pod if its disruption budgets allow.
+    pub async fn evict(&self, key: &ObjectKey, params: &DeleteParams) -> Result<()> {
+        let eviction = json!({
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": key.name, "namespace": key.namespace},
+            "deleteOptions": params,
+        });
+        let _: Value = self.create_subresource(key, "eviction", &eviction).await?;
+        Ok(())
+    }
+
+    /// Opens a pod's log.
+    pub async fn logs(&self, key: &ObjectKey, params: &LogParams) -> Result<LogStream> {
+        let body = self.client.open(&self.one(key, "log").logs(params)?).await?;
+        Ok(LogStream { body })
+    }
+
+    fn parse<R: DeserializeOwned>(&self, path: &str, value: Value) -> Result<R> {
+        serde_json::from_value(value).map_err(|source| Error::Malformed {
+            verb: "DELETE".to_owned(),
+            path: path.to_owned(),
+            source,
+        })
+    }
+}
+
+/// `PodList` lists Pods.
+fn item_kind<T>(list: &List<T>) -> Option<GroupVersionKind> {
+    let kind = list.kind.strip_suffix("List")?;
+    Some(coracle_meta::GroupVersion::parse(&list.api_version)?.kind(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::{Arc, Mutex};
+
+    use bytes::Bytes;
+    use coracle_ambient::Ambient;
+    use coracle_journal::{Detail, EntryId, Recorder, Stage};
+    use coracle_meta::WatchEvent;
+    use http::Response;
+    use http_body_util::Full;
+
+    use super::*;
+    use crate::{Body, Origin};
+
+    /// A transport that answers from a script, and notes what it was asked.
+    fn scripted(answers: Vec<Response<Full<Bytes>>>) -> (Client, Arc<Mutex<Vec<http::Request<Body>>>>) {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let answers = Arc::new(Mutex::new(std::collections::VecDeque::from(answers)));
+        let service = tower::service_fn({
+            let asked = asked.clone();
+            move |request: http::Request<Body>| {
+                asked.lock().unwrap().push(request);
+                let answer = answers.lock().unwrap().pop_front().expect("no more calls than answers");
+                async move { Ok::<_, Infallible>(answer) }
+            }
+        });
+        (Client::new(service, &Ambient::seeded(1)), asked)
+    }
+
+    fn answer(code: u16, body: &str) -> Response<Full<Bytes>> {
+        Response::builder().status(code).body(Full::new(Bytes::from(body.to_owned()))).unwrap()
+    }
+
+    fn pods(client: &Client) -> Api<Object> {
+        Api::dynamic(client, GroupVersionResource::new("", "v1", "pods"))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pages_are_read_until_there_are_no_more_and_items_take_the_kind_of_the_list() {
+        let (client, asked) = scripted(vec![
+            answer(
+                200,
+                r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"t"},"items":[{"metadata":{"name":"a"}}]}"#,
+            ),
+            answer(
+                200,
+                r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"b"}}]}"#,
+            ),
+        ]);
+        let list = pods(&client).list_all(&ListParams::default()).await.unwrap();
+        assert_eq!(list.items.iter().map(Object::name).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(list.items[0].kind(), "Pod");
+        assert_eq!(asked.lock().unwrap()[1].uri(), "/api/v1/pods?continue=t&limit=500");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_whose_version_is_gone_makes_it_ask_for_the_whole_list() {
+        let (client, asked) = scripted(vec![
+            answer(200, r#"{"metadata":{"resourceVersion":"7","continue":"t"},"items":[{"metadata":{"name":"a"}}]}"#),
+            answer(410, r#"{"status":"Failure","reason":"Expired","code":410}"#),
+            answer(200, r#"{"metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"c"}}]}"#),
+        ]);
+        let list = pods(&client).list_all(&ListParams::default()).await.unwrap();
+        assert_eq!(list.items.iter().map(Object::name).collect::<Vec<_>>(), ["c"]);
+        assert_eq!(asked.lock().unwrap()[2].uri(), "/api/v1/pods");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_is_a_status_and_any_other_text_its_message() {
+        let (client, _) = scripted(vec![
+            answer(404, r#"{"kind":"Status","status":"Failure","reason":"NotFound","message":"gone","code":404}"#),
+            answer(502, "bad gateway\n"),
+        ]);
+        let key = ObjectKey::new("default", "web");
+        assert_eq!(pods(&client).find(&key).await.unwrap(), None);
+        let error = pods(&client).get(&key).await.unwrap_err();
+        let status = error.status().unwrap();
+        assert_eq!((status.code, status.message.as_str()), (502, "bad gateway"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_asks_for_patience_is_asked_again() {
+        let busy = Response::builder().status(429).header("retry-after", "3").body(Full::default()).unwrap();
+        let (client, asked) = scripted(vec![busy, answer(200, r#"{"metadata":{"name":"web"}}"#)]);
+        let start = tokio::time::Instant::now();
+        assert_eq!(pods(&client).get(&ObjectKey::new("default", "web")).await.unwrap().name(), "web");
+        assert_eq!(start.elapsed().as_secs(), 3);
+        assert_eq!(asked.lock().unwrap().len(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_on_somebodys_behalf_is_recorded_and_carries_its_audit_id() {
+        let recorder = Recorder::ring(10);
+        let cause = recorder.record("rs", Stage::SyncStart, Detail::default).unwrap();
+        let (client, asked) = scripted(vec![answer(200, r#"{"kind":"Status","status":"Success"}"#)]);
+        let origin = Origin::new("rs", "default/web", [cause]);
+        let client = client.with_user_agent("kube-controller-manager/v1.35.3").with_recorder(recorder.clone());
+        let key = ObjectKey::new("default", "web-1");
+        let deletion =
+            pods(&client.on_behalf_of(origin.clone())).delete(&key, &DeleteParams::default().with_uid("u")).await;
+        assert!(matches!(deletion.unwrap(), Deletion::Done(_)));
+
+        let entry = recorder.entries(EntryId(2)).remove(0);
+        assert_eq!(entry.causes, [cause]);
+        assert_eq!(entry.data["precondition"], "uid=u");
+        assert_eq!(origin.writes(), [entry.id]);
+        let asked = asked.lock().unwrap();
+        let audit_id = asked[0].headers()["audit-id"].to_str().unwrap();
+        assert_eq!(recorder.audit(audit_id), Some(entry.id));
+        assert_eq!(asked[0].headers()["user-agent"], "kube-controller-manager/v1.35.3");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_watch_ends_where_the_server_ends_it_and_half_an_event_is_an_error() {
+        let event = r#"{"type":"ADDED","object":{"metadata":{"name":"web"}}}"#;
+        let (client, _) = scripted(vec![answer(200, &format!("{event}\n")), answer(200, &event[..20])]);
+        let mut watch = pods(&client).watch(&WatchParams::default()).await.unwrap();
+        assert!(matches!(watch.next().await, Ok(Some(WatchEvent::Added(_)))));
+        assert!(matches!(watch.next().await, Ok(None)));
+        let mut watch = pods(&client).watch(&WatchParams::default()).await.unwrap();
+        assert!(matches!(watch.next().await, Err(Error::Transport { .. })));
+    }
+}

@@ -1,0 +1,233 @@
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use coracle_ambient::{Ambient, Random};
+use coracle_journal::Recorder;
+use coracle_meta::Status;
+use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::{HeaderValue, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use serde::de::DeserializeOwned;
+use tower::{Service, ServiceExt};
+
+use crate::rate_limit::RateLimit;
+use crate::request::Request;
+use crate::{Error, Origin, Result};
+
+/// An error of whoever carries the requests.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of a request.
+pub type Body = Full<Bytes>;
+
+/// The body of an answer.
+pub type ResponseBody = UnsyncBoxBody<Bytes, BoxError>;
+
+/// How often a server that asks to be tried again is tried again. In Kubernetes: `rest.Request`, `maxRetries`.
+const MAX_RETRIES: u32 = 10;
+
+/// A way to the API server, and who speaks; cheap to clone.
+///
+/// The way is any tower service: the API server's own router in one process, or HTTPS.
+#[derive(Clone)]
+pub struct Client {
+    transport: Arc<dyn Transport>,
+    user_agent: HeaderValue,
+    limit: Option<Arc<RateLimit>>,
+    /// Audit ids are drawn apart, so that recording shifts nobody else's draws.
+    audit_ids: Random,
+    recorder: Recorder,
+    origin: Option<Origin>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("user_agent", &self.user_agent).field("origin", &self.origin).finish()
+    }
+}
+
+impl Client {
+    /// A client over any service that takes requests as the API server does.
+    pub fn new<S, B>(service: S, ambient: &Ambient) -> Self
+    where
+        S: Service<http::Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send + 'static,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        Self {
+            transport: Arc::new(Shared(Mutex::new(service))),
+            user_agent: HeaderValue::from_static("coracle"),
+            limit: None,
+            audit_ids: ambient.random.split("audit"),
+            recorder: Recorder::off(),
+            origin: None,
+        }
+    }
+
+    /// The same way, for a program of another name: `kube-scheduler/v1.35.3`. The part before the slash is the field
+    /// manager of its writes. Signs that no header may carry make it `unknown`.
+    #[must_use]
+    pub fn with_user_agent(mut self, user_agent: &str) -> Self {
+        self.user_agent = HeaderValue::from_str(user_agent).unwrap_or_else(|_| HeaderValue::from_static("unknown"));
+        self
+    }
+
+    /// The same way, at most `per_second` calls a second and `burst` at once; clones of the result share the limit.
+    #[must_use]
+    pub fn with_rate_limit(mut self, per_second: f32, burst: u32) -> Self {
+        self.limit = Some(Arc::new(RateLimit::new(per_second, burst)));
+        self
+    }
+
+    /// The same way, recording the writes of clients that have an [`Origin`].
+    #[must_use]
+    pub fn with_recorder(mut self, recorder: Recorder) -> Self {
+        self.recorder = recorder;
+        self
+    }
+
+    /// The same way, on behalf of `origin`.
+    #[must_use]
+    pub fn on_behalf_of(&self, origin: Origin) -> Self {
+        Self { origin: Some(origin), ..self.clone() }
+    }
+
+    /// Where this client's writes are recorded.
+    pub fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Reads any path of the server: `/version`, `/apis/apps/v1`, `/openapi/v2`.
+    pub async fn get_path<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
+        let request = Request {
+            method: http::Method::GET,
+            uri: path.to_owned(),
+            accept: "application/json",
+            content_type: "",
+            body: Bytes::new(),
+            written: None,
+        };
+        self.call(&request).await
+    }
+
+    /// Sends a request and reads the whole answer.
+    pub(crate) async fn call<T: DeserializeOwned>(&self, request: &Request) -> Result<T> {
+        let body = self.open(request).await?;
+        let bytes = body.collect().await.map_err(|source| transport_error(request, source))?.to_bytes();
+        serde_json::from_slice(&bytes).map_err(|source| Error::Malformed {
+            verb: request.method.to_string(),
+            path: request.uri.clone(),
+            source,
+        })
+    }
+
+    /// Sends a request, and gives the body of an answer that is not an error.
+    pub(crate) async fn open(&self, request: &Request) -> Result<ResponseBody> {
+        let audit_id = self.record_write(request);
+        let mut retries = 0;
+        loop {
+            if let Some(limit) = &self.limit {
+                limit.wait().await;
+            }
+            let message = self.message(request, audit_id.as_deref())?;
+            let answer = self.transport.call(message).await.map_err(|source| transport_error(request, source))?;
+            if answer.status().is_success() {
+                return Ok(answer.into_body());
+            }
+            match retry_after(&answer) {
+                Some(delay) if retries < MAX_RETRIES => {
+                    retries += 1;
+                    tokio::time::sleep(delay).await;
+                }
+                _ => return Err(refusal(request, answer).await),
+            }
+        }
+    }
+
+    fn message(&self, request: &Request, audit_id: Option<&str>) -> Result<http::Request<Body>> {
+        let mut message = http::Request::builder()
+            .method(&request.method)
+            .uri(&request.uri)
+            .header(ACCEPT, request.accept)
+            .header(USER_AGENT, &self.user_agent);
+        if !request.content_type.is_empty() {
+            message = message.header(CONTENT_TYPE, request.content_type);
+        }
+        if let Some(audit_id) = audit_id {
+            message = message.header("audit-id", audit_id);
+        }
+        message.body(Full::new(request.body.clone())).map_err(|error| Error::Request { why: error.to_string() })
+    }
+
+    /// Records a write, and gives the audit id under which the server finds its cause.
+    fn record_write(&self, request: &Request) -> Option<String> {
+        let (written, origin) = (request.written.as_ref()?, self.origin.as_ref()?);
+        if !self.recorder.is_on() {
+            return None;
+        }
+        let audit_id = uuid_text(self.audit_ids.uuid_bytes());
+        origin.record(&self.recorder, written, &audit_id);
+        Some(audit_id)
+    }
+}
+
+fn uuid_text(bytes: [u8; 16]) -> String {
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+fn transport_error(request: &Request, source: BoxError) -> Error {
+    Error::Transport { verb: request.method.to_string(), path: request.uri.clone(), source }
+}
+
+/// How long a server that is overloaded or not ready asks to wait. In Kubernetes: `rest.checkWait`.
+fn retry_after<B>(answer: &Response<B>) -> Option<Duration> {
+    let overloaded = answer.status().as_u16() == 429 || answer.status().is_server_error();
+    let seconds = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    overloaded.then(|| Duration::from_secs(seconds))
+}
+
+/// What a server meant that did not say yes.
+async fn refusal(request: &Request, answer: Response<ResponseBody>) -> Error {
+    let code = answer.status().as_u16();
+    let bytes = match answer.into_body().collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(source) => return transport_error(request, source),
+    };
+    match serde_json::from_slice::<Status>(&bytes) {
+        Ok(status) if status.status == "Failure" => Error::from(status),
+        _ => Error::from(Status::failure(code, "", String::from_utf8_lossy(&bytes).trim())),
+    }
+}
+
+/// A tower service whose types are forgotten.
+trait Transport: Send + Sync {
+    fn call(&self, request: http::Request<Body>) -> Answer;
+}
+
+type Answer = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, BoxError>> + Send>>;
+
+struct Shared<S>(Mutex<S>);
+
+impl<S, B> Transport for Shared<S>
+where
+    S: Service<http::Request<Body>, Response = Response<B>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send + 'static,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    fn call(&self, request: http::Request<Body>) -> Answer {
+        let service = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Box::pin(async move {
+            let response = service.oneshot(request).await.map_err(Into::into)?;
+            Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
+        })
+    }
+}

@@ -1,0 +1,47 @@
+use bytes::Bytes;
+use http_body_util::BodyExt;
+
+use crate::{BoxError, ResponseBody};
+
+/// Which log lines of a pod. In Kubernetes: `corev1.PodLogOptions`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LogParams {
+    /// The container; empty if the pod has only one.
+    pub container: String,
+    /// Whether the stream goes on with what the container says from here on.
+    pub follow: bool,
+    /// Whether the container's previous run is meant.
+    pub previous: bool,
+    /// Only the last lines.
+    pub tail_lines: Option<i64>,
+    /// Whether each line begins with its time.
+    pub timestamps: bool,
+}
+
+/// The log of a container, as it comes.
+#[derive(Debug)]
+pub struct LogStream {
+    pub(crate) body: ResponseBody,
+}
+
+impl LogStream {
+    /// The next piece, of any length; `None` at the end.
+    pub async fn next(&mut self) -> Option<Result<Bytes, BoxError>> {
+        loop {
+            match self.body.frame().await? {
+                Ok(frame) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Some(Ok(data));
+                    }
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// All that is left, as text.
+    pub async fn text(self) -> Result<String, BoxError> {
+        let bytes = self.body.collect().await?.to_bytes();
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
