@@ -1,0 +1,54 @@
+use coracle_meta::{Status, StatusCause, StatusDetails, reason};
+
+use super::managers::Manager;
+use super::set::Set;
+
+/// Fields that an apply would change and that other managers own. In Kubernetes: `merge.Conflicts`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflicts {
+    /// Who owns which of the fields; never empty.
+    pub owners: Vec<(Manager, Set)>,
+}
+
+impl Conflicts {
+    /// All fields in conflict.
+    pub fn fields(&self) -> Set {
+        self.owners.iter().fold(Set::new(), |all, (_, set)| all.union(set))
+    }
+
+    /// The conflicts without those about some fields; `None` if nothing is left.
+    pub fn without(&self, fields: &Set) -> Option<Self> {
+        let owners = self.owners.iter().map(|(manager, set)| (manager.clone(), set.clone().difference(fields)));
+        let owners: Vec<_> = owners.filter(|(_, set)| !set.is_empty()).collect();
+        (!owners.is_empty()).then_some(Self { owners })
+    }
+
+    /// The sentence that the client sees.
+    pub fn message(&self) -> String {
+        let paths: Vec<_> = self.owners.iter().map(|(manager, set)| (manager, set.texts())).collect();
+        let count: usize = paths.iter().map(|(_, texts)| texts.len()).sum();
+        if let ([(manager, texts)], 1) = (paths.as_slice(), count) {
+            return format!("Apply failed with 1 conflict: conflict with {}: {}", manager.text(), texts[0]);
+        }
+        let mut lines = Vec::new();
+        for (manager, texts) in paths {
+            lines.push(format!("conflicts with {}:", manager.text()));
+            lines.extend(texts.into_iter().map(|text| format!("- {text}")));
+        }
+        format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
+    }
+
+    /// The answer to the client: 409 with a cause for each field.
+    pub fn status(&self) -> Status {
+        let mut causes = Vec::new();
+        for (manager, set) in &self.owners {
+            causes.extend(set.texts().into_iter().map(|field| StatusCause {
+                reason: "FieldManagerConflict".to_owned(),
+                message: format!("conflict with {}", manager.text()),
+                field,
+            }));
+        }
+        Status::failure(409, reason::CONFLICT, self.message())
+            .with_details(StatusDetails { causes, ..StatusDetails::default() })
+    }
+}

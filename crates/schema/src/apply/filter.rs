@@ -1,0 +1,71 @@
+use super::path::PathElement;
+use super::set::Set;
+
+/// Which fields a request may own at all. In Kubernetes: `fieldpath.Filter`, from a strategy's `GetResetFields`.
+///
+/// What an endpoint resets, its caller never owns: `status` on the main endpoint, `spec` on `/status`.
+#[derive(Clone, Debug, Default)]
+pub enum Filter {
+    /// Every field.
+    #[default]
+    All,
+    /// Every field but these and what lies below them.
+    Except(Set),
+    /// Only what begins with one of these patterns, in which `*` stands for any step.
+    Only(Vec<Vec<String>>),
+}
+
+impl Filter {
+    /// Every field but those given by the names on the way to them: `Filter::except(&[&["status"]])`.
+    pub fn except(paths: &[&[&str]]) -> Self {
+        Self::Except(Set::of_fields(paths))
+    }
+
+    /// Only fields that begin with one of the patterns: `Filter::only(&[&["spec", "containers", "*", "resources"]])`.
+    pub fn only(patterns: &[&[&str]]) -> Self {
+        Self::Only(patterns.iter().map(|pattern| pattern.iter().map(|step| (*step).to_owned()).collect()).collect())
+    }
+
+    /// The fields of the set that pass.
+    pub fn apply(&self, set: Set) -> Set {
+        match self {
+            Self::All => set,
+            Self::Except(fields) => set.recursive_difference(fields),
+            Self::Only(patterns) => {
+                let patterns: Vec<_> = patterns.iter().map(Vec::as_slice).collect();
+                matching(&set, &patterns)
+            }
+        }
+    }
+}
+
+fn matching(set: &Set, patterns: &[&[String]]) -> Set {
+    if patterns.iter().any(|pattern| pattern.is_empty()) {
+        return set.clone();
+    }
+    let fits = |element: &PathElement, step: &String| {
+        step == "*" || matches!(element, PathElement::Field(name) if name == step)
+    };
+    let members = set.members.iter().filter(|element| patterns.iter().any(|pattern| fits(element, &pattern[0])));
+    let children = set.children.iter().filter_map(|(element, below)| {
+        let rests = patterns.iter().filter(|pattern| fits(element, &pattern[0])).map(|pattern| &pattern[1..]);
+        let rests: Vec<_> = rests.collect();
+        let below = matching(below, &rests);
+        (!below.is_empty()).then(|| (element.clone(), below))
+    });
+    Set { members: members.cloned().collect(), children: children.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_passes_what_leads_to_it_and_what_lies_below_it() {
+        let set = Set::of_fields(&[&["spec"], &["spec", "a", "x"], &["spec", "b", "x", "y"], &["spec", "b", "z"], &["status"]]);
+        let filter = Filter::only(&[&["spec", "*", "x"]]);
+        assert_eq!(filter.apply(set.clone()).texts(), [".spec", ".spec.a.x", ".spec.b.x.y"]);
+        assert_eq!(Filter::except(&[&["spec"]]).apply(set.clone()).texts(), [".status"]);
+        assert_eq!(Filter::All.apply(set.clone()), set);
+    }
+}

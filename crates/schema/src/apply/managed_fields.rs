@@ -1,0 +1,314 @@
+//! The book-keeping of `metadata.managedFields` around every write.
+//!
+//! In Kubernetes: the chain of managers in `apimachinery/pkg/util/managedfields/internal`, of which each function here is
+//! one link.
+
+use coracle_meta::{Status, reason};
+use serde_json::{Map, Value};
+
+use super::conflict::Conflicts;
+use super::last_applied;
+use super::managers::{Manager, Managers, Operation, Owned, cap_updaters, decode, encode};
+use super::path::values_equal;
+use super::set::Set;
+use super::place::Place;
+use super::typed::{Duplicates, validate};
+use super::updater::{self, Versions};
+
+/// The manager of the fields that an object had before it was applied for the first time.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// One write of one object, as the book-keeping sees it.
+#[derive(Debug)]
+pub struct Write<'a, V> {
+    /// The versions of the kind.
+    pub versions: &'a V,
+    /// The version of the request, in which the objects handed over are.
+    pub api_version: &'a str,
+    /// The field manager's name.
+    pub manager: &'a str,
+    /// The subresource that is written through; empty for the object itself.
+    pub subresource: &'a str,
+    /// Now, as the API prints it.
+    pub time: &'a str,
+}
+
+/// Why an apply failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ApplyError {
+    /// Other managers own what would change: apply with force, or leave it to them.
+    #[error("{}", .0.message())]
+    Conflicts(Conflicts),
+    /// The request cannot be right.
+    #[error("{0}")]
+    BadRequest(String),
+    /// The configuration does not fit the kind, or the object's book-keeping cannot be read.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<ApplyError> for Status {
+    fn from(error: ApplyError) -> Self {
+        match error {
+            ApplyError::Conflicts(conflicts) => conflicts.status(),
+            ApplyError::BadRequest(message) => Status::failure(400, reason::BAD_REQUEST, message),
+            ApplyError::Failed(message) => Status::failure(500, "", message),
+        }
+    }
+}
+
+/// Books a create, an update or a patch: returns `new` with its `metadata.managedFields`.
+///
+/// For a create, `live` is an object without fields. What cannot be booked keeps the live object's entries.
+pub fn update<V: Versions>(write: &Write<'_, V>, live: &Value, mut new: Value) -> Value {
+    let live_entries = entries(live).cloned();
+    let managers = starting_point(write, live_entries.as_ref(), entries(&new));
+    clear(&mut new);
+    let is_create = live.pointer("/metadata/uid").and_then(Value::as_str).is_none_or(str::is_empty);
+    if managers.is_empty() && !is_create {
+        return new;
+    }
+    let live = cleared(live);
+    let place = write.versions.place(write.api_version);
+    let fits = |object: &Value| place.is_some_and(|place| validate(place, object, Duplicates::Allowed).is_ok());
+    if !fits(&live) || !fits(&new) {
+        if let Some(entries) = live_entries {
+            set_entries(&mut new, entries);
+        }
+        return new;
+    }
+    let managers = book_update(write, write.manager, &live, &new, managers);
+    store(&mut new, &managers);
+    new
+}
+
+/// The entries to begin with: the request's if they make sense and may be written here, else the live object's.
+fn starting_point<V>(write: &Write<'_, V>, live: Option<&Value>, new: Option<&Value>) -> Managers {
+    if write.subresource.is_empty() {
+        if new.is_some_and(is_reset) {
+            return Managers::new();
+        }
+        if let Ok(managers) = decode(new)
+            && !managers.is_empty()
+        {
+            return managers;
+        }
+    }
+    decode(live).unwrap_or_default()
+}
+
+/// Whether the entries ask to forget all entries: an empty list, or one empty entry.
+fn is_reset(entries: &Value) -> bool {
+    match entries.as_array().map(Vec::as_slice) {
+        Some([]) => true,
+        Some([single]) => single.as_object().is_some_and(Map::is_empty),
+        _ => false,
+    }
+}
+
+fn book_update<V: Versions>(
+    write: &Write<'_, V>,
+    name: &str,
+    live: &Value,
+    new: &Value,
+    mut managers: Managers,
+) -> Managers {
+    let set = updater::update(write.versions, live, new, write.api_version, &mut managers);
+    let set = set.difference(&never_owned());
+    if !set.is_empty() {
+        let manager = Manager::new(name, Operation::Update, write.api_version, write.subresource);
+        let previous = managers.remove(&manager).map(|owned| owned.set).unwrap_or_default();
+        let time = Some(write.time.to_owned());
+        let owned = Owned { set: set.union(&previous), api_version: write.api_version.to_owned(), time };
+        managers.insert(manager, owned);
+    }
+    cap_updaters(&mut managers);
+    managers
+}
+
+/// Books and merges an apply: returns the object with its `metadata.managedFields`, not defaulted yet.
+///
+/// For a create, `live` is an object without fields. The object equals `live` but for `metadata.managedFields` if the
+/// configuration says nothing new.
+///
+/// # Errors
+/// See [`ApplyError`]; it turns into the [`Status`] that the client gets.
+pub fn apply<V: Versions>(
+    write: &Write<'_, V>,
+    live: &Value,
+    config: &Value,
+    force: bool,
+) -> Result<Value, ApplyError> {
+    let mut managers =
+        decode(entries(live)).map_err(|why| ApplyError::Failed(format!("failed to decode managed fields: {why}")))?;
+    let live = cleared(live);
+    if managers.is_empty() {
+        let nothing = Value::Object(Map::new());
+        managers = book_update(write, BEFORE_FIRST_APPLY, &nothing, &live, managers);
+    }
+    let result = book_apply(write, &live, config, &managers, force);
+    let (object, managers) = match result {
+        Err(ApplyError::Conflicts(conflicts)) if write.manager == last_applied::MANAGER => {
+            take_over(write, &live, config, &managers, conflicts)?
+        }
+        other => other?,
+    };
+    let mut object = object;
+    last_applied::refresh(write.manager, &mut object, config);
+    store(&mut object, &managers);
+    Ok(object)
+}
+
+/// Lets `kubectl apply --server-side` take what `kubectl apply` had applied before.
+fn take_over<V: Versions>(
+    write: &Write<'_, V>,
+    live: &Value,
+    config: &Value,
+    managers: &Managers,
+    conflicts: Conflicts,
+) -> Result<(Value, Managers), ApplyError> {
+    let place = write.versions.place(write.api_version);
+    let Some(allowed) = place.and_then(|place| last_applied::owned_fields(place, write.api_version, live)) else {
+        return Err(ApplyError::Conflicts(conflicts));
+    };
+    match conflicts.without(&allowed) {
+        Some(conflicts) => Err(ApplyError::Conflicts(conflicts)),
+        None => book_apply(write, live, config, managers, true),
+    }
+}
+
+fn book_apply<V: Versions>(
+    write: &Write<'_, V>,
+    live: &Value,
+    config: &Value,
+    managers: &Managers,
+    force: bool,
+) -> Result<(Value, Managers), ApplyError> {
+    let place = checked_place(write, live, config)?;
+    let mut managers = managers.clone();
+    let manager = Manager::new(write.manager, Operation::Apply, write.api_version, write.subresource);
+    let writer = (&manager, write.api_version);
+    let merged = updater::apply(write.versions, live, config, place, writer, &mut managers, force);
+    let merged = merged.map_err(ApplyError::Conflicts)?;
+    if let Some(mut owned) = managers.remove(&manager) {
+        owned.set = owned.set.difference(&never_owned());
+        if merged.is_some() {
+            owned.time = Some(write.time.to_owned());
+        }
+        if !owned.set.is_empty() {
+            managers.insert(manager, owned);
+        }
+    }
+    Ok((merged.unwrap_or_else(|| live.clone()), managers))
+}
+
+/// The place to merge by, once configuration and object are known to fit it.
+fn checked_place<V: Versions>(write: &Write<'_, V>, live: &Value, config: &Value) -> Result<V::Place, ApplyError> {
+    let version = config.get("apiVersion").and_then(Value::as_str).unwrap_or("");
+    if version != write.api_version {
+        return Err(ApplyError::BadRequest(format!(
+            "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {}",
+            write.api_version
+        )));
+    }
+    if entries(config).is_some() {
+        return Err(ApplyError::BadRequest("metadata.managedFields must be nil".to_owned()));
+    }
+    let failed = |what: &str, object: &Value, why: &str| {
+        ApplyError::Failed(format!("failed to create typed {what} object ({}): {why}", object_text(object)))
+    };
+    let Some(place) = write.versions.place(write.api_version) else {
+        return Err(failed("patch", config, "no corresponding type"));
+    };
+    validate(place, config, Duplicates::Refused).map_err(|why| failed("patch", config, &why))?;
+    validate(place, live, Duplicates::Allowed).map_err(|why| failed("live", live, &why))?;
+    Ok(place)
+}
+
+/// `namespace/name; group/version, Kind=kind`, as Kubernetes' messages name an object.
+fn object_text(object: &Value) -> String {
+    let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or("");
+    let version = text("/apiVersion");
+    let group_version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
+    format!("{}/{}; {group_version}, Kind={}", text("/metadata/namespace"), text("/metadata/name"), text("/kind"))
+}
+
+/// Fields that are nobody's: who and what the object is, and what the server keeps for itself.
+fn never_owned() -> Set {
+    Set::of_fields(&[
+        &["apiVersion"],
+        &["kind"],
+        &["metadata"],
+        &["metadata", "name"],
+        &["metadata", "namespace"],
+        &["metadata", "creationTimestamp"],
+        &["metadata", "selfLink"],
+        &["metadata", "uid"],
+        &["metadata", "clusterName"],
+        &["metadata", "generation"],
+        &["metadata", "managedFields"],
+        &["metadata", "resourceVersion"],
+    ])
+}
+
+/// Whether two versions of an object differ in nothing but the times of their entries; such a write changes nothing.
+/// In Kubernetes: `IgnoreManagedFieldsTimestampsTransformer`.
+pub fn differ_in_times_only(old: &Value, new: &Value) -> bool {
+    let same_entries = match (entries(old).and_then(Value::as_array), entries(new).and_then(Value::as_array)) {
+        (None, None) => true,
+        (Some(old), Some(new)) => {
+            old.len() == new.len() && old.iter().zip(new).all(|(old, new)| same_but_time(old, new))
+        }
+        _ => false,
+    };
+    same_entries && cleared(old) == cleared(new)
+}
+
+fn same_but_time(old: &Value, new: &Value) -> bool {
+    const NAMES: [&str; 6] = ["manager", "operation", "apiVersion", "fieldsType", "fieldsV1", "subresource"];
+    NAMES.iter().all(|name| match (old.get(name), new.get(name)) {
+        (Some(old), Some(new)) => values_equal(old, new),
+        (old, new) => old == new,
+    })
+}
+
+/// What a manager applied last: the part of the object that it owns. In Kubernetes: `ExtractInto`, as Go clients use it.
+pub fn extract<P: Place>(place: P, object: &Value, manager: &str, subresource: &str) -> Option<Value> {
+    let managers = decode(entries(object)).ok()?;
+    let owned = managers.get(&Manager::new(manager, Operation::Apply, "", subresource))?;
+    Some(super::remove::extract(place, &cleared(object), &owned.set.leaves()))
+}
+
+/// `metadata.managedFields`.
+fn entries(object: &Value) -> Option<&Value> {
+    object.get("metadata")?.get("managedFields").filter(|entries| !entries.is_null())
+}
+
+/// Removes `metadata.managedFields`. An object that is too large for the store is tried again without them.
+pub fn clear(object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+}
+
+fn cleared(object: &Value) -> Value {
+    let mut object = object.clone();
+    clear(&mut object);
+    if object.is_null() { Value::Object(Map::new()) } else { object }
+}
+
+fn store(object: &mut Value, managers: &Managers) {
+    if managers.is_empty() {
+        clear(object);
+    } else {
+        set_entries(object, Value::Array(encode(managers)));
+    }
+}
+
+fn set_entries(object: &mut Value, entries: Value) {
+    let Some(object) = object.as_object_mut() else { return };
+    let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
+    if let Some(metadata) = metadata.as_object_mut() {
+        metadata.insert("managedFields".to_owned(), entries);
+    }
+}

@@ -1,0 +1,42 @@
+//! Server-side apply, and who owns which field.
+//!
+//! ```text
+//! live + applied --validate--> merge --> prune what is no longer applied --> compare --> conflicts | object
+//!                                                                   \--> field sets --> metadata.managedFields
+//! live + new     ----------------------------------------------------compare--> field sets --> metadata.managedFields
+//! ```
+//! Start at [`managed_fields`]: [`managed_fields::apply`] for an apply, [`managed_fields::update`] for every other write.
+//! Schemas are read through the trait [`Place`], versions of a kind through [`Versions`].
+//! In Kubernetes: structured-merge-diff and `apimachinery/pkg/util/managedfields`.
+//! Not here: decoding and defaulting, which go before and after.
+
+mod compare;
+mod conflict;
+mod field_set;
+pub mod fields_v1;
+mod filter;
+mod last_applied;
+pub mod managed_fields;
+mod managers;
+mod merge;
+mod path;
+mod reconcile;
+mod remove;
+pub mod scale;
+mod set;
+mod place;
+mod typed;
+mod updater;
+
+pub use compare::{Comparison, compare};
+pub use conflict::Conflicts;
+pub use field_set::field_set;
+pub use filter::Filter;
+pub use managed_fields::{ApplyError, Write};
+pub use managers::{Manager, Managers, Operation, Owned, decode, encode};
+pub use merge::merge;
+pub use path::{Path, PathElement, compare_values, path_text, values_equal};
+pub use remove::{extract, remove};
+pub use set::Set;
+pub use place::{Form, ListForm, MapForm, PatchStrategy, ScalarForm, Place};
+pub use updater::Versions;

@@ -1,0 +1,95 @@
+use serde_json::Value;
+
+/// One place in a schema: what merging has to know about the values that may stand there.
+///
+/// A cursor, cheap to copy: the table of the built-in types and the schemas of custom resources both implement it.
+/// In Kubernetes: `schema.TypeRef` with its `schema.Schema` in structured-merge-diff, and the struct tags
+/// `patchStrategy` and `patchMergeKey` for strategic merge patches.
+pub trait Place: Copy {
+    /// Which form of value is declared here.
+    fn form(self) -> Form;
+
+    /// The declared field `name` of a struct.
+    fn field(self, name: &str) -> Option<Self>;
+
+    /// What a map holds under names that are not declared as fields; `None` if other names are not allowed.
+    fn entry(self) -> Option<Self>;
+
+    /// What a list holds.
+    fn item(self) -> Option<Self>;
+
+    /// The names of the fields that tell the items of a [`ListForm::Map`] apart, in declared order.
+    fn list_map_keys(self) -> Vec<String>;
+
+    /// The default of this field, which stands in for a missing key of a list's item.
+    fn default(self) -> Option<Value>;
+
+    /// Whether this struct field is written even when it is empty, so that it never comes or goes.
+    /// In Kubernetes: a Go struct that is not behind a pointer, such as `spec` or `status`; OpenAPI v3 gives it the
+    /// default `{}`.
+    fn is_always_present(self) -> bool;
+
+    /// How a strategic merge patch treats this field.
+    fn patch_strategy(self) -> PatchStrategy;
+
+    /// The field that tells the items of this list apart in a strategic merge patch.
+    fn patch_merge_key(self) -> Option<String>;
+}
+
+/// The forms of value that a schema can declare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A text, a number or a truth value.
+    Scalar(ScalarForm),
+    /// A struct, or a map from names to values of one type.
+    Map(MapForm),
+    /// A list.
+    List(ListForm),
+    /// Anything: scalars are leaves, maps are owned name by name, lists as a whole.
+    /// Declared by `x-kubernetes-preserve-unknown-fields` and by objects without properties.
+    Any,
+}
+
+/// The forms of scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScalarForm {
+    /// A text.
+    Text,
+    /// A number.
+    Number,
+    /// A truth value.
+    Boolean,
+    /// Any of them, as quantities and int-or-strings are.
+    Any,
+}
+
+/// How a map is owned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapForm {
+    /// Name by name. In Kubernetes: `separable` or `granular`.
+    Granular,
+    /// As a whole.
+    Atomic,
+}
+
+/// How a list is owned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListForm {
+    /// As a whole.
+    Atomic,
+    /// Scalar by scalar.
+    Set,
+    /// Item by item, told apart by [`Place::list_map_keys`].
+    Map,
+}
+
+/// How a strategic merge patch treats a field. In Kubernetes: `patchStrategy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PatchStrategy {
+    /// Lists are merged item by item instead of being replaced.
+    pub merge: bool,
+    /// Maps are replaced instead of being merged.
+    pub replace: bool,
+    /// `$retainKeys` is honoured: names that it does not list are cleared.
+    pub retain_keys: bool,
+}

@@ -1,0 +1,89 @@
+use serde_json::{Map, Value};
+
+use super::path::PathElement;
+use super::set::Set;
+use super::place::{Form, ListForm, MapForm, Place};
+use super::typed::{element_of, form_of, place_below, place_of_items};
+
+/// The object without some of its fields and items. In Kubernetes: `TypedValue.RemoveItems`.
+pub fn remove<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
+    removed(place, value, fields).unwrap_or_else(|| Value::Object(Map::new()))
+}
+
+/// `None` where nothing is left.
+fn removed<P: Place>(place: P, value: &Value, fields: &Set) -> Option<Value> {
+    match (form_of(place, Some(value)), value) {
+        (Form::Map(MapForm::Granular) | Form::Any, Value::Object(map)) => {
+            let mut out = Map::new();
+            for (name, below) in map {
+                let element = PathElement::field(name);
+                if fields.has_member(&element) {
+                    continue;
+                }
+                let kept = match (fields.below(&element), place_below(place, name)) {
+                    (Some(fields), Some(place)) => removed(place, below, fields),
+                    _ => Some(below.clone()),
+                };
+                if let Some(kept) = kept {
+                    out.insert(name.clone(), kept);
+                }
+            }
+            (!out.is_empty()).then_some(Value::Object(out))
+        }
+        (Form::List(form @ (ListForm::Map | ListForm::Set)), Value::Array(items)) => {
+            let mut out = Vec::new();
+            for item in items {
+                let Ok(element) = element_of(place, form, item) else { continue };
+                if fields.has_member(&element) {
+                    continue;
+                }
+                out.push(match (fields.below(&element), place_of_items(place)) {
+                    (Some(fields), Some(place)) => remove(place, item, fields),
+                    _ => item.clone(),
+                });
+            }
+            (!out.is_empty()).then_some(Value::Array(out))
+        }
+        (Form::Scalar(_), value) => Some(value.clone()),
+        // What is owned as a whole goes as a whole when something in it goes.
+        _ => None,
+    }
+}
+
+/// The object with nothing but some of its fields and items. In Kubernetes: `TypedValue.ExtractItems`.
+pub fn extract<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
+    extracted(place, value, fields).unwrap_or_else(|| Value::Object(Map::new()))
+}
+
+fn extracted<P: Place>(place: P, value: &Value, fields: &Set) -> Option<Value> {
+    match (form_of(place, Some(value)), value) {
+        (Form::Map(MapForm::Granular) | Form::Any, Value::Object(map)) if !map.is_empty() => {
+            let mut out = Map::new();
+            for (name, below) in map {
+                let element = PathElement::field(name);
+                let kept = match (fields.below(&element), place_below(place, name)) {
+                    (Some(fields), Some(place)) => extracted(place, below, fields),
+                    _ if fields.has_member(&element) => Some(below.clone()),
+                    _ => None,
+                };
+                if let Some(kept) = kept {
+                    out.insert(name.clone(), kept);
+                }
+            }
+            (!out.is_empty()).then_some(Value::Object(out))
+        }
+        (Form::List(form @ (ListForm::Map | ListForm::Set)), Value::Array(items)) if !items.is_empty() => {
+            let mut out = Vec::new();
+            for item in items {
+                let Ok(element) = element_of(place, form, item) else { continue };
+                match (fields.below(&element), place_of_items(place)) {
+                    (Some(fields), Some(place)) => out.push(extract(place, item, fields)),
+                    _ if fields.has_member(&element) => out.push(item.clone()),
+                    _ => {}
+                }
+            }
+            (!out.is_empty()).then_some(Value::Array(out))
+        }
+        (_, value) => Some(value.clone()),
+    }
+}

@@ -1,0 +1,219 @@
+//! What all walks over a value with a place share: the form to treat a value in, its children, its place in a list.
+
+use serde_json::{Map, Value};
+
+use super::path::PathElement;
+use super::place::{Form, ListForm, MapForm, ScalarForm, Place};
+
+/// The form in which one value is treated; what is declared as anything takes the form of its value.
+/// In Kubernetes: `deduceAtom`.
+pub(super) fn form_of<P: Place>(place: P, value: Option<&Value>) -> Form {
+    match (place.form(), value) {
+        (Form::Any, Some(Value::Array(_))) => Form::List(ListForm::Atomic),
+        (Form::Any, Some(Value::String(_) | Value::Number(_) | Value::Bool(_))) => Form::Scalar(ScalarForm::Any),
+        (Form::Any, _) => Form::Map(MapForm::Granular),
+        (form, _) => form,
+    }
+}
+
+/// The forms in which two versions of a value are treated, one after the other where they differ.
+pub(super) fn forms_of_both<P: Place>(place: P, left: Option<&Value>, right: Option<&Value>) -> (Option<Form>, Form) {
+    let (left_form, right_form) = (form_of(place, left), form_of(place, right));
+    match (left, right) {
+        (_, None) => (None, left_form),
+        (None, _) => (None, right_form),
+        _ if left_form == right_form => (None, right_form),
+        _ => (Some(left_form), right_form),
+    }
+}
+
+/// The place of a field or of a map's entry.
+pub(super) fn place_below<P: Place>(place: P, name: &str) -> Option<P> {
+    match place.form() {
+        Form::Any => Some(place),
+        _ => place.field(name).or_else(|| place.entry()),
+    }
+}
+
+/// Whether `name` is a field of a struct, rather than an entry of a map.
+pub(super) fn is_declared<P: Place>(place: P, name: &str) -> bool {
+    place.form() != Form::Any && place.field(name).is_some()
+}
+
+/// The place of a list's items.
+pub(super) fn place_of_items<P: Place>(place: P) -> Option<P> {
+    match place.form() {
+        Form::Any => Some(place),
+        _ => place.item(),
+    }
+}
+
+pub(super) fn as_map(value: Option<&Value>) -> Option<&Map<String, Value>> {
+    value.and_then(Value::as_object)
+}
+
+pub(super) fn as_list(value: Option<&Value>) -> Option<&[Value]> {
+    value.and_then(Value::as_array).map(Vec::as_slice)
+}
+
+static EMPTY_STRUCT: Value = Value::Object(Map::new());
+
+/// The value of a field, where a struct that is always present counts as empty instead of missing.
+pub(super) fn value_below<'v, P: Place>(map: Option<&'v Map<String, Value>>, name: &str, below: P) -> Option<&'v Value> {
+    match map?.get(name) {
+        None | Some(Value::Null) if below.is_always_present() => Some(&EMPTY_STRUCT),
+        value => value,
+    }
+}
+
+/// Names the item of a set or of a list with keys. In Kubernetes: `listItemToPathElement`.
+pub(super) fn element_of<P: Place>(list: P, form: ListForm, item: &Value) -> Result<PathElement, String> {
+    match form {
+        ListForm::Atomic => Err("invalid indexing of non-associative list".to_owned()),
+        ListForm::Set => match item {
+            Value::Object(_) => Err("associative list without keys has an element that's a map type".to_owned()),
+            Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
+            Value::Null => Err("associative list without keys has an element that's an explicit null".to_owned()),
+            scalar => Ok(PathElement::Value(scalar.clone())),
+        },
+        ListForm::Map => keyed_element(list, item),
+    }
+}
+
+fn keyed_element<P: Place>(list: P, item: &Value) -> Result<PathElement, String> {
+    let fields = match item {
+        Value::Object(fields) => fields,
+        Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
+        _ => return Err("associative list with keys may not have non-map elements".to_owned()),
+    };
+    let names = list.list_map_keys();
+    let mut key = Vec::with_capacity(names.len());
+    for name in &names {
+        let value = match fields.get(name) {
+            Some(value) => Some(value.clone()),
+            None => list.item().and_then(|item| item.field(name)).and_then(Place::default),
+        };
+        key.extend(value.map(|value| (name.clone(), value)));
+    }
+    if key.is_empty() {
+        let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
+        return Err(format!(
+            "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
+            quoted.join(" ")
+        ));
+    }
+    Ok(PathElement::key(key))
+}
+
+/// A value that does not fit its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Misfit {
+    path: String,
+    why: String,
+}
+
+/// Prints misfits as structured-merge-diff does: one in a line, several below `errors:`.
+pub(super) fn misfits_text(misfits: &[Misfit]) -> String {
+    let line = |misfit: &Misfit| match misfit.path.as_str() {
+        "" => misfit.why.clone(),
+        path => format!("{path}: {}", misfit.why),
+    };
+    match misfits {
+        [single] => line(single),
+        several => several.iter().fold("errors:".to_owned(), |text, misfit| format!("{text}\n  {}", line(misfit))),
+    }
+}
+
+/// Whether a list may name an item twice: what is stored may, what is applied may not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Duplicates {
+    Allowed,
+    Refused,
+}
+
+/// Holds a value against its place. In Kubernetes: `TypedValue.Validate`.
+pub(super) fn validate<P: Place>(place: P, value: &Value, duplicates: Duplicates) -> Result<(), String> {
+    let mut misfits = Vec::new();
+    visit(place, value, duplicates, &mut String::new(), &mut misfits);
+    if misfits.is_empty() { Ok(()) } else { Err(misfits_text(&misfits)) }
+}
+
+fn visit<P: Place>(place: P, value: &Value, duplicates: Duplicates, path: &mut String, misfits: &mut Vec<Misfit>) {
+    let misfit = |path: &str, why: String| Misfit { path: path.to_owned(), why };
+    match form_of(place, Some(value)) {
+        Form::Scalar(form) => {
+            if let Some(expected) = scalar_misfit(form, value) {
+                misfits.push(misfit(path, format!("expected {expected}, got {value}")));
+            }
+        }
+        Form::Map(_) | Form::Any => match value {
+            Value::Null => {}
+            Value::Object(fields) => {
+                for (name, below) in fields {
+                    let length = path.len();
+                    path.push('.');
+                    path.push_str(name);
+                    match place_below(place, name) {
+                        Some(place) => visit(place, below, duplicates, path, misfits),
+                        None => misfits.push(misfit(path, "field not declared in schema".to_owned())),
+                    }
+                    path.truncate(length);
+                }
+            }
+            other => misfits.push(misfit(path, format!("expected map, got {}", go_any(other)))),
+        },
+        Form::List(form) => match value {
+            Value::Null => {}
+            Value::Array(items) => visit_items(place, form, items, duplicates, path, misfits),
+            other => misfits.push(misfit(path, format!("expected list, got {}", go_any(other)))),
+        },
+    }
+}
+
+fn visit_items<P: Place>(
+    place: P,
+    form: ListForm,
+    items: &[Value],
+    duplicates: Duplicates,
+    path: &mut String,
+    misfits: &mut Vec<Misfit>,
+) {
+    let mut seen = std::collections::BTreeSet::new();
+    for (index, item) in items.iter().enumerate() {
+        let element = match form {
+            ListForm::Atomic => PathElement::Index(index as i64),
+            form => match element_of(place, form, item) {
+                Ok(element) => element,
+                Err(why) => {
+                    misfits.push(Misfit { path: path.clone(), why: format!("element {index}: {why}") });
+                    return;
+                }
+            },
+        };
+        if duplicates == Duplicates::Refused && seen.contains(&element) {
+            misfits.push(Misfit { path: path.clone(), why: format!("duplicate entries for key {element}") });
+        }
+        let length = path.len();
+        path.push_str(&element.to_string());
+        seen.insert(element);
+        if let Some(place) = place_of_items(place) {
+            visit(place, item, duplicates, path, misfits);
+        }
+        path.truncate(length);
+    }
+}
+
+fn scalar_misfit(form: ScalarForm, value: &Value) -> Option<&'static str> {
+    let (fits, expected) = match form {
+        ScalarForm::Text => (value.is_string(), "string"),
+        ScalarForm::Number => (value.is_number(), "numeric (int or float)"),
+        ScalarForm::Boolean => (value.is_boolean(), "boolean"),
+        ScalarForm::Any => (value.is_string() || value.is_number() || value.is_boolean(), "any scalar"),
+    };
+    (!fits && !value.is_null()).then_some(expected)
+}
+
+/// Prints a value as structured-merge-diff's `%v` does: JSON, texts quoted.
+fn go_any(value: &Value) -> String {
+    value.to_string()
+}

@@ -1,0 +1,205 @@
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::compare::{Comparison, compare};
+use super::conflict::Conflicts;
+use super::field_set::field_set;
+use super::filter::Filter;
+use super::managers::{Manager, Managers, Operation, Owned};
+use super::merge::merge;
+use super::path::values_equal;
+use super::reconcile::reconcile;
+use super::remove::remove;
+use super::set::Set;
+use super::place::Place;
+
+/// The versions of one kind: their schemas, and how an object changes from one to another.
+///
+/// In Kubernetes: `merge.Converter` and the reset fields of a strategy.
+pub trait Versions {
+    /// A place in the kind's schema.
+    type Place: Place;
+
+    /// The place of the whole object in a version; `None` for a version that the kind does not have (any more).
+    fn place(&self, api_version: &str) -> Option<Self::Place>;
+
+    /// The object in another version; `None` for a version that the kind does not have, or if it cannot be converted.
+    /// An object that has the version already is to be lent.
+    fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Option<Cow<'v, Value>>;
+
+    /// Which fields the endpoint lets its callers own, in a version.
+    fn filter(&self, api_version: &str) -> Filter;
+}
+
+/// What an update does to the owners: they lose what changed and what is gone; owners in other versions too.
+///
+/// With `Err`, other managers own what `force` would take.
+fn disown<V: Versions>(
+    versions: &V,
+    old: &Value,
+    new: &Value,
+    writer: (&Manager, &str),
+    managers: &mut Managers,
+    force: bool,
+) -> Result<Comparison, Conflicts> {
+    let (writer, version) = writer;
+    let mut comparisons: BTreeMap<String, Comparison> = BTreeMap::new();
+    let own = compare_in(versions, old, new, version).unwrap_or_default();
+    comparisons.insert(version.to_owned(), own);
+    let (mut taken, mut unknown) = (Vec::new(), Vec::new());
+    for (manager, owned) in managers.iter().filter(|(manager, _)| *manager != writer) {
+        if !comparisons.contains_key(&owned.api_version) {
+            let Some(comparison) = compare_in(versions, old, new, &owned.api_version) else {
+                unknown.push(manager.clone());
+                continue;
+            };
+            comparisons.insert(owned.api_version.clone(), comparison);
+        }
+        let comparison = &comparisons[&owned.api_version];
+        let conflict = owned.set.intersection(&comparison.modified).union(&owned.set.intersection(&comparison.added));
+        if !conflict.is_empty() {
+            taken.push((manager.clone(), conflict));
+        }
+    }
+    if !force && !taken.is_empty() {
+        return Err(Conflicts { owners: taken });
+    }
+    for manager in unknown {
+        managers.remove(&manager);
+    }
+    for (manager, conflict) in taken {
+        if let Some(owned) = managers.get_mut(&manager) {
+            owned.set = std::mem::take(&mut owned.set).difference(&conflict);
+        }
+    }
+    for (_, owned) in managers.iter_mut().filter(|(manager, _)| *manager != writer) {
+        if let Some(comparison) = comparisons.get(&owned.api_version) {
+            owned.set = std::mem::take(&mut owned.set).difference(&comparison.removed);
+        }
+    }
+    managers.retain(|_, owned| !owned.set.is_empty());
+    Ok(comparisons.remove(version).unwrap_or_default())
+}
+
+/// How the object changed, seen in one version, as far as the endpoint lets anybody own it.
+fn compare_in<V: Versions>(versions: &V, old: &Value, new: &Value, version: &str) -> Option<Comparison> {
+    let place = versions.place(version)?;
+    let (old, new) = (versions.convert(old, version)?, versions.convert(new, version)?);
+    let comparison = compare(place, &old, &new);
+    let filter = versions.filter(version);
+    Some(Comparison {
+        removed: filter.apply(comparison.removed),
+        modified: filter.apply(comparison.modified),
+        added: filter.apply(comparison.added),
+    })
+}
+
+/// Takes what changed away from its owners and returns it: what the writer owns from now on.
+/// In Kubernetes: `merge.Updater.Update`.
+pub(super) fn update<V: Versions>(
+    versions: &V,
+    live: &Value,
+    new: &Value,
+    version: &str,
+    managers: &mut Managers,
+) -> Set {
+    reconcile_all(versions, managers);
+    // Nobody has this name: every manager, the writer's earlier self too, loses what changed.
+    let nobody = Manager::new("", Operation::Apply, "", "");
+    let comparison = disown(versions, live, new, (&nobody, version), managers, true).unwrap_or_default();
+    versions.filter(version).apply(comparison.modified.union(&comparison.added))
+}
+
+/// Merges an applied configuration. The object, or `None` if it stays as it is. In Kubernetes: `merge.Updater.Apply`.
+pub(super) fn apply<V: Versions>(
+    versions: &V,
+    live: &Value,
+    config: &Value,
+    place: V::Place,
+    manager: (&Manager, &str),
+    managers: &mut Managers,
+    force: bool,
+) -> Result<Option<Value>, Conflicts> {
+    let (writer, version) = manager;
+    reconcile_all(versions, managers);
+    let merged = merge(place, live, config);
+    let last = managers.get(writer).cloned();
+    let set = versions.filter(version).apply(field_set(place, config));
+    let time = last.as_ref().and_then(|last| last.time.clone());
+    managers.insert(writer.clone(), Owned { set, api_version: version.to_owned(), time });
+    let new = match &last {
+        Some(last) if !last.set.is_empty() => prune(versions, merged, managers, version, last),
+        _ => merged,
+    };
+    disown(versions, live, &new, manager, managers, force)?;
+    Ok((!values_equal(live, &new)).then_some(new))
+}
+
+/// Removes what the manager applied last time, does not apply now, and nobody else owns.
+fn prune<V: Versions>(versions: &V, merged: Value, managers: &Managers, version: &str, last: &Owned) -> Value {
+    let pruned = versions.place(&last.api_version).and_then(|place| {
+        let merged = versions.convert(&merged, &last.api_version)?;
+        let pruned = remove(place, &merged, &last.set.with_declared_parents(Some(place)));
+        let pruned = add_back_owned(versions, &merged, pruned, managers, &last.api_version);
+        let pruned = add_back_dangling(versions, place, &merged, &pruned, last);
+        Some(versions.convert(&pruned, version)?.into_owned())
+    });
+    pruned.unwrap_or(merged)
+}
+
+/// Adds back what somebody owns, beginning with the version in which was pruned.
+fn add_back_owned<V: Versions>(
+    versions: &V,
+    merged: &Value,
+    mut pruned: Value,
+    managers: &Managers,
+    pruned_version: &str,
+) -> Value {
+    let mut owned_in: BTreeMap<&str, Set> = BTreeMap::new();
+    for owned in managers.values() {
+        let set = owned_in.entry(&owned.api_version).or_default();
+        *set = std::mem::take(set).union(&owned.set);
+    }
+    let first = owned_in.remove(pruned_version).map(|set| (pruned_version, set));
+    for (version, owned) in first.into_iter().chain(owned_in) {
+        let kept = versions.place(version).and_then(|place| {
+            let merged = versions.convert(merged, version)?;
+            let in_version = versions.convert(&pruned, version)?;
+            let place_of_set = Some(place);
+            let pruned_set = field_set(place, &in_version).with_declared_parents(place_of_set);
+            let kept = pruned_set.union(&owned.with_declared_parents(place_of_set));
+            let dropped = field_set(place, &merged).with_declared_parents(place_of_set).difference(&kept);
+            Some(remove(place, &merged, &dropped))
+        });
+        pruned = kept.unwrap_or(pruned);
+    }
+    pruned
+}
+
+/// Adds back what the manager did not own last time.
+fn add_back_dangling<V: Versions>(
+    versions: &V,
+    place: V::Place,
+    merged: &Value,
+    pruned: &Value,
+    last: &Owned,
+) -> Value {
+    let Some(pruned) = versions.convert(pruned, &last.api_version) else { return merged.clone() };
+    let pruned = field_set(place, &pruned).with_declared_parents(Some(place));
+    let all = field_set(place, merged).with_declared_parents(Some(place));
+    let gone = all.difference(&pruned).intersection(&last.set.with_declared_parents(Some(place)));
+    remove(place, merged, &gone)
+}
+
+/// Brings the sets up to the schema; a set in a version that is gone is dropped.
+fn reconcile_all<V: Versions>(versions: &V, managers: &mut Managers) {
+    managers.retain(|_, owned| match versions.place(&owned.api_version) {
+        Some(place) => {
+            owned.set = reconcile(place, std::mem::take(&mut owned.set));
+            true
+        }
+        None => false,
+    });
+}

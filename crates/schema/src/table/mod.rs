@@ -1,0 +1,155 @@
+//! What is known of every kind: types with their fields, and resources with their verbs.
+//!
+//! ```text
+//! table/types.txt (generated) + table/resources.txt --text--> Table --TypeRef--> field --> element --> ...
+//! structural schema of a custom resource --structural--------^
+//! ```
+//! Start at [`Table::v1_35`] and [`TypeRef`].
+
+mod resource_row;
+mod shape;
+mod text;
+mod type_ref;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use coracle_meta::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
+
+pub use resource_row::{ResourceRow, SubresourceRow, Trait};
+pub use shape::{
+    Field, List, ListKind, Map, MapKind, PatchStrategy, Presence, Shape, Special, Struct, Type, TypeBody, TypeId,
+};
+pub use text::TextError;
+pub use type_ref::{FieldRef, Node, TypeRef};
+
+/// Types by name, and resources.
+///
+/// The table of the built-in kinds is embedded; custom kinds have small tables of their own.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    types: Vec<Type>,
+    by_name: BTreeMap<String, TypeId>,
+    by_kind: BTreeMap<GroupVersionKind, TypeId>,
+    resources: Vec<ResourceRow>,
+}
+
+/// What objects of one kind look like: a table and the place to start in it. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct KindSchema {
+    table: Arc<Table>,
+    root: Shape,
+}
+
+static V1_35: LazyLock<Arc<Table>> = LazyLock::new(|| {
+    let types = include_str!("../../table/types.txt");
+    let resources = include_str!("../../table/resources.txt");
+    Arc::new(Table::from_text(types, resources).expect("the embedded table is read by a test"))
+});
+
+impl Table {
+    /// The built-in kinds of Kubernetes 1.35; read at the first call.
+    pub fn v1_35() -> &'static Arc<Table> {
+        &V1_35
+    }
+
+    /// Adds a type and answers how to refer to it. A type of a known name replaces it.
+    pub fn add(&mut self, ty: Type) -> TypeId {
+        let kinds = ty.kinds.clone();
+        let id = match self.by_name.get(&ty.name) {
+            Some(&id) => {
+                self.types[id.0 as usize] = ty;
+                id
+            }
+            None => {
+                let id = TypeId(u32::try_from(self.types.len()).expect("a table holds fewer than 2^32 types"));
+                self.by_name.insert(ty.name.clone(), id);
+                self.types.push(ty);
+                id
+            }
+        };
+        self.by_kind.extend(kinds.into_iter().map(|kind| (kind, id)));
+        id
+    }
+
+    /// All types, in the order in which they were added.
+    pub fn types(&self) -> impl Iterator<Item = &Type> {
+        self.types.iter()
+    }
+
+    /// The type of an id of this table.
+    ///
+    /// # Panics
+    /// If the id comes from another table.
+    pub fn type_of(&self, id: TypeId) -> &Type {
+        &self.types[id.0 as usize]
+    }
+
+    /// The id of a type's name, such as `io.k8s.api.core.v1.Pod`.
+    pub fn id(&self, name: &str) -> Option<TypeId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The type of a name, such as `io.k8s.api.core.v1.Pod`.
+    pub fn by_name(&self, name: &str) -> Option<&Type> {
+        Some(self.type_of(self.id(name)?))
+    }
+
+    /// What objects of a built-in kind look like.
+    pub fn kind(self: &Arc<Self>, kind: &GroupVersionKind) -> Option<KindSchema> {
+        let id = *self.by_kind.get(kind)?;
+        Some(KindSchema::new(Arc::clone(self), Shape::Named(id)))
+    }
+
+    /// All resources, in the order of discovery.
+    pub fn resources(&self) -> &[ResourceRow] {
+        &self.resources
+    }
+
+    /// A resource in one version.
+    pub fn resource(&self, resource: &GroupVersionResource) -> Option<&ResourceRow> {
+        self.resources.iter().find(|row| {
+            row.plural == resource.resource && row.kind.group == resource.group && row.kind.version == resource.version
+        })
+    }
+
+    /// The resource whose objects have a kind.
+    pub fn resource_of_kind(&self, kind: &GroupVersionKind) -> Option<&ResourceRow> {
+        self.resources.iter().find(|row| row.kind == *kind)
+    }
+
+    /// The versions in which a resource is served, the preferred first.
+    pub fn versions_of(&self, resource: &GroupResource) -> Vec<&ResourceRow> {
+        let of_resource = |row: &&ResourceRow| row.plural == resource.resource && row.kind.group == resource.group;
+        self.resources.iter().filter(of_resource).collect()
+    }
+
+    /// The group versions, in the order of discovery: within a group the preferred first.
+    pub fn group_versions(&self) -> Vec<GroupVersion> {
+        let mut out: Vec<GroupVersion> = Vec::new();
+        for row in &self.resources {
+            let version = row.kind.group_version();
+            if !out.contains(&version) {
+                out.push(version);
+            }
+        }
+        out
+    }
+}
+
+impl KindSchema {
+    /// A table and the shape of the objects.
+    pub fn new(table: Arc<Table>, root: Shape) -> Self {
+        Self { table, root }
+    }
+
+    /// Where a walk begins.
+    pub fn root(&self) -> TypeRef<'_> {
+        TypeRef::new(&self.table, &self.root)
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Arc<Table> {
+        &self.table
+    }
+}

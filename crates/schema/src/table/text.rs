@@ -1,0 +1,290 @@
+//! Reads the text form of a table.
+//!
+//! ```text
+//! package io.k8s.api.core.v1
+//! type Service kinds=v1/Service
+//!  spec ServiceSpec 2 always
+//! type ServiceSpec
+//!  ports []ServicePort 1 list=map:port,protocol patch=merge key=port
+//!  selector {}string 2 map=atomic
+//! ```
+//! A field is `name shape tags attributes…`. Shapes: a scalar, a type of this package, a full name, `[]` a list of,
+//! `{}` a map of. Tags: protobuf's, with a dot where JSON hoists an embedded struct, `-` for none.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coracle_meta::{GroupVersion, GroupVersionKind, GroupVersionResource, Scope};
+
+use super::{
+    Field, List, ListKind, Map, MapKind, PatchStrategy, Presence, ResourceRow, Shape, Special, Struct, SubresourceRow,
+    Table, Trait, Type, TypeBody, TypeId,
+};
+
+/// A line of a table's text that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {why}")]
+pub struct TextError {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+type Parsed<T> = Result<T, String>;
+
+const ALL_VERBS: &str = "create,delete,deletecollection,get,list,patch,update,watch";
+
+impl Table {
+    /// Reads types and resources.
+    pub fn from_text(types: &str, resources: &str) -> Result<Self, TextError> {
+        let mut table = Self::default();
+        let names = type_names(types);
+        let mut package = "";
+        for (at, line) in types.lines().enumerate() {
+            let located = |why| TextError { line: at + 1, why };
+            if let Some(field) = line.strip_prefix(' ') {
+                let field = read_field(field, package, &names).map_err(located)?;
+                let last = table.types.last_mut().ok_or_else(|| located("a field before any type".to_owned()))?;
+                match &mut last.body {
+                    TypeBody::Struct(body) => body.fields.push(field),
+                    TypeBody::Special(_) => return Err(located("a special type has no fields".to_owned())),
+                }
+            } else if let Some(name) = line.strip_prefix("package ") {
+                package = name;
+            } else if let Some(header) = line.strip_prefix("type ") {
+                table.add(read_type(header, package).map_err(located)?);
+            }
+        }
+        for (at, line) in resources.lines().enumerate() {
+            read_resource_line(line, &mut table).map_err(|why| TextError { line: at + 1, why })?;
+        }
+        Ok(table)
+    }
+}
+
+/// The ids that the types will have: their order in the text.
+fn type_names(types: &str) -> BTreeMap<String, TypeId> {
+    let mut names = BTreeMap::new();
+    let mut package = "";
+    for line in types.lines() {
+        if let Some(name) = line.strip_prefix("package ") {
+            package = name;
+        } else if let Some(header) = line.strip_prefix("type ") {
+            let name = header.split(' ').next().unwrap_or(header);
+            let id = TypeId(u32::try_from(names.len()).unwrap_or(u32::MAX));
+            names.insert(format!("{package}.{name}"), id);
+        }
+    }
+    names
+}
+
+fn read_type(header: &str, package: &str) -> Parsed<Type> {
+    let mut words = header.split(' ');
+    let name = format!("{package}.{}", words.next().unwrap_or_default());
+    let body = TypeBody::Struct(Struct::default());
+    let mut ty = Type { name, body, kinds: Vec::new(), atomic: false, unions: None };
+    for word in words {
+        match word.split_once('=').unwrap_or((word, "")) {
+            ("atomic", _) => ty.atomic = true,
+            ("is", special) => ty.body = TypeBody::Special(read_special(special)?),
+            ("kinds", kinds) => ty.kinds = kinds.split(',').map(read_kind).collect::<Parsed<_>>()?,
+            ("unions", json) => ty.unions = Some(serde_json::from_str(json).map_err(|error| error.to_string())?),
+            _ => return Err(format!("unknown attribute of a type: {word}")),
+        }
+    }
+    Ok(ty)
+}
+
+fn read_special(word: &str) -> Parsed<Special> {
+    Ok(match word {
+        "quantity" => Special::Quantity,
+        "int-or-string" => Special::IntOrString,
+        "time" => Special::Time,
+        "micro-time" => Special::MicroTime,
+        "duration" => Special::Duration,
+        "raw-extension" => Special::RawExtension,
+        "fields" => Special::FieldsV1,
+        "json" => Special::Json,
+        "patch" => Special::Patch,
+        "schema-or-array" => Special::SchemaOrArray,
+        "schema-or-bool" => Special::SchemaOrBool,
+        "schema-or-strings" => Special::SchemaOrStrings,
+        _ => return Err(format!("unknown special type {word}")),
+    })
+}
+
+fn read_kind(text: &str) -> Parsed<GroupVersionKind> {
+    let (version, kind) = text.rsplit_once('/').ok_or_else(|| format!("not a kind: {text}"))?;
+    let version = GroupVersion::parse(version).ok_or_else(|| format!("not a group version: {version}"))?;
+    Ok(version.kind(kind))
+}
+
+fn read_field(line: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Parsed<Field> {
+    let mut words = line.split(' ');
+    let mut next = || words.next().ok_or("a field needs a name, a shape and tags");
+    let (name, shape, tags) = (next()?.to_owned(), next()?, next()?);
+    let shape = read_shape(shape, package, names)?;
+    let tags = match tags {
+        "-" => Vec::new(),
+        tags => {
+            tags.split('.').map(|tag| tag.parse().map_err(|_| format!("not tags: {tags}"))).collect::<Parsed<_>>()?
+        }
+    };
+    let (presence, patch) = (Presence::NonZero, PatchStrategy::default());
+    let (required, default, values, map_kind) = (false, None, Vec::new(), None);
+    let mut field = Field { name, shape, required, presence, default, values, patch, map_kind, tags };
+    for word in words {
+        read_field_attribute(word, &mut field)?;
+    }
+    Ok(field)
+}
+
+fn read_field_attribute(word: &str, field: &mut Field) -> Parsed<()> {
+    match word.split_once('=').unwrap_or((word, "")) {
+        ("required", _) => field.required = true,
+        ("given", _) => field.presence = Presence::Given,
+        ("always", _) => field.presence = Presence::Always,
+        ("default", json) => field.default = Some(serde_json::from_str(json).map_err(|error| error.to_string())?),
+        ("values", values) => field.values = values.split('|').map(str::to_owned).collect(),
+        ("list", kind) => match &mut field.shape {
+            Shape::List(list) => list.kind = read_list_kind(kind)?,
+            Shape::Bytes => field.map_kind = Some(MapKind::Atomic),
+            _ => return Err("only a list has a list type".to_owned()),
+        },
+        ("map", kind) => {
+            let kind = if kind == "atomic" { MapKind::Atomic } else { MapKind::Granular };
+            match &mut field.shape {
+                Shape::Map(map) => map.kind = Some(kind),
+                _ => field.map_kind = Some(kind),
+            }
+        }
+        ("patch", strategies) => {
+            field.patch.merge = strategies.split(',').any(|strategy| strategy == "merge");
+            field.patch.retain_keys = strategies.split(',').any(|strategy| strategy == "retainKeys");
+        }
+        ("key", key) => field.patch.merge_key = Some(key.to_owned()),
+        _ => return Err(format!("unknown attribute of a field: {word}")),
+    }
+    Ok(())
+}
+
+fn read_list_kind(text: &str) -> Parsed<ListKind> {
+    Ok(match text.split_once(':') {
+        Some(("map", keys)) => ListKind::Map { keys: keys.split(',').map(str::to_owned).collect() },
+        None if text == "set" => ListKind::Set,
+        None if text == "atomic" => ListKind::Atomic { stated: true },
+        _ => return Err(format!("unknown list type {text}")),
+    })
+}
+
+fn read_shape(text: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Parsed<Shape> {
+    Ok(match text {
+        "string" => Shape::String,
+        "bool" => Shape::Bool,
+        "int32" => Shape::Int32,
+        "int64" => Shape::Int64,
+        "double" => Shape::Double,
+        "bytes" => Shape::Bytes,
+        "any" => Shape::Any,
+        _ => {
+            if let Some(element) = text.strip_prefix("[]") {
+                let element = read_shape(element, package, names)?;
+                return Ok(Shape::List(Box::new(List { element, kind: ListKind::Atomic { stated: false } })));
+            }
+            if let Some(value) = text.strip_prefix("{}") {
+                return Ok(Shape::Map(Box::new(Map { value: read_shape(value, package, names)?, kind: None })));
+            }
+            let id = if text.contains('.') { names.get(text) } else { names.get(&format!("{package}.{text}")) };
+            Shape::Named(*id.ok_or_else(|| format!("unknown type {text}"))?)
+        }
+    })
+}
+
+/// `resource v1 pods Pod namespaced …` or, below it, ` status …`; `#` begins a comment.
+fn read_resource_line(line: &str, table: &mut Table) -> Parsed<()> {
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(());
+    }
+    if let Some(subresource) = line.strip_prefix(' ') {
+        let row = table.resources.last_mut().ok_or("a subresource before any resource")?;
+        let subresource = read_subresource(subresource, row)?;
+        row.subresources.push(subresource);
+        return Ok(());
+    }
+    let row = read_resource(line)?;
+    table.resources.push(row);
+    Ok(())
+}
+
+fn read_resource(line: &str) -> Parsed<ResourceRow> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let [version, plural, kind, scope, rest @ ..] = words.as_slice() else {
+        return Err("a resource needs a group version, a plural, a kind and a scope".to_owned());
+    };
+    let version = GroupVersion::parse(version).ok_or_else(|| format!("not a group version: {version}"))?;
+    let stored_as = GroupVersionResource::new(version.group.clone(), version.version.clone(), *plural);
+    let scope = match *scope {
+        "namespaced" => Scope::Namespaced,
+        "cluster" => Scope::Cluster,
+        _ => return Err(format!("unknown scope {scope}")),
+    };
+    let storage_version = version.clone();
+    let mut row = ResourceRow {
+        kind: version.kind(*kind),
+        list_kind: format!("{kind}List"),
+        plural: (*plural).to_owned(),
+        singular: kind.to_lowercase(),
+        short_names: Vec::new(),
+        categories: Vec::new(),
+        scope,
+        verbs: words_of(ALL_VERBS),
+        subresources: Vec::new(),
+        stored_as,
+        storage_version,
+        traits: BTreeSet::new(),
+    };
+    for word in rest {
+        read_resource_attribute(word, &mut row)?;
+    }
+    Ok(row)
+}
+
+fn read_resource_attribute(word: &str, row: &mut ResourceRow) -> Parsed<()> {
+    match word.split_once('=').unwrap_or((word, "")) {
+        ("short", names) => row.short_names = words_of(names),
+        ("categories", names) => row.categories = words_of(names),
+        ("verbs", verbs) => row.verbs = words_of(verbs),
+        ("stored", resource) => {
+            let (version, plural) = resource.rsplit_once('/').ok_or("stored= needs a group version and a plural")?;
+            let version = GroupVersion::parse(version).ok_or_else(|| format!("not a group version: {version}"))?;
+            row.storage_version = version.clone();
+            row.stored_as = GroupVersionResource::new(version.group, version.version, plural);
+        }
+        ("hashed", version) => {
+            let parsed = GroupVersion::parse(version).ok_or_else(|| format!("not a group version: {version}"))?;
+            row.storage_version = parsed;
+        }
+        ("generation", _) => drop(row.traits.insert(Trait::Generation)),
+        ("unconditional-update", _) => drop(row.traits.insert(Trait::UnconditionalUpdate)),
+        ("create-on-update", _) => drop(row.traits.insert(Trait::CreateOnUpdate)),
+        ("returns-deleted", _) => drop(row.traits.insert(Trait::ReturnsDeleted)),
+        ("graceful", _) => drop(row.traits.insert(Trait::Graceful)),
+        _ => return Err(format!("unknown attribute of a resource: {word}")),
+    }
+    Ok(())
+}
+
+fn read_subresource(line: &str, row: &ResourceRow) -> Parsed<SubresourceRow> {
+    let mut words = line.split(' ');
+    let name = words.next().unwrap_or_default().to_owned();
+    let verbs = words_of(words.next().ok_or("a subresource needs verbs")?);
+    let (kind, foreign) = match words.next() {
+        Some(kind) => (read_kind(kind)?, true),
+        None => (row.kind.clone(), false),
+    };
+    Ok(SubresourceRow { name, kind, verbs, foreign })
+}
+
+fn words_of(text: &str) -> Vec<String> {
+    text.split(',').map(str::to_owned).collect()
+}

@@ -1,0 +1,184 @@
+//! A walk through the table: from an object to a field to an element.
+
+use serde_json::Value;
+
+use super::{Field, ListKind, Map, MapKind, Shape, Special, Struct, Table, Type, TypeBody};
+
+/// What one place in an object looks like. Cheap to copy; every step of a walk is another.
+#[derive(Clone, Copy, Debug)]
+pub struct TypeRef<'t> {
+    table: &'t Table,
+    shape: &'t Shape,
+    map_kind: Option<MapKind>,
+}
+
+/// A place, with names of types resolved.
+#[derive(Clone, Copy, Debug)]
+pub enum Node<'t> {
+    /// A string.
+    String,
+    /// A bool.
+    Bool,
+    /// A whole number of 32 bits.
+    Int32,
+    /// A whole number of 64 bits.
+    Int64,
+    /// A number.
+    Double,
+    /// Bytes, base64 in JSON.
+    Bytes,
+    /// An object with known fields.
+    Struct(&'t Struct),
+    /// A type with rules of its own.
+    Special(Special),
+    /// A list; [`TypeRef::element`] and [`TypeRef::list_kind`] say more.
+    List,
+    /// An object with free keys; [`TypeRef::element`] says more.
+    Map,
+    /// Any JSON value.
+    Any,
+}
+
+/// A field, where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldRef<'t> {
+    table: &'t Table,
+    field: &'t Field,
+}
+
+impl<'t> TypeRef<'t> {
+    /// A place of this shape.
+    pub fn new(table: &'t Table, shape: &'t Shape) -> Self {
+        Self { table, shape, map_kind: None }
+    }
+
+    /// The table.
+    pub fn table(self) -> &'t Table {
+        self.table
+    }
+
+    /// The shape, unresolved.
+    pub fn shape(self) -> &'t Shape {
+        self.shape
+    }
+
+    /// The named type, if it has one.
+    pub fn named(self) -> Option<&'t Type> {
+        match self.shape {
+            Shape::Named(id) => Some(self.table.type_of(*id)),
+            _ => None,
+        }
+    }
+
+    /// What the place looks like.
+    pub fn node(self) -> Node<'t> {
+        match self.shape {
+            Shape::String => Node::String,
+            Shape::Bool => Node::Bool,
+            Shape::Int32 => Node::Int32,
+            Shape::Int64 => Node::Int64,
+            Shape::Double => Node::Double,
+            Shape::Bytes => Node::Bytes,
+            Shape::Named(id) => match &self.table.type_of(*id).body {
+                TypeBody::Struct(fields) => Node::Struct(fields),
+                TypeBody::Special(special) => Node::Special(*special),
+            },
+            Shape::List(_) => Node::List,
+            Shape::Map(_) => Node::Map,
+            Shape::Any => Node::Any,
+        }
+    }
+
+    /// The fields, if the place holds an object with known ones.
+    pub fn as_struct(self) -> Option<&'t Struct> {
+        match self.node() {
+            Node::Struct(fields) => Some(fields),
+            _ => None,
+        }
+    }
+
+    /// The fields in the order of their names; none if the place holds no struct.
+    pub fn fields(self) -> impl Iterator<Item = FieldRef<'t>> {
+        let table = self.table;
+        self.as_struct().into_iter().flat_map(|fields| &fields.fields).map(move |field| FieldRef { table, field })
+    }
+
+    /// The field of a name, if the place holds a struct that knows it.
+    pub fn field(self, name: &str) -> Option<FieldRef<'t>> {
+        let field = self.as_struct()?.field(name)?;
+        Some(FieldRef { table: self.table, field })
+    }
+
+    /// The element of a list or the value of a map.
+    pub fn element(self) -> Option<TypeRef<'t>> {
+        match self.shape {
+            Shape::List(list) => Some(Self::new(self.table, &list.element)),
+            Shape::Map(map) => Some(Self::new(self.table, &map.value)),
+            _ => None,
+        }
+    }
+
+    /// Where a step by name leads: a field of a struct, the value of a map.
+    pub fn step(self, name: &str) -> Option<TypeRef<'t>> {
+        match self.node() {
+            Node::Struct(_) => self.field(name).map(FieldRef::ty),
+            Node::Map => self.element(),
+            _ => None,
+        }
+    }
+
+    /// How server-side apply merges the list, if the place holds one.
+    pub fn list_kind(self) -> Option<&'t ListKind> {
+        match self.shape {
+            Shape::List(list) => Some(&list.kind),
+            _ => None,
+        }
+    }
+
+    /// Whether server-side apply treats the object as one piece (structs and maps; a list says so in its kind).
+    pub fn is_atomic(self) -> bool {
+        let of_shape = match self.shape {
+            Shape::Named(id) => self.table.type_of(*id).atomic.then_some(MapKind::Atomic),
+            Shape::Map(map) => map.kind,
+            _ => None,
+        };
+        self.map_kind.or(of_shape) == Some(MapKind::Atomic)
+    }
+
+    /// The default of a key of an associative list's elements, such as `TCP` for `protocol`.
+    pub fn key_default(self, key: &str) -> Option<&'t Value> {
+        self.element()?.field(key)?.field().default.as_ref()
+    }
+}
+
+impl<'t> FieldRef<'t> {
+    /// What the table says of the field itself.
+    pub fn field(self) -> &'t Field {
+        self.field
+    }
+
+    /// The JSON name.
+    pub fn name(self) -> &'t str {
+        &self.field.name
+    }
+
+    /// What its value looks like.
+    pub fn ty(self) -> TypeRef<'t> {
+        TypeRef { table: self.table, shape: &self.field.shape, map_kind: self.field.map_kind }
+    }
+}
+
+impl Struct {
+    /// The field of a name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        let at = self.fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok()?;
+        self.fields.get(at)
+    }
+}
+
+impl Shape {
+    /// A map with values of a shape.
+    pub fn map_of(value: Shape) -> Self {
+        Self::Map(Box::new(Map { value, kind: None }))
+    }
+}
