@@ -9,10 +9,14 @@
 
 /// What a scenario file may say.
 pub mod file;
+mod lanes;
 mod mode;
 /// Reading and checking scenario files.
 pub mod parse;
+mod story;
 
 pub use file::Scenario;
+pub use lanes::{LEGEND, lanes};
 pub use mode::{Mode, NotAMode};
 pub use parse::{Problem, Vocabulary};
+pub use story::{NothingToTell, sentence, story};
