@@ -4,11 +4,15 @@
 //! store --watch--> View (all objects at one revision) --> Invariant (expression | partial object) --> Finding
 //! run_virtual(seed) --> a paused clock, one thread, one Cluster
 //! ```
-//! Start at [`View`].
+//! Start at [`World`].
 //! Not here: the words of a scenario file (`scenario`), the cluster itself (`cluster`).
 
+mod invariant;
 mod partial;
 mod view;
+mod world;
 
+pub use invariant::{Answer, Invariant, Lists, Polarity, Question};
 pub use partial::{Mismatch, matches, mismatches};
 pub use view::{Change, View};
+pub use world::{Broken, NotInTime, PluralOf, Verdict, World};

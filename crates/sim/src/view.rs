@@ -18,6 +18,8 @@ pub struct View {
 /// One object that changed from one revision to the next.
 #[derive(Clone, Debug)]
 pub struct Change {
+    /// The key in the store.
+    pub key: Bytes,
     /// The revision of the change.
     pub revision: Revision,
     /// Before; `None` if the object came to be.
@@ -65,7 +67,7 @@ impl View {
                     None => self.objects.remove(&event.kv.key),
                 };
                 if before.is_some() || after.is_some() {
-                    changes.push(Change { revision, before, after });
+                    changes.push(Change { key: event.kv.key.clone(), revision, before, after });
                 }
             }
             self.revision = revision;

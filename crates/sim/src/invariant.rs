@@ -1,0 +1,165 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use coracle_expression::{Expression, Prepared, Variables};
+use coracle_meta::Object;
+use coracle_store::Revision;
+use serde_json::Value;
+
+use crate::{Mismatch, View, matches, mismatches};
+
+/// What can be asked of all objects at one revision.
+#[derive(Debug)]
+pub enum Question {
+    /// An expression over lists of objects, by their plurals, and over bound objects.
+    Expression(Expression),
+    /// An object that has to have these fields: the one with the name if it names one, any of its kind otherwise.
+    Partial(Value),
+}
+
+/// The answer to a question at one revision.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// It holds.
+    Holds,
+    /// It does not hold, and why, as far as that can be said.
+    Fails {
+        /// What was expected.
+        expected: String,
+        /// What is there.
+        found: String,
+        /// The object that comes nearest, if the question is about one.
+        nearest: Option<Arc<Object>>,
+    },
+    /// The question makes no sense here: a field that is not there was read, say.
+    Unanswerable(String),
+}
+
+/// Something that has to hold, or must not hold, at every revision.
+#[derive(Debug)]
+pub struct Invariant {
+    /// A sentence for reports.
+    pub name: String,
+    /// Whether it has to hold always or never.
+    pub polarity: Polarity,
+    /// What is asked.
+    pub question: Question,
+}
+
+/// Whether a question has to be answered with yes or with no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Polarity {
+    /// It has to hold at every revision.
+    Always,
+    /// It must not hold at any revision.
+    Never,
+}
+
+/// Objects made ready for expressions; conversion is done once for each version of each object.
+#[derive(Debug, Default)]
+pub struct Lists {
+    by_plural: BTreeMap<String, BTreeMap<Bytes, Prepared>>,
+    bound: BTreeMap<String, Value>,
+    revision: Revision,
+}
+
+impl Lists {
+    /// Follows one change of one object whose plural is `plural`.
+    pub fn follow(&mut self, plural: &str, key: &Bytes, after: Option<&Object>) {
+        let list = self.by_plural.entry(plural.to_owned()).or_default();
+        match after {
+            Some(object) => list.insert(key.clone(), Prepared::new(&object.to_value())),
+            None => list.remove(key),
+        };
+    }
+
+    /// Makes an object known under a name.
+    pub fn bind(&mut self, name: &str, object: &Object) {
+        self.bound.insert(name.to_owned(), object.to_value());
+    }
+
+    /// The revision that the lists show.
+    pub fn set_revision(&mut self, revision: Revision) {
+        self.revision = revision;
+    }
+
+    /// What an expression sees: a list for every plural (empty if there is no such object), bound objects, `revision`.
+    fn variables(&self, expression: &Expression) -> Variables {
+        let mut variables = Variables::default();
+        for name in expression.variables() {
+            if let Some(value) = self.bound.get(name) {
+                variables.set(name, value);
+            } else if name == "revision" {
+                variables.set(name, &Value::from(self.revision));
+            } else {
+                let list = self.by_plural.get(name).into_iter().flat_map(BTreeMap::values);
+                variables.set_list(name, list);
+            }
+        }
+        variables
+    }
+}
+
+impl Question {
+    /// Answers the question for the objects of `view`, which `lists` shows too.
+    pub fn ask(&self, view: &View, lists: &Lists, namespace: &str) -> Answer {
+        match self {
+            Self::Expression(expression) => match expression.holds(&lists.variables(expression)) {
+                Ok(true) => Answer::Holds,
+                Ok(false) => Answer::fails(expression.text(), "false"),
+                Err(error) => Answer::Unanswerable(format!("`{}`: {error}", expression.text())),
+            },
+            Self::Partial(expected) => ask_partial(expected, view, namespace),
+        }
+    }
+}
+
+impl Answer {
+    fn fails(expected: &str, found: &str) -> Self {
+        Self::Fails { expected: expected.to_owned(), found: found.to_owned(), nearest: None }
+    }
+
+    /// Whether it holds.
+    pub fn holds(&self) -> bool {
+        *self == Self::Holds
+    }
+}
+
+fn ask_partial(expected: &Value, view: &View, namespace: &str) -> Answer {
+    let text = |path: &str| expected.pointer(path).and_then(Value::as_str);
+    let (api_version, kind) = (text("/apiVersion").unwrap_or(""), text("/kind").unwrap_or(""));
+    let namespace = text("/metadata/namespace").unwrap_or(namespace);
+    let named = text("/metadata/name");
+    let candidates = view
+        .of_kind(api_version, kind)
+        .filter(|object| object.namespace().is_empty() || object.namespace() == namespace)
+        .filter(|object| named.is_none_or(|name| object.name() == name));
+    let mut nearest: Option<(Vec<Mismatch>, &Arc<Object>)> = None;
+    for object in candidates {
+        let found = object.to_value();
+        if matches(expected, &found) {
+            return Answer::Holds;
+        }
+        let differences = mismatches(expected, &found);
+        if nearest.as_ref().is_none_or(|(fewest, _)| differences.len() < fewest.len()) {
+            nearest = Some((differences, object));
+        }
+    }
+    let what = named.map_or_else(|| format!("any {kind}"), |name| format!("{kind} {name}"));
+    match nearest {
+        None => Answer::fails(&format!("{what} in {namespace}"), "no such object"),
+        Some((differences, object)) => {
+            let expected: Vec<_> = differences.iter().map(|m| format!("{} = {}", m.path, m.expected)).collect();
+            let found: Vec<_> = differences
+                .iter()
+                .map(|m| format!("{} = {}", m.path, m.found.as_ref().map_or("nothing".to_owned(), Value::to_string)))
+                .collect();
+            Answer::Fails {
+                expected: format!("{what}: {}", expected.join(", ")),
+                found: format!("{}: {}", object.name(), found.join(", ")),
+                nearest: Some(Arc::clone(object)),
+            }
+        }
+    }
+}

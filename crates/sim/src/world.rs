@@ -1,0 +1,224 @@
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use coracle_meta::Object;
+use coracle_store::{Error, EventKind, KeyRange, RangeRequest, Revision, Store, WatchBatch, WatchRequest};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::{Answer, Invariant, Lists, Polarity, Question, View};
+
+/// The plural of an object's kind; `None` for what is not shown to expressions.
+pub type PluralOf = Arc<dyn Fn(&Object) -> Option<String> + Send + Sync>;
+
+/// A cluster as its store shows it, followed revision by revision while invariants are checked at each.
+///
+/// Invariant: no revision is skipped; each is checked once, in order.
+#[derive(Clone)]
+pub struct World {
+    state: Arc<Mutex<State>>,
+    moved: Arc<Notify>,
+    namespace: String,
+}
+
+struct State {
+    view: View,
+    lists: Lists,
+    invariants: Vec<Watched>,
+    plural_of: PluralOf,
+    namespace: String,
+}
+
+struct Watched {
+    invariant: Invariant,
+    broken: Option<Broken>,
+}
+
+/// The first revision at which an invariant did not hold.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The revision.
+    pub revision: Revision,
+    /// When, on the cluster's clock.
+    pub at: Instant,
+    /// What was expected.
+    pub expected: String,
+    /// What was there.
+    pub found: String,
+}
+
+/// What became of an invariant.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// Its name.
+    pub name: String,
+    /// Where it broke first; `None` if it held to the end.
+    pub broken: Option<Broken>,
+}
+
+/// Something did not come to hold in time.
+#[derive(Clone, Debug)]
+pub struct NotInTime {
+    /// The last answer.
+    pub answer: Answer,
+    /// The revision of the last answer.
+    pub revision: Revision,
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").field("revision", &self.revision()).finish()
+    }
+}
+
+impl World {
+    /// A world with nothing in it. Questions about objects without a namespace of their own are asked in `namespace`.
+    pub fn new(namespace: &str, plural_of: PluralOf, invariants: Vec<Invariant>) -> Self {
+        let state = State {
+            view: View::default(),
+            lists: Lists::default(),
+            invariants: invariants.into_iter().map(|invariant| Watched { invariant, broken: None }).collect(),
+            plural_of,
+            namespace: namespace.to_owned(),
+        };
+        Self { state: Arc::new(Mutex::new(state)), moved: Arc::new(Notify::new()), namespace: namespace.to_owned() }
+    }
+
+    /// Follows the store until it fails for good; run this beside the cluster.
+    ///
+    /// # Errors
+    /// When history that was not seen yet is compacted, or the store is gone.
+    pub async fn follow(&self, store: &dyn Store) -> Result<(), Error> {
+        let range = KeyRange::prefix("/registry/");
+        let found = store.range(RangeRequest { range: range.clone(), ..RangeRequest::default() }).await?;
+        let initial = WatchBatch {
+            revision: found.revision,
+            events: found
+                .kvs
+                .into_iter()
+                .map(|kv| coracle_store::Event { kind: EventKind::Put, kv, prev_kv: None })
+                .collect(),
+        };
+        let start_revision = found.revision + 1;
+        self.take(&sorted(initial));
+        let mut watch = store.watch(WatchRequest { range, start_revision, prev_kv: false }).await?;
+        loop {
+            let batch = watch.next().await?;
+            self.take(&batch);
+        }
+    }
+
+    fn take(&self, batch: &WatchBatch) {
+        let mut state = self.lock();
+        let State { view, lists, invariants, plural_of, namespace } = &mut *state;
+        view.follow(batch, |view, changes| {
+            for change in changes {
+                let Some(object) = change.after.as_ref().or(change.before.as_ref()) else { continue };
+                if let Some(plural) = plural_of(object) {
+                    lists.follow(&plural, &change.key, change.after.as_deref());
+                }
+            }
+            lists.set_revision(view.revision());
+            for watched in invariants.iter_mut().filter(|watched| watched.broken.is_none()) {
+                watched.broken = watched.invariant.check(view, lists, namespace);
+            }
+        });
+        drop(state);
+        self.moved.notify_waiters();
+    }
+
+    /// The newest revision seen.
+    pub fn revision(&self) -> Revision {
+        self.lock().view.revision()
+    }
+
+    /// Looks at all objects at the newest revision seen.
+    pub fn look<R>(&self, look: impl FnOnce(&View) -> R) -> R {
+        look(&self.lock().view)
+    }
+
+    /// Makes an object known to expressions under a name.
+    pub fn bind(&self, name: &str, object: &Object) {
+        self.lock().lists.bind(name, object);
+    }
+
+    /// Asks a question about the newest revision seen.
+    pub fn ask(&self, question: &Question) -> (Revision, Answer) {
+        let state = self.lock();
+        (state.view.revision(), question.ask(&state.view, &state.lists, &self.namespace))
+    }
+
+    /// Waits until the question is answered as wanted, asking again at every revision; returns the revision.
+    pub async fn until(&self, question: &Question, wanted: Polarity, timeout: Duration) -> Result<Revision, NotInTime> {
+        self.until_view(timeout, |state| {
+            let answer = question.ask(&state.view, &state.lists, &state.namespace);
+            match (&answer, wanted) {
+                (Answer::Holds, Polarity::Always) | (Answer::Fails { .. }, Polarity::Never) => Ok(()),
+                _ => Err(answer),
+            }
+        })
+        .await
+    }
+
+    /// Waits until `look` finds what it looks for, looking again at every revision.
+    pub async fn until_seen(
+        &self,
+        timeout: Duration,
+        look: impl Fn(&View) -> Result<(), Answer>,
+    ) -> Result<Revision, NotInTime> {
+        self.until_view(timeout, |state| look(&state.view)).await
+    }
+
+    async fn until_view(
+        &self,
+        timeout: Duration,
+        look: impl Fn(&State) -> Result<(), Answer>,
+    ) -> Result<Revision, NotInTime> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let moved = self.moved.notified();
+            let mut moved = std::pin::pin!(moved);
+            moved.as_mut().enable();
+            let (revision, answer) = {
+                let state = self.lock();
+                match look(&state) {
+                    Ok(()) => return Ok(state.view.revision()),
+                    Err(answer) => (state.view.revision(), answer),
+                }
+            };
+            if tokio::time::timeout_at(deadline, moved).await.is_err() {
+                return Err(NotInTime { answer, revision });
+            }
+        }
+    }
+
+    /// What became of the invariants so far.
+    pub fn verdicts(&self) -> Vec<Verdict> {
+        let state = self.lock();
+        let verdict =
+            |watched: &Watched| Verdict { name: watched.invariant.name.clone(), broken: watched.broken.clone() };
+        state.invariants.iter().map(verdict).collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Invariant {
+    fn check(&self, view: &View, lists: &Lists, namespace: &str) -> Option<Broken> {
+        let (expected, found) = match (self.polarity, self.question.ask(view, lists, namespace)) {
+            (Polarity::Always, Answer::Holds) | (Polarity::Never, Answer::Fails { .. }) => return None,
+            (Polarity::Always, Answer::Fails { expected, found, .. }) => (expected, found),
+            (Polarity::Never, Answer::Holds) => ("never true".to_owned(), "true".to_owned()),
+            (_, Answer::Unanswerable(why)) => ("an answer".to_owned(), why),
+        };
+        Some(Broken { revision: view.revision(), at: Instant::now(), expected, found })
+    }
+}
+
+/// A range comes in the order of its keys; a history comes in the order of its revisions.
+fn sorted(mut batch: WatchBatch) -> WatchBatch {
+    batch.events.sort_by_key(|event| event.kv.mod_revision);
+    batch
+}
