@@ -2,14 +2,21 @@
 //!
 //! ```text
 //! get, list, watch --> Storage --> Cache (one a resource: snapshot + ring, fed by a cursor) --> Store
-//! attempt ----------->    \--compare the revision, put or delete-----------------------------> Store
+//! put, delete ------->    \--compare the revision, then write --------------------------------> Store
 //! ```
 //! Start at [`Storage`]. [`Stored`] is one object at one revision, as bytes that get, list and watch share.
 //! Not here: what a verb means (`registry`), how the store keeps its history (`store`).
 
+mod cache;
+mod continue_token;
+mod entry;
+mod errors;
+mod interest;
+mod leases;
 mod list;
 mod query;
 mod resource;
+mod ring;
 mod storage;
 mod stored;
 mod watch;
@@ -17,6 +24,7 @@ mod watch;
 pub use list::List;
 pub use query::{Freshness, ListQuery, ResourceVersionMatch, Selection, WatchQuery, WatchStart};
 pub use resource::{FieldReader, Resource};
-pub use storage::Storage;
+pub use ring::HistoryLimits;
+pub use storage::{Attempt, Change, Storage};
 pub use stored::{NotStorable, Stored, render};
 pub use watch::Watch;

@@ -1,6 +1,14 @@
-use coracle_store::Revision;
+use std::sync::Arc;
 
-use crate::Stored;
+use coracle_meta::Status;
+use coracle_store::{Error, KeyRange, RangeRequest, Revision};
+
+use crate::continue_token::ContinueToken;
+use crate::entry::{candidates, matches_object};
+use crate::{Freshness, ListQuery, Resource, Selection, Storage, Stored, errors};
+
+/// How many objects one read of the store takes when the list has no limit, or a selector drops many.
+const PAGE: usize = 10_000;
 
 /// A list, or a page of one.
 #[derive(Clone, Debug, Default)]
@@ -14,3 +22,137 @@ pub struct List {
     /// How many objects follow, where that is known.
     pub remaining: Option<i64>,
 }
+
+impl Storage {
+    /// Lists objects: a page that goes on at a revision, or of an exact revision, comes from the store, all else from
+    /// the cache.
+    pub async fn list(&self, resource: &Arc<Resource>, query: &ListQuery) -> Result<List, Status> {
+        if !query.continue_token.is_empty() {
+            let token = ContinueToken::decode(&query.continue_token)?;
+            return match token.revision {
+                Some(revision) => self.list_at(resource, query, revision, &token.start).await,
+                None => self.list_cached(resource, query, Freshness::Newest, &token.start).await,
+            };
+        }
+        match query.freshness {
+            Freshness::Exact(revision) => self.list_at(resource, query, revision, "").await,
+            freshness => self.list_cached(resource, query, freshness, "").await,
+        }
+    }
+
+    async fn list_cached(
+        &self,
+        resource: &Arc<Resource>,
+        query: &ListQuery,
+        freshness: Freshness,
+        start: &str,
+    ) -> Result<List, Status> {
+        let cache = self.cache(resource);
+        match freshness {
+            Freshness::Newest => drop(cache.catch_up().await?),
+            Freshness::Any => cache.ready().await?,
+            Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
+        }
+        let (objects, revision) = {
+            let state = cache.state();
+            (state.objects.clone(), state.revision)
+        };
+        let base = base(resource, &query.selection);
+        let after = (!start.is_empty()).then(|| format!("{base}{start}"));
+        let mut rest = candidates(resource, &objects, &query.selection, after.as_deref()).peekable();
+        let mut list = List { revision, ..List::default() };
+        let mut last = None;
+        while let Some((key, entry)) = rest.next() {
+            if entry.matches(resource, key, &query.selection) {
+                list.items.push(entry.stored.clone());
+            }
+            if query.limit > 0 && list.items.len() == query.limit {
+                last = rest.peek().is_some().then_some(key);
+                break;
+            }
+        }
+        if let Some(last) = last {
+            list.continue_token = token(revision, last.strip_prefix(&base).unwrap_or(last));
+            list.remaining = remaining(&query.selection, rest.count());
+        }
+        Ok(list)
+    }
+
+    async fn list_at(
+        &self,
+        resource: &Arc<Resource>,
+        query: &ListQuery,
+        revision: Revision,
+        start: &str,
+    ) -> Result<List, Status> {
+        let base = base(resource, &query.selection);
+        let prefix = format!("{}{base}", resource.prefix());
+        let mut range = KeyRange::prefix(prefix.clone());
+        if !start.is_empty() {
+            range.start = format!("{prefix}{start}").into();
+        }
+        let mut list = List { revision, ..List::default() };
+        loop {
+            let limit = if query.limit == 0 || query.selection.is_filtered() { PAGE } else { query.limit };
+            let request =
+                RangeRequest { range: range.clone(), revision, limit: limit as i64, ..RangeRequest::default() };
+            let page = self.store().range(request).await;
+            let page = page.map_err(|error| range_error(error, revision, start, list.items.len()))?;
+            let seen = page.kvs.len();
+            for (index, kv) in page.kvs.into_iter().enumerate() {
+                let key = String::from_utf8_lossy(&kv.key).into_owned();
+                let short = key.strip_prefix(&resource.prefix()).unwrap_or(&key);
+                let stored = crate::storage::stored(kv)?;
+                if matches_object(resource, &stored, short, &query.selection) {
+                    list.items.push(stored);
+                }
+                if query.limit > 0 && list.items.len() == query.limit && (page.more || index + 1 < seen) {
+                    list.continue_token = token(revision, key.strip_prefix(&prefix).unwrap_or(&key));
+                    let rest = page.count - 1 - index as i64;
+                    list.remaining = remaining(&query.selection, usize::try_from(rest).unwrap_or(0));
+                    return Ok(list);
+                }
+                if index + 1 == seen {
+                    range.start = format!("{key}\0").into();
+                }
+            }
+            if !page.more {
+                return Ok(list);
+            }
+        }
+    }
+}
+
+/// The part of a key between the resource's prefix and what a token names: the namespace of a list in one.
+fn base(resource: &Resource, selection: &Selection) -> String {
+    if resource.namespaced && !selection.namespace.is_empty() {
+        format!("{}/", selection.namespace)
+    } else {
+        String::new()
+    }
+}
+
+fn token(revision: Revision, last_key: &str) -> String {
+    ContinueToken { revision: Some(revision), start: format!("{last_key}\0") }.encode()
+}
+
+/// How many follow is only said where nothing was filtered.
+fn remaining(selection: &Selection, rest: usize) -> Option<i64> {
+    (!selection.is_filtered()).then(|| i64::try_from(rest).unwrap_or(i64::MAX))
+}
+
+fn range_error(error: Error, revision: Revision, start: &str, already: usize) -> Status {
+    match error {
+        Error::FutureRevision { current } => errors::too_large(revision, current),
+        Error::Compacted { .. } if !start.is_empty() && already == 0 => {
+            let mut status = Status::expired(CONTINUE_TOO_OLD);
+            let fresh = ContinueToken { revision: None, start: start.to_owned() }.encode();
+            status.metadata.insert("continue".to_owned(), fresh.into());
+            status
+        }
+        error => errors::status(error),
+    }
+}
+
+/// What a page whose revision is gone is told, together with a token that goes on at the newest.
+const CONTINUE_TOO_OLD: &str = "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";

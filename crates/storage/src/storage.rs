@@ -1,21 +1,241 @@
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use coracle_store::Store;
+use coracle_journal::EntryId;
+use coracle_meta::{Object, ObjectKey, Status};
+use coracle_store::{Compare, Error, KeyValue, Operation, OperationResult, RangeRequest, Revision, Store, Txn};
+
+use crate::cache::Cache;
+use crate::leases::Leases;
+use crate::{Freshness, HistoryLimits, Resource, Stored, Watch, WatchQuery, errors};
 
 /// Objects in a store. A handle: clones share the caches.
 #[derive(Clone)]
 pub struct Storage {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
     store: Arc<dyn Store>,
+    limits: HistoryLimits,
+    caches: Mutex<BTreeMap<String, Arc<Cache>>>,
+    leases: Leases,
+}
+
+/// What one attempt to write came to.
+#[derive(Clone, Debug)]
+pub enum Attempt {
+    /// Written: the object now, or the last state of what was deleted.
+    Done(Stored),
+    /// Somebody else wrote first: this is there now.
+    Stale(Option<Stored>),
+}
+
+/// What a guaranteed update does with the current object.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Writes this.
+    Put(Object),
+    /// Deletes it.
+    Delete,
+    /// Leaves it as it is.
+    Keep,
 }
 
 impl Storage {
-    /// Objects in `store`.
+    /// Objects in `store`, with as much history for watches as is usual.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self::with_history(store, HistoryLimits::default())
+    }
+
+    /// Objects in `store`, with so much history of each resource for watches that begin in the past or are slow.
+    pub fn with_history(store: Arc<dyn Store>, limits: HistoryLimits) -> Self {
+        let caches = Mutex::default();
+        Self { inner: Arc::new(Inner { store, limits, caches, leases: Leases::default() }) }
     }
 
     /// The store beneath.
     pub fn store(&self) -> &Arc<dyn Store> {
-        &self.store
+        &self.inner.store
     }
+
+    pub(crate) fn cache(&self, resource: &Arc<Resource>) -> Arc<Cache> {
+        let mut caches = self.inner.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cache) = caches.get(&resource.directory) {
+            return Arc::clone(cache);
+        }
+        let cache = Arc::new(Cache::new(Arc::clone(resource), Arc::clone(&self.inner.store), self.inner.limits));
+        caches.insert(resource.directory.clone(), Arc::clone(&cache));
+        cache
+    }
+
+    /// Forgets what is cached of a resource, because its kind is served no longer or otherwise. Its watches end.
+    pub fn forget(&self, resource: &Resource) {
+        let cache = self.inner.caches.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.directory);
+        if let Some(cache) = cache {
+            cache.close();
+        }
+    }
+
+    /// Reads one object. `Exact` is read as `NotOlderThan`, as everywhere in the API.
+    pub async fn get(
+        &self,
+        resource: &Arc<Resource>,
+        key: &ObjectKey,
+        freshness: Freshness,
+    ) -> Result<Option<Stored>, Status> {
+        let cache = self.cache(resource);
+        match freshness {
+            Freshness::Newest => return self.read(resource, key).await,
+            Freshness::Any => cache.ready().await?,
+            Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
+        }
+        let short = if resource.namespaced { key.to_string() } else { key.name.clone() };
+        let found = cache.state().objects.get(short.as_str()).map(|entry| entry.stored.clone());
+        Ok(found)
+    }
+
+    async fn read(&self, resource: &Resource, key: &ObjectKey) -> Result<Option<Stored>, Status> {
+        let range = coracle_store::KeyRange::key(resource.key(key));
+        let request = RangeRequest { range, limit: 1, ..RangeRequest::default() };
+        let response = self.inner.store.range(request).await.map_err(errors::status)?;
+        response.kvs.into_iter().next().map(stored).transpose()
+    }
+
+    /// Opens a watch.
+    pub async fn watch(&self, resource: &Arc<Resource>, query: &WatchQuery) -> Result<Watch, Status> {
+        Watch::open(self.cache(resource), query).await
+    }
+
+    /// The revision of the last change of any object of a resource, after catching up with the store.
+    pub async fn last_change(&self, resource: &Arc<Resource>) -> Result<Revision, Status> {
+        let cache = self.cache(resource);
+        cache.catch_up().await?;
+        let revision = cache.state().last_change;
+        Ok(revision)
+    }
+
+    /// Writes an object if the one in the store is still of revision `expected` (0: if there is none).
+    /// With `ttl_seconds` the store drops it by itself after that time.
+    pub async fn put(
+        &self,
+        resource: &Arc<Resource>,
+        key: &ObjectKey,
+        expected: Revision,
+        object: &Arc<Object>,
+        ttl_seconds: Option<i64>,
+        cause: Option<EntryId>,
+    ) -> Result<Attempt, Status> {
+        let cache = self.cache(resource);
+        cache.ready().await?;
+        let lease = match ttl_seconds {
+            Some(ttl) if ttl > 0 => self.inner.leases.lease(&self.inner.store, ttl).await.map_err(errors::status)?,
+            _ => 0,
+        };
+        let stored = Stored::from_object(object, 0);
+        let store_key = resource.key(key);
+        let put = Operation::Put {
+            key: store_key.clone(),
+            value: stored.value().clone(),
+            lease,
+            prev_kv: false,
+            ignore_value: false,
+            ignore_lease: false,
+        };
+        let txn = Txn {
+            compare: vec![Compare::mod_revision(store_key.clone(), expected)],
+            success: vec![put],
+            failure: vec![Operation::get(store_key)],
+            cause,
+        };
+        match self.commit(txn).await? {
+            Ok(revision) => {
+                let stored = stored.at(revision);
+                cache.remember(&stored);
+                Ok(Attempt::Done(stored))
+            }
+            Err(current) => Ok(Attempt::Stale(current)),
+        }
+    }
+
+    /// Deletes an object if the one in the store is still `current`.
+    pub async fn delete(
+        &self,
+        resource: &Arc<Resource>,
+        key: &ObjectKey,
+        current: &Stored,
+        cause: Option<EntryId>,
+    ) -> Result<Attempt, Status> {
+        self.cache(resource).ready().await?;
+        let store_key = resource.key(key);
+        let txn = Txn {
+            compare: vec![Compare::mod_revision(store_key.clone(), current.revision())],
+            success: vec![Operation::delete(store_key.clone())],
+            failure: vec![Operation::get(store_key)],
+            cause,
+        };
+        match self.commit(txn).await? {
+            Ok(revision) => Ok(Attempt::Done(current.at(revision))),
+            Err(current) => Ok(Attempt::Stale(current)),
+        }
+    }
+
+    /// Commits; the inner error is what is there instead of what was expected.
+    async fn commit(&self, txn: Txn) -> Result<Result<Revision, Option<Stored>>, Status> {
+        let response = self.inner.store.txn(txn).await.map_err(errors::status)?;
+        if response.succeeded {
+            return Ok(Ok(response.revision));
+        }
+        let found = response.results.into_iter().find_map(|result| match result {
+            OperationResult::Range(range) => range.kvs.into_iter().next(),
+            _ => None,
+        });
+        Ok(Err(found.map(stored).transpose()?))
+    }
+
+    /// Reads, lets `decide` say what becomes of the object, and writes, again and again until nobody else came between.
+    /// Returns the object afterwards, if there is one.
+    pub async fn guaranteed_update(
+        &self,
+        resource: &Arc<Resource>,
+        key: &ObjectKey,
+        cause: Option<EntryId>,
+        mut decide: impl FnMut(Option<&Stored>) -> Result<Change, Status> + Send,
+    ) -> Result<Option<Stored>, Status> {
+        let mut current = self.read(resource, key).await?;
+        loop {
+            let attempt = match (decide(current.as_ref())?, &current) {
+                (Change::Keep, _) | (Change::Delete, None) => return Ok(current),
+                (Change::Delete, Some(stored)) => self.delete(resource, key, stored, cause).await?,
+                (Change::Put(object), stored) => {
+                    let expected = stored.as_ref().map_or(0, Stored::revision);
+                    self.put(resource, key, expected, &Arc::new(object), None, cause).await?
+                }
+            };
+            match attempt {
+                Attempt::Done(stored) => return Ok(Some(stored)),
+                Attempt::Stale(now) => current = now,
+            }
+        }
+    }
+
+    /// The store's newest revision.
+    pub async fn revision(&self, resource: &Resource) -> Result<Revision, Status> {
+        crate::cache::newest(&self.inner.store, resource).await
+    }
+
+    /// Forgets history up to `revision`; a revision that is forgotten already is no error.
+    pub async fn compact(&self, revision: Revision) -> Result<(), Status> {
+        match self.inner.store.compact(revision).await {
+            Ok(()) | Err(Error::Compacted { .. }) => Ok(()),
+            Err(error) => Err(errors::status(error)),
+        }
+    }
+}
+
+pub(crate) fn stored(kv: KeyValue) -> Result<Stored, Status> {
+    Stored::from_value(kv.value, kv.mod_revision).map_err(|error| {
+        let key = String::from_utf8_lossy(&kv.key).into_owned();
+        Status::internal(format!("{key}: {error}"))
+    })
 }

@@ -1,23 +1,272 @@
-use coracle_meta::WatchEvent;
+#![expect(clippy::disallowed_macros, reason = "biased")]
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::Stored;
+use coracle_meta::{Status, WatchEvent, reason};
+use coracle_store::Revision;
+use tokio::time::Instant;
+
+use crate::cache::{Cache, State};
+use crate::entry::{Objects, candidates};
+use crate::errors;
+use crate::interest::{Interest, Waiter};
+use crate::ring::Change;
+use crate::{Freshness, Selection, Stored, WatchQuery, WatchStart};
+
+/// How often a watch that wants bookmarks gets one.
+const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+/// How long before its end a watch gets its last bookmark.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+/// How long a bookmark that is due waits for the store to say how far it is.
+const BOOKMARK_PATIENCE: Duration = Duration::from_millis(500);
+/// How many changes are looked at in one go.
+const BATCH: usize = 256;
 
 /// A watch: a cursor over the changes of the objects of a selection.
-#[derive(Debug)]
+///
+/// It buffers nothing but the events of one short walk over the cache's ring. One that is so slow that the ring has
+/// forgotten what it needs ends with the error `Expired`.
 pub struct Watch {
-    _private: (),
+    cache: Arc<Cache>,
+    selection: Selection,
+    interest: Interest,
+    id: u64,
+    waiter: Arc<Waiter>,
+    epoch: u64,
+    /// Changes up to here are not for this watch.
+    after: Revision,
+    initial: Option<Initial>,
+    ready: VecDeque<WatchEvent<Stored>>,
+    bookmarks: Option<Bookmarks>,
+    ended: bool,
+}
+
+/// The objects with which a watch begins.
+struct Initial {
+    objects: Objects,
+    revision: Revision,
+    sent: Option<Arc<str>>,
+    marked_end: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bookmarks {
+    due: Instant,
+    end: Option<Instant>,
+}
+
+impl Bookmarks {
+    fn new(now: Instant, end: Option<Instant>) -> Self {
+        let last = end.and_then(|end| end.checked_sub(BOOKMARK_BEFORE_END)).filter(|last| *last > now);
+        let regular = now + BOOKMARK_INTERVAL;
+        let due = match (last, end) {
+            (Some(last), _) => regular.min(last),
+            (None, Some(end)) => regular.max(end + BOOKMARK_INTERVAL),
+            (None, None) => regular,
+        };
+        Self { due, end }
+    }
 }
 
 impl Watch {
+    pub(crate) async fn open(cache: Arc<Cache>, query: &WatchQuery) -> Result<Self, Status> {
+        match (query.start, query.freshness) {
+            (WatchStart::After(_), _) => cache.ready().await?,
+            (_, Freshness::Any) => cache.ready().await?,
+            (_, Freshness::NotOlderThan(revision) | Freshness::Exact(revision)) => cache.wait_for(revision).await?,
+            (_, Freshness::Newest) => drop(cache.catch_up().await?),
+        }
+        let interest = Interest::of(&cache.resource, &query.selection);
+        let waiter = Arc::new(Waiter::default());
+        let mut guard = cache.state();
+        let state = &mut *guard;
+        let epoch = state.epoch;
+        let (after, missed, initial) = match query.start {
+            WatchStart::After(revision) => {
+                let oldest = state.ring.complete_after();
+                let number = state.ring.number_after(revision).ok_or_else(|| errors::too_old(revision, oldest))?;
+                (revision, (number < state.ring.end()).then_some(number), None)
+            }
+            WatchStart::Now => (state.revision, None, None),
+            WatchStart::Snapshot => {
+                let initial = Initial {
+                    objects: state.objects.clone(),
+                    revision: state.revision,
+                    sent: None,
+                    marked_end: query.initial_events_end,
+                };
+                (state.revision, None, Some(initial))
+            }
+        };
+        let id = state.interests.add(interest.clone(), &waiter, missed);
+        drop(guard);
+        let now = Instant::now();
+        let end = (query.timeout_seconds > 0).then(|| now + Duration::from_secs(query.timeout_seconds));
+        let bookmarks = query.bookmarks.then(|| Bookmarks::new(now, end));
+        let selection = query.selection.clone();
+        let ready = VecDeque::new();
+        Ok(Self { cache, selection, interest, id, waiter, epoch, after, initial, ready, bookmarks, ended: false })
+    }
+
     /// Waits for the next event. `None` after an error: the watch has ended.
     ///
     /// Events come in the order of their revisions, none twice, none missing. Safe to cancel.
     pub async fn next(&mut self) -> Option<WatchEvent<Stored>> {
-        None
+        loop {
+            if let Some(event) = self.try_next() {
+                return Some(event);
+            }
+            if self.ended {
+                return None;
+            }
+            let due = self.bookmarks.map(|bookmarks| bookmarks.due);
+            tokio::select! {
+                biased;
+                () = self.waiter.changed.notified() => {}
+                () = sleep_until(due) => self.bookmark().await,
+                failed = pull(&self.cache) => self.fail(failed),
+            }
+        }
     }
 
     /// The next event, if there is one already.
     pub fn try_next(&mut self) -> Option<WatchEvent<Stored>> {
-        None
+        while self.ready.is_empty() && !self.ended {
+            let more = if self.initial.is_some() { self.take_initial() } else { self.take_changes() };
+            if !more {
+                break;
+            }
+        }
+        self.ready.pop_front()
+    }
+
+    /// Moves the next objects of the beginning to `ready`.
+    fn take_initial(&mut self) -> bool {
+        let Some(initial) = &mut self.initial else { return false };
+        let resource = &self.cache.resource;
+        let sent = initial.sent.clone();
+        let rest = candidates(resource, &initial.objects, &self.selection, sent.as_deref());
+        let mut last = None;
+        for (key, entry) in rest.filter(|(key, _)| Some(*key) != sent.as_ref()).take(BATCH) {
+            if entry.matches(resource, key, &self.selection) {
+                self.ready.push_back(WatchEvent::Added(entry.stored.clone()));
+            }
+            last = Some(Arc::clone(key));
+        }
+        if last.is_some() {
+            initial.sent = last;
+            return true;
+        }
+        if initial.marked_end {
+            let resource_version = initial.revision.to_string();
+            self.ready.push_back(WatchEvent::Bookmark { resource_version, initial_events_end: true });
+        }
+        self.initial = None;
+        true
+    }
+
+    /// Moves the events of the next changes to `ready`; false if there are no changes of interest.
+    fn take_changes(&mut self) -> bool {
+        let cache = Arc::clone(&self.cache);
+        let mut guard = cache.state();
+        let State { epoch, ring, interests, .. } = &mut *guard;
+        if *epoch != self.epoch {
+            let oldest = ring.complete_after();
+            drop(guard);
+            self.expire(oldest);
+            return true;
+        }
+        let Some(missed) = interests.missed(&self.interest, self.id) else { return false };
+        let Some(from) = missed.take() else { return false };
+        let end = ring.end();
+        let Some(changes) = ring.from(from) else {
+            let oldest = ring.complete_after();
+            drop(guard);
+            self.expire(oldest);
+            return true;
+        };
+        let next = from + BATCH as u64;
+        if next < end {
+            *missed = Some(next);
+        }
+        for change in changes.take(BATCH).filter(|change| change.revision > self.after) {
+            if let Some(event) = event_of(&cache, change, &self.selection) {
+                self.ready.push_back(event);
+            }
+        }
+        true
+    }
+
+    fn expire(&mut self, oldest: Revision) {
+        self.ready.push_back(WatchEvent::Error(errors::too_old(self.after, oldest)));
+        self.ended = true;
+    }
+
+    fn fail(&mut self, status: Status) {
+        if status.reason != reason::SERVICE_UNAVAILABLE {
+            self.ready.push_back(WatchEvent::Error(status));
+            self.ended = true;
+        }
+    }
+
+    /// Sends a bookmark, unless there are events that have to come first.
+    async fn bookmark(&mut self) {
+        // A store that does not answer delays no bookmark: an older revision is as true.
+        let _ = tokio::time::timeout(BOOKMARK_PATIENCE, self.cache.catch_up()).await;
+        let cache = Arc::clone(&self.cache);
+        let mut state = cache.state();
+        let revision = state.revision;
+        let behind = state.interests.missed(&self.interest, self.id).is_none_or(|missed| missed.is_some());
+        if behind || state.epoch != self.epoch || self.initial.is_some() || !self.ready.is_empty() {
+            return;
+        }
+        drop(state);
+        if let Some(bookmarks) = &mut self.bookmarks {
+            *bookmarks = Bookmarks::new(Instant::now(), bookmarks.end);
+        }
+        let resource_version = revision.max(self.after).to_string();
+        self.ready.push_back(WatchEvent::Bookmark { resource_version, initial_events_end: false });
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.cache.state().interests.remove(&self.interest, self.id);
+    }
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("resource", &self.cache.resource.name).field("interest", &self.interest).finish()
+    }
+}
+
+/// Pulls the feed for as long as it works.
+async fn pull(cache: &Cache) -> Status {
+    loop {
+        if let Err(status) = cache.pull().await {
+            return status;
+        }
+    }
+}
+
+async fn sleep_until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What a change is to a watch: coming to match is an addition, ceasing to match a deletion.
+fn event_of(cache: &Cache, change: &Change, selection: &Selection) -> Option<WatchEvent<Stored>> {
+    let matching = |entry: &&crate::entry::Entry| entry.matches(&cache.resource, &change.key, selection);
+    let old = change.old.as_ref().filter(matching);
+    let new = change.new.as_ref().filter(matching);
+    match (old, new) {
+        (None, None) => None,
+        (None, Some(new)) => Some(WatchEvent::Added(new.stored.clone())),
+        (Some(_), Some(new)) => Some(WatchEvent::Modified(new.stored.clone())),
+        (Some(old), None) => Some(WatchEvent::Deleted(old.stored.at(change.revision))),
     }
 }

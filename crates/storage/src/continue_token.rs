@@ -1,0 +1,96 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use coracle_meta::Status;
+use coracle_store::Revision;
+use serde::{Deserialize, Serialize};
+
+/// Where a page of a list ended. In Kubernetes: `storage.continueToken`, whose form this is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ContinueToken {
+    /// At which revision the list goes on; `None` for the newest (after history was lost).
+    pub(crate) revision: Option<Revision>,
+    /// The key of the list's range at which the next page starts.
+    pub(crate) start: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    #[serde(default)]
+    v: String,
+    #[serde(default)]
+    rv: i64,
+    #[serde(default)]
+    start: String,
+}
+
+impl ContinueToken {
+    pub(crate) fn encode(&self) -> String {
+        let wire = Wire { v: "meta.k8s.io/v1".to_owned(), rv: self.revision.unwrap_or(-1), start: self.start.clone() };
+        URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).expect("three plain fields can be written"))
+    }
+
+    pub(crate) fn decode(token: &str) -> Result<Self, Status> {
+        let invalid =
+            |why: String| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| invalid(error.to_string()))?;
+        let wire: Wire = serde_json::from_slice(&bytes).map_err(|error| invalid(go_json_error(&bytes, &error)))?;
+        if wire.v != "meta.k8s.io/v1" {
+            let why = format!("server does not recognize this encoded version {:?}", wire.v);
+            return Err(Status::bad_request(format!("invalid continue token: continue key is not valid: {why}")));
+        }
+        if wire.start.is_empty() {
+            let why = "encoded start key empty (version meta.k8s.io/v1)";
+            return Err(Status::bad_request(format!("invalid continue token: continue key is not valid: {why}")));
+        }
+        if wire.start.starts_with('/') || wire.start.split('/').any(|step| matches!(step, "." | "..")) {
+            return Err(Status::bad_request(format!(
+                "invalid continue token: continue key is not valid: {}",
+                wire.start
+            )));
+        }
+        match wire.rv {
+            0 => Err(Status::bad_request(
+                "invalid continue token: incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+            )),
+            revision => Ok(Self { revision: (revision > 0).then_some(revision), start: wire.start }),
+        }
+    }
+}
+
+/// What Go's decoder says of bytes that do not even begin like JSON; of others, what ours says.
+fn go_json_error(bytes: &[u8], error: &serde_json::Error) -> String {
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => "unexpected end of JSON input".to_owned(),
+        Some(byte) if !b"{[\"-0123456789tfn".contains(byte) => {
+            let sign = match byte {
+                b'\'' => r"'\''".to_owned(),
+                0x20..=0x7e => format!("'{}'", char::from(*byte)),
+                byte => format!("'\\u{byte:04x}'"),
+            };
+            format!("invalid character {sign} looking for beginning of value")
+        }
+        Some(_) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_as_they_went() {
+        for revision in [Some(7), None] {
+            let token = ContinueToken { revision, start: "ns/name\0".to_owned() };
+            assert_eq!(ContinueToken::decode(&token.encode()), Ok(token));
+        }
+    }
+
+    #[test]
+    fn anything_else_is_a_bad_request() {
+        for token in ["nonsense", "", "!!", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0"] {
+            assert_eq!(ContinueToken::decode(token).unwrap_err().code, 400, "{token}");
+        }
+        let status = ContinueToken::decode("nonsense").unwrap_err();
+        assert!(status.message.ends_with(r"invalid character '\u009e' looking for beginning of value"), "{status}");
+    }
+}

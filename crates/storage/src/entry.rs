@@ -1,0 +1,106 @@
+use std::sync::Arc;
+
+use coracle_meta::{FieldSelector, LabelSelector, Object};
+use serde_json::Value;
+
+use crate::{Resource, Selection, Stored};
+
+/// A stored object with what selectors look at, read once.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) stored: Stored,
+    selectable: Arc<Selectable>,
+}
+
+/// Labels and selectable fields, as small as can be: one of these is kept for every cached object.
+#[derive(Debug, Default)]
+struct Selectable {
+    labels: Box<[(Box<str>, Box<str>)]>,
+    /// In the order of [`Resource::selectable`].
+    fields: Box<[Box<str>]>,
+}
+
+impl Entry {
+    pub(crate) fn new(resource: &Resource, stored: Stored) -> Self {
+        let object = stored.object();
+        let selectable = Selectable { labels: labels(&object), fields: fields(resource, &object) };
+        Self { stored, selectable: Arc::new(selectable) }
+    }
+
+    pub(crate) fn matches(&self, resource: &Resource, key: &str, selection: &Selection) -> bool {
+        let (namespace, name) = split_key(resource, key);
+        (selection.namespace.is_empty() || selection.namespace == namespace)
+            && (selection.name.is_empty() || selection.name == name)
+            && self.matches_labels(&selection.labels)
+            && self.matches_fields(resource, namespace, name, &selection.fields)
+    }
+
+    fn matches_labels(&self, selector: &LabelSelector) -> bool {
+        let find = |label: &str| {
+            let found = self.selectable.labels.iter().find(|(key, _)| **key == *label)?;
+            Some(&*found.1)
+        };
+        selector.is_everything() || selector.matches_by(find)
+    }
+
+    fn matches_fields(&self, resource: &Resource, namespace: &str, name: &str, selector: &FieldSelector) -> bool {
+        selector.is_everything()
+            || selector.matches_by(|field| match field {
+                "metadata.name" => name.to_owned(),
+                "metadata.namespace" => namespace.to_owned(),
+                _ => self.field(resource, field).to_owned(),
+            })
+    }
+
+    /// The value of a selectable field; empty if the resource has no such field.
+    pub(crate) fn field(&self, resource: &Resource, field: &str) -> &str {
+        let index = resource.selectable.iter().position(|own| own == field);
+        index.and_then(|index| self.selectable.fields.get(index)).map_or("", |value| value)
+    }
+}
+
+fn labels(object: &Object) -> Box<[(Box<str>, Box<str>)]> {
+    let labels = object.field(&["metadata", "labels"]).and_then(Value::as_object);
+    let texts = labels.into_iter().flatten();
+    texts.filter_map(|(key, value)| Some((key.as_str().into(), value.as_str()?.into()))).collect()
+}
+
+fn fields(resource: &Resource, object: &Object) -> Box<[Box<str>]> {
+    resource.selectable.iter().map(|field| (resource.field)(object, field).into()).collect()
+}
+
+/// Namespace and name of a key below the resource's prefix; the namespace of a cluster-scoped object is empty.
+pub(crate) fn split_key<'a>(resource: &Resource, key: &'a str) -> (&'a str, &'a str) {
+    if resource.namespaced { key.split_once('/').unwrap_or(("", key)) } else { ("", key) }
+}
+
+/// The objects of a cache by their key below the resource's prefix, in the store's order.
+pub(crate) type Objects = imbl::OrdMap<Arc<str>, Entry>;
+
+/// The objects of `objects` that a selection's namespace and name leave, in order.
+pub(crate) fn candidates<'a>(
+    resource: &Resource,
+    objects: &'a Objects,
+    selection: &Selection,
+    after: Option<&str>,
+) -> Box<dyn Iterator<Item = (&'a Arc<str>, &'a Entry)> + Send + 'a> {
+    let prefix = match resource.namespaced && !selection.namespace.is_empty() {
+        true => format!("{}/", selection.namespace),
+        false => String::new(),
+    };
+    if !selection.name.is_empty() && (!prefix.is_empty() || !resource.namespaced) {
+        let key = format!("{prefix}{}", selection.name);
+        let found = objects.get_key_value(key.as_str());
+        return Box::new(found.into_iter());
+    }
+    let start: Arc<str> = after.map_or_else(|| prefix.as_str().into(), Into::into);
+    Box::new(objects.range(start..).take_while(move |(key, _)| key.starts_with(&prefix)))
+}
+
+/// A map of labels as a selector reads it; for objects that are in no cache.
+pub(crate) fn matches_object(resource: &Resource, stored: &Stored, key: &str, selection: &Selection) -> bool {
+    if !selection.is_filtered() && selection.name.is_empty() {
+        return true;
+    }
+    Entry::new(resource, stored.clone()).matches(resource, key, selection)
+}

@@ -1,0 +1,35 @@
+use coracle_meta::Status;
+use coracle_store::{Error, Revision};
+
+/// What a client is told about an error of the store that is not its own doing.
+pub(crate) fn status(error: Error) -> Status {
+    match error {
+        Error::TooLarge => Status::failure(
+            413,
+            coracle_meta::reason::REQUEST_ENTITY_TOO_LARGE,
+            "Request entity too large: etcdserver: request is too large",
+        ),
+        Error::Compacted { .. } => Status::expired(TOO_OLD),
+        Error::Unavailable(_) => {
+            Status::failure(503, coracle_meta::reason::SERVICE_UNAVAILABLE, error.to_string()).with_retry_after(1)
+        }
+        error => Status::failure(500, "", error.to_string()),
+    }
+}
+
+/// What a list at a revision that is gone is told.
+pub(crate) const TOO_OLD: &str = "The resourceVersion for the provided list is too old.";
+
+/// 504: the revision has not happened yet.
+pub(crate) fn too_large(wanted: Revision, current: Revision) -> Status {
+    Status::timeout(&format!("Too large resource version: {wanted}, current: {current}"), 1).with_cause(
+        "ResourceVersionTooLarge",
+        "Too large resource version",
+        "",
+    )
+}
+
+/// 410 for a watch.
+pub(crate) fn too_old(wanted: Revision, oldest: Revision) -> Status {
+    Status::expired(format!("too old resource version: {wanted} ({oldest})"))
+}

@@ -1,0 +1,128 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use coracle_store::Revision;
+
+use crate::entry::Entry;
+
+/// One change of one object.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) revision: Revision,
+    pub(crate) key: Arc<str>,
+    pub(crate) old: Option<Entry>,
+    pub(crate) new: Option<Entry>,
+}
+
+impl Change {
+    /// About how many bytes the change keeps alive.
+    fn bytes(&self) -> usize {
+        [&self.old, &self.new].into_iter().flatten().map(|entry| entry.stored.len()).sum::<usize>() + 200
+    }
+}
+
+/// How much history a cache keeps for watches that begin in the past or are slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryLimits {
+    /// At least so many changes, whatever they weigh.
+    pub min_changes: usize,
+    /// At most so many changes.
+    pub max_changes: usize,
+    /// About so many bytes of objects at the most.
+    pub max_bytes: usize,
+}
+
+impl Default for HistoryLimits {
+    fn default() -> Self {
+        Self { min_changes: 100, max_changes: 100_000, max_bytes: 64 << 20 }
+    }
+}
+
+/// The last changes, numbered without gaps from 0 since the cache began.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    changes: VecDeque<Arc<Change>>,
+    /// The number of `changes[0]`.
+    first: u64,
+    /// Every change after this revision is here.
+    complete_after: Revision,
+    bytes: usize,
+    limits: HistoryLimits,
+}
+
+impl Ring {
+    pub(crate) fn new(complete_after: Revision, first: u64, limits: HistoryLimits) -> Self {
+        Self { changes: VecDeque::new(), first, complete_after, bytes: 0, limits }
+    }
+
+    /// Adds a change and returns its number.
+    pub(crate) fn push(&mut self, change: Change) -> u64 {
+        self.bytes += change.bytes();
+        self.changes.push_back(Arc::new(change));
+        let HistoryLimits { min_changes, max_changes, max_bytes } = self.limits;
+        while self.changes.len() > max_changes || (self.bytes > max_bytes && self.changes.len() > min_changes) {
+            let oldest = self.changes.pop_front().expect("more than the limit are here");
+            self.bytes -= oldest.bytes();
+            self.first += 1;
+            self.complete_after = oldest.revision;
+        }
+        self.end() - 1
+    }
+
+    /// The number of the next change to come.
+    pub(crate) fn end(&self) -> u64 {
+        self.first + self.changes.len() as u64
+    }
+
+    /// The oldest revision after which a watch can begin.
+    pub(crate) fn complete_after(&self) -> Revision {
+        self.complete_after
+    }
+
+    /// The number of the first change after `revision`; `None` if changes after it are forgotten.
+    pub(crate) fn number_after(&self, revision: Revision) -> Option<u64> {
+        if revision < self.complete_after {
+            return None;
+        }
+        Some(self.first + self.changes.partition_point(|change| change.revision <= revision) as u64)
+    }
+
+    /// The changes from number `from`; `None` if that one is forgotten.
+    pub(crate) fn from(&self, from: u64) -> Option<impl Iterator<Item = &Arc<Change>>> {
+        let skip = usize::try_from(from.checked_sub(self.first)?).ok()?;
+        Some(self.changes.iter().skip(skip))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(revision: Revision) -> Change {
+        Change { revision, key: "k".into(), old: None, new: None }
+    }
+
+    #[test]
+    fn a_ring_says_what_it_has_forgotten() {
+        let limits = HistoryLimits { min_changes: 1, max_changes: 2, max_bytes: 1 << 20 };
+        let mut ring = Ring::new(5, 0, limits);
+        assert_eq!(ring.number_after(4), None);
+        assert_eq!(ring.number_after(5), Some(0));
+        for revision in [6, 8, 9] {
+            ring.push(change(revision));
+        }
+        assert_eq!(ring.complete_after(), 6);
+        assert!(ring.from(0).is_none());
+        assert_eq!(ring.number_after(7), Some(1));
+        assert_eq!(ring.from(1).unwrap().map(|change| change.revision).collect::<Vec<_>>(), [8, 9]);
+        assert_eq!(ring.from(3).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn bytes_bound_a_ring_too_but_a_few_changes_always_stay() {
+        let limits = HistoryLimits { min_changes: 2, max_changes: 100, max_bytes: 1 };
+        let mut ring = Ring::new(0, 0, limits);
+        (1..=5).for_each(|revision| drop(ring.push(change(revision))));
+        assert_eq!(ring.from(3).unwrap().count(), 2);
+    }
+}
