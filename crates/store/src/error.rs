@@ -27,9 +27,15 @@ pub enum Error {
     /// The lease exists already.
     #[error("etcdserver: lease already exists")]
     LeaseExists,
+    /// The time to live of a lease is longer than the store takes.
+    #[error("etcdserver: too large lease TTL")]
+    LeaseTtlTooLarge,
     /// Nothing can be written until there is space again; reads go on.
     #[error("etcdserver: mvcc: database space exceeded")]
     NoSpace,
+    /// The store does not do this; the text says what does.
+    #[error("{0}")]
+    Unsupported(&'static str),
     /// The store cannot be reached or is shutting down; whether a write took effect is unknown.
     #[error("store unavailable: {0}")]
     Unavailable(String),

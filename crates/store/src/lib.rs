@@ -11,14 +11,44 @@
 mod error;
 mod types;
 
+mod request;
+
+mod snapshot;
+mod version;
+
+mod apply;
+mod commit;
+mod compaction;
+mod fork;
+mod hash;
+mod lease;
+
+mod cursor;
+mod hub;
+mod interest;
+mod log;
+
+mod commit_loop;
+mod durable;
+mod writer;
+
+mod auto_compaction;
+mod engine;
+
 use async_trait::async_trait;
 
+pub use auto_compaction::AutoCompaction;
+pub use commit_loop::CommitLoop;
+pub use durable::{Base, Content, Durable, LeaseChange, Record, Trim};
+pub use engine::{ETCD_VERSION, Engine, Options};
 pub use error::Error;
+pub use request::Limits;
 pub use types::{
-    Compare, CompareOperator, CompareTarget, Event, EventKind, KeyRange, KeyValue, LeaseId, Operation, OperationResult,
-    RangeRequest, RangeResponse, Revision, SortField, SortOrder, StoreStatus, Txn, TxnResponse, WatchBatch,
-    WatchRequest,
+    Compare, CompareOperator, CompareTarget, Event, EventKind, HistoryHash, KeyRange, KeyValue, LeaseId, LeaseStatus,
+    Operation, OperationResult, RangeRequest, RangeResponse, Revision, SortField, SortOrder, StoreStatus, Txn,
+    TxnResponse, WatchBatch, WatchRequest,
 };
+pub use version::Version;
 
 /// A revisioned store with etcd's semantics: our engine in this process, or an etcd cluster over gRPC.
 ///
@@ -46,6 +76,18 @@ pub trait Store: Send + Sync + 'static {
 
     /// Renews a lease; returns its time to live in seconds.
     async fn lease_keep_alive(&self, id: LeaseId) -> Result<i64, Error>;
+
+    /// What the store says of a lease.
+    async fn lease_status(&self, id: LeaseId) -> Result<LeaseStatus, Error>;
+
+    /// The leases that have not ended.
+    async fn leases(&self) -> Result<Vec<LeaseId>, Error>;
+
+    /// A checksum over the history up to `revision` (0 for all of it), equal to etcd's over the same history.
+    async fn history_hash(&self, revision: Revision) -> Result<HistoryHash, Error>;
+
+    /// Gives space that compaction freed back to the file system, where the store can do that while it runs.
+    async fn defragment(&self) -> Result<(), Error>;
 
     /// What the store says of itself.
     async fn status(&self) -> Result<StoreStatus, Error>;

@@ -326,6 +326,40 @@ pub struct StoreStatus {
     pub compacted: Revision,
     /// How many bytes the data takes.
     pub size_bytes: i64,
+    /// How many of them are live; the rest is freed by compaction and `defragment`.
+    pub size_in_use_bytes: i64,
+    /// Writes are refused because the disk is full or failed; reads go on. In etcd: the `NOSPACE` alarm.
+    pub no_space: bool,
+    /// How many cursors are open.
+    pub watchers: usize,
+    /// How many of them have events to fetch.
+    pub lagging_watchers: usize,
     /// The version of the protocol that it speaks, as etcd counts.
     pub version: String,
+}
+
+/// What a store says of a lease.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeaseStatus {
+    /// The lease.
+    pub id: LeaseId,
+    /// For how many seconds it was granted.
+    pub granted_ttl_seconds: i64,
+    /// In how many seconds it ends unless it is kept alive.
+    pub remaining_seconds: i64,
+    /// The keys that hang on it, sorted.
+    pub keys: Vec<Bytes>,
+}
+
+/// A checksum over the history, for comparing two stores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HistoryHash {
+    /// CRC-32C over the records in order.
+    pub hash: u32,
+    /// Up to which revision the records were hashed.
+    pub hash_revision: Revision,
+    /// Up to where history was gone at that moment.
+    pub compacted: Revision,
+    /// The newest revision at that moment.
+    pub revision: Revision,
 }

@@ -1,0 +1,223 @@
+//! What a transaction does to a snapshot: pure, synchronous, all or nothing. In Kubernetes: etcd's `apply/txn`.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::commit::{Change, Commit};
+use crate::snapshot::{Lease, Snapshot};
+use crate::version::{History, Version};
+use crate::{
+    Compare, CompareOperator, CompareTarget, Error, EventKind, KeyRange, KeyValue, LeaseId, Operation, OperationResult,
+    Revision, Txn, TxnResponse,
+};
+
+/// Which branches a transaction and those inside it take. All comparisons see the store as it was before.
+struct Plan {
+    succeeded: bool,
+    /// For each inner transaction of the branch, in order.
+    inner: Vec<Plan>,
+}
+
+/// Performs a transaction on `snapshot`. On an error the snapshot is as it was.
+pub(crate) fn apply(snapshot: &mut Snapshot, txn: &Txn) -> Result<(TxnResponse, Commit), Error> {
+    let plan = plan(snapshot, txn);
+    check(snapshot, txn, &plan)?;
+    let mut writer = Writer::new(snapshot);
+    let response = writer.txn(txn, &plan);
+    let commit = writer.finish(txn.cause);
+    Ok((TxnResponse { revision: snapshot.revision, ..response }, commit))
+}
+
+/// Ends a lease and deletes its keys, in one revision if there are any.
+pub(crate) fn end_lease(snapshot: &mut Snapshot, id: LeaseId) -> Result<Commit, Error> {
+    let lease = snapshot.leases.remove(&id).ok_or(Error::LeaseNotFound)?;
+    let mut writer = Writer::new(snapshot);
+    for key in &lease.keys {
+        writer.delete(key);
+    }
+    let mut commit = writer.finish(None);
+    snapshot.sequence += 1;
+    snapshot.ended_leases.push_back((lease.sequence, snapshot.sequence));
+    commit.lease = Some((snapshot.sequence, crate::durable::LeaseChange::Ended { id }));
+    Ok(commit)
+}
+
+/// Grants a lease.
+pub(crate) fn grant_lease(snapshot: &mut Snapshot, id: LeaseId, ttl_seconds: i64) -> Result<Commit, Error> {
+    if snapshot.leases.contains_key(&id) {
+        return Err(Error::LeaseExists);
+    }
+    snapshot.sequence += 1;
+    let sequence = snapshot.sequence;
+    snapshot.leases.insert(id, Lease { ttl_seconds, sequence, keys: imbl::OrdSet::new() });
+    let mut commit = Writer::new(snapshot).finish(None);
+    commit.lease = Some((sequence, crate::durable::LeaseChange::Granted { id, ttl_seconds }));
+    Ok(commit)
+}
+
+fn plan(snapshot: &Snapshot, txn: &Txn) -> Plan {
+    let succeeded = txn.compare.iter().all(|compare| holds(snapshot, compare));
+    let inner = branch(txn, succeeded).iter().filter_map(|operation| match operation {
+        Operation::Txn(inner) => Some(plan(snapshot, inner)),
+        _ => None,
+    });
+    Plan { succeeded, inner: inner.collect() }
+}
+
+fn branch(txn: &Txn, succeeded: bool) -> &[Operation] {
+    if succeeded { &txn.success } else { &txn.failure }
+}
+
+fn holds(snapshot: &Snapshot, compare: &Compare) -> bool {
+    let mut found = snapshot.live(&compare.range).peekable();
+    if found.peek().is_none() {
+        // A value that does not exist cannot be compared; numbers that do not exist are zero.
+        return !matches!(compare.target, CompareTarget::Value(_)) && fulfils(&KeyValue::default(), compare);
+    }
+    found.all(|version| fulfils(&version.kv, compare))
+}
+
+fn fulfils(kv: &KeyValue, compare: &Compare) -> bool {
+    let order = match &compare.target {
+        CompareTarget::Value(value) => kv.value.cmp(value),
+        CompareTarget::Version(version) => kv.version.cmp(version),
+        CompareTarget::Create(revision) => kv.create_revision.cmp(revision),
+        CompareTarget::Mod(revision) => kv.mod_revision.cmp(revision),
+        CompareTarget::Lease(lease) => kv.lease.cmp(lease),
+    };
+    match compare.operator {
+        CompareOperator::Equal => order == Ordering::Equal,
+        CompareOperator::NotEqual => order != Ordering::Equal,
+        CompareOperator::Less => order == Ordering::Less,
+        CompareOperator::Greater => order == Ordering::Greater,
+    }
+}
+
+/// Whether the operations that will be performed can be: against the store as it was before, as etcd checks them.
+fn check(snapshot: &Snapshot, txn: &Txn, plan: &Plan) -> Result<(), Error> {
+    let mut inner = plan.inner.iter();
+    for operation in branch(txn, plan.succeeded) {
+        match operation {
+            Operation::Range(request) => snapshot.check_readable(request.revision)?,
+            Operation::Put { key, lease, ignore_value, ignore_lease, .. } => {
+                if (*ignore_value || *ignore_lease) && snapshot.get(key).is_none() {
+                    return Err(Error::Invalid("etcdserver: key not found"));
+                }
+                if *lease != 0 && !snapshot.leases.contains_key(lease) {
+                    return Err(Error::LeaseNotFound);
+                }
+            }
+            Operation::Delete { .. } => {}
+            Operation::Txn(txn) => check(snapshot, txn, inner.next().expect("a plan for each inner transaction"))?,
+        }
+    }
+    Ok(())
+}
+
+/// Changes a snapshot, all in one revision.
+struct Writer<'a> {
+    snapshot: &'a mut Snapshot,
+    /// The revision of the changes, which becomes the snapshot's with the first of them.
+    revision: Revision,
+    changes: Vec<Change>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(snapshot: &'a mut Snapshot) -> Self {
+        let revision = snapshot.revision + 1;
+        Self { snapshot, revision, changes: Vec::new() }
+    }
+
+    fn finish(self, cause: Option<coracle_journal::EntryId>) -> Commit {
+        Commit { revision: self.snapshot.revision, changes: self.changes, lease: None, cause }
+    }
+
+    fn txn(&mut self, txn: &Txn, plan: &Plan) -> TxnResponse {
+        let mut inner = plan.inner.iter();
+        let mut results = Vec::with_capacity(branch(txn, plan.succeeded).len());
+        for operation in branch(txn, plan.succeeded) {
+            results.push(match operation {
+                Operation::Range(request) => {
+                    OperationResult::Range(self.snapshot.range(request).expect("its revision was checked"))
+                }
+                Operation::Put { prev_kv, .. } => {
+                    let before = self.put(operation);
+                    OperationResult::Put { prev_kv: before.filter(|_| *prev_kv).map(|version| version.kv.clone()) }
+                }
+                Operation::Delete { range, prev_kv } => self.delete_range(range, *prev_kv),
+                Operation::Txn(txn) => {
+                    OperationResult::Txn(self.txn(txn, inner.next().expect("a plan for each inner transaction")))
+                }
+            });
+        }
+        TxnResponse { revision: self.snapshot.revision, succeeded: plan.succeeded, results }
+    }
+
+    fn put(&mut self, operation: &Operation) -> Option<Arc<Version>> {
+        let Operation::Put { key, value, lease, ignore_value, ignore_lease, .. } = operation else {
+            unreachable!("only called with a put");
+        };
+        let before = self.snapshot.get(key).cloned();
+        let old = before.as_ref().map(|version| &version.kv);
+        let kept_value = old.filter(|_| *ignore_value).map(|kv| kv.value.clone());
+        let kept_lease = old.filter(|_| *ignore_lease).map(|kv| kv.lease);
+        let kv = KeyValue {
+            key: old.map_or_else(|| key.clone(), |kv| kv.key.clone()),
+            value: kept_value.unwrap_or_else(|| value.clone()),
+            create_revision: old.map_or(self.revision, |kv| kv.create_revision),
+            mod_revision: self.revision,
+            version: old.map_or(1, |kv| kv.version + 1),
+            lease: kept_lease.unwrap_or(*lease),
+        };
+        self.move_lease(&kv.key, old.map_or(0, |kv| kv.lease), kv.lease);
+        self.append(kv, EventKind::Put, before.as_ref());
+        before
+    }
+
+    fn delete_range(&mut self, range: &KeyRange, prev_kv: bool) -> OperationResult {
+        let doomed: Vec<Arc<Version>> = self.snapshot.live(range).cloned().collect();
+        for version in &doomed {
+            self.delete(&version.kv.key);
+        }
+        let deleted = i64::try_from(doomed.len()).unwrap_or(i64::MAX);
+        let prev_kvs = doomed.into_iter().filter(|_| prev_kv).map(|version| version.kv.clone()).collect();
+        OperationResult::Delete { deleted, prev_kvs }
+    }
+
+    fn delete(&mut self, key: &Bytes) {
+        let Some(before) = self.snapshot.get(key).cloned() else { return };
+        self.move_lease(key, before.kv.lease, 0);
+        let kv = KeyValue { key: before.kv.key.clone(), mod_revision: self.revision, ..KeyValue::default() };
+        self.append(kv, EventKind::Delete, Some(&before));
+    }
+
+    fn append(&mut self, kv: KeyValue, kind: EventKind, before: Option<&Arc<Version>>) {
+        self.snapshot.revision = self.revision;
+        self.snapshot.sequence += 1;
+        let sub = u32::try_from(self.changes.len()).expect("a transaction changes fewer than 2^32 keys");
+        let version = Arc::new(Version { kv, kind, sub, sequence: self.snapshot.sequence });
+        let older = self.snapshot.keys.get(&version.kv.key[..]).cloned();
+        // What the key was before this revision, even if the transaction changed it twice.
+        let prev = older.as_ref().and_then(|history| history.at(self.revision - 1)).cloned();
+        self.snapshot.size += version.size();
+        self.snapshot.live_size -= before.map_or(0, |version| version.size());
+        self.snapshot.live_size += if version.is_deletion() { 0 } else { version.size() };
+        let history = History { newest: version.clone(), older };
+        self.snapshot.keys.insert(version.kv.key.clone(), Arc::new(history));
+        self.changes.push(Change { version, prev });
+    }
+
+    fn move_lease(&mut self, key: &Bytes, from: LeaseId, to: LeaseId) {
+        if from == to {
+            return;
+        }
+        if let Some(lease) = self.snapshot.leases.get_mut(&from) {
+            lease.keys.remove(key);
+        }
+        if let Some(lease) = self.snapshot.leases.get_mut(&to) {
+            lease.keys.insert(key.clone());
+        }
+    }
+}

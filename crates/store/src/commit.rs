@@ -1,0 +1,53 @@
+use std::sync::Arc;
+
+use coracle_journal::EntryId;
+
+use crate::durable::{Content, LeaseChange, Record};
+use crate::version::Version;
+use crate::{Event, KeyValue, Revision};
+
+/// One change of one key, as the log keeps it.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) version: Arc<Version>,
+    /// What was there before: kept beside the change, so that compaction cannot take it from a watcher.
+    pub(crate) prev: Option<Arc<Version>>,
+}
+
+impl Change {
+    /// The change as a watcher gets it.
+    pub(crate) fn event(&self, with_prev: bool) -> Event {
+        let prev_kv = self.prev.as_ref().filter(|_| with_prev).map(|version| version.kv.clone());
+        Event { kind: self.version.kind, kv: KeyValue::clone(&self.version.kv), prev_kv }
+    }
+
+    pub(crate) fn revision(&self) -> Revision {
+        self.version.kv.mod_revision
+    }
+}
+
+/// What one transaction, or the end of a lease, changed: all of one revision, or a lease alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Commit {
+    pub(crate) revision: Revision,
+    pub(crate) changes: Vec<Change>,
+    /// With the number of its record.
+    pub(crate) lease: Option<(u64, LeaseChange)>,
+    pub(crate) cause: Option<EntryId>,
+}
+
+impl Commit {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.lease.is_none()
+    }
+
+    /// The commit as the disk keeps it.
+    pub(crate) fn records(&self) -> impl Iterator<Item = Record> {
+        let last = self.changes.len().saturating_sub(1);
+        let versions = self.changes.iter().enumerate().map(move |(index, change)| Record {
+            sequence: change.version.sequence,
+            content: Content::Version { version: change.version.clone(), last: index == last },
+        });
+        versions.chain(self.lease.map(|(sequence, lease)| Record { sequence, content: Content::Lease(lease) }))
+    }
+}

@@ -1,0 +1,240 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coracle_ambient::Ambient;
+use coracle_journal::Recorder;
+use tokio::time::Instant;
+
+use crate::auto_compaction::{self, AutoCompaction};
+use crate::commit_loop::{self, CommitLoop};
+use crate::cursor::Cursor;
+use crate::durable::Durable;
+use crate::hub::Hub;
+use crate::log::Log;
+use crate::request::{Limits, check_range, check_txn};
+use crate::snapshot::Snapshot;
+use crate::writer::Writer;
+use crate::{
+    Error, HistoryHash, LeaseId, LeaseStatus, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn,
+    TxnResponse, WatchRequest, Watcher, apply, hash,
+};
+
+/// The version of etcd whose protocol and semantics the store has.
+pub const ETCD_VERSION: &str = "3.6.6";
+
+/// The shortest lease, in seconds. In Kubernetes: etcd's minimum with its default election time-out.
+const MIN_LEASE_TTL: i64 = 2;
+/// The longest lease, in seconds, as in etcd.
+const MAX_LEASE_TTL: i64 = 9_000_000_000;
+
+/// What an engine needs from its surroundings.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where commits are recorded.
+    pub recorder: Recorder,
+    /// Chooses lease ids.
+    pub ambient: Ambient,
+    /// How large a request may be.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// With etcd's limits.
+    pub fn new(ambient: Ambient, recorder: Recorder) -> Self {
+        Self { recorder, ambient, limits: Limits::default() }
+    }
+}
+
+/// Our own store, in this process. Clones are handles to one engine; the last one to go closes it.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    hub: Arc<Hub>,
+    writer: Arc<Writer>,
+    options: Options,
+    disk: Option<commit_loop::DiskSize>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.writer.close();
+    }
+}
+
+impl Engine {
+    /// A fresh store that lives as long as the process.
+    pub fn in_memory(options: Options) -> Self {
+        Self::with_state(Snapshot::empty(), Log::default(), options)
+    }
+
+    /// A store that survives the process. The [`CommitLoop`] has to run, on a thread of its own, for writes to return.
+    ///
+    /// # Errors
+    /// What `durable` says about its data.
+    pub fn open(durable: Box<dyn Durable>, options: Options) -> Result<(Self, CommitLoop), Error> {
+        commit_loop::open(durable, options.recorder.clone()).map(|(writer, commit_loop, disk)| {
+            let shared = Shared { hub: writer.hub.clone(), writer, options, disk: Some(disk) };
+            (Self { shared: Arc::new(shared) }, commit_loop)
+        })
+    }
+
+    fn with_state(snapshot: Snapshot, log: Log, options: Options) -> Self {
+        let hub = Arc::new(Hub::new(snapshot, log));
+        let writer = Arc::new(Writer::new(hub.clone(), None, options.recorder.clone()));
+        Self { shared: Arc::new(Shared { hub, writer, options, disk: None }) }
+    }
+
+    /// A second store, in memory, that begins with what this one was at `revision` (0 for the newest) and shares with it
+    /// all that the two have in common. Leases begin anew with their full time.
+    ///
+    /// # Errors
+    /// [`Error::Compacted`] or [`Error::FutureRevision`] if history at `revision` cannot be read.
+    pub fn fork(&self, revision: Revision, options: Options) -> Result<Self, Error> {
+        let snapshot = self.shared.hub.snapshot();
+        snapshot.check_readable(revision)?;
+        let revision = if revision > 0 { revision } else { snapshot.revision };
+        let changes = self.shared.hub.changes(snapshot.compacted, snapshot.revision);
+        let (snapshot, log) = crate::fork::rewind(&snapshot, &changes, revision);
+        Ok(Self::with_state(snapshot, log, options))
+    }
+
+    /// Ends leases when their time has come: each in a revision of its own. Runs until it is dropped.
+    pub async fn expire_leases(&self) {
+        let writer = &self.shared.writer;
+        loop {
+            let next = writer.lock().deadlines.next();
+            let changed = writer.deadlines_changed.notified();
+            let Some((at, id)) = next else {
+                changed.await;
+                continue;
+            };
+            if at > Instant::now() {
+                // Whichever comes first; the deadlines are looked at again either way.
+                let _ = tokio::time::timeout_at(at, changed).await;
+                continue;
+            }
+            if self.lease_revoke(id).await.is_err() {
+                // Gone already, or the disk refuses writes: then again when the lease would have been renewed.
+                let mut state = writer.lock();
+                match state.working.leases.get(&id).map(|lease| lease.ttl_seconds) {
+                    Some(ttl) => state.deadlines.renew(id, ttl),
+                    None => state.deadlines.forget(id),
+                }
+            }
+        }
+    }
+
+    /// Forgets old history from time to time. Runs until it is dropped.
+    pub async fn auto_compact(&self, policy: AutoCompaction) {
+        auto_compaction::run(self, policy).await;
+    }
+
+    /// The newest revision.
+    pub fn revision(&self) -> Revision {
+        self.shared.hub.snapshot().revision
+    }
+
+    /// Up to where history is gone; -1 for nowhere.
+    pub fn compacted(&self) -> Revision {
+        self.shared.hub.snapshot().compacted
+    }
+
+    /// Refuses further writes. Cursors and readers go on; with a disk, the [`CommitLoop`] finishes and returns.
+    pub fn close(&self) {
+        self.shared.writer.close();
+    }
+}
+
+#[async_trait]
+impl Store for Engine {
+    async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error> {
+        check_range(&request)?;
+        self.shared.hub.snapshot().range(&request)
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
+        check_txn(&txn, self.shared.options.limits)?;
+        self.shared.writer.write(|snapshot| apply::apply(snapshot, &txn)).await
+    }
+
+    async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
+        Ok(Box::new(Cursor::open(self.shared.hub.clone(), request)))
+    }
+
+    async fn compact(&self, revision: Revision) -> Result<(), Error> {
+        self.shared.writer.compact(revision).await
+    }
+
+    async fn lease_grant(&self, id: LeaseId, ttl_seconds: i64) -> Result<LeaseId, Error> {
+        if ttl_seconds > MAX_LEASE_TTL {
+            return Err(Error::LeaseTtlTooLarge);
+        }
+        let random = &self.shared.options.ambient.random;
+        let ttl_seconds = ttl_seconds.max(MIN_LEASE_TTL);
+        self.shared
+            .writer
+            .write(|snapshot| {
+                let mut id = id;
+                while id == 0 || (id < 0 && snapshot.leases.contains_key(&id)) {
+                    id = random.bits().cast_signed() & i64::MAX;
+                }
+                Ok((id, apply::grant_lease(snapshot, id, ttl_seconds)?))
+            })
+            .await
+    }
+
+    async fn lease_revoke(&self, id: LeaseId) -> Result<(), Error> {
+        self.shared.writer.write(|snapshot| Ok(((), apply::end_lease(snapshot, id)?))).await
+    }
+
+    async fn lease_keep_alive(&self, id: LeaseId) -> Result<i64, Error> {
+        let writer = &self.shared.writer;
+        let mut state = writer.lock();
+        let ttl_seconds = state.working.leases.get(&id).ok_or(Error::LeaseNotFound)?.ttl_seconds;
+        state.deadlines.renew(id, ttl_seconds);
+        writer.deadlines_changed.notify_one();
+        Ok(ttl_seconds)
+    }
+
+    async fn lease_status(&self, id: LeaseId) -> Result<LeaseStatus, Error> {
+        let remaining = self.shared.writer.lock().deadlines.remaining_seconds(id);
+        let snapshot = self.shared.hub.snapshot();
+        let lease = snapshot.leases.get(&id).ok_or(Error::LeaseNotFound)?;
+        Ok(LeaseStatus {
+            id,
+            granted_ttl_seconds: lease.ttl_seconds,
+            remaining_seconds: remaining.unwrap_or(lease.ttl_seconds),
+            keys: lease.keys.iter().cloned().collect(),
+        })
+    }
+
+    async fn leases(&self) -> Result<Vec<LeaseId>, Error> {
+        Ok(self.shared.hub.snapshot().leases.keys().copied().collect())
+    }
+
+    async fn history_hash(&self, revision: Revision) -> Result<HistoryHash, Error> {
+        hash::history_hash(&self.shared.hub.snapshot(), revision)
+    }
+
+    async fn defragment(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    async fn status(&self) -> Result<StoreStatus, Error> {
+        let snapshot = self.shared.hub.snapshot();
+        let (watchers, lagging_watchers) = self.shared.hub.cursors();
+        Ok(StoreStatus {
+            revision: snapshot.revision,
+            compacted: snapshot.compacted,
+            size_bytes: self.shared.disk.as_ref().map_or(snapshot.size, commit_loop::DiskSize::get),
+            size_in_use_bytes: snapshot.live_size,
+            no_space: self.shared.writer.lock().refusal.is_some(),
+            watchers,
+            lagging_watchers,
+            version: ETCD_VERSION.to_owned(),
+        })
+    }
+}

@@ -1,0 +1,57 @@
+//! A store as it was: what [`Engine::fork`](crate::Engine::fork) begins with.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use imbl::{OrdMap, OrdSet, Vector};
+
+use crate::log::{Log, Slice};
+use crate::snapshot::{Lease, Snapshot};
+use crate::{LeaseId, Revision};
+
+/// `snapshot` and its log, rewound to `revision`. Only keys changed since then are looked at; the rest is shared.
+pub(crate) fn rewind(snapshot: &Snapshot, changes: &Slice, revision: Revision) -> (Snapshot, Log) {
+    let mut rewound = snapshot.clone();
+    let mut log = Log::default();
+    let mut later: BTreeSet<&Bytes> = BTreeSet::new();
+    for change in changes.changes() {
+        if change.revision() <= revision {
+            log.push(change.clone());
+            continue;
+        }
+        later.insert(&change.version.kv.key);
+        rewound.size -= change.version.size();
+    }
+    for key in later {
+        let Some(history) = snapshot.keys.get(&key[..]) else { continue };
+        let before = history.rewound(revision);
+        let live = before.as_ref().and_then(|history| history.live()).map_or(0, |version| version.size());
+        rewound.live_size += live - history.live().map_or(0, |version| version.size());
+        match before {
+            Some(history) => rewound.keys.insert(key.clone(), Arc::new(history)),
+            None => rewound.keys.remove(&key[..]),
+        };
+    }
+    rewound.revision = revision;
+    rewound.ended_leases = Vector::new();
+    rewound.leases = leases(&rewound);
+    (rewound, log)
+}
+
+/// The leases of a rewound store: those that are still alive, and those that keys hang on again. Leases have no history
+/// of their own, so the time of a lease that has ended since is not known any more, and it gets a minute.
+fn leases(rewound: &Snapshot) -> OrdMap<LeaseId, Lease> {
+    const UNKNOWN_TTL_SECONDS: i64 = 60;
+    let mut leases: OrdMap<LeaseId, Lease> =
+        rewound.leases.iter().map(|(id, lease)| (*id, Lease { keys: OrdSet::new(), ..lease.clone() })).collect();
+    for version in rewound.keys.values().filter_map(|history| history.live()).filter(|version| version.kv.lease != 0) {
+        let lease = leases.entry(version.kv.lease).or_insert_with(|| Lease {
+            ttl_seconds: UNKNOWN_TTL_SECONDS,
+            sequence: 0,
+            keys: OrdSet::new(),
+        });
+        lease.keys.insert(version.kv.key.clone());
+    }
+    leases
+}

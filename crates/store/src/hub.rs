@@ -1,0 +1,137 @@
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arc_swap::ArcSwap;
+use tokio::sync::Notify;
+
+use crate::commit::Commit;
+use crate::interest::{CursorId, Interests};
+use crate::log::{Log, Slice};
+use crate::snapshot::Snapshot;
+use crate::{Error, KeyRange, Revision};
+
+/// Where commits become visible: the snapshot that readers load, and the log that cursors follow.
+///
+/// Invariant: whoever has seen a revision in the log finds it in the snapshot too, for both change under one lock.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    published: ArcSwap<Snapshot>,
+    feed: Mutex<Feed>,
+}
+
+#[derive(Debug)]
+struct Feed {
+    log: Log,
+    head: Revision,
+    compacted: Revision,
+    interests: Interests,
+}
+
+/// What there is for a cursor.
+pub(crate) enum Pull {
+    /// Nothing yet; it will be woken.
+    Idle,
+    /// Changes to look through.
+    Slice(Slice),
+}
+
+impl Hub {
+    pub(crate) fn new(snapshot: Snapshot, log: Log) -> Self {
+        let feed =
+            Feed { log, head: snapshot.revision, compacted: snapshot.compacted, interests: Interests::default() };
+        Self { published: ArcSwap::from_pointee(snapshot), feed: Mutex::new(feed) }
+    }
+
+    /// The newest snapshot that readers may see. Never waits for a writer.
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
+        self.published.load_full()
+    }
+
+    /// Makes `commits`, which led to `snapshot`, visible to readers and cursors.
+    pub(crate) fn publish<'a>(&self, snapshot: Snapshot, commits: impl Iterator<Item = &'a Commit>) {
+        let mut woken: Vec<Arc<Notify>> = Vec::new();
+        let mut feed = self.feed();
+        feed.head = snapshot.revision;
+        let before = self.published.swap(Arc::new(snapshot));
+        for change in commits.flat_map(|commit| &commit.changes) {
+            feed.interests.touch(&change.version.kv.key, change.revision(), &mut woken);
+            feed.log.push(change.clone());
+        }
+        drop(feed);
+        woken.iter().for_each(|cursor| cursor.notify_one());
+        drop(before);
+    }
+
+    /// Makes a compacted snapshot visible; cursors that need older history end.
+    pub(crate) fn publish_compacted(&self, snapshot: Snapshot) {
+        let mut feed = self.feed();
+        feed.compacted = snapshot.compacted;
+        feed.log.trim(snapshot.compacted);
+        let before = self.published.swap(Arc::new(snapshot));
+        drop(feed);
+        drop(before);
+    }
+
+    /// The changes of the revisions from `from` to `to`.
+    pub(crate) fn changes(&self, from: Revision, to: Revision) -> Slice {
+        self.feed().log.all(from, to)
+    }
+
+    /// Opens a cursor; returns where it starts.
+    pub(crate) fn open_cursor(&self, range: KeyRange, start: Revision, wake: Arc<Notify>) -> (CursorId, Revision) {
+        let mut feed = self.feed();
+        let id = feed.interests.add(range, wake);
+        let next = if start > 0 { start } else { feed.head + 1 };
+        if next > feed.head {
+            feed.interests.park(id);
+        }
+        (id, next)
+    }
+
+    pub(crate) fn close_cursor(&self, id: CursorId) {
+        self.feed().interests.remove(id);
+    }
+
+    /// Moves a cursor at `next` over what does not concern it, and hands out what may.
+    pub(crate) fn pull(&self, id: CursorId, next: &mut Revision) -> Result<Pull, Error> {
+        let mut feed = self.feed();
+        let feed = &mut *feed;
+        if feed.interests.is_idle(id) {
+            *next = (*next).max(feed.head + 1);
+            return Ok(Pull::Idle);
+        }
+        if let Some(revision) = feed.interests.woken_by(id) {
+            *next = (*next).max(revision);
+        }
+        if *next < feed.compacted {
+            return Err(Error::Compacted { compacted: feed.compacted });
+        }
+        if *next > feed.head {
+            feed.interests.park(id);
+            return Ok(Pull::Idle);
+        }
+        Ok(Pull::Slice(feed.log.slice(*next, feed.head)))
+    }
+
+    /// Up to where a cursor at `next` has everything.
+    pub(crate) fn progress(&self, id: CursorId, next: &mut Revision) -> Revision {
+        let mut feed = self.feed();
+        if feed.interests.is_idle(id) {
+            *next = (*next).max(feed.head + 1);
+            return feed.head;
+        }
+        // The revision that woke the cursor is forgotten here, so it has to be kept as the position.
+        if let Some(revision) = feed.interests.woken_by(id) {
+            *next = (*next).max(revision);
+        }
+        *next - 1
+    }
+
+    /// How many cursors there are, and how many of them have something to fetch.
+    pub(crate) fn cursors(&self) -> (usize, usize) {
+        self.feed().interests.counts()
+    }
+
+    fn feed(&self) -> MutexGuard<'_, Feed> {
+        self.feed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

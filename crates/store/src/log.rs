@@ -1,0 +1,154 @@
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+
+use crate::Revision;
+use crate::commit::Change;
+
+/// How many changes a chunk holds.
+const CHUNK: usize = 512;
+/// How many chunks a reader takes at once.
+const SLICE: usize = 8;
+
+/// The changes since the last compaction, in order. Appended to under a lock, read without one: a slot is written once.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    chunks: VecDeque<Arc<Chunk>>,
+    /// How many slots of the last chunk are taken.
+    taken: usize,
+}
+
+#[derive(Debug)]
+struct Chunk(Box<[OnceLock<Change>]>);
+
+/// Some chunks of the log, and which revisions of them are wanted: whole ones only.
+#[derive(Debug)]
+pub(crate) struct Slice {
+    chunks: Vec<Arc<Chunk>>,
+    from: Revision,
+    to: Revision,
+}
+
+impl Log {
+    pub(crate) fn push(&mut self, change: Change) {
+        if self.chunks.is_empty() || self.taken == CHUNK {
+            self.chunks.push_back(Arc::new(Chunk((0..CHUNK).map(|_| OnceLock::new()).collect())));
+            self.taken = 0;
+        }
+        let chunk = self.chunks.back().expect("pushed above if there was none");
+        chunk.0[self.taken].set(change).expect("a slot is taken once");
+        self.taken += 1;
+    }
+
+    /// A bounded number of changes from `from` on, up to `head` at the most.
+    pub(crate) fn slice(&self, from: Revision, head: Revision) -> Slice {
+        let begin = self.chunks.partition_point(|chunk| chunk.last().is_none_or(|last| last < from) && chunk.is_full());
+        let mut chunks = Vec::new();
+        let mut to = head;
+        for chunk in self.chunks.range(begin..) {
+            // The last revision before this chunk may reach into it; a slice ends between revisions.
+            let before = chunk.first().map_or(head, |first| first - 1);
+            if chunks.len() >= SLICE && before >= from {
+                to = head.min(before);
+                break;
+            }
+            chunks.push(chunk.clone());
+        }
+        Slice { chunks, from, to }
+    }
+
+    /// Forgets the changes before `revision`, as far as that empties whole chunks.
+    pub(crate) fn trim(&mut self, revision: Revision) {
+        while self.chunks.front().is_some_and(|chunk| chunk.is_full() && chunk.last() < Some(revision)) {
+            self.chunks.pop_front();
+        }
+    }
+
+    /// The changes of the revisions from `from` to `to`, without a bound.
+    pub(crate) fn all(&self, from: Revision, to: Revision) -> Slice {
+        Slice { chunks: self.chunks.iter().cloned().collect(), from, to }
+    }
+}
+
+impl Slice {
+    /// Up to which revision the slice is complete.
+    pub(crate) fn to(&self) -> Revision {
+        self.to
+    }
+
+    pub(crate) fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.chunks
+            .iter()
+            .flat_map(|chunk| chunk.0.iter().map_while(OnceLock::get))
+            .skip_while(|change| change.revision() < self.from)
+            .take_while(|change| change.revision() <= self.to)
+    }
+}
+
+impl Chunk {
+    fn first(&self) -> Option<Revision> {
+        self.0.first().and_then(OnceLock::get).map(Change::revision)
+    }
+
+    /// The revision of the last slot; `None` while it is free.
+    fn last(&self) -> Option<Revision> {
+        self.0.last().and_then(OnceLock::get).map(Change::revision)
+    }
+
+    fn is_full(&self) -> bool {
+        self.last().is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::version::Version;
+    use crate::{EventKind, KeyValue};
+
+    fn log(revisions: impl Iterator<Item = Revision>) -> Log {
+        let mut log = Log::default();
+        for mod_revision in revisions {
+            let kv = KeyValue { mod_revision, ..KeyValue::default() };
+            log.push(Change {
+                version: Arc::new(Version { kv, kind: EventKind::Put, sub: 0, sequence: 0 }),
+                prev: None,
+            });
+        }
+        log
+    }
+
+    fn read(log: &Log, mut from: Revision, head: Revision) -> Vec<Revision> {
+        let mut read = Vec::new();
+        while from <= head {
+            let slice = log.slice(from, head);
+            assert!(slice.to() >= from, "a slice makes progress");
+            read.extend(slice.changes().map(Change::revision));
+            from = slice.to() + 1;
+        }
+        read
+    }
+
+    #[test]
+    fn a_reader_gets_every_change_once_from_wherever_it_starts() {
+        let log = log(2..20_000);
+        for from in [2, 3, 512, 513, 514, 5_000, 19_998, 19_999] {
+            assert_eq!(read(&log, from, 19_999), (from..20_000).collect::<Vec<_>>());
+        }
+        assert!(read(&log, 2, 100).into_iter().eq(2..=100));
+    }
+
+    #[test]
+    fn a_revision_larger_than_a_slice_is_not_split() {
+        let log = log(std::iter::repeat_n(2, 10_000).chain([3]));
+        assert_eq!(log.slice(2, 3).changes().filter(|change| change.revision() == 2).count(), 10_000);
+        assert_eq!(read(&log, 2, 3).len(), 10_001);
+    }
+
+    #[test]
+    fn trimming_keeps_what_is_at_or_after_its_revision() {
+        let mut log = log(2..5_000);
+        log.trim(3_000);
+        assert!(log.chunks.len() < 6, "whole chunks are freed");
+        assert!(read(&log, 3_000, 4_999).into_iter().eq(3_000..5_000));
+    }
+}

@@ -1,0 +1,138 @@
+use std::ops::Bound;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use imbl::{OrdMap, OrdSet, Vector};
+
+use crate::version::{History, Version};
+use crate::{Error, KeyRange, KeyValue, LeaseId, RangeRequest, RangeResponse, Revision, SortField, SortOrder};
+
+/// The whole store at one revision, with the history behind it. A clone costs a few reference counts and shares all
+/// that the two have in common; the writer changes its own clone and publishes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) revision: Revision,
+    pub(crate) compacted: Revision,
+    /// The number of the last record.
+    pub(crate) sequence: u64,
+    pub(crate) keys: OrdMap<Bytes, Arc<History>>,
+    pub(crate) leases: OrdMap<LeaseId, Lease>,
+    /// Grant and end records of leases that have ended: compaction removes them from disk.
+    pub(crate) ended_leases: Vector<(u64, u64)>,
+    /// Of all versions.
+    pub(crate) size: i64,
+    /// Of those that a reader at the newest revision sees.
+    pub(crate) live_size: i64,
+}
+
+/// A lease and the keys that end with it.
+#[derive(Clone, Debug)]
+pub(crate) struct Lease {
+    pub(crate) ttl_seconds: i64,
+    /// The number of the record that granted it.
+    pub(crate) sequence: u64,
+    pub(crate) keys: OrdSet<Bytes>,
+}
+
+impl Snapshot {
+    /// A fresh store. In Kubernetes: etcd begins at revision 1, compacted at -1.
+    pub(crate) fn empty() -> Self {
+        Self {
+            revision: 1,
+            compacted: -1,
+            sequence: 0,
+            keys: OrdMap::new(),
+            leases: OrdMap::new(),
+            ended_leases: Vector::new(),
+            size: 0,
+            live_size: 0,
+        }
+    }
+
+    /// The newest version of a key that exists.
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&Arc<Version>> {
+        self.keys.get(key).and_then(|history| history.live())
+    }
+
+    /// Every key of a range with its history, in order.
+    pub(crate) fn histories<'a>(&'a self, range: &'a KeyRange) -> impl Iterator<Item = &'a History> + use<'a> {
+        let start = &range.start[..];
+        let bounds: (Bound<&[u8]>, Bound<&[u8]>) = match &range.end[..] {
+            [] => (Bound::Included(start), Bound::Included(start)),
+            [0] => (Bound::Included(start), Bound::Unbounded),
+            // A range that ends before it starts is empty; the map would take it for a mistake of the caller.
+            end if end <= start => (Bound::Included(start), Bound::Excluded(start)),
+            end => (Bound::Included(start), Bound::Excluded(end)),
+        };
+        self.keys.range::<_, [u8]>(bounds).map(|(_, history)| &**history)
+    }
+
+    /// The newest versions of the keys that exist in a range.
+    pub(crate) fn live<'a>(&'a self, range: &'a KeyRange) -> impl Iterator<Item = &'a Arc<Version>> + use<'a> {
+        self.histories(range).filter_map(History::live)
+    }
+
+    /// Whether history at `revision` can be read (0 and less mean the newest).
+    pub(crate) fn check_readable(&self, revision: Revision) -> Result<(), Error> {
+        if revision > self.revision {
+            return Err(Error::FutureRevision { current: self.revision });
+        }
+        if revision > 0 && revision < self.compacted {
+            return Err(Error::Compacted { compacted: self.compacted });
+        }
+        Ok(())
+    }
+
+    /// Answers a range. In Kubernetes: etcd's `txn.executeRange`.
+    pub(crate) fn range(&self, request: &RangeRequest) -> Result<RangeResponse, Error> {
+        self.check_readable(request.revision)?;
+        let revision = if request.revision > 0 { request.revision } else { self.revision };
+        let limit = usize::try_from(request.limit).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+        let sorts = request.sort_field != SortField::Key || request.sort_order == SortOrder::Descend;
+        let mut found: Vec<&Arc<Version>> = Vec::new();
+        let mut matching = 0_usize;
+        let mut count = 0_i64;
+        for history in self.histories(&request.range) {
+            let Some(version) = history.at(revision) else { continue };
+            count += 1;
+            if !request.count_only && passes_bounds(&version.kv, request) {
+                matching += 1;
+                if sorts || found.len() < limit {
+                    found.push(version);
+                }
+            }
+        }
+        if sorts {
+            sort(&mut found, request);
+            found.truncate(limit);
+        }
+        let more = found.len() < matching;
+        let kvs = found.into_iter().map(|version| answer(&version.kv, request.keys_only)).collect();
+        Ok(RangeResponse { revision: self.revision, kvs, more, count })
+    }
+}
+
+fn answer(kv: &KeyValue, keys_only: bool) -> KeyValue {
+    let value = if keys_only { Bytes::new() } else { kv.value.clone() };
+    KeyValue { key: kv.key.clone(), value, ..*kv }
+}
+
+fn passes_bounds(kv: &KeyValue, request: &RangeRequest) -> bool {
+    let within = |revision, min, max| (min <= 0 || revision >= min) && (max <= 0 || revision <= max);
+    within(kv.mod_revision, request.min_mod_revision, request.max_mod_revision)
+        && within(kv.create_revision, request.min_create_revision, request.max_create_revision)
+}
+
+fn sort(versions: &mut [&Arc<Version>], request: &RangeRequest) {
+    versions.sort_by(|left, right| {
+        let (left, right) = (&left.kv, &right.kv);
+        let order = match request.sort_field {
+            SortField::Key => left.key.cmp(&right.key),
+            SortField::Version => left.version.cmp(&right.version),
+            SortField::Create => left.create_revision.cmp(&right.create_revision),
+            SortField::Mod => left.mod_revision.cmp(&right.mod_revision),
+            SortField::Value => left.value.cmp(&right.value),
+        };
+        if request.sort_order == SortOrder::Descend { order.reverse() } else { order }
+    });
+}

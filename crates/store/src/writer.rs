@@ -1,0 +1,211 @@
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use coracle_journal::{Detail, Recorder, Stage};
+use tokio::sync::{Notify, oneshot};
+
+use crate::commit::Commit;
+use crate::compaction;
+use crate::durable::{LeaseChange, Trim};
+use crate::hub::Hub;
+use crate::lease::Deadlines;
+use crate::snapshot::Snapshot;
+use crate::{Error, Revision};
+
+/// Tells a request that its commit is durable.
+pub(crate) type Ack = oneshot::Sender<Result<(), Error>>;
+
+/// The one place where the store changes. In memory a change is visible at once. With a disk it waits in a queue: the
+/// owner of the disk writes all that has gathered, syncs once, and makes it visible; if that fails, all of it is undone.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) state: Mutex<State>,
+    /// Something is in the queue, or the store was closed.
+    pub(crate) filled: Condvar,
+    /// A deadline was added or changed.
+    pub(crate) deadlines_changed: Notify,
+    recorder: Recorder,
+}
+
+#[derive(Debug)]
+pub(crate) struct State {
+    /// Ahead of what readers see by what is in the queue and on its way to the disk.
+    pub(crate) working: Snapshot,
+    pub(crate) deadlines: Deadlines,
+    /// `None` in memory.
+    pub(crate) queue: Option<Vec<Pending>>,
+    /// Why nothing can be written.
+    pub(crate) refusal: Option<Error>,
+    pub(crate) closed: bool,
+}
+
+/// Waits for the disk.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) work: Work,
+    pub(crate) ack: Ack,
+}
+
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// A commit to write. An empty one saw what is still in the queue, so its answer waits too.
+    Commit(Commit),
+    /// Records to forget.
+    Trim(Trim),
+}
+
+impl Writer {
+    pub(crate) fn new(hub: Arc<Hub>, queue: Option<Vec<Pending>>, recorder: Recorder) -> Self {
+        let working = Snapshot::clone(&hub.snapshot());
+        let mut deadlines = Deadlines::default();
+        renew_unknown(&working, &mut deadlines);
+        let state = State { working, deadlines, queue, refusal: None, closed: false };
+        Self { hub, state: Mutex::new(state), filled: Condvar::new(), deadlines_changed: Notify::new(), recorder }
+    }
+
+    /// Changes the store; returns when the change is visible and as durable as it gets.
+    pub(crate) async fn write<R>(
+        &self,
+        change: impl FnOnce(&mut Snapshot) -> Result<(R, Commit), Error>,
+    ) -> Result<R, Error> {
+        let (answer, ack) = {
+            let mut state = self.writable()?;
+            let (answer, commit) = change(&mut state.working)?;
+            self.follow_lease(&mut state, &commit);
+            (answer, self.commit(&mut state, commit))
+        };
+        wait(ack).await?;
+        Ok(answer)
+    }
+
+    /// Forgets superseded versions up to `revision`.
+    pub(crate) async fn compact(&self, revision: Revision) -> Result<(), Error> {
+        let ack = {
+            let mut state = self.writable()?;
+            let compacted = state.working.compacted;
+            if revision <= compacted {
+                return Err(Error::Compacted { compacted });
+            }
+            // What is still on its way to the disk has not happened for anyone yet.
+            let current = self.hub.snapshot().revision;
+            if revision > current {
+                return Err(Error::FutureRevision { current });
+            }
+            let changes = self.hub.changes(compacted, revision);
+            let trim = compaction::compact(&mut state.working, revision, &changes);
+            match &mut state.queue {
+                Some(queue) => {
+                    let (ack, acked) = oneshot::channel();
+                    queue.push(Pending { work: Work::Trim(trim), ack });
+                    self.filled.notify_one();
+                    Some(acked)
+                }
+                None => {
+                    self.hub.publish_compacted(state.working.clone());
+                    None
+                }
+            }
+        };
+        wait(ack).await
+    }
+
+    /// No more writes; the owner of the disk finishes what is in the queue.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.filled.notify_all();
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the commits to the event log. Before they are visible, so that whoever sees one finds its entry.
+    pub(crate) fn record<'a>(&self, commits: impl Iterator<Item = &'a Commit>) {
+        if !self.recorder.is_on() {
+            return;
+        }
+        for commit in commits {
+            for change in &commit.changes {
+                self.recorder.record("store", Stage::StoreCommit, || {
+                    let kv = &change.version.kv;
+                    let op = match (change.version.is_deletion(), kv.version) {
+                        (true, _) => "delete",
+                        (false, 1) => "create",
+                        (false, _) => "put",
+                    };
+                    Detail::about(subject(&kv.key)).at(commit.revision).caused_by(commit.cause).with("op", op)
+                });
+            }
+        }
+    }
+
+    /// Takes back everything that readers have not seen, for the disk did not take it.
+    pub(crate) fn roll_back(&self, state: &mut State, why: &Error) {
+        state.working = Snapshot::clone(&self.hub.snapshot());
+        let State { working, deadlines, .. } = state;
+        renew_unknown(working, deadlines);
+        state.refusal = Some(why.clone());
+        for pending in state.queue.iter_mut().flat_map(std::mem::take) {
+            let _ = pending.ack.send(Err(why.clone()));
+        }
+    }
+
+    fn writable(&self) -> Result<MutexGuard<'_, State>, Error> {
+        let state = self.lock();
+        if state.closed {
+            return Err(Error::Unavailable("the store is closed".to_owned()));
+        }
+        match &state.refusal {
+            Some(why) => Err(why.clone()),
+            None => Ok(state),
+        }
+    }
+
+    fn commit(&self, state: &mut State, commit: Commit) -> Option<oneshot::Receiver<Result<(), Error>>> {
+        if let Some(queue) = &mut state.queue {
+            let (ack, acked) = oneshot::channel();
+            queue.push(Pending { work: Work::Commit(commit), ack });
+            self.filled.notify_one();
+            return Some(acked);
+        }
+        if !commit.is_empty() {
+            self.record(std::iter::once(&commit));
+            self.hub.publish(state.working.clone(), std::iter::once(&commit));
+        }
+        None
+    }
+
+    fn follow_lease(&self, state: &mut State, commit: &Commit) {
+        match commit.lease {
+            Some((_, LeaseChange::Granted { id, ttl_seconds })) => state.deadlines.renew(id, ttl_seconds),
+            Some((_, LeaseChange::Ended { id })) => state.deadlines.forget(id),
+            None => return,
+        }
+        self.deadlines_changed.notify_one();
+    }
+}
+
+/// Gives every lease a deadline that has none.
+fn renew_unknown(snapshot: &Snapshot, deadlines: &mut Deadlines) {
+    for (id, lease) in &snapshot.leases {
+        if !deadlines.knows(*id) {
+            deadlines.renew(*id, lease.ttl_seconds);
+        }
+    }
+}
+
+async fn wait(ack: Option<oneshot::Receiver<Result<(), Error>>>) -> Result<(), Error> {
+    match ack {
+        None => Ok(()),
+        Some(acked) => match acked.await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(Error::Unavailable("the store stopped before the write was on disk".to_owned())),
+        },
+    }
+}
+
+/// A key as the event log names it.
+fn subject(key: &[u8]) -> String {
+    let key = key.strip_prefix(b"/registry/").unwrap_or(key);
+    String::from_utf8_lossy(key).into_owned()
+}

@@ -1,0 +1,194 @@
+//! What the engine promises, through its public face.
+
+use std::time::Duration;
+
+use coracle_ambient::Ambient;
+use coracle_journal::{EntryId, Recorder, Stage};
+use coracle_store::{
+    AutoCompaction, Compare, Engine, Error, EventKind, KeyRange, Operation, Options, RangeRequest, Revision, Store,
+    Txn, TxnResponse, WatchRequest, Watcher,
+};
+
+fn engine() -> Engine {
+    Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off()))
+}
+
+async fn write(store: &dyn Store, operations: Vec<Operation>) -> Result<TxnResponse, Error> {
+    store.txn(Txn { success: operations, ..Txn::default() }).await
+}
+
+async fn put(store: &dyn Store, key: &'static str, value: &'static str) -> Revision {
+    write(store, vec![Operation::put(key, value)]).await.unwrap().revision
+}
+
+/// Stands for every key.
+const ALL: &str = "";
+
+fn range(prefix: &'static str) -> KeyRange {
+    if prefix == ALL { KeyRange { start: "\0".into(), end: "\0".into() } } else { KeyRange::prefix(prefix) }
+}
+
+async fn keys_at(store: &dyn Store, prefix: &'static str, revision: Revision) -> Result<Vec<String>, Error> {
+    let request = RangeRequest { range: range(prefix), revision, ..RangeRequest::default() };
+    let found = store.range(request).await?;
+    Ok(found.kvs.iter().map(|kv| String::from_utf8(kv.key.to_vec()).unwrap()).collect())
+}
+
+async fn watch(store: &dyn Store, prefix: &'static str, start_revision: Revision) -> Box<dyn Watcher> {
+    let request = WatchRequest { range: range(prefix), start_revision, prev_kv: true };
+    store.watch(request).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_fresh_store_is_at_revision_1_and_only_changes_make_revisions() {
+    let store = engine();
+    assert_eq!(store.status().await.unwrap().revision, 1);
+    assert_eq!(put(&store, "a", "1").await, 2);
+    assert_eq!(write(&store, vec![Operation::delete("missing")]).await.unwrap().revision, 2);
+    assert_eq!(put(&store, "a", "1").await, 3, "an equal value is a change");
+    let failed =
+        Txn { compare: vec![Compare::mod_revision("a", 2)], success: vec![Operation::delete("a")], ..Txn::default() };
+    let failed = store.txn(failed).await.unwrap();
+    assert!(!failed.succeeded && failed.revision == 3);
+}
+
+#[tokio::test]
+async fn a_transaction_is_one_revision_and_one_batch() {
+    let store = engine();
+    let mut watcher = watch(&store, ALL, 0).await;
+    write(&store, vec![Operation::put("a", "1"), Operation::put("b", "1")]).await.unwrap();
+    let batch = watcher.next().await.unwrap();
+    assert_eq!((batch.revision, batch.events.len()), (2, 2));
+    assert!(batch.events.iter().all(|event| event.kv.mod_revision == 2));
+}
+
+#[tokio::test]
+async fn history_can_be_read_at_every_revision_until_it_is_compacted() {
+    let store = engine();
+    put(&store, "a", "1").await;
+    put(&store, "b", "1").await;
+    write(&store, vec![Operation::delete("a")]).await.unwrap();
+    assert_eq!(keys_at(&store, ALL, 2).await.unwrap(), ["a"]);
+    assert_eq!(keys_at(&store, ALL, 3).await.unwrap(), ["a", "b"]);
+    assert_eq!(keys_at(&store, ALL, 0).await.unwrap(), ["b"]);
+    store.compact(3).await.unwrap();
+    assert_eq!(keys_at(&store, ALL, 3).await.unwrap(), ["a", "b"]);
+    assert_eq!(keys_at(&store, ALL, 2).await, Err(Error::Compacted { compacted: 3 }));
+    assert_eq!(keys_at(&store, ALL, 9).await, Err(Error::FutureRevision { current: 4 }));
+    assert_eq!(store.compact(3).await, Err(Error::Compacted { compacted: 3 }));
+    assert_eq!(store.compact(9).await, Err(Error::FutureRevision { current: 4 }));
+}
+
+#[tokio::test]
+async fn a_watch_from_the_past_delivers_every_event_once_with_what_was_before() {
+    let store = engine();
+    put(&store, "pods/a", "1").await;
+    put(&store, "nodes/x", "1").await;
+    put(&store, "pods/a", "2").await;
+    write(&store, vec![Operation::delete("pods/a")]).await.unwrap();
+    let mut watcher = watch(&store, "pods/", 2).await;
+    let events = watcher.next().await.unwrap().events;
+    let told: Vec<_> = events.iter().map(|event| (event.kind, event.kv.mod_revision)).collect();
+    assert_eq!(told, [(EventKind::Put, 2), (EventKind::Put, 4), (EventKind::Delete, 5)]);
+    assert_eq!(events[0].prev_kv, None);
+    assert_eq!(events[2].prev_kv.as_ref().unwrap().value, "2");
+    assert_eq!(watcher.progress().await.unwrap(), 5);
+}
+
+#[tokio::test]
+async fn progress_moves_with_commits_that_do_not_concern_the_cursor() {
+    let store = engine();
+    let mut watcher = watch(&store, "pods/", 0).await;
+    put(&store, "nodes/x", "1").await;
+    assert_eq!(watcher.progress().await.unwrap(), 2);
+    put(&store, "pods/a", "1").await;
+    put(&store, "nodes/x", "2").await;
+    assert_eq!(watcher.progress().await.unwrap(), 2, "an event of revision 3 has not been fetched");
+    assert_eq!(watcher.next().await.unwrap().events.len(), 1);
+    assert_eq!(watcher.progress().await.unwrap(), 4);
+}
+
+#[tokio::test]
+async fn an_idle_cursor_survives_compaction_and_one_that_lags_behind_it_ends() {
+    let store = engine();
+    let mut idle = watch(&store, "pods/", 0).await;
+    let mut slow = watch(&store, "nodes/", 0).await;
+    for _ in 0..10 {
+        put(&store, "nodes/x", "1").await;
+    }
+    store.compact(10).await.unwrap();
+    assert_eq!(slow.next().await, Err(Error::Compacted { compacted: 10 }));
+    assert_eq!(watch(&store, ALL, 9).await.next().await, Err(Error::Compacted { compacted: 10 }));
+    put(&store, "pods/a", "1").await;
+    assert_eq!(idle.next().await.unwrap().events.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_ends_with_its_keys_in_one_revision_unless_it_is_kept_alive() {
+    let store = engine();
+    let expiry = store.clone();
+    let expiry = tokio::spawn(async move { expiry.expire_leases().await });
+    let lease = store.lease_grant(0, 10).await.unwrap();
+    let with_lease = |key: &'static str| match Operation::put(key, "1") {
+        Operation::Put { key, value, .. } => {
+            Operation::Put { key, value, lease, prev_kv: false, ignore_value: false, ignore_lease: false }
+        }
+        other => other,
+    };
+    write(&store, vec![with_lease("b"), with_lease("a")]).await.unwrap();
+    put(&store, "b", "detached").await;
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    assert_eq!(store.lease_keep_alive(lease).await, Ok(10));
+    tokio::time::sleep(Duration::from_secs(9)).await;
+    assert_eq!(keys_at(&store, ALL, 0).await.unwrap(), ["a", "b"]);
+    assert_eq!(store.lease_status(lease).await.unwrap().remaining_seconds, 1);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(keys_at(&store, ALL, 0).await.unwrap(), ["b"]);
+    assert_eq!(store.status().await.unwrap().revision, 4);
+    assert_eq!(store.lease_keep_alive(lease).await, Err(Error::LeaseNotFound));
+    assert_eq!(store.leases().await.unwrap(), Vec::<i64>::new());
+    expiry.abort();
+}
+
+#[tokio::test]
+async fn a_fork_is_the_store_as_it_was_and_goes_its_own_way() {
+    let store = engine();
+    put(&store, "a", "1").await;
+    put(&store, "b", "1").await;
+    write(&store, vec![Operation::delete("a")]).await.unwrap();
+    let fork = store.fork(3, Options::new(Ambient::seeded(2), Recorder::off())).unwrap();
+    assert_eq!(keys_at(&fork, ALL, 0).await.unwrap(), ["a", "b"]);
+    assert_eq!(put(&fork, "c", "1").await, 4);
+    assert_eq!(keys_at(&store, ALL, 0).await.unwrap(), ["b"]);
+    assert_eq!(watch(&fork, ALL, 2).await.next().await.unwrap().events.len(), 3);
+    assert_eq!(fork.history_hash(3).await.unwrap().hash, store.history_hash(3).await.unwrap().hash);
+}
+
+#[tokio::test]
+async fn each_key_of_a_commit_is_recorded_with_its_cause_before_it_can_be_seen() {
+    let recorder = Recorder::ring(100);
+    let store = Engine::in_memory(Options::new(Ambient::seeded(1), recorder.clone()));
+    let cause = recorder.record("apiserver", Stage::ApiRequest, Default::default);
+    let success = vec![Operation::put("/registry/pods/default/web", "1"), Operation::put("other", "1")];
+    store.txn(Txn { success, cause, ..Txn::default() }).await.unwrap();
+    let entries = recorder.entries(EntryId(2));
+    assert_eq!(entries.iter().map(|entry| entry.subject.as_str()).collect::<Vec<_>>(), ["pods/default/web", "other"]);
+    assert!(entries.iter().all(|entry| entry.revision == Some(2) && entry.causes == [cause.unwrap()]));
+    assert_eq!(recorder.commit(2).len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn periodic_compaction_forgets_what_is_older_than_its_period() {
+    let store = engine();
+    let compaction = store.clone();
+    let period = AutoCompaction::Periodic(Duration::from_secs(100));
+    let compaction = tokio::spawn(async move { compaction.auto_compact(period).await });
+    for _ in 0..30 {
+        put(&store, "a", "1").await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
+    }
+    let status = store.status().await.unwrap();
+    assert_eq!(status.revision, 31);
+    assert!((19..=21).contains(&status.compacted), "compacted at {}", status.compacted);
+    compaction.abort();
+}
