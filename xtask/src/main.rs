@@ -1,5 +1,6 @@
 //! Code that writes code: `cargo xtask schema` writes the schema table, `cargo xtask api` the typed kinds.
 
+mod api;
 mod definitions;
 mod facts;
 mod protos;
@@ -11,6 +12,7 @@ fn main() -> ExitCode {
     let task = std::env::args().nth(1).unwrap_or_default();
     let result = match task.as_str() {
         "schema" => schema::write(),
+        "api" => api::write(),
         _ => {
             eprintln!("usage: cargo xtask schema | api");
             return ExitCode::from(2);

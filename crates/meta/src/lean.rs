@@ -32,16 +32,25 @@ impl<K, V> Absent for BTreeMap<K, V> {
 macro_rules! always_written {
     ($($type:ty),*) => { $(impl Absent for $type { fn is_absent(&self) -> bool { false } })* };
 }
-always_written!(String, bool, i32, i64, f64, serde_json::Value);
+always_written!(String, bool, i32, i64, f64, serde_json::Value, crate::Quantity, crate::IntOrString);
+
+/// Whether a field that is written `if nonzero` is zero: Go's `omitempty` of a value.
+pub fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 
 /// Writes a struct whose JSON form is an object: fields by their JSON names, the rest in `unknown`.
 ///
 /// A field that is neither `Option`, `Vec`, map, string, number nor bool needs [`Absent`](crate::lean::Absent) for its
-/// type; structs written by this macro have it (always written).
+/// type; structs written by this macro have it (always written). `= "name" if nonzero` leaves a zero out.
+/// A name with a version, `pub struct Pod("v1", "Pod")`, is that of a kind: its `apiVersion` and `kind` are written
+/// first, and cost nothing.
 #[macro_export]
 macro_rules! lean_struct {
-    ($(#[$meta:meta])* pub struct $Name:ident {
-        $($(#[$field_meta:meta])* $field:ident : $type:ty = $json:literal,)*
+    (@absent $value:expr) => { $crate::lean::Absent::is_absent($value) };
+    (@absent $value:expr, nonzero) => { $crate::lean::is_zero($value) };
+    ($(#[$meta:meta])* pub struct $Name:ident $(($api_version:literal, $kind:literal))? {
+        $($(#[$field_meta:meta])* $field:ident : $type:ty = $json:literal $(if $rule:ident)?,)*
     }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,7 +71,11 @@ macro_rules! lean_struct {
                 #[allow(unused_imports, clippy::allow_attributes, reason = "a struct may have no fields")]
                 use ::serde::ser::SerializeMap as _;
                 let mut map = serializer.serialize_map(None)?;
-                $(if !$crate::lean::Absent::is_absent(&self.$field) {
+                $(
+                    map.serialize_entry("apiVersion", $api_version)?;
+                    map.serialize_entry("kind", $kind)?;
+                )?
+                $(if !$crate::lean_struct!(@absent &self.$field $(, $rule)?) {
                     map.serialize_entry($json, &self.$field)?;
                 })*
                 for (name, value) in self.unknown.iter().flat_map(|unknown| unknown.iter()) {
@@ -89,6 +102,10 @@ macro_rules! lean_struct {
                         while let Some(name) = map.next_key::<$crate::lean::FieldName<'de>>()? {
                             match name.as_str() {
                                 $($json => out.$field = map.next_value::<Option<$type>>()?.unwrap_or_default(),)*
+                                $("apiVersion" | "kind" => {
+                                    const _: &str = $kind;
+                                    map.next_value::<::serde::de::IgnoredAny>()?;
+                                })?
                                 other => {
                                     let other = other.to_owned();
                                     let value = map.next_value::<$crate::lean::Tree>()?;
@@ -137,5 +154,28 @@ impl<'de> serde::Deserialize<'de> for FieldName<'de> {
             }
         }
         deserializer.deserialize_str(Text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(unreachable_pub, reason = "the macro writes public structs")]
+    use serde_json::json;
+
+    crate::lean_struct! {
+        /// A kind.
+        pub struct Boat("example.com/v1", "Boat") {
+            /// Always written.
+            oars: i32 = "oars",
+            /// Written if not empty.
+            name: String = "name" if nonzero,
+        }
+    }
+
+    #[test]
+    fn a_kind_names_itself_first_and_leaves_out_the_zeros_that_it_may() {
+        let boat: Boat = serde_json::from_value(json!({"kind": "Ship", "name": null, "sail": 1})).unwrap();
+        let text = serde_json::to_string(&boat).unwrap();
+        assert_eq!(text, r#"{"apiVersion":"example.com/v1","kind":"Boat","oars":0,"sail":1}"#);
     }
 }

@@ -10,6 +10,7 @@
 mod api_object;
 mod field_error;
 mod human_duration;
+mod int_or_string;
 mod key;
 mod kind;
 pub mod lean;
@@ -26,6 +27,7 @@ mod watch;
 pub use api_object::{ApiObject, PartialObject};
 pub use field_error::{FieldError, FieldErrorKind};
 pub use human_duration::human_duration;
+pub use int_or_string::{IntOrString, Rounding};
 pub use key::ObjectKey;
 pub use kind::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
 pub use object::{NotAnObject, Object};

@@ -237,6 +237,37 @@ impl std::str::FromStr for Quantity {
     }
 }
 
+impl serde::Serialize for Quantity {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Quantity {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Amount;
+        impl serde::de::Visitor<'_> for Amount {
+            type Value = Quantity;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a quantity")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Quantity, E> {
+                Quantity::parse(text).map_err(E::custom)
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Quantity, E> {
+                Ok(Quantity::of(value))
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Quantity, E> {
+                Ok(Quantity::of(i64::try_from(value).unwrap_or(i64::MAX)))
+            }
+            fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Quantity, E> {
+                Quantity::parse(&value.to_string()).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Amount)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
