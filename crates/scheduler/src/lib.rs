@@ -1,1 +1,36 @@
-//! Queue, filters, scores, binding.
+//! The scheduler: gives each pod a node.
+//!
+//! ```text
+//! informers --> SchedulingQueue --pop--> cycle: filters, scores --> Choice --> binding
+//!                    ^                        |
+//!                    +---- rejected <---------+--> preemption --> victims
+//! ```
+//! Start at [`schedule`]: one pod, one snapshot, one choice, no I/O. [`SchedulingQueue`] decides whose turn it is.
+//! Not here: what a pod or a node is (`api`), whether a binding is accepted (the API server).
+//! In Kubernetes: `pkg/scheduler`. The names are the same; volumes, resource claims and extenders are absent.
+
+mod cycle;
+mod filters;
+mod framework;
+mod message;
+mod node_affinity;
+mod node_info;
+mod pod_info;
+mod preemption;
+mod queue;
+mod resources;
+mod scores;
+mod taints;
+
+pub use cycle::{Choice, Failure, Unfit, schedule};
+pub use filters::FILTERS;
+pub use framework::{Check, ClusterEvent, Filter, Hint, Score, Verdict};
+pub use message::FitError;
+pub use node_affinity::NodeSelectorTerm;
+pub use node_info::{NodeInfo, Snapshot};
+pub use pod_info::{AffinityTerm, HostPort, PodInfo, SpreadConstraint};
+pub use preemption::{Budget, Victims, preempt};
+pub use queue::{QueuedPod, SchedulingQueue, Waiting};
+pub use resources::Resources;
+pub use scores::SCORES;
+pub use taints::{Taint, Toleration};

@@ -1,0 +1,32 @@
+//! The filters, a file each, in the order in which they are asked; the first that rejects a node decides.
+
+mod inter_pod_affinity;
+mod node_affinity;
+mod node_name;
+mod node_ports;
+mod node_resources_fit;
+mod node_unschedulable;
+mod pod_topology_spread;
+mod taint_toleration;
+
+use crate::framework::{ClusterEvent, Filter, Hint};
+use crate::pod_info::PodInfo;
+
+pub(crate) use pod_topology_spread::counts_node;
+
+/// All filters. Adding one is a file and a line here.
+pub const FILTERS: &[&dyn Filter] = &[
+    &node_unschedulable::NodeUnschedulable,
+    &node_name::NodeName,
+    &taint_toleration::TaintToleration,
+    &node_affinity::NodeAffinity,
+    &node_ports::NodePorts,
+    &node_resources_fit::NodeResourcesFit,
+    &pod_topology_spread::PodTopologySpread,
+    &inter_pod_affinity::InterPodAffinity,
+];
+
+/// What the filter called `name` thinks of an event, for a pod that it rejected.
+pub fn hint(name: &str, pod: &PodInfo, event: &ClusterEvent) -> Hint {
+    FILTERS.iter().find(|filter| filter.name() == name).map_or(Hint::Queue, |filter| filter.hint(pod, event))
+}

@@ -1,0 +1,27 @@
+use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
+use crate::node_info::Snapshot;
+use crate::pod_info::PodInfo;
+
+/// Holds a pod to the node that it names.
+pub(super) struct NodeName;
+
+impl Filter for NodeName {
+    fn name(&self) -> &'static str {
+        "NodeName"
+    }
+
+    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+        let wanted = pod.node_name.as_deref()?;
+        Some(Box::new(move |node| {
+            if node.name == wanted {
+                Verdict::Fits
+            } else {
+                Verdict::unresolvable("node(s) didn't match the requested node name")
+            }
+        }))
+    }
+
+    fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
+        Hint::if_node_now_passes(event, |node| pod.node_name.as_ref().is_none_or(|wanted| *wanted == node.name))
+    }
+}

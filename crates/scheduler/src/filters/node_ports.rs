@@ -1,0 +1,39 @@
+use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
+use crate::node_info::{NodeInfo, Snapshot};
+use crate::pod_info::PodInfo;
+
+/// Gives a port of a node to one pod only.
+pub(super) struct NodePorts;
+
+fn passes(pod: &PodInfo, node: &NodeInfo) -> bool {
+    let taken = |port| node.pods.values().flat_map(|other| &other.host_ports).any(|other| other.conflicts(port));
+    !pod.host_ports.iter().any(taken)
+}
+
+impl Filter for NodePorts {
+    fn name(&self) -> &'static str {
+        "NodePorts"
+    }
+
+    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+        if pod.host_ports.is_empty() {
+            return None;
+        }
+        Some(Box::new(|node| {
+            if passes(pod, node) {
+                Verdict::Fits
+            } else {
+                Verdict::rejected("node(s) didn't have free ports for the requested pod ports")
+            }
+        }))
+    }
+
+    fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
+        match event {
+            ClusterEvent::PodGone(gone) => Hint::when(
+                gone.host_ports.iter().any(|port| pod.host_ports.iter().any(|wanted| wanted.conflicts(port))),
+            ),
+            event => Hint::if_node_now_passes(event, |node| passes(pod, node)),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
+use crate::node_info::{NodeInfo, Snapshot};
+use crate::pod_info::PodInfo;
+use crate::taints::Taint;
+
+/// Leaves cordoned nodes alone, unless the pod tolerates that.
+pub(super) struct NodeUnschedulable;
+
+fn passes(pod: &PodInfo, node: &NodeInfo) -> bool {
+    !node.unschedulable || pod.tolerates(&Taint::new("node.kubernetes.io/unschedulable", "NoSchedule"))
+}
+
+impl Filter for NodeUnschedulable {
+    fn name(&self) -> &'static str {
+        "NodeUnschedulable"
+    }
+
+    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+        Some(Box::new(|node| {
+            if passes(pod, node) { Verdict::Fits } else { Verdict::unresolvable("node(s) were unschedulable") }
+        }))
+    }
+
+    fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
+        Hint::if_node_now_passes(event, |node| passes(pod, node))
+    }
+}

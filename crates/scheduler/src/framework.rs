@@ -1,0 +1,106 @@
+//! What a plug-in of the scheduler is.
+
+use std::sync::Arc;
+
+use crate::node_info::{NodeInfo, Snapshot};
+use crate::pod_info::PodInfo;
+
+/// The highest score that a plug-in gives.
+pub const MAX_SCORE: i64 = 100;
+
+/// What a filter says of a pod on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It fits.
+    Fits,
+    /// It does not, for these reasons; it might if other pods went away.
+    Rejected(Vec<String>),
+    /// It does not, for these reasons, and no other pod's going would change that.
+    Unresolvable(Vec<String>),
+}
+
+impl Verdict {
+    /// A rejection for one reason.
+    pub fn rejected(reason: &str) -> Self {
+        Self::Rejected(vec![reason.to_owned()])
+    }
+
+    /// An unresolvable rejection for one reason.
+    pub fn unresolvable(reason: &str) -> Self {
+        Self::Unresolvable(vec![reason.to_owned()])
+    }
+}
+
+/// A filter with its pod, ready to look at nodes.
+pub type Check<'a> = Box<dyn Fn(&NodeInfo) -> Verdict + 'a>;
+
+/// Excludes nodes. In Kubernetes: a `PreFilter` and `Filter` plug-in.
+pub trait Filter: Sync {
+    /// The plug-in's name, as in the scheduler's configuration.
+    fn name(&self) -> &'static str;
+
+    /// Looks at the pod and at all nodes once; none if the filter has nothing to say of this pod.
+    fn prepare<'a>(&self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>>;
+
+    /// The nodes that alone come into question, where the pod names them; the others are not even looked at.
+    fn only_nodes(&self, _pod: &PodInfo) -> Option<Vec<String>> {
+        None
+    }
+
+    /// Whether this event may make a pod fit that this filter rejected. In Kubernetes: `QueueingHintFn`.
+    fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint;
+}
+
+/// Ranks nodes. In Kubernetes: a `PreScore` and `Score` plug-in.
+pub trait Score: Sync {
+    /// The plug-in's name.
+    fn name(&self) -> &'static str;
+
+    /// How much its scores count.
+    fn weight(&self) -> i64;
+
+    /// A score from 0 to [`MAX_SCORE`] for each of these nodes; none if the plug-in has nothing to say of this pod.
+    fn score(&self, pod: &PodInfo, snapshot: &Snapshot, nodes: &[Arc<NodeInfo>]) -> Option<Vec<i64>>;
+}
+
+/// Something that happened and may make a pod fit.
+#[derive(Clone, Debug)]
+pub enum ClusterEvent {
+    /// A node is new (nothing before) or changed.
+    Node {
+        /// As it was.
+        before: Option<Arc<NodeInfo>>,
+        /// As it is.
+        after: Arc<NodeInfo>,
+    },
+    /// A pod got a node, or changed on it.
+    PodAssigned(Arc<PodInfo>),
+    /// A pod is gone from its node, or has finished.
+    PodGone(Arc<PodInfo>),
+}
+
+/// Whether it is worth trying a rejected pod again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// It is.
+    Queue,
+    /// It is not.
+    Skip,
+}
+
+impl Hint {
+    /// Worth it if `helps`.
+    pub fn when(helps: bool) -> Self {
+        if helps { Self::Queue } else { Self::Skip }
+    }
+
+    /// For a filter that looks at one node at a time: worth it if the changed node now passes and did not before.
+    pub fn if_node_now_passes(event: &ClusterEvent, passes: impl Fn(&NodeInfo) -> bool) -> Self {
+        match event {
+            ClusterEvent::Node { before, after } => {
+                Self::when(passes(after) && !before.as_deref().is_some_and(&passes))
+            }
+            ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_) => Self::Skip,
+        }
+    }
+}

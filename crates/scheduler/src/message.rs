@@ -1,0 +1,98 @@
+use std::collections::BTreeMap;
+
+/// How many signs of the text an event's note may hold. In Kubernetes: `util.NoteLengthLimit` of events.k8s.io.
+const NOTE_LIMIT: usize = 1024;
+
+/// Why no node took the pod: what `FailedScheduling` and the condition `PodScheduled` say.
+///
+/// In Kubernetes: `framework.FitError`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FitError {
+    /// How many nodes there are.
+    pub nodes: usize,
+    /// For each reason, how many nodes gave it.
+    pub reasons: BTreeMap<String, usize>,
+    /// What a plug-in said before any node was looked at; then the reasons are not printed.
+    pub pre_filter: Option<String>,
+    /// What was found when room was sought by preemption.
+    pub post_filter: Option<String>,
+}
+
+impl FitError {
+    /// Counts one node's reasons.
+    pub fn count(&mut self, reasons: impl IntoIterator<Item = String>) {
+        for reason in reasons {
+            *self.reasons.entry(reason).or_default() += 1;
+        }
+    }
+}
+
+impl std::fmt::Display for FitError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "0/{} nodes are available:", self.nodes)?;
+        match &self.pre_filter {
+            Some(message) => write!(f, " {message}.")?,
+            None if self.reasons.is_empty() => {}
+            None => {
+                // The count is part of what is sorted: "10 Insufficient cpu" comes before "2 Too many pods".
+                let mut parts: Vec<String> =
+                    self.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+                parts.sort();
+                write!(f, " {}.", parts.join(", "))?;
+            }
+        }
+        match &self.post_filter {
+            Some(message) => write!(f, " {message}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A text as an event's note: at most 1024 bytes, cut with ` ...`.
+pub fn note(text: &str) -> String {
+    const CUT: &str = " ...";
+    if text.len() <= NOTE_LIMIT {
+        return text.to_owned();
+    }
+    let mut end = NOTE_LIMIT - CUT.len();
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}{CUT}", &text[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_sorted_as_text_with_their_counts() {
+        let mut error = FitError { nodes: 14, ..FitError::default() };
+        for _ in 0..10 {
+            error.count(["Insufficient memory".to_owned()]);
+        }
+        for _ in 0..2 {
+            error.count(["Insufficient cpu".to_owned(), "Too many pods".to_owned()]);
+        }
+        error.post_filter = Some("preemption: not eligible due to preemptionPolicy=Never.".to_owned());
+        assert_eq!(
+            error.to_string(),
+            "0/14 nodes are available: 10 Insufficient memory, 2 Insufficient cpu, 2 Too many pods. \
+             preemption: not eligible due to preemptionPolicy=Never."
+        );
+    }
+
+    #[test]
+    fn a_refusal_before_the_filters_is_the_only_reason() {
+        let error = FitError { nodes: 2, pre_filter: Some("no".to_owned()), ..FitError::default() };
+        assert_eq!(error.to_string(), "0/2 nodes are available: no.");
+    }
+
+    #[test]
+    fn a_long_note_is_cut() {
+        let text = "ä".repeat(600);
+        let cut = note(&text);
+        assert!(cut.len() <= 1024 && cut.ends_with(" ..."));
+        assert_eq!(note("short"), "short");
+    }
+}

@@ -1,0 +1,130 @@
+use std::collections::BTreeMap;
+
+use coracle_meta::{LabelSelector, ObjectKey};
+
+use crate::node_affinity::NodeSelectorTerm;
+use crate::resources::Resources;
+use crate::taints::Toleration;
+
+/// What scheduling looks at of a pod, read once. In Kubernetes: `framework.PodInfo`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PodInfo {
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Its uid.
+    pub uid: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its priority, 0 if it names none.
+    pub priority: i32,
+    /// Whether it must not push others out (`preemptionPolicy: Never`).
+    pub never_preempts: bool,
+    /// Whether its deletion has begun.
+    pub terminating: bool,
+    /// When it started, RFC 3339; none while it has not.
+    pub started: Option<String>,
+    /// The node that was asked for or given (`spec.nodeName`).
+    pub node_name: Option<String>,
+    /// The node where room is being made for it.
+    pub nominated_node: Option<String>,
+    /// What it asks for.
+    pub requests: Resources,
+    /// What it is taken to use where it asks for nothing.
+    pub assumed: Resources,
+    /// `spec.nodeSelector`
+    pub node_selector: BTreeMap<String, String>,
+    /// Required node affinity: one of the terms has to hold; none if nothing is required.
+    pub required_nodes: Option<Vec<NodeSelectorTerm>>,
+    /// Preferred node affinity, with weights.
+    pub preferred_nodes: Vec<(i64, NodeSelectorTerm)>,
+    /// Its tolerations.
+    pub tolerations: Vec<Toleration>,
+    /// The ports of the node that its containers want.
+    pub host_ports: Vec<HostPort>,
+    /// Required pod affinity: all of these.
+    pub affinity: Vec<AffinityTerm>,
+    /// Required pod anti-affinity: all of these.
+    pub anti_affinity: Vec<AffinityTerm>,
+    /// Preferred pod affinity with weights; negative for anti-affinity.
+    pub preferred_pods: Vec<(i64, AffinityTerm)>,
+    /// How it is to be spread.
+    pub spread: Vec<SpreadConstraint>,
+    /// Whether it names any spread constraint, hard or soft.
+    pub names_spread: bool,
+    /// What selects the pods of its owner and services, for the spread that is preferred by default.
+    pub siblings: Option<LabelSelector>,
+    /// The images of its containers.
+    pub images: Vec<String>,
+}
+
+/// A port of the node. In Kubernetes: `ContainerPort` with a `hostPort`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPort {
+    /// The address; `0.0.0.0` stands for all.
+    pub ip: String,
+    /// `TCP`, `UDP` or `SCTP`.
+    pub protocol: String,
+    /// The number.
+    pub port: i64,
+}
+
+impl HostPort {
+    /// Whether two wishes for a port exclude each other.
+    pub fn conflicts(&self, other: &Self) -> bool {
+        let any = |port: &Self| port.ip == "0.0.0.0";
+        self.port == other.port && self.protocol == other.protocol && (self.ip == other.ip || any(self) || any(other))
+    }
+}
+
+/// Near which pods, or away from which. In Kubernetes: `framework.AffinityTerm`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AffinityTerm {
+    /// The namespaces of the pods that count.
+    pub namespaces: Vec<String>,
+    /// Further namespaces, by their labels.
+    pub namespace_selector: Option<LabelSelector>,
+    /// The pods that count.
+    pub selector: LabelSelector,
+    /// The node label that says what is near.
+    pub topology_key: String,
+}
+
+impl AffinityTerm {
+    /// Whether a pod counts; `namespace_labels` are those of its namespace.
+    pub fn matches(&self, pod: &PodInfo, namespace_labels: &BTreeMap<String, String>) -> bool {
+        let named = self.namespaces.contains(&pod.key.namespace);
+        let selected = || self.namespace_selector.as_ref().is_some_and(|selector| selector.matches(namespace_labels));
+        (named || selected()) && self.selector.matches(&pod.labels)
+    }
+}
+
+/// How evenly pods are to be spread. In Kubernetes: `TopologySpreadConstraint`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpreadConstraint {
+    /// How much fuller a domain may be than the emptiest.
+    pub max_skew: i64,
+    /// The node label that names the domain.
+    pub topology_key: String,
+    /// Whether it is required (`DoNotSchedule`).
+    pub required: bool,
+    /// The pods that are counted.
+    pub selector: LabelSelector,
+    /// With fewer domains than this, the emptiest counts as empty.
+    pub min_domains: i64,
+    /// Whether nodes that the pod's node affinity excludes are left out.
+    pub honors_affinity: bool,
+    /// Whether nodes with taints that the pod does not tolerate are left out.
+    pub honors_taints: bool,
+}
+
+impl PodInfo {
+    /// Whether other pods' placement depends on where this one runs.
+    pub fn has_affinity(&self) -> bool {
+        !self.affinity.is_empty() || !self.anti_affinity.is_empty() || !self.preferred_pods.is_empty()
+    }
+
+    /// Whether it tolerates this taint.
+    pub fn tolerates(&self, taint: &crate::taints::Taint) -> bool {
+        self.tolerations.iter().any(|toleration| toleration.tolerates(taint))
+    }
+}

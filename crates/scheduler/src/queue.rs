@@ -1,0 +1,398 @@
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use coracle_meta::ObjectKey;
+use tokio::time::Instant;
+
+use crate::framework::{ClusterEvent, Hint};
+
+/// How long a pod waits after its first failure; doubles with each. In Kubernetes: `podInitialBackoffSeconds`.
+pub const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
+/// The longest wait after a failure. In Kubernetes: `podMaxBackoffSeconds`.
+pub const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
+/// How long a pod may be left unscheduled although nothing happened that would help it.
+pub const LONGEST_UNSCHEDULABLE: Duration = Duration::from_secs(5 * 60);
+/// How often pods that were left that long are looked for.
+pub const FLUSH_UNSCHEDULABLE: Duration = Duration::from_secs(30);
+
+/// The pods that wait for a node.
+///
+/// ```text
+///        add                    pop                     bound
+///  ------------> active -----------------> in flight ---------->
+///                 ^  ^                         | rejected by plug-ins        | error
+///    back-off over|  |event, not backing off   v                             v
+///               backoff <---event, backing off--- unschedulable           backoff
+/// ```
+/// Invariant: a pod is in exactly one of the four places. Pure: time is an argument, and nothing here waits.
+/// In Kubernetes: `PriorityQueue` in `pkg/scheduler/backend/queue`.
+#[derive(Debug, Default)]
+pub struct SchedulingQueue {
+    pods: BTreeMap<ObjectKey, QueuedPod>,
+    active: BTreeSet<ActiveOrder>,
+    in_flight: BTreeMap<ObjectKey, usize>,
+    recent: VecDeque<ClusterEvent>,
+    forgotten: usize,
+    sequence: u64,
+}
+
+/// Higher priority first, then who has waited longer, then who came first.
+type ActiveOrder = (Reverse<i32>, Instant, u64, ObjectKey);
+
+/// One pod of the queue.
+#[derive(Clone, Debug)]
+pub struct QueuedPod {
+    /// The pod.
+    pub key: ObjectKey,
+    /// Its priority.
+    pub priority: i32,
+    /// How often scheduling was tried.
+    pub attempts: u32,
+    /// The plug-ins that rejected it last; none after an error.
+    pub rejected_by: BTreeSet<&'static str>,
+    queued_at: Instant,
+    failed_at: Option<Instant>,
+    rejections: u32,
+    errors: u32,
+    sequence: u64,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Active,
+    Backoff { until: Instant, after_error: bool },
+    Unschedulable,
+    InFlight,
+}
+
+/// Where a pod waits, for those who ask from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Its turn comes.
+    Active,
+    /// It failed a moment ago.
+    Backoff,
+    /// It waits for something to happen that helps it.
+    Unschedulable,
+    /// It is being scheduled now.
+    InFlight,
+}
+
+impl SchedulingQueue {
+    /// An empty queue.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in a pod that has no node yet; one that is already here keeps its place and gets the new priority.
+    pub fn add(&mut self, key: ObjectKey, priority: i32, now: Instant) {
+        if self.pods.contains_key(&key) {
+            return;
+        }
+        self.sequence += 1;
+        let pod = QueuedPod {
+            key: key.clone(),
+            priority,
+            attempts: 0,
+            rejected_by: BTreeSet::new(),
+            queued_at: now,
+            failed_at: None,
+            rejections: 0,
+            errors: 0,
+            sequence: self.sequence,
+            place: Place::InFlight,
+        };
+        self.pods.insert(key.clone(), pod);
+        self.activate(&key);
+    }
+
+    /// Forgets a pod: it is bound, gone, or no longer ours.
+    pub fn remove(&mut self, key: &ObjectKey) {
+        if let Some(pod) = self.pods.remove(key) {
+            self.active.remove(&order(&pod));
+            self.land(key);
+        }
+    }
+
+    /// The pod whose turn it is. With none active, an idle scheduler takes early one that only backs off from a
+    /// rejection (not from an error). The pod stays in flight until [`Self::remove`], [`Self::reject`] or [`Self::fail`].
+    pub fn pop(&mut self, now: Instant) -> Option<QueuedPod> {
+        self.flush(now);
+        let key = match self.active.pop_first() {
+            Some((.., key)) => key,
+            None => self.earliest_rejected()?,
+        };
+        self.in_flight.insert(key.clone(), self.forgotten + self.recent.len());
+        let pod = self.pods.get_mut(&key).expect("every key of the queue has its pod");
+        pod.place = Place::InFlight;
+        pod.attempts += 1;
+        Some(pod.clone())
+    }
+
+    /// No node fits: the pod waits until an event that, by `hint`, may help it. What happened while it was in flight counts.
+    pub fn reject(
+        &mut self,
+        key: &ObjectKey,
+        by: BTreeSet<&'static str>,
+        now: Instant,
+        hint: impl Fn(&str, &ClusterEvent) -> Hint,
+    ) {
+        let seen = self.in_flight.get(key).copied().unwrap_or(usize::MAX);
+        let Some(pod) = self.pods.get_mut(key) else { return };
+        pod.rejections += 1;
+        pod.errors = 0;
+        pod.failed_at = Some(now);
+        pod.queued_at = now;
+        pod.rejected_by = by;
+        pod.place = Place::Unschedulable;
+        let missed = self.recent.iter().skip(seen.saturating_sub(self.forgotten));
+        let helped =
+            missed.into_iter().any(|event| pod.rejected_by.iter().any(|plugin| hint(plugin, event) == Hint::Queue));
+        self.land(key);
+        if helped {
+            self.leave_unschedulable(key, now);
+        }
+    }
+
+    /// Something went wrong that is nobody's rejection: the pod comes back after its back-off, whatever happens.
+    pub fn fail(&mut self, key: &ObjectKey, now: Instant) {
+        if let Some(pod) = self.pods.get_mut(key) {
+            pod.errors += 1;
+            pod.failed_at = Some(now);
+            pod.queued_at = now;
+            pod.rejected_by.clear();
+            let until = pod.back_off_until();
+            pod.place = Place::Backoff { until, after_error: true };
+            self.land(key);
+        }
+    }
+
+    /// Something happened in the cluster: pods that it may help leave the unschedulable ones.
+    pub fn on_event(
+        &mut self,
+        event: &ClusterEvent,
+        now: Instant,
+        hint: impl Fn(&ObjectKey, &str, &ClusterEvent) -> Hint,
+    ) {
+        if !self.in_flight.is_empty() {
+            self.recent.push_back(event.clone());
+        }
+        let helped = |pod: &&QueuedPod| {
+            pod.place == Place::Unschedulable
+                && pod.rejected_by.iter().any(|plugin| hint(&pod.key, plugin, event) == Hint::Queue)
+        };
+        let keys: Vec<ObjectKey> = self.pods.values().filter(helped).map(|pod| pod.key.clone()).collect();
+        for key in keys {
+            self.leave_unschedulable(&key, now);
+        }
+    }
+
+    /// A pod changed itself in a way that may make it fit: it is tried again, after what is left of its back-off.
+    pub fn retry(&mut self, key: &ObjectKey, now: Instant) {
+        if self.pods.get(key).is_some_and(|pod| pod.place == Place::Unschedulable) {
+            self.leave_unschedulable(key, now);
+        }
+    }
+
+    /// When [`Self::pop`] would next find a pod that it does not find now, if nothing happens.
+    pub fn next_wake(&self) -> Option<Instant> {
+        let wake = |pod: &QueuedPod| match pod.place {
+            Place::Backoff { until, .. } => Some(until),
+            Place::Unschedulable => pod.failed_at.map(|at| at + LONGEST_UNSCHEDULABLE + FLUSH_UNSCHEDULABLE),
+            Place::Active | Place::InFlight => None,
+        };
+        self.pods.values().filter_map(wake).min()
+    }
+
+    /// Where the pod waits, if it is here.
+    pub fn waiting(&self, key: &ObjectKey) -> Option<Waiting> {
+        self.pods.get(key).map(|pod| match pod.place {
+            Place::Active => Waiting::Active,
+            Place::Backoff { .. } => Waiting::Backoff,
+            Place::Unschedulable => Waiting::Unschedulable,
+            Place::InFlight => Waiting::InFlight,
+        })
+    }
+
+    /// How many pods are here, in flight or waiting.
+    pub fn len(&self) -> usize {
+        self.pods.len()
+    }
+
+    /// Whether no pod is here.
+    pub fn is_empty(&self) -> bool {
+        self.pods.is_empty()
+    }
+
+    fn flush(&mut self, now: Instant) {
+        let due = |pod: &&QueuedPod| match pod.place {
+            Place::Backoff { until, .. } => until <= now,
+            Place::Unschedulable => pod.failed_at.is_some_and(|at| at + LONGEST_UNSCHEDULABLE <= now),
+            Place::Active | Place::InFlight => false,
+        };
+        let keys: Vec<ObjectKey> = self.pods.values().filter(due).map(|pod| pod.key.clone()).collect();
+        for key in keys {
+            self.activate(&key);
+        }
+    }
+
+    fn earliest_rejected(&self) -> Option<ObjectKey> {
+        let candidate = |pod: &QueuedPod| match pod.place {
+            Place::Backoff { until, after_error: false } => {
+                Some((until, Reverse(pod.priority), pod.sequence, pod.key.clone()))
+            }
+            _ => None,
+        };
+        self.pods.values().filter_map(candidate).min().map(|(.., key)| key)
+    }
+
+    fn leave_unschedulable(&mut self, key: &ObjectKey, now: Instant) {
+        let Some(pod) = self.pods.get_mut(key) else { return };
+        let until = pod.back_off_until();
+        if until > now {
+            pod.place = Place::Backoff { until, after_error: false };
+        } else {
+            self.activate(key);
+        }
+    }
+
+    fn activate(&mut self, key: &ObjectKey) {
+        let pod = self.pods.get_mut(key).expect("only pods of the queue are activated");
+        pod.place = Place::Active;
+        self.active.insert(order(pod));
+    }
+
+    /// The pod is no longer in flight; events are kept only as long as some pod is.
+    fn land(&mut self, key: &ObjectKey) {
+        self.in_flight.remove(key);
+        if self.in_flight.is_empty() {
+            self.forgotten += self.recent.len();
+            self.recent.clear();
+        }
+    }
+}
+
+impl QueuedPod {
+    /// In Kubernetes the windows of back-off are whole seconds, counted from the scheduler's start; here from the failure.
+    fn back_off_until(&self) -> Instant {
+        let failures = if self.errors > 0 { self.errors } else { self.rejections };
+        let back_off = match failures {
+            0 => Duration::ZERO,
+            failures => INITIAL_BACKOFF.saturating_mul(1 << (failures - 1).min(16)).min(LONGEST_BACKOFF),
+        };
+        self.failed_at.unwrap_or(self.queued_at) + back_off
+    }
+}
+
+fn order(pod: &QueuedPod) -> ActiveOrder {
+    (Reverse(pod.priority), pod.queued_at, pod.sequence, pod.key.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey::new("default", name)
+    }
+
+    fn never(_: &str, _: &ClusterEvent) -> Hint {
+        Hint::Skip
+    }
+
+    fn event() -> ClusterEvent {
+        ClusterEvent::PodGone(std::sync::Arc::default())
+    }
+
+    fn start() -> Instant {
+        Instant::now()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn higher_priority_goes_first_and_then_who_waited_longer() {
+        let (mut queue, now) = (SchedulingQueue::new(), start());
+        queue.add(key("a"), 0, now);
+        queue.add(key("b"), 10, now);
+        queue.add(key("c"), 10, now);
+        let order: Vec<String> = std::iter::from_fn(|| queue.pop(now)).map(|pod| pod.key.name).collect();
+        assert_eq!(order, ["b", "c", "a"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_rejected_pod_waits_for_an_event_that_its_plugin_cares_for() {
+        let (mut queue, now) = (SchedulingQueue::new(), start());
+        queue.add(key("a"), 0, now);
+        queue.pop(now).unwrap();
+        queue.reject(&key("a"), BTreeSet::from(["NodeAffinity"]), now, never);
+        let later = now + Duration::from_secs(20);
+        assert!(queue.pop(later).is_none());
+        queue.on_event(&event(), later, |_, _, _| Hint::Skip);
+        assert_eq!(queue.waiting(&key("a")), Some(Waiting::Unschedulable));
+        queue.on_event(&event(), later, |_, plugin, _| if plugin == "NodeAffinity" { Hint::Queue } else { Hint::Skip });
+        assert_eq!(queue.pop(later).unwrap().attempts, 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_event_during_the_attempt_is_not_lost() {
+        let (mut queue, now) = (SchedulingQueue::new(), start());
+        queue.add(key("a"), 0, now);
+        queue.pop(now).unwrap();
+        queue.on_event(&event(), now, |_, _, _| Hint::Queue);
+        queue.reject(&key("a"), BTreeSet::from(["NodeAffinity"]), now, |_, _| Hint::Queue);
+        assert_eq!(queue.waiting(&key("a")), Some(Waiting::Backoff));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_scheduler_shortens_a_back_off_but_not_one_after_an_error() {
+        let (mut queue, now) = (SchedulingQueue::new(), start());
+        queue.add(key("rejected"), 0, now);
+        queue.pop(now).unwrap();
+        queue.reject(&key("rejected"), BTreeSet::from(["NodeAffinity"]), now, never);
+        queue.on_event(&event(), now, |_, _, _| Hint::Queue);
+        assert_eq!(queue.pop(now).unwrap().key.name, "rejected");
+
+        queue.add(key("failed"), 0, now);
+        queue.pop(now).unwrap();
+        queue.fail(&key("failed"), now);
+        queue.on_event(&event(), now, |_, _, _| Hint::Queue);
+        assert!(queue.pop(now).is_none());
+        assert_eq!(queue.next_wake(), Some(now + INITIAL_BACKOFF));
+        assert!(queue.pop(now + INITIAL_BACKOFF).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn back_off_doubles_up_to_ten_seconds() {
+        let (mut queue, mut now) = (SchedulingQueue::new(), start());
+        queue.add(key("a"), 0, now);
+        let mut waits = Vec::new();
+        for _ in 0..6 {
+            queue.pop(now).unwrap();
+            queue.fail(&key("a"), now);
+            let wake = queue.next_wake().unwrap();
+            waits.push((wake - now).as_secs());
+            now = wake;
+        }
+        assert_eq!(waits, [1, 2, 4, 8, 10, 10]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_five_minutes_a_pod_is_tried_again_although_nothing_happened() {
+        let (mut queue, now) = (SchedulingQueue::new(), start());
+        queue.add(key("a"), 0, now);
+        queue.pop(now).unwrap();
+        queue.reject(&key("a"), BTreeSet::from(["NodeAffinity"]), now, never);
+        assert!(queue.pop(now + LONGEST_UNSCHEDULABLE - Duration::from_secs(1)).is_none());
+        assert!(queue.pop(now + LONGEST_UNSCHEDULABLE).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_removed_pod_is_in_no_place() {
+        let (mut queue, now) = (SchedulingQueue::new(), start());
+        queue.add(key("a"), 0, now);
+        queue.remove(&key("a"));
+        assert!(queue.pop(now).is_none());
+        assert!(queue.is_empty());
+    }
+}

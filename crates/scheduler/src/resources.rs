@@ -1,0 +1,107 @@
+use std::collections::BTreeMap;
+
+use coracle_meta::Quantity;
+
+/// What a container that asks for no cpu is taken to use when nodes are compared, in thousandths.
+const ASSUMED_MILLI_CPU: i64 = 100;
+/// What a container that asks for no memory is taken to use when nodes are compared, in bytes.
+const ASSUMED_MEMORY: i64 = 200 * 1024 * 1024;
+
+/// Amounts of what a node has and a pod asks for. In Kubernetes: `framework.Resource`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resources {
+    /// Processor time, in thousandths of a core.
+    pub milli_cpu: i64,
+    /// Memory, in bytes.
+    pub memory: i64,
+    /// Local disk, in bytes.
+    pub ephemeral_storage: i64,
+    /// All others by name: huge pages and what devices offer.
+    pub others: BTreeMap<String, i64>,
+}
+
+impl Resources {
+    /// From a map of quantities; names without meaning here (`pods`, storage of claims) and malformed amounts are left out.
+    pub fn of<'a>(amounts: impl IntoIterator<Item = (&'a String, &'a String)>) -> Self {
+        let mut resources = Self::default();
+        for (name, amount) in amounts {
+            let Ok(amount) = Quantity::parse(amount) else { continue };
+            match name.as_str() {
+                "cpu" => resources.milli_cpu = amount.milli_value(),
+                "memory" => resources.memory = amount.value(),
+                "ephemeral-storage" => resources.ephemeral_storage = amount.value(),
+                other if is_scalar(other) => {
+                    resources.others.insert(other.to_owned(), amount.value());
+                }
+                _ => {}
+            }
+        }
+        resources
+    }
+
+    /// Adds, name by name.
+    pub fn add(&mut self, more: &Self) {
+        self.milli_cpu += more.milli_cpu;
+        self.memory += more.memory;
+        self.ephemeral_storage += more.ephemeral_storage;
+        for (name, amount) in &more.others {
+            *self.others.entry(name.clone()).or_default() += amount;
+        }
+    }
+
+    /// Takes away, name by name.
+    pub fn subtract(&mut self, less: &Self) {
+        self.milli_cpu -= less.milli_cpu;
+        self.memory -= less.memory;
+        self.ephemeral_storage -= less.ephemeral_storage;
+        for (name, amount) in &less.others {
+            *self.others.entry(name.clone()).or_default() -= amount;
+        }
+    }
+
+    /// Raises each amount to at least what `other` has.
+    pub fn at_least(&mut self, other: &Self) {
+        self.milli_cpu = self.milli_cpu.max(other.milli_cpu);
+        self.memory = self.memory.max(other.memory);
+        self.ephemeral_storage = self.ephemeral_storage.max(other.ephemeral_storage);
+        for (name, amount) in &other.others {
+            let mine = self.others.entry(name.clone()).or_default();
+            *mine = (*mine).max(*amount);
+        }
+    }
+
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.milli_cpu == 0 && self.memory == 0 && self.ephemeral_storage == 0 && self.others.values().all(|n| *n == 0)
+    }
+
+    /// The same, with an assumed amount of cpu and memory where a container names none.
+    pub fn with_assumed(mut self, names_cpu: bool, names_memory: bool) -> Self {
+        if !names_cpu {
+            self.milli_cpu = ASSUMED_MILLI_CPU;
+        }
+        if !names_memory {
+            self.memory = ASSUMED_MEMORY;
+        }
+        self
+    }
+}
+
+/// In Kubernetes: `v1helper.IsScalarResourceName`: extended resources, huge pages and attachable volumes.
+fn is_scalar(name: &str) -> bool {
+    name.starts_with("hugepages-") || name.starts_with("attachable-volumes-") || name.contains('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_read_in_their_units_and_unknown_names_left_out() {
+        let amounts = [("cpu", "1500m"), ("memory", "1Gi"), ("example.com/gpu", "2"), ("pods", "110"), ("x/y", "bad")]
+            .map(|(name, amount)| (name.to_owned(), amount.to_owned()));
+        let resources = Resources::of(amounts.iter().map(|(name, amount)| (name, amount)));
+        assert_eq!((resources.milli_cpu, resources.memory), (1500, 1 << 30));
+        assert_eq!(resources.others, BTreeMap::from([("example.com/gpu".to_owned(), 2)]));
+    }
+}

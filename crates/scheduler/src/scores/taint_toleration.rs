@@ -1,0 +1,35 @@
+use std::sync::Arc;
+
+use super::normalize;
+use crate::framework::Score;
+use crate::node_info::{NodeInfo, Snapshot};
+use crate::pod_info::PodInfo;
+
+/// Prefers nodes with fewer taints `PreferNoSchedule` that the pod does not tolerate.
+pub(super) struct TaintToleration;
+
+impl Score for TaintToleration {
+    fn name(&self) -> &'static str {
+        "TaintToleration"
+    }
+
+    fn weight(&self) -> i64 {
+        3
+    }
+
+    fn score(&self, pod: &PodInfo, _: &Snapshot, nodes: &[Arc<NodeInfo>]) -> Option<Vec<i64>> {
+        let soft = |toleration: &&crate::taints::Toleration| {
+            toleration.effect.is_empty() || toleration.effect == "PreferNoSchedule"
+        };
+        let disliked = |node: &Arc<NodeInfo>| {
+            let soft_taints = node.taints.iter().filter(|taint| taint.effect == "PreferNoSchedule");
+            let tolerated = |taint: &crate::taints::Taint| {
+                pod.tolerations.iter().filter(soft).any(|toleration| toleration.tolerates(taint))
+            };
+            soft_taints.filter(|taint| !tolerated(taint)).count() as i64
+        };
+        let mut scores: Vec<i64> = nodes.iter().map(disliked).collect();
+        normalize(&mut scores, true);
+        Some(scores)
+    }
+}
