@@ -145,7 +145,8 @@ impl<T: ApiObject> Api<T> {
     /// offers. In Kubernetes: `pager.ListPager`.
     pub async fn list_all(&self, params: &ListParams) -> Result<List<T>> {
         let mut params = params.clone();
-        if params.limit == 0 && params.resource_version.as_deref() != Some("0") {
+        // A version that may be an older one can be answered from a cache, which has no pages.
+        if params.limit == 0 && params.resource_version.is_none() {
             params.limit = PAGE_SIZE;
         }
         let whole = ListParams { limit: 0, continue_token: String::new(), ..params.clone() };

@@ -1,1 +1,34 @@
-//! Reflector, DeltaFifo, Indexer, SharedInformer, Lister.
+//! Keeps a local, indexed copy of one kind of object up to date, and tells handlers what changed.
+//!
+//! ```text
+//! apiserver --list, watch--> Reflector --Delta--> DeltaFifo --pop--> SharedInformer --> Indexer (read through a Lister)
+//!                                                                       \--> SharedProcessor --> ProcessorListener, one
+//!                                                                            a handler --> handler --> a work queue
+//! ```
+//! Start at [`SharedInformer`]; a process has one a kind, handed out by its [`InformerFactory`].
+//! In Kubernetes: client-go `tools/cache`.
+//! Not here: which key a change concerns (that is the controller's handler), and what to do about it.
+
+mod backoff;
+mod delta_fifo;
+mod factory;
+mod indexer;
+mod lister;
+mod notification;
+mod processor;
+mod records;
+mod reflector;
+mod reflector_store;
+mod shared_informer;
+mod signal;
+
+pub use delta_fifo::{Delta, DeltaFifo, DeltaType, Popped};
+pub use factory::InformerFactory;
+pub use indexer::Indexer;
+pub use lister::Lister;
+pub use notification::Notification;
+pub use processor::HandlerRegistration;
+pub use records::Records;
+pub use reflector::Selection;
+pub use shared_informer::SharedInformer;
+pub use signal::Signal;

@@ -1,0 +1,168 @@
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use coracle_ambient::Ambient;
+use coracle_client::{Api, Client};
+use coracle_journal::Recorder;
+use coracle_meta::{ApiObject, GroupVersionResource, Object, PartialObject, Resource};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::{Records, Selection, SharedInformer};
+
+/// Hands out one informer a kind (and selection), so that a process keeps each object once; clones share it.
+///
+/// In Kubernetes: `informers.SharedInformerFactory`, `dynamicinformer` and `metadatainformer`.
+#[derive(Clone)]
+pub struct InformerFactory {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    ambient: Ambient,
+    recorder: Recorder,
+    actor: String,
+    informers: Mutex<BTreeMap<InformerKey, Known>>,
+    added: Notify,
+}
+
+/// What makes two informers the same. The number tells apart how objects are decoded.
+type InformerKey = (GroupVersionResource, Selection, Decoded);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Decoded {
+    Typed(TypeId),
+    Dynamic,
+    Metadata,
+}
+
+struct Known {
+    informer: Arc<dyn AnyInformer>,
+    started: bool,
+}
+
+impl fmt::Debug for InformerFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let resources: Vec<_> = self.informers().keys().map(|(resource, ..)| resource.resource.clone()).collect();
+        f.debug_struct("InformerFactory").field("actor", &self.inner.actor).field("resources", &resources).finish()
+    }
+}
+
+impl InformerFactory {
+    /// Informers that read through `client`; `actor` is the process's name in the event log.
+    pub fn new(client: &Client, ambient: &Ambient, recorder: Recorder, actor: &str) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                client: client.clone(),
+                ambient: ambient.split("informers"),
+                recorder,
+                actor: actor.to_owned(),
+                informers: Mutex::default(),
+                added: Notify::new(),
+            }),
+        }
+    }
+
+    /// The informer of all objects of a kind.
+    pub fn informer<K: Resource>(&self) -> SharedInformer<K> {
+        self.selected(Selection::default())
+    }
+
+    /// The informer of some objects of a kind.
+    pub fn selected<K: Resource>(&self, selection: Selection) -> SharedInformer<K> {
+        self.get((K::resource(), selection, Decoded::Typed(TypeId::of::<K>())), Api::of(&self.inner.client))
+    }
+
+    /// The informer of a resource that is no Rust type.
+    pub fn dynamic(&self, resource: &GroupVersionResource) -> SharedInformer<Object> {
+        let api = Api::dynamic(&self.inner.client, resource.clone());
+        self.get((resource.clone(), Selection::default(), Decoded::Dynamic), api)
+    }
+
+    /// The informer of a resource's metadata.
+    pub fn metadata(&self, resource: &GroupVersionResource) -> SharedInformer<PartialObject> {
+        let api = Api::metadata(&self.inner.client, resource.clone());
+        self.get((resource.clone(), Selection::default(), Decoded::Metadata), api)
+    }
+
+    fn get<T: ApiObject>(&self, key: InformerKey, api: Api<T>) -> SharedInformer<T> {
+        let mut informers = self.informers();
+        if let Some(known) = informers.get(&key) {
+            let informer = known.informer.as_any().downcast_ref::<SharedInformer<T>>();
+            return informer.expect("the key names how objects are decoded").clone();
+        }
+        let (resource, selection, _) = &key;
+        let name = format!("{resource:?}{selection:?}");
+        let records = Records::new(self.inner.recorder.clone(), &self.inner.actor, resource);
+        let random = self.inner.ambient.random.split(&name);
+        let informer = SharedInformer::new(api, selection.clone(), random, records);
+        informers.insert(key, Known { informer: Arc::new(informer.clone()), started: false });
+        drop(informers);
+        self.inner.added.notify_one();
+        informer
+    }
+
+    /// Stops the informers of a resource that is no more, and forgets them.
+    pub fn forget(&self, resource: &GroupVersionResource) {
+        self.informers().retain(|(known, ..), informer| {
+            let keep = known != resource;
+            if !keep {
+                informer.informer.stop();
+            }
+            keep
+        });
+    }
+
+    /// Waits until the informers that have been asked for so far have synced.
+    pub async fn synced(&self) {
+        let informers: Vec<_> = self.informers().values().map(|known| known.informer.clone()).collect();
+        for informer in informers {
+            informer.wait_synced().await;
+        }
+    }
+
+    /// Runs the informers, those that are asked for later too, until it is dropped. To be called once.
+    pub async fn run(&self) {
+        let mut tasks = JoinSet::new();
+        loop {
+            for known in self.informers().values_mut().filter(|known| !known.started) {
+                known.started = true;
+                known.informer.clone().spawn(&mut tasks);
+            }
+            self.inner.added.notified().await;
+        }
+    }
+
+    fn informers(&self) -> MutexGuard<'_, BTreeMap<InformerKey, Known>> {
+        self.inner.informers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An informer whose type is forgotten.
+trait AnyInformer: Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+    fn spawn(self: Arc<Self>, tasks: &mut JoinSet<()>);
+    fn stop(&self);
+    fn wait_synced(&self) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
+impl<T: ApiObject> AnyInformer for SharedInformer<T> {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn spawn(self: Arc<Self>, tasks: &mut JoinSet<()>) {
+        tasks.spawn(async move { self.run().await });
+    }
+
+    fn stop(&self) {
+        Self::stop(self);
+    }
+
+    fn wait_synced(&self) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.synced())
+    }
+}

@@ -1,0 +1,241 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use coracle_meta::{ApiObject, ObjectKey};
+
+/// Gives the values under which an object is found in an index.
+pub(crate) type IndexFn<T> = dyn Fn(&T) -> Vec<String> + Send + Sync;
+
+/// A cache of objects by key and by named indices. Only its informer writes it; everybody else reads a
+/// [`Lister`](crate::Lister).
+///
+/// In Kubernetes: `cache.Indexer` (and the `Store`, `ThreadSafeStore` and `cache` beneath it).
+pub struct Indexer<T> {
+    state: RwLock<State<T>>,
+}
+
+struct State<T> {
+    objects: BTreeMap<ObjectKey, Arc<T>>,
+    indices: BTreeMap<&'static str, Index<T>>,
+    version: String,
+}
+
+struct Index<T> {
+    values: Arc<IndexFn<T>>,
+    keys: BTreeMap<String, BTreeSet<ObjectKey>>,
+}
+
+impl<T> Default for Indexer<T> {
+    fn default() -> Self {
+        let state = State { objects: BTreeMap::new(), indices: BTreeMap::new(), version: String::new() };
+        Self { state: RwLock::new(state) }
+    }
+}
+
+impl<T> fmt::Debug for Indexer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.read();
+        f.debug_struct("Indexer").field("objects", &state.objects.len()).field("version", &state.version).finish()
+    }
+}
+
+impl<T> Indexer<T> {
+    fn read(&self) -> RwLockReadGuard<'_, State<T>> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, State<T>> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: ApiObject> Indexer<T> {
+    /// Adds an index over what is there and what will come. A second one of the same name changes nothing: whoever
+    /// shares an informer shares its indices.
+    pub fn add_index(&self, name: &'static str, values: impl Fn(&T) -> Vec<String> + Send + Sync + 'static) {
+        let mut state = self.write();
+        if state.indices.contains_key(name) {
+            return;
+        }
+        let mut index = Index { values: Arc::new(values), keys: BTreeMap::new() };
+        for (key, object) in &state.objects {
+            index.add(key, object);
+        }
+        state.indices.insert(name, index);
+    }
+
+    /// Puts an object in; gives what was there before.
+    pub fn insert(&self, object: Arc<T>) -> Option<Arc<T>> {
+        let key = object.object_key();
+        let mut state = self.write();
+        let State { objects, indices, .. } = &mut *state;
+        let old = objects.insert(key.clone(), object.clone());
+        for index in indices.values_mut() {
+            if let Some(old) = &old {
+                index.remove(&key, old);
+            }
+            index.add(&key, &object);
+        }
+        old
+    }
+
+    /// Takes an object out.
+    pub fn remove(&self, key: &ObjectKey) -> Option<Arc<T>> {
+        let mut state = self.write();
+        let old = state.objects.remove(key)?;
+        for index in state.indices.values_mut() {
+            index.remove(key, &old);
+        }
+        Some(old)
+    }
+
+    /// Notes that the cache holds everything up to this version.
+    pub fn set_version(&self, version: &str) {
+        version.clone_into(&mut self.write().version);
+    }
+
+    /// Up to which version the cache holds everything; empty before the first list.
+    ///
+    /// In Kubernetes: `Store.LastStoreSyncResourceVersion`.
+    pub fn version(&self) -> String {
+        self.read().version.clone()
+    }
+
+    /// One object.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
+        self.read().objects.get(key).cloned()
+    }
+
+    /// Whether an object is there.
+    pub fn contains(&self, key: &ObjectKey) -> bool {
+        self.read().objects.contains_key(key)
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.read().objects.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All objects, by key.
+    pub fn snapshot(&self) -> Vec<(ObjectKey, Arc<T>)> {
+        self.read().objects.iter().map(|(key, object)| (key.clone(), object.clone())).collect()
+    }
+
+    /// All objects, in the order of their keys.
+    pub fn list(&self) -> Vec<Arc<T>> {
+        self.read().objects.values().cloned().collect()
+    }
+
+    /// The objects of a namespace, in the order of their names.
+    pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<T>> {
+        let state = self.read();
+        let objects = state.objects.range(ObjectKey::new(namespace, "")..);
+        objects.take_while(|(key, _)| key.namespace == namespace).map(|(_, object)| object.clone()).collect()
+    }
+
+    /// The objects with this value in this index, in the order of their keys; none if there is no such index.
+    pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<T>> {
+        let state = self.read();
+        let keys = state.indices.get(index).and_then(|index| index.keys.get(value));
+        let object = |key: &ObjectKey| state.objects.get(key).expect("an indexed key is stored").clone();
+        keys.into_iter().flatten().map(object).collect()
+    }
+
+    /// The values that an index has, in order.
+    pub fn index_values(&self, index: &str) -> Vec<String> {
+        let state = self.read();
+        state.indices.get(index).into_iter().flat_map(|index| index.keys.keys().cloned()).collect()
+    }
+}
+
+impl<T> Index<T> {
+    fn add(&mut self, key: &ObjectKey, object: &T) {
+        for value in (self.values)(object) {
+            self.keys.entry(value).or_default().insert(key.clone());
+        }
+    }
+
+    fn remove(&mut self, key: &ObjectKey, object: &T) {
+        for value in (self.values)(object) {
+            if let Some(keys) = self.keys.get_mut(&value) {
+                keys.remove(key);
+                if keys.is_empty() {
+                    self.keys.remove(&value);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_meta::Object;
+    use proptest::prelude::*;
+
+    fn object(namespace: &str, name: &str, node: &str) -> Arc<Object> {
+        let mut object = Object::default();
+        object.set(&["metadata", "namespace"], namespace);
+        object.set(&["metadata", "name"], name);
+        object.set(&["spec", "nodeName"], node);
+        Arc::new(object)
+    }
+
+    fn by_node(object: &Object) -> Vec<String> {
+        vec![object.text(&["spec", "nodeName"]).to_owned()]
+    }
+
+    fn names(objects: &[Arc<Object>]) -> Vec<&str> {
+        objects.iter().map(|object| object.name()).collect()
+    }
+
+    #[test]
+    fn an_index_follows_changes_and_covers_what_was_there_before_it() {
+        let indexer = Indexer::default();
+        indexer.insert(object("a", "web-1", "n1"));
+        indexer.add_index("node", by_node);
+        indexer.insert(object("a", "web-2", "n1"));
+        assert_eq!(names(&indexer.by_index("node", "n1")), ["web-1", "web-2"]);
+        indexer.insert(object("a", "web-1", "n2"));
+        indexer.remove(&ObjectKey::new("a", "web-2"));
+        assert!(indexer.by_index("node", "n1").is_empty());
+        assert_eq!(names(&indexer.by_index("node", "n2")), ["web-1"]);
+        assert_eq!(indexer.index_values("node"), ["n2"]);
+        assert!(indexer.by_index("nothing", "n2").is_empty());
+    }
+
+    #[test]
+    fn a_namespace_lists_its_own_objects_only() {
+        let indexer = Indexer::default();
+        for (namespace, name) in [("a", "x"), ("ab", "y"), ("a", "z"), ("b", "w")] {
+            indexer.insert(object(namespace, name, ""));
+        }
+        assert_eq!(names(&indexer.list_namespace("a")), ["x", "z"]);
+        assert_eq!(names(&indexer.list_namespace("ab")), ["y"]);
+        assert!(indexer.list_namespace("c").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn an_index_is_what_a_scan_finds(steps in proptest::collection::vec((0..8_u8, 0..3_u8, any::<bool>()), 0..100)) {
+            let indexer = Indexer::default();
+            indexer.add_index("node", by_node);
+            for (id, node, keep) in steps {
+                let object = object("a", &id.to_string(), &node.to_string());
+                if keep { indexer.insert(object); } else { indexer.remove(&object.key()); }
+            }
+            for node in 0..3_u8 {
+                let node = node.to_string();
+                let scanned: Vec<_> =
+                    indexer.list().into_iter().filter(|object| by_node(object) == [node.as_str()]).collect();
+                prop_assert_eq!(indexer.by_index("node", &node), scanned);
+            }
+        }
+    }
+}

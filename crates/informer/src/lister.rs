@@ -1,0 +1,66 @@
+use std::sync::Arc;
+
+use coracle_meta::{ApiObject, ObjectKey};
+
+use crate::Indexer;
+
+/// A read-only handle of an informer's cache; cheap to clone.
+///
+/// What it gives is shared with everybody else and cannot be changed; it may be older than the server's.
+#[derive(Debug)]
+pub struct Lister<T> {
+    indexer: Arc<Indexer<T>>,
+}
+
+impl<T> Clone for Lister<T> {
+    fn clone(&self) -> Self {
+        Self { indexer: self.indexer.clone() }
+    }
+}
+
+impl<T: ApiObject> Lister<T> {
+    /// Reads this cache.
+    pub fn new(indexer: Arc<Indexer<T>>) -> Self {
+        Self { indexer }
+    }
+
+    /// One object.
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
+        self.indexer.get(key)
+    }
+
+    /// All objects, in the order of their keys.
+    pub fn list(&self) -> Vec<Arc<T>> {
+        self.indexer.list()
+    }
+
+    /// The objects of a namespace, in the order of their names.
+    pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<T>> {
+        self.indexer.list_namespace(namespace)
+    }
+
+    /// The objects with this value in this index, in the order of their keys.
+    pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<T>> {
+        self.indexer.by_index(index, value)
+    }
+
+    /// The values that an index has, in order.
+    pub fn index_values(&self, index: &str) -> Vec<String> {
+        self.indexer.index_values(index)
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.indexer.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.indexer.is_empty()
+    }
+
+    /// Up to which version the cache holds everything; empty before the first list.
+    pub fn version(&self) -> String {
+        self.indexer.version()
+    }
+}

@@ -1,0 +1,56 @@
+use std::sync::Arc;
+
+/// What a handler is told: the change of one object in the cache.
+///
+/// In Kubernetes: the three methods of `cache.ResourceEventHandler`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notification<T> {
+    /// The object came into the cache.
+    Added {
+        /// The object.
+        object: Arc<T>,
+        /// Whether it was there before the informer (or the handler) began.
+        initial: bool,
+    },
+    /// The object changed, or nothing did and it is said again (a resync: both versions are the same).
+    Updated {
+        /// What the cache had.
+        old: Arc<T>,
+        /// What it has.
+        new: Arc<T>,
+    },
+    /// The object is gone from the cache.
+    Deleted {
+        /// Its last known state.
+        object: Arc<T>,
+        /// Whether the deletion itself was seen. If not, the object was missing from a later list, and its last state
+        /// may be old. In Kubernetes: `cache.DeletedFinalStateUnknown`.
+        observed: bool,
+    },
+}
+
+impl<T> Notification<T> {
+    /// The object in its latest known state.
+    pub fn object(&self) -> &Arc<T> {
+        match self {
+            Self::Added { object, .. } | Self::Updated { new: object, .. } | Self::Deleted { object, .. } => object,
+        }
+    }
+
+    /// The object's state before, if it changed.
+    pub fn old(&self) -> Option<&Arc<T>> {
+        match self {
+            Self::Updated { old, .. } => Some(old),
+            Self::Added { .. } | Self::Deleted { .. } => None,
+        }
+    }
+
+    /// The word in the event log.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Added { .. } => "Added",
+            Self::Updated { .. } => "Updated",
+            Self::Deleted { .. } => "Deleted",
+        }
+    }
+}

@@ -1,0 +1,235 @@
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use coracle_journal::EntryId;
+use coracle_meta::ApiObject;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use crate::{Notification, Records, Signal};
+
+/// A handler: told of each change, with the entries of the event log that led to it. It maps the object to a key and
+/// queues that; it cannot wait.
+pub(crate) type Handler<T> = Box<dyn FnMut(&Notification<T>, &[EntryId]) + Send>;
+
+/// Tells every handler of an informer what changed.
+///
+/// In Kubernetes: `cache.sharedProcessor`.
+pub(crate) struct SharedProcessor<T> {
+    listeners: Mutex<Vec<Arc<ProcessorListener<T>>>>,
+    /// Handlers whose listeners do not run yet.
+    waiting: Mutex<Vec<(Arc<ProcessorListener<T>>, Handler<T>)>>,
+    added: Notify,
+    resync_added: Notify,
+    records: Records,
+}
+
+/// One handler's queue of what it is still to be told: a slow handler holds up nobody but itself.
+///
+/// In Kubernetes: `cache.processorListener`.
+pub(crate) struct ProcessorListener<T> {
+    /// The handler's actor in the event log.
+    name: String,
+    queue: Mutex<VecDeque<Told<T>>>,
+    filled: Notify,
+    synced: Signal,
+    removed: Signal,
+    resync: Mutex<Resync>,
+}
+
+/// When a handler is to be told again of everything.
+#[derive(Debug)]
+struct Resync {
+    period: Option<Duration>,
+    next: Instant,
+    /// Whether `Sync` deltas that are under way are for this handler.
+    under_way: bool,
+}
+
+impl Resync {
+    fn due(&self) -> Option<Instant> {
+        self.period.map(|_| self.next)
+    }
+}
+
+enum Told<T> {
+    Of(Arc<Notification<T>>, Option<EntryId>),
+    /// Everything of the first list has been told.
+    Synced,
+}
+
+/// A handler's place at its informer.
+pub struct HandlerRegistration<T> {
+    listener: Arc<ProcessorListener<T>>,
+}
+
+impl<T> fmt::Debug for HandlerRegistration<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandlerRegistration").field("name", &self.listener.name).finish()
+    }
+}
+
+impl<T> HandlerRegistration<T> {
+    /// Waits until the handler has been told of everything that was there when it began.
+    pub async fn synced(&self) {
+        self.listener.synced.given().await;
+    }
+
+    /// Whether the handler has been told of everything that was there when it began.
+    pub fn has_synced(&self) -> bool {
+        self.listener.synced.is_given()
+    }
+
+    /// Tells the handler nothing more.
+    pub fn remove(&self) {
+        self.listener.removed.give();
+        self.listener.filled.notify_one();
+    }
+}
+
+/// Whom a notification is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    All,
+    /// Only handlers that asked to be told again, because nothing happened.
+    Resyncing,
+}
+
+impl<T> fmt::Debug for SharedProcessor<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedProcessor").field("listeners", &lock(&self.listeners).len()).finish_non_exhaustive()
+    }
+}
+
+impl<T: ApiObject> SharedProcessor<T> {
+    pub(crate) fn new(records: Records) -> Self {
+        Self {
+            listeners: Mutex::default(),
+            waiting: Mutex::default(),
+            added: Notify::new(),
+            resync_added: Notify::new(),
+            records,
+        }
+    }
+
+    /// Adds a handler that is first told of `present`; and that this is all, if `complete`.
+    pub(crate) fn add(
+        &self,
+        name: &str,
+        resync: Option<Duration>,
+        handler: Handler<T>,
+        present: Vec<Arc<T>>,
+        complete: bool,
+    ) -> HandlerRegistration<T> {
+        let listener = Arc::new(ProcessorListener::new(name, resync));
+        for object in present {
+            listener.tell(Told::Of(Arc::new(Notification::Added { object, initial: true }), None));
+        }
+        if complete {
+            listener.tell(Told::Synced);
+        }
+        lock(&self.listeners).push(listener.clone());
+        lock(&self.waiting).push((listener.clone(), handler));
+        self.added.notify_one();
+        if resync.is_some() {
+            self.resync_added.notify_one();
+        }
+        HandlerRegistration { listener }
+    }
+
+    pub(crate) fn distribute(&self, notification: Notification<T>, audience: Audience, cause: Option<EntryId>) {
+        let notification = Arc::new(notification);
+        let mut listeners = lock(&self.listeners);
+        listeners.retain(|listener| !listener.removed.is_given());
+        for listener in listeners.iter() {
+            if audience == Audience::All || lock(&listener.resync).under_way {
+                listener.tell(Told::Of(notification.clone(), cause));
+            }
+        }
+    }
+
+    /// Says that the first list has been distributed to its end.
+    pub(crate) fn distribute_synced(&self) {
+        for listener in lock(&self.listeners).iter() {
+            listener.tell(Told::Synced);
+        }
+    }
+
+    /// Waits until a handler is to be told of everything again.
+    pub(crate) async fn resync_due(&self) {
+        loop {
+            let due = lock(&self.listeners).iter().filter_map(|listener| lock(&listener.resync).due()).min();
+            let added = self.resync_added.notified();
+            match due {
+                None => added.await,
+                Some(due) if due <= Instant::now() => return,
+                // A handler that is added meanwhile may be due sooner.
+                Some(due) => drop(timeout_at(due, added).await),
+            }
+        }
+    }
+
+    /// Begins a resync for the handlers that are due.
+    pub(crate) fn begin_resync(&self) {
+        let now = Instant::now();
+        for listener in lock(&self.listeners).iter() {
+            let mut resync = lock(&listener.resync);
+            resync.under_way = resync.due().is_some_and(|due| due <= now);
+            if resync.under_way {
+                resync.next = now + resync.period.unwrap_or_default();
+            }
+        }
+    }
+
+    /// Waits until a handler is added.
+    pub(crate) async fn handler_added(&self) {
+        self.added.notified().await;
+    }
+
+    /// Starts the listeners of handlers that were added.
+    pub(crate) fn start_listeners(&self, tasks: &mut JoinSet<()>) {
+        for (listener, handler) in std::mem::take(&mut *lock(&self.waiting)) {
+            tasks.spawn(listener.run(handler, self.records.clone()));
+        }
+    }
+}
+
+impl<T: ApiObject> ProcessorListener<T> {
+    fn new(name: &str, period: Option<Duration>) -> Self {
+        let next = Instant::now() + period.unwrap_or_default();
+        Self {
+            name: name.to_owned(),
+            queue: Mutex::default(),
+            filled: Notify::new(),
+            synced: Signal::default(),
+            removed: Signal::default(),
+            resync: Mutex::new(Resync { period, next, under_way: false }),
+        }
+    }
+
+    fn tell(&self, told: Told<T>) {
+        lock(&self.queue).push_back(told);
+        self.filled.notify_one();
+    }
+
+    async fn run(self: Arc<Self>, mut handler: Handler<T>, records: Records) {
+        while !self.removed.is_given() {
+            let told = lock(&self.queue).pop_front();
+            match told {
+                Some(Told::Of(notification, cause)) => {
+                    let entry = records.called(&self.name, &notification, cause);
+                    handler(&notification, entry.as_slice());
+                }
+                Some(Told::Synced) => self.synced.give(),
+                None => self.filled.notified().await,
+            }
+        }
+    }
+}
+
+fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,99 @@
+use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_meta::{ApiObject, GroupVersionResource};
+
+use crate::{DeltaType, Notification};
+
+/// What an informer writes to the event log: each stage between the watch and the handler, naming the one before it.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    recorder: Recorder,
+    actor: String,
+    resource: String,
+}
+
+impl Records {
+    /// The records of the informer of `resource` in the process `actor`.
+    pub fn new(recorder: Recorder, actor: &str, resource: &GroupVersionResource) -> Self {
+        Self { recorder, actor: actor.to_owned(), resource: resource.resource.clone() }
+    }
+
+    fn about<T: ApiObject>(&self, object: &T) -> Detail {
+        let detail = Detail::about(format!("{}/{}", self.resource, object.object_key()));
+        match object.resource_version().parse() {
+            Ok(revision) => detail.at(revision),
+            Err(_) => detail,
+        }
+    }
+
+    /// What an event of a watch names as its cause: the commits of its revision.
+    pub(crate) fn commits<T: ApiObject>(&self, object: &T) -> Vec<EntryId> {
+        if !self.recorder.is_on() {
+            return Vec::new();
+        }
+        object.resource_version().parse().map(|revision| self.recorder.commit(revision)).unwrap_or_default()
+    }
+
+    pub(crate) fn listed(&self, version: &str, count: usize, how: &str, why: &str) -> Option<EntryId> {
+        self.recorder.record(&self.actor, Stage::ReflectorList, || {
+            self.about_version(version).with("count", count).with("how", how).with("why", why)
+        })
+    }
+
+    pub(crate) fn watching(&self, version: &str) {
+        self.recorder.record(&self.actor, Stage::ReflectorWatch, || self.about_version(version));
+    }
+
+    fn about_version(&self, version: &str) -> Detail {
+        let detail = Detail::about(self.resource.as_str()).with("kind", self.resource.as_str());
+        match version.parse() {
+            Ok(revision) => detail.at(revision),
+            Err(_) => detail,
+        }
+    }
+
+    pub(crate) fn queued<T: ApiObject>(
+        &self,
+        object: &T,
+        delta_type: DeltaType,
+        depth: usize,
+        causes: &[EntryId],
+    ) -> Option<EntryId> {
+        self.recorder.record(&self.actor, Stage::FifoAdd, || {
+            let detail = self.about(object).caused_by(causes.iter().copied());
+            detail.with("type", delta_type.as_str()).with("depth", depth)
+        })
+    }
+
+    pub(crate) fn popped<T: ApiObject>(
+        &self,
+        object: &T,
+        delta_type: DeltaType,
+        cause: Option<EntryId>,
+    ) -> Option<EntryId> {
+        self.recorder.record(&self.actor, Stage::FifoPop, || {
+            self.about(object).caused_by(cause).with("type", delta_type.as_str())
+        })
+    }
+
+    pub(crate) fn applied<T: ApiObject>(
+        &self,
+        notification: &Notification<T>,
+        cause: Option<EntryId>,
+    ) -> Option<EntryId> {
+        self.recorder.record(&self.actor, Stage::CacheApply, || {
+            self.about(notification.object().as_ref()).caused_by(cause).with("type", notification.word())
+        })
+    }
+
+    pub(crate) fn called<T: ApiObject>(
+        &self,
+        handler: &str,
+        notification: &Notification<T>,
+        cause: Option<EntryId>,
+    ) -> Option<EntryId> {
+        self.recorder.record(handler, Stage::HandlerCall, || {
+            let detail = self.about(notification.object().as_ref()).caused_by(cause);
+            detail.with("notification", notification.word()).with("handler", handler)
+        })
+    }
+}

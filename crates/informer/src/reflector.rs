@@ -1,0 +1,324 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use coracle_ambient::Random;
+use coracle_client::{Api, Error, ListParams, VersionMatch, Watch, WatchParams};
+use coracle_meta::{ApiObject, ObjectKey, Status, WatchEvent};
+use tokio::time::{Instant, timeout_at};
+
+use crate::backoff::Backoff;
+use crate::reflector_store::ReflectorStore;
+use crate::{DeltaType, Records};
+
+/// A watch is asked to last this long, stretched by up to as much again so that not all end at once.
+///
+/// In Kubernetes: `defaultMinWatchTimeout`.
+const WATCH_TIMEOUT: Duration = Duration::from_secs(300);
+/// How much later than asked for a server may end a watch before it is taken for dead.
+const WATCH_GRACE: Duration = Duration::from_secs(30);
+/// A watch that ends sooner without having said anything is a sign that something is wrong.
+const VERY_SHORT: Duration = Duration::from_secs(1);
+
+/// Which objects of a resource an informer keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Selection {
+    /// The namespace; empty for all.
+    pub namespace: String,
+    /// Which labels; empty for all.
+    pub labels: String,
+    /// Which fields (`spec.nodeName=node-1`); empty for all.
+    pub fields: String,
+}
+
+/// Changes an object before it is queued and cached, to drop what nobody needs.
+pub(crate) type Transform<T> = dyn Fn(&mut T) + Send + Sync;
+
+/// Lists a resource, watches it from there, and puts what it sees into a [`ReflectorStore`]; for ever.
+///
+/// ```text
+/// list (as a stream if the server can) --> watch from that version --ended--> watch from the last version seen
+///          ^------------- version gone, or an error: after a back-off ------------/
+/// ```
+/// In Kubernetes: `cache.Reflector`. Unlike Kubernetes: a server that cannot be reached is tried again from the last
+/// version whatever the transport's error, because there is more than one transport here.
+pub(crate) struct Reflector<T> {
+    api: Api<T>,
+    selection: Selection,
+    transform: Box<Transform<T>>,
+    random: Random,
+    records: Records,
+}
+
+impl<T> fmt::Debug for Reflector<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reflector").field("selection", &self.selection).finish_non_exhaustive()
+    }
+}
+
+/// How far a reflector has come.
+#[derive(Debug, Default)]
+struct Position {
+    /// The version of the last list or event; empty before the first.
+    version: String,
+    /// Whether the server said that it does not have that version, so that only the latest will do.
+    unavailable: bool,
+}
+
+impl Position {
+    fn reach(&mut self, version: &str) {
+        version.clone_into(&mut self.version);
+        self.unavailable = false;
+    }
+
+    /// From where a stream may begin; none for the latest.
+    fn of_stream(&self) -> Option<String> {
+        (!self.unavailable && !self.version.is_empty()).then(|| self.version.clone())
+    }
+
+    /// Which version a list has to reach; none for the latest, `0` for any.
+    fn of_list(&self) -> Option<String> {
+        match (self.unavailable, self.version.as_str()) {
+            (true, _) => None,
+            (false, "") => Some("0".to_owned()),
+            (false, version) => Some(version.to_owned()),
+        }
+    }
+}
+
+/// An open watch, and when the server should have ended it.
+struct OpenWatch<T> {
+    watch: Watch<T>,
+    opened: Instant,
+    deadline: Instant,
+}
+
+/// How a watch ended.
+enum Ended {
+    /// The server or the transport closed it; it can be resumed.
+    Closed,
+    /// It closed at once without a word.
+    VeryShort,
+    /// The server said why.
+    Refused(Status),
+}
+
+impl<T: ApiObject> Reflector<T> {
+    pub(crate) fn new(
+        api: Api<T>,
+        selection: Selection,
+        transform: Box<Transform<T>>,
+        random: Random,
+        records: Records,
+    ) -> Self {
+        let api = api.within(&selection.namespace);
+        Self { api, selection, transform, random, records }
+    }
+
+    /// Runs until it is dropped.
+    pub(crate) async fn run(&self, store: &ReflectorStore<T>) {
+        let mut backoff = Backoff::new(self.random.split("backoff"));
+        let mut position = Position::default();
+        let mut why = "start".to_owned();
+        loop {
+            why = self.list_and_watch(&mut position, store, &mut backoff, &why).await;
+            backoff.wait().await;
+        }
+    }
+
+    /// Lists once, then watches for as long as watches can be resumed. Returns why it has to list again.
+    async fn list_and_watch(
+        &self,
+        position: &mut Position,
+        store: &ReflectorStore<T>,
+        backoff: &mut Backoff,
+        why: &str,
+    ) -> String {
+        let mut open = match self.list_as_stream(position, store, backoff, why).await {
+            Ok(watch) => Some(watch),
+            // A server that cannot stream its list can list.
+            Err(_) => match self.list(position, store, why).await {
+                Ok(()) => None,
+                Err(error) => return reason(&error),
+            },
+        };
+        loop {
+            let watch = match open.take() {
+                Some(watch) => watch,
+                None => match self.watch(position.version.clone()).await {
+                    Ok(watch) => watch,
+                    Err(error) if is_retriable(&error) => {
+                        backoff.wait().await;
+                        continue;
+                    }
+                    Err(error) => return reason(&error),
+                },
+            };
+            match self.follow(watch, position, store).await {
+                Ended::Closed => {}
+                Ended::Refused(status) if status.code == 429 => backoff.wait().await,
+                Ended::VeryShort => return "a watch ended at once".to_owned(),
+                Ended::Refused(status) => return status_reason(&status),
+            }
+        }
+    }
+
+    /// Reads the list as the initial events of a watch, which goes on as a watch afterwards.
+    ///
+    /// In Kubernetes: `Reflector.watchList`.
+    async fn list_as_stream(
+        &self,
+        position: &mut Position,
+        store: &ReflectorStore<T>,
+        backoff: &mut Backoff,
+        why: &str,
+    ) -> Result<OpenWatch<T>, Error> {
+        loop {
+            let error = match self.try_list_as_stream(position, store, why).await {
+                Ok(watch) => return Ok(watch),
+                Err(error) => error,
+            };
+            if is_retriable(&error) {
+                backoff.wait().await;
+            } else if is_unavailable(&error) && !position.unavailable {
+                position.unavailable = true;
+            } else {
+                return Err(error);
+            }
+        }
+    }
+
+    async fn try_list_as_stream(
+        &self,
+        position: &mut Position,
+        store: &ReflectorStore<T>,
+        why: &str,
+    ) -> Result<OpenWatch<T>, Error> {
+        let mut open = self.open(position.of_stream(), true).await?;
+        let mut objects: BTreeMap<ObjectKey, T> = BTreeMap::new();
+        loop {
+            match open.next().await? {
+                Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
+                    let object = self.transformed(object);
+                    objects.insert(object.object_key(), object);
+                }
+                Some(WatchEvent::Deleted(object)) => drop(objects.remove(&object.object_key())),
+                Some(WatchEvent::Bookmark { resource_version, initial_events_end: true }) => {
+                    let cause = self.records.listed(&resource_version, objects.len(), "stream", why);
+                    store.replace(objects.into_values().collect(), &resource_version, cause);
+                    position.reach(&resource_version);
+                    return Ok(open);
+                }
+                Some(WatchEvent::Bookmark { .. }) => {}
+                Some(WatchEvent::Error(status)) => return Err(status.into()),
+                None => {
+                    let why = "the server ended a streaming list before its end";
+                    return Err(Error::Request { why: why.to_owned() });
+                }
+            }
+        }
+    }
+
+    async fn list(&self, position: &mut Position, store: &ReflectorStore<T>, why: &str) -> Result<(), Error> {
+        let mut listed = self.api.list_all(&self.list_params(position)).await;
+        if listed.as_ref().is_err_and(is_unavailable) {
+            position.unavailable = true;
+            listed = self.api.list_all(&self.list_params(position)).await;
+        }
+        let listed = listed?;
+        let version = listed.metadata.resource_version;
+        let objects: Vec<_> = listed.items.into_iter().map(|object| self.transformed(object)).collect();
+        let cause = self.records.listed(&version, objects.len(), "list", why);
+        store.replace(objects, &version, cause);
+        position.reach(&version);
+        Ok(())
+    }
+
+    fn list_params(&self, position: &Position) -> ListParams {
+        let resource_version = position.of_list();
+        let exact = resource_version.as_deref().is_some_and(|version| version != "0");
+        ListParams {
+            labels: self.selection.labels.clone(),
+            fields: self.selection.fields.clone(),
+            version_match: exact.then_some(VersionMatch::NotOlderThan),
+            resource_version,
+            ..ListParams::default()
+        }
+    }
+
+    async fn watch(&self, version: String) -> Result<OpenWatch<T>, Error> {
+        self.open(Some(version), false).await
+    }
+
+    async fn open(&self, version: Option<String>, initial_events: bool) -> Result<OpenWatch<T>, Error> {
+        let timeout = WATCH_TIMEOUT.mul_f64(1.0 + self.random.fraction());
+        let params = WatchParams {
+            labels: self.selection.labels.clone(),
+            fields: self.selection.fields.clone(),
+            resource_version: version,
+            bookmarks: true,
+            initial_events,
+            timeout_seconds: u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX),
+        };
+        self.records.watching(params.resource_version.as_deref().unwrap_or(""));
+        let opened = Instant::now();
+        let watch = self.api.watch(&params).await?;
+        Ok(OpenWatch { watch, opened, deadline: opened + timeout + WATCH_GRACE })
+    }
+
+    /// Puts a watch's events into the store until it ends.
+    async fn follow(&self, mut open: OpenWatch<T>, position: &mut Position, store: &ReflectorStore<T>) -> Ended {
+        let mut events = 0_usize;
+        // A stream that breaks is resumed like one that ends: nothing was skipped.
+        while let Ok(Some(event)) = open.next().await {
+            events += 1;
+            let (delta_type, object) = match event {
+                WatchEvent::Added(object) => (DeltaType::Added, object),
+                WatchEvent::Modified(object) => (DeltaType::Updated, object),
+                WatchEvent::Deleted(object) => (DeltaType::Deleted, object),
+                WatchEvent::Bookmark { resource_version, .. } => {
+                    position.reach(&resource_version);
+                    store.bookmark(&resource_version);
+                    continue;
+                }
+                WatchEvent::Error(status) => return Ended::Refused(status),
+            };
+            position.reach(object.resource_version());
+            store.push(delta_type, self.transformed(object));
+        }
+        match events {
+            0 if open.opened.elapsed() < VERY_SHORT => Ended::VeryShort,
+            _ => Ended::Closed,
+        }
+    }
+
+    fn transformed(&self, mut object: T) -> T {
+        (self.transform)(&mut object);
+        object
+    }
+}
+
+impl<T: ApiObject> OpenWatch<T> {
+    /// The next event; `None` at the end, and when the server should have ended the watch long ago.
+    async fn next(&mut self) -> Result<Option<WatchEvent<T>>, Error> {
+        timeout_at(self.deadline, self.watch.next()).await.unwrap_or(Ok(None))
+    }
+}
+
+/// Whether trying again from the same version may work. In Kubernetes: `isWatchErrorRetriable`.
+fn is_retriable(error: &Error) -> bool {
+    matches!(error, Error::Transport { .. }) || error.status().is_some_and(|status| status.code == 429)
+}
+
+/// Whether the server does not have the version, no longer or not yet.
+fn is_unavailable(error: &Error) -> bool {
+    error.is_expired() || error.status().is_some_and(|status| status.has_cause("ResourceVersionTooLarge"))
+}
+
+fn reason(error: &Error) -> String {
+    error.status().map_or_else(|| error.to_string(), status_reason)
+}
+
+fn status_reason(status: &Status) -> String {
+    if status.reason.is_empty() { status.message.clone() } else { status.reason.clone() }
+}

@@ -1,0 +1,58 @@
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::Notify;
+
+/// Something that happens once, and can be awaited by many: a cache has synced, an informer is to stop.
+#[derive(Debug, Default)]
+pub struct Signal {
+    given: AtomicBool,
+    changed: Notify,
+}
+
+impl Signal {
+    /// Gives the signal, to those who wait and to those who will.
+    pub fn give(&self) {
+        self.given.store(true, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    /// Whether the signal was given.
+    pub fn is_given(&self) -> bool {
+        self.given.load(Ordering::Acquire)
+    }
+
+    /// Waits for the signal.
+    pub async fn given(&self) {
+        let mut changed = pin!(self.changed.notified());
+        // From here on a signal wakes us, so that none falls between the question and the wait.
+        changed.as_mut().enable();
+        if !self.is_given() {
+            changed.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[tokio::test(start_paused = true)]
+    async fn all_who_wait_and_all_who_come_later_learn_of_it() {
+        let signal = Arc::new(Signal::default());
+        let waiting: Vec<_> = (0..3)
+            .map(|_| {
+                let signal = signal.clone();
+                tokio::spawn(async move { signal.given().await })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        assert!(!signal.is_given());
+        signal.give();
+        for task in waiting {
+            task.await.unwrap();
+        }
+        signal.given().await;
+    }
+}
