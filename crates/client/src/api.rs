@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::request::{Projection, Target};
+use crate::request::{Projection, Request, Target};
 use crate::{
     Client, DeleteParams, Error, List, ListParams, LogParams, LogStream, Patch, Result, Watch, WatchParams, WriteParams,
 };
@@ -180,7 +180,7 @@ impl<T: ApiObject> Api<T> {
         let key = object.object_key();
         let namespace = if key.namespace.is_empty() { &self.namespace } else { &key.namespace };
         let target = Target { namespace, ..self.all() };
-        self.client.call(&target.create(object, &key.name, &self.write)?).await
+        self.send(&target.create(object, &key.name, &self.write)?).await
     }
 
     /// Replaces an object; if it carries a version, only at that version.
@@ -196,17 +196,17 @@ impl<T: ApiObject> Api<T> {
     async fn put(&self, object: &T, subresource: &str) -> Result<T> {
         let key = object.object_key();
         let request = self.one(&key, subresource).update(object, object.resource_version(), &self.write)?;
-        self.client.call(&request).await
+        self.send(&request).await
     }
 
     /// Changes an object.
     pub async fn patch(&self, key: &ObjectKey, patch: &Patch) -> Result<T> {
-        self.client.call(&self.one(key, "").patch(patch, &self.write, self.projection)?).await
+        self.send(&self.one(key, "").patch(patch, &self.write, self.projection)?).await
     }
 
     /// Changes an object's status, and nothing else of it.
     pub async fn patch_status(&self, key: &ObjectKey, patch: &Patch) -> Result<T> {
-        self.client.call(&self.one(key, "status").patch(patch, &self.write, self.projection)?).await
+        self.send(&self.one(key, "status").patch(patch, &self.write, self.projection)?).await
     }
 
     /// Deletes an object, or begins to.
@@ -216,7 +216,9 @@ impl<T: ApiObject> Api<T> {
         if answer["kind"] == "Status" {
             return self.parse(&request.uri, answer).map(|status| Deletion::Done(Box::new(status)));
         }
-        self.parse(&request.uri, answer).map(|object| Deletion::Object(Box::new(object)))
+        let object: T = self.parse(&request.uri, answer)?;
+        self.note(&object);
+        Ok(Deletion::Object(Box::new(object)))
     }
 
     /// Deletes what a list would find.
@@ -302,6 +304,20 @@ impl<T: ApiObject> Api<T> {
     pub async fn logs(&self, key: &ObjectKey, params: &LogParams) -> Result<LogStream> {
         let body = self.client.open(&self.one(key, "log").logs(params)?).await?;
         Ok(LogStream { body })
+    }
+
+    /// Sends a write whose answer is the object.
+    async fn send(&self, request: &Request) -> Result<T> {
+        let object = self.client.call(request).await?;
+        self.note(&object);
+        Ok(object)
+    }
+
+    /// Lets whoever writes know up to which revision a cache has to come to show this write.
+    fn note(&self, object: &T) {
+        if let Some(origin) = self.client.origin() {
+            origin.wrote(&self.resource, object.resource_version());
+        }
     }
 
     fn parse<R: DeserializeOwned>(&self, path: &str, value: Value) -> Result<R> {
@@ -425,11 +441,26 @@ mod tests {
         let entry = recorder.entries(EntryId(2)).remove(0);
         assert_eq!(entry.causes, [cause]);
         assert_eq!(entry.data["precondition"], "uid=u");
-        assert_eq!(origin.writes(), [entry.id]);
+        assert_eq!(origin.write_count(), 1);
         let asked = asked.lock().unwrap();
         let audit_id = asked[0].headers()["audit-id"].to_str().unwrap();
         assert_eq!(recorder.audit(audit_id), Some(entry.id));
         assert_eq!(asked[0].headers()["user-agent"], "kube-controller-manager/v1.35.3");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_leaves_its_revision_with_whoever_it_was_for() {
+        let (client, _) = scripted(vec![
+            answer(201, r#"{"metadata":{"name":"a","resourceVersion":"7"}}"#),
+            answer(200, r#"{"kind":"Pod","metadata":{"name":"a","resourceVersion":"9"}}"#),
+        ]);
+        let origin = Origin::new("rs", "default/web", []);
+        let pods = pods(&client.on_behalf_of(origin.clone())).within("default");
+        let mut object = Object::default();
+        object.set(&["metadata", "generateName"], "a");
+        pods.create(&object).await.unwrap();
+        pods.delete(&ObjectKey::new("default", "a"), &DeleteParams::default()).await.unwrap();
+        assert_eq!(origin.revisions().get(pods.resource()), Some(&9));
     }
 
     #[tokio::test(start_paused = true)]

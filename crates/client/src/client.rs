@@ -103,6 +103,11 @@ impl Client {
         &self.recorder
     }
 
+    /// On whose behalf this client writes.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
     /// Reads any path of the server: `/version`, `/apis/apps/v1`, `/openapi/v2`.
     pub async fn get_path<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let request = Request {
@@ -168,6 +173,7 @@ impl Client {
     /// Records a write, and gives the audit id under which the server finds its cause.
     fn record_write(&self, request: &Request) -> Option<String> {
         let (written, origin) = (request.written.as_ref()?, self.origin.as_ref()?);
+        origin.sent();
         if !self.recorder.is_on() {
             return None;
         }

@@ -1,18 +1,27 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_meta::GroupVersionResource;
 
 use crate::request::Written;
 
-/// On whose behalf a client writes: what the event log says of its writes, and what caused them.
+/// On whose behalf a client writes: what the event log says of its writes, what caused them, and which revisions they
+/// made.
 ///
-/// Clones share the list of writes.
+/// Clones share what was written.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
     actor: Arc<str>,
     subject: Arc<str>,
     causes: Arc<[EntryId]>,
-    writes: Arc<Mutex<Vec<EntryId>>>,
+    written: Arc<Mutex<Writes>>,
+}
+
+#[derive(Debug, Default)]
+struct Writes {
+    count: usize,
+    revisions: BTreeMap<GroupVersionResource, u64>,
 }
 
 impl Origin {
@@ -22,13 +31,34 @@ impl Origin {
             actor: actor.into(),
             subject: subject.into(),
             causes: causes.into_iter().collect(),
-            writes: Arc::default(),
+            written: Arc::default(),
         }
     }
 
-    /// The entries of what was written so far.
-    pub fn writes(&self) -> Vec<EntryId> {
-        self.writes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// How many writes were sent so far.
+    pub fn write_count(&self) -> usize {
+        self.writes().count
+    }
+
+    /// The last revision that was made of each resource.
+    pub fn revisions(&self) -> BTreeMap<GroupVersionResource, u64> {
+        self.writes().revisions.clone()
+    }
+
+    pub(crate) fn sent(&self) {
+        self.writes().count += 1;
+    }
+
+    /// Notes the version that a write's answer carries.
+    pub(crate) fn wrote(&self, resource: &GroupVersionResource, version: &str) {
+        let Ok(revision) = version.parse::<u64>() else { return };
+        let mut writes = self.writes();
+        let last = writes.revisions.entry(resource.clone()).or_default();
+        *last = revision.max(*last);
+    }
+
+    fn writes(&self) -> MutexGuard<'_, Writes> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records a write under an audit id by which the API server finds its cause.
@@ -47,7 +77,6 @@ impl Origin {
         });
         if let Some(entry) = entry {
             recorder.remember_audit(audit_id, entry);
-            self.writes.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
         }
     }
 }

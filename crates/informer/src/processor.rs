@@ -21,11 +21,14 @@ pub(crate) type Handler<T> = Box<dyn FnMut(&Notification<T>, &[EntryId]) + Send>
 pub(crate) struct SharedProcessor<T> {
     listeners: Mutex<Vec<Arc<ProcessorListener<T>>>>,
     /// Handlers whose listeners do not run yet.
-    waiting: Mutex<Vec<(Arc<ProcessorListener<T>>, Handler<T>)>>,
+    waiting: Mutex<Vec<Waiting<T>>>,
     added: Notify,
     resync_added: Notify,
     records: Records,
 }
+
+/// A listener, and the handler that it is going to run.
+type Waiting<T> = (Arc<ProcessorListener<T>>, Handler<T>);
 
 /// One handler's queue of what it is still to be told: a slow handler holds up nobody but itself.
 ///

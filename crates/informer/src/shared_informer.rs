@@ -6,11 +6,12 @@ use std::time::Duration;
 use coracle_ambient::Random;
 use coracle_client::Api;
 use coracle_journal::EntryId;
-use coracle_meta::ApiObject;
+use coracle_meta::{ApiObject, GroupVersionResource};
+use futures_util::future::select;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::processor::{Audience, SharedProcessor};
+use crate::processor::{Audience, Handler, SharedProcessor};
 use crate::reflector::{Reflector, Transform};
 use crate::reflector_store::ReflectorStore;
 use crate::{Delta, DeltaType, HandlerRegistration, Indexer, Lister, Notification, Popped, Records, Selection, Signal};
@@ -33,6 +34,7 @@ pub struct SharedInformer<T> {
 }
 
 struct Inner<T> {
+    resource: GroupVersionResource,
     reflector: Reflector<T>,
     store: ReflectorStore<T>,
     indexer: Arc<Indexer<T>>,
@@ -77,6 +79,7 @@ impl<T: ApiObject> SharedInformer<T> {
         let indexer = Arc::new(Indexer::default());
         Self {
             inner: Arc::new(Inner {
+                resource: api.resource().clone(),
                 reflector: Reflector::new(api, selection, transform, random, records.clone()),
                 store: ReflectorStore::new(indexer.clone(), records.clone()),
                 processor: SharedProcessor::new(records.clone()),
@@ -108,12 +111,7 @@ impl<T: ApiObject> SharedInformer<T> {
         self.register(actor, Some(period), Box::new(handler))
     }
 
-    fn register(
-        &self,
-        actor: &str,
-        resync: Option<Duration>,
-        handler: Box<dyn FnMut(&Notification<T>, &[EntryId]) + Send>,
-    ) -> HandlerRegistration<T> {
+    fn register(&self, actor: &str, resync: Option<Duration>, handler: Handler<T>) -> HandlerRegistration<T> {
         // While the queue is held the cache stands still, so that the handler misses nothing and hears nothing twice.
         let fifo = self.inner.store.lock();
         let complete = self.inner.synced.is_given();
@@ -125,6 +123,11 @@ impl<T: ApiObject> SharedInformer<T> {
     /// Adds an index to the cache; a second one of the same name changes nothing.
     pub fn add_index(&self, name: &'static str, values: impl Fn(&T) -> Vec<String> + Send + Sync + 'static) {
         self.inner.indexer.add_index(name, values);
+    }
+
+    /// Which resource this is.
+    pub fn resource(&self) -> &GroupVersionResource {
+        &self.inner.resource
     }
 
     /// A handle to read the cache.
@@ -254,11 +257,6 @@ impl<T: ApiObject> SharedInformer<T> {
 }
 
 /// Does `work` until it ends or `end` comes.
-#[expect(clippy::disallowed_macros, reason = "biased")]
 async fn until(end: impl Future<Output = ()>, work: impl Future) {
-    tokio::select! {
-        biased;
-        () = end => {}
-        _ = work => {}
-    }
+    select(pin!(end), pin!(work)).await;
 }
