@@ -6,6 +6,8 @@
 //! Start at [`Table::v1_35`] and [`TypeRef`].
 //! Not here: what is special about one kind (`resources`), what verbs do (`registry`), I/O.
 
+pub mod apply;
+pub mod patch;
 mod table;
 
 pub use table::{

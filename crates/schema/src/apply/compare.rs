@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::path::{PathElement, values_equal};
-use super::set::Set;
 use super::place::{Form, ListForm, MapForm, Place};
+use super::set::Set;
 use super::typed::{as_list, as_map, element_of, forms_of_both, place_below, place_of_items, value_below};
 
 /// How an object changed. No field is in two of the sets. In Kubernetes: `typed.Comparison`.
@@ -56,7 +56,7 @@ impl Walk {
     /// Compares in one form; says whether the value was a leaf.
     fn treat<P: Place>(&mut self, form: Form, place: P, old: Option<&Value>, new: Option<&Value>) -> bool {
         let is_empty = match form {
-            Form::Scalar(_) | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => true,
+            Form::Scalar(_) | Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => true,
             Form::Map(_) | Form::Any => {
                 as_map(old).is_none_or(|map| map.is_empty()) && as_map(new).is_none_or(|map| map.is_empty())
             }

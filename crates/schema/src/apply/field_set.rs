@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::path::PathElement;
-use super::set::Set;
 use super::place::{Form, ListForm, MapForm, Place};
+use super::set::Set;
 use super::typed::{element_of, form_of, is_declared, place_below, place_of_items};
 
 /// Every leaf and every list item that a value names: what somebody owns who applies it.
@@ -17,7 +17,7 @@ pub fn field_set<P: Place>(place: P, value: &Value) -> Set {
 
 fn visit<P: Place>(place: P, value: &Value, path: &mut Vec<PathElement>, set: &mut Set) {
     match form_of(place, Some(value)) {
-        Form::Scalar(_) | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => set.insert(path),
+        Form::Scalar(_) | Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => set.insert(path),
         Form::Map(MapForm::Granular) | Form::Any => {
             for (name, below) in value.as_object().into_iter().flatten() {
                 let Some(below_place) = place_below(place, name) else { continue };

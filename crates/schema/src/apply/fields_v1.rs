@@ -91,7 +91,11 @@ mod tests {
     }
 
     fn element() -> impl Strategy<Value = PathElement> {
-        let scalar = prop_oneof![any::<i32>().prop_map(Value::from), ".{0,4}".prop_map(Value::from), any::<bool>().prop_map(Value::from)];
+        let scalar = prop_oneof![
+            any::<i32>().prop_map(Value::from),
+            ".{0,4}".prop_map(Value::from),
+            any::<bool>().prop_map(Value::from)
+        ];
         prop_oneof![
             ".{0,6}".prop_map(PathElement::Field),
             proptest::collection::btree_map("[a-z]{1,4}", scalar.clone(), 1..3).prop_map(PathElement::key),

@@ -62,7 +62,13 @@ mod tests {
 
     #[test]
     fn a_pattern_passes_what_leads_to_it_and_what_lies_below_it() {
-        let set = Set::of_fields(&[&["spec"], &["spec", "a", "x"], &["spec", "b", "x", "y"], &["spec", "b", "z"], &["status"]]);
+        let set = Set::of_fields(&[
+            &["spec"],
+            &["spec", "a", "x"],
+            &["spec", "b", "x", "y"],
+            &["spec", "b", "z"],
+            &["status"],
+        ]);
         let filter = Filter::only(&[&["spec", "*", "x"]]);
         assert_eq!(filter.apply(set.clone()).texts(), [".spec", ".spec.a.x", ".spec.b.x.y"]);
         assert_eq!(Filter::except(&[&["spec"]]).apply(set.clone()).texts(), [".status"]);

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::compare::compare;
 use super::field_set::field_set;
-use super::set::Set;
 use super::place::Place;
+use super::set::Set;
 use super::typed::{Duplicates, validate};
 
 /// The manager of `kubectl apply --server-side`, the only one for which the annotation counts.

@@ -10,8 +10,8 @@ use super::conflict::Conflicts;
 use super::last_applied;
 use super::managers::{Manager, Managers, Operation, Owned, cap_updaters, decode, encode};
 use super::path::values_equal;
-use super::set::Set;
 use super::place::Place;
+use super::set::Set;
 use super::typed::{Duplicates, validate};
 use super::updater::{self, Versions};
 

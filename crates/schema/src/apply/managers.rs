@@ -147,14 +147,14 @@ const MAX_UPDATE_MANAGERS: usize = 10;
 
 /// Puts the oldest updaters together under `ancient-changes` until few enough are left.
 pub(super) fn cap_updaters(managers: &mut Managers) {
-    let mut updaters: Vec<_> = managers.keys().filter(|manager| manager.operation == Operation::Update).cloned().collect();
+    let mut updaters: Vec<_> =
+        managers.keys().filter(|manager| manager.operation == Operation::Update).cloned().collect();
     let mut count = updaters.len();
     if count <= MAX_UPDATE_MANAGERS {
         return;
     }
-    let seconds = |manager: &Manager| {
-        managers[manager].time.as_deref().and_then(parse_time).map_or(0, |time| time.as_second())
-    };
+    let seconds =
+        |manager: &Manager| managers[manager].time.as_deref().and_then(parse_time).map_or(0, |time| time.as_second());
     updaters.sort_by_key(|manager| (seconds(manager), manager.clone()));
     let mut first_of_version: BTreeMap<String, Manager> = BTreeMap::new();
     for updater in updaters {

@@ -18,7 +18,9 @@ fn merged<P: Place>(place: P, live: Option<&Value>, config: Option<&Value>) -> O
         Some(_) => form_of(place, config),
     };
     match form {
-        Form::Scalar(_) | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => leaf(live, config),
+        Form::Scalar(_) | Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => {
+            leaf(live, config)
+        }
         Form::Map(MapForm::Granular) | Form::Any => {
             let (live_map, config_map) = (as_map(live), as_map(config));
             let is_empty = live_map.is_none_or(Map::is_empty) && config_map.is_none_or(Map::is_empty);

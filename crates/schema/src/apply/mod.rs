@@ -20,11 +20,12 @@ pub mod managed_fields;
 mod managers;
 mod merge;
 mod path;
+mod place;
 mod reconcile;
 mod remove;
 pub mod scale;
 mod set;
-mod place;
+mod table_place;
 mod typed;
 mod updater;
 
@@ -36,7 +37,11 @@ pub use managed_fields::{ApplyError, Write};
 pub use managers::{Manager, Managers, Operation, Owned, decode, encode};
 pub use merge::merge;
 pub use path::{Path, PathElement, compare_values, path_text, values_equal};
+pub use place::{Form, ListForm, MapForm, Place, ScalarForm};
 pub use remove::{extract, remove};
 pub use set::Set;
-pub use place::{Form, ListForm, MapForm, PatchStrategy, ScalarForm, Place};
+pub use table_place::{OneVersion, TablePlace};
 pub use updater::Versions;
+
+#[cfg(test)]
+mod tests;

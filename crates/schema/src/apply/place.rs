@@ -1,5 +1,7 @@
 use serde_json::Value;
 
+use crate::table::PatchStrategy;
+
 /// One place in a schema: what merging has to know about the values that may stand there.
 ///
 /// A cursor, cheap to copy: the table of the built-in types and the schemas of custom resources both implement it.
@@ -31,9 +33,6 @@ pub trait Place: Copy {
 
     /// How a strategic merge patch treats this field.
     fn patch_strategy(self) -> PatchStrategy;
-
-    /// The field that tells the items of this list apart in a strategic merge patch.
-    fn patch_merge_key(self) -> Option<String>;
 }
 
 /// The forms of value that a schema can declare.
@@ -48,6 +47,8 @@ pub enum Form {
     /// Anything: scalars are leaves, maps are owned name by name, lists as a whole.
     /// Declared by `x-kubernetes-preserve-unknown-fields` and by objects without properties.
     Any,
+    /// Anything, owned as a whole.
+    Opaque,
 }
 
 /// The forms of scalars.
@@ -81,15 +82,4 @@ pub enum ListForm {
     Set,
     /// Item by item, told apart by [`Place::list_map_keys`].
     Map,
-}
-
-/// How a strategic merge patch treats a field. In Kubernetes: `patchStrategy`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PatchStrategy {
-    /// Lists are merged item by item instead of being replaced.
-    pub merge: bool,
-    /// Maps are replaced instead of being merged.
-    pub replace: bool,
-    /// `$retainKeys` is honoured: names that it does not list are cleared.
-    pub retain_keys: bool,
 }

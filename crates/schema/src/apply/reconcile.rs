@@ -1,6 +1,6 @@
 use super::path::PathElement;
-use super::set::Set;
 use super::place::{Form, ListForm, MapForm, Place};
+use super::set::Set;
 
 /// Brings a field set up to a schema that has changed since: what was owned field by field and is atomic now, is owned as
 /// a whole. In Kubernetes: `typed.ReconcileFieldSetWithSchema`.
@@ -17,7 +17,7 @@ pub(super) fn reconcile<P: Place>(place: P, set: Set) -> Set {
 fn collect<P: Place>(place: P, set: &Set, path: &mut Vec<PathElement>, atomics: &mut Set) {
     match place.form() {
         Form::Scalar(_) | Form::Any => return,
-        Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => return atomics.insert(path),
+        Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => return atomics.insert(path),
         Form::Map(MapForm::Granular) | Form::List(_) => {}
     }
     for (element, below) in &set.children {

@@ -1,8 +1,8 @@
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
-use super::set::Set;
 use super::place::{Form, ListForm, MapForm, Place};
+use super::set::Set;
 use super::typed::{element_of, form_of, place_below, place_of_items};
 
 /// The object without some of its fields and items. In Kubernetes: `TypedValue.RemoveItems`.

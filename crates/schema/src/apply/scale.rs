@@ -60,7 +60,8 @@ pub fn to_parent(
 ) -> Result<Vec<Value>, String> {
     let mut in_scale = decode(scale)?;
     let in_parent = decode(parent)?;
-    let times: BTreeMap<_, _> = in_parent.iter().map(|(manager, owned)| (manager.clone(), owned.time.clone())).collect();
+    let times: BTreeMap<_, _> =
+        in_parent.iter().map(|(manager, owned)| (manager.clone(), owned.time.clone())).collect();
     let mut managers = Managers::new();
     for (manager, mut owned) in in_parent {
         let Some(replicas) = paths.get(&owned.api_version) else { continue };

@@ -1,9 +1,11 @@
 //! What all walks over a value with a place share: the form to treat a value in, its children, its place in a list.
 
+use std::sync::LazyLock;
+
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
-use super::place::{Form, ListForm, MapForm, ScalarForm, Place};
+use super::place::{Form, ListForm, MapForm, Place, ScalarForm};
 
 /// The form in which one value is treated; what is declared as anything takes the form of its value.
 /// In Kubernetes: `deduceAtom`.
@@ -56,10 +58,14 @@ pub(super) fn as_list(value: Option<&Value>) -> Option<&[Value]> {
     value.and_then(Value::as_array).map(Vec::as_slice)
 }
 
-static EMPTY_STRUCT: Value = Value::Object(Map::new());
+static EMPTY_STRUCT: LazyLock<Value> = LazyLock::new(|| Value::Object(Map::new()));
 
 /// The value of a field, where a struct that is always present counts as empty instead of missing.
-pub(super) fn value_below<'v, P: Place>(map: Option<&'v Map<String, Value>>, name: &str, below: P) -> Option<&'v Value> {
+pub(super) fn value_below<'v, P: Place>(
+    map: Option<&'v Map<String, Value>>,
+    name: &str,
+    below: P,
+) -> Option<&'v Value> {
     match map?.get(name) {
         None | Some(Value::Null) if below.is_always_present() => Some(&EMPTY_STRUCT),
         value => value,
@@ -146,6 +152,7 @@ fn visit<P: Place>(place: P, value: &Value, duplicates: Duplicates, path: &mut S
                 misfits.push(misfit(path, format!("expected {expected}, got {value}")));
             }
         }
+        Form::Opaque => {}
         Form::Map(_) | Form::Any => match value {
             Value::Null => {}
             Value::Object(fields) => {

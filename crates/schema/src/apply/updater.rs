@@ -10,10 +10,10 @@ use super::filter::Filter;
 use super::managers::{Manager, Managers, Operation, Owned};
 use super::merge::merge;
 use super::path::values_equal;
+use super::place::Place;
 use super::reconcile::reconcile;
 use super::remove::remove;
 use super::set::Set;
-use super::place::Place;
 
 /// The versions of one kind: their schemas, and how an object changes from one to another.
 ///

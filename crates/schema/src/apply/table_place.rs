@@ -1,0 +1,151 @@
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::filter::Filter;
+use super::place::{Form, ListForm, MapForm, Place, ScalarForm};
+use super::updater::Versions;
+use crate::table::{Field, KindSchema, ListKind, Node, PatchStrategy, Presence, Shape, Special, TypeRef};
+
+/// A place in the schema of a kind, built-in or custom, as merging sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct TablePlace<'t> {
+    at: At<'t>,
+    /// What is known of the field, where the place is one.
+    field: Option<&'t Field>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum At<'t> {
+    Typed(TypeRef<'t>),
+    /// Below something whose fields nobody declared.
+    Undeclared,
+}
+
+impl<'t> TablePlace<'t> {
+    /// The whole object.
+    pub fn root(schema: &'t KindSchema) -> Self {
+        Self::of(schema.root())
+    }
+
+    fn of(place: TypeRef<'t>) -> Self {
+        Self { at: At::Typed(place), field: None }
+    }
+
+    fn typed(self) -> Option<TypeRef<'t>> {
+        match self.at {
+            At::Typed(place) => Some(place),
+            At::Undeclared => None,
+        }
+    }
+}
+
+fn map_form(place: TypeRef<'_>) -> Form {
+    if place.is_atomic() { Form::Map(MapForm::Atomic) } else { Form::Map(MapForm::Granular) }
+}
+
+impl Place for TablePlace<'_> {
+    fn form(self) -> Form {
+        let Some(place) = self.typed() else { return Form::Any };
+        match place.node() {
+            Node::String | Node::Bytes => Form::Scalar(ScalarForm::Text),
+            Node::Bool => Form::Scalar(ScalarForm::Boolean),
+            Node::Int32 | Node::Int64 | Node::Double => Form::Scalar(ScalarForm::Number),
+            Node::Struct(fields) if fields.fields.is_empty() && !place.is_atomic() => Form::Any,
+            Node::Struct(_) | Node::Map => map_form(place),
+            Node::List => Form::List(match place.list_kind() {
+                Some(ListKind::Set) => ListForm::Set,
+                Some(ListKind::Map { .. }) => ListForm::Map,
+                Some(ListKind::Atomic { .. }) | None => ListForm::Atomic,
+            }),
+            Node::Any => Form::Any,
+            Node::Special(special) => match special {
+                Special::Quantity | Special::IntOrString | Special::Time | Special::MicroTime => {
+                    Form::Scalar(ScalarForm::Any)
+                }
+                Special::Duration => Form::Scalar(ScalarForm::Text),
+                Special::RawExtension => Form::Opaque,
+                Special::FieldsV1
+                | Special::Json
+                | Special::Patch
+                | Special::SchemaOrArray
+                | Special::SchemaOrBool
+                | Special::SchemaOrStrings => Form::Any,
+            },
+        }
+    }
+
+    fn field(self, name: &str) -> Option<Self> {
+        let field = self.typed()?.field(name)?;
+        Some(Self { at: At::Typed(field.ty()), field: Some(field.field()) })
+    }
+
+    fn entry(self) -> Option<Self> {
+        let place = self.typed()?;
+        match place.node() {
+            Node::Map => place.element().map(Self::of),
+            Node::Struct(fields) if fields.preserves_unknown => Some(Self { at: At::Undeclared, field: None }),
+            _ => None,
+        }
+    }
+
+    fn item(self) -> Option<Self> {
+        self.typed()?.element().map(Self::of)
+    }
+
+    fn list_map_keys(self) -> Vec<String> {
+        match self.typed().and_then(TypeRef::list_kind) {
+            Some(ListKind::Map { keys }) => keys.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn default(self) -> Option<Value> {
+        let field = self.field?;
+        if field.default.is_some() {
+            return field.default.clone();
+        }
+        match (field.presence, &field.shape) {
+            (Presence::Always, Shape::String) => Some(Value::from("")),
+            (Presence::Always, Shape::Int32 | Shape::Int64) => Some(Value::from(0)),
+            (Presence::Always, Shape::Bool) => Some(Value::from(false)),
+            _ => None,
+        }
+    }
+
+    fn is_always_present(self) -> bool {
+        self.field.is_some_and(|field| field.presence == Presence::Always)
+            && self.typed().is_some_and(|place| place.as_struct().is_some())
+    }
+
+    fn patch_strategy(self) -> PatchStrategy {
+        self.field.map(|field| field.patch.clone()).unwrap_or_default()
+    }
+}
+
+/// A kind that has one version.
+#[derive(Clone, Debug)]
+pub struct OneVersion<'t> {
+    /// The version, such as `apps/v1`.
+    pub api_version: &'t str,
+    /// What its objects look like.
+    pub schema: &'t KindSchema,
+    /// Which fields the endpoint lets its callers own.
+    pub filter: Filter,
+}
+
+impl<'t> Versions for OneVersion<'t> {
+    type Place = TablePlace<'t>;
+
+    fn place(&self, api_version: &str) -> Option<TablePlace<'t>> {
+        (api_version == self.api_version).then(|| TablePlace::root(self.schema))
+    }
+
+    fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Option<Cow<'v, Value>> {
+        (api_version == self.api_version).then_some(Cow::Borrowed(object))
+    }
+
+    fn filter(&self, _api_version: &str) -> Filter {
+        self.filter.clone()
+    }
+}

@@ -1,0 +1,41 @@
+use coracle_meta::{Status, StatusDetails, reason};
+
+/// Why a patch was not applied. Turns into the [`Status`] that the client gets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The patch is not one: 400.
+    #[error("{0}")]
+    Malformed(String),
+    /// The patch has more operations than the server performs: 413.
+    #[error("The allowed maximum operations in a JSON patch is {limit}, got {actual}")]
+    TooManyOperations {
+        /// How many are performed.
+        limit: usize,
+        /// How many there are.
+        actual: usize,
+    },
+    /// The patch does not apply to this document: 422, with a message that does not say why.
+    #[error("{0}")]
+    DoesNotApply(String),
+    /// The patch contradicts the kind's schema or itself: 500, as in Kubernetes.
+    #[error("{0}")]
+    Contradictory(String),
+}
+
+impl From<Error> for Status {
+    fn from(error: Error) -> Self {
+        let message = error.to_string();
+        match error {
+            Error::Malformed(_) => Self::bad_request(message),
+            Error::TooManyOperations { .. } => {
+                let message = format!("Request entity too large: {message}");
+                Self::failure(413, reason::REQUEST_ENTITY_TOO_LARGE, message)
+            }
+            Error::DoesNotApply(_) => {
+                let message = "the server rejected our request due to an error in our request";
+                Self::failure(422, reason::INVALID, message).with_details(StatusDetails::default())
+            }
+            Error::Contradictory(_) => Self::failure(500, "", message),
+        }
+    }
+}

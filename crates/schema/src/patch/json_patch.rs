@@ -1,0 +1,355 @@
+use serde_json::{Map, Value};
+
+use super::Error;
+
+/// How many operations a patch may have.
+const MAX_OPERATIONS: usize = 10_000;
+/// How many bytes of JSON the `copy` operations of a patch may add together: as much as a request may have.
+const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
+/// How deeply a patched document may be nested: what we read back from the store.
+const MAX_DEPTH: usize = 120;
+
+/// A JSON patch (RFC 6902) with the semantics of Go's `evanphx/json-patch` v4, which Kubernetes uses.
+///
+/// Unlike the RFC: indices below zero count from the end, `test` takes a missing field for null, and `replace` adds a
+/// missing field to an existing object.
+#[derive(Clone, Debug)]
+pub struct JsonPatch {
+    operations: Vec<Map<String, Value>>,
+}
+
+impl JsonPatch {
+    /// Takes a patch, and lists what a strict reader objects to: fields that no operation has.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] and [`Error::TooManyOperations`].
+    pub fn parse(patch: Value) -> Result<(Self, Vec<String>), Error> {
+        let items = match patch {
+            Value::Array(items) => items,
+            other => return Err(wrong_type(&other, "Go value", "[]handlers.jsonPatchOp")),
+        };
+        let mut objections = Vec::new();
+        let mut operations = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            operations.push(match item {
+                Value::Object(fields) => fields,
+                Value::Null => Map::new(),
+                other => return Err(wrong_type(&other, "Go value", "handlers.jsonPatchOp")),
+            });
+            for (name, value) in operations.last().into_iter().flatten() {
+                match (name.as_str(), value) {
+                    ("op" | "path" | "from", Value::String(_) | Value::Null) | ("value", _) => {}
+                    ("op" | "path" | "from", other) => {
+                        return Err(wrong_type(other, &format!("Go struct field jsonPatchOp.{name}"), "string"));
+                    }
+                    _ => objections.push(format!("json patch unknown field \"[{index}].{name}\"")),
+                }
+            }
+        }
+        if operations.len() > MAX_OPERATIONS {
+            return Err(Error::TooManyOperations { limit: MAX_OPERATIONS, actual: operations.len() });
+        }
+        Ok((Self { operations }, objections))
+    }
+
+    /// Performs the operations in order, all or none.
+    ///
+    /// # Errors
+    /// [`Error::DoesNotApply`] if one of them fails.
+    pub fn apply(&self, document: Value) -> Result<Value, Error> {
+        let depth = depth_of(&document);
+        let mut run = Run { document, copied_bytes: 0, depth };
+        for operation in &self.operations {
+            run.perform(operation).map_err(Error::DoesNotApply)?;
+        }
+        Ok(run.document)
+    }
+}
+
+fn wrong_type(value: &Value, place: &str, expected: &str) -> Error {
+    let name = match value {
+        Value::Object(_) => "object",
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+        Value::Null => "null",
+    };
+    Error::Malformed(format!("error decoding patch: json: cannot unmarshal {name} into {place} of type {expected}"))
+}
+
+struct Run {
+    document: Value,
+    copied_bytes: usize,
+    /// At least as deep as the document is nested.
+    depth: usize,
+}
+
+impl Run {
+    fn perform(&mut self, operation: &Map<String, Value>) -> Result<(), String> {
+        let text = |name: &str| operation.get(name).and_then(Value::as_str);
+        let path = || text("path").ok_or_else(|| "the operation has no path".to_owned());
+        let from = || text("from").ok_or_else(|| "the operation has no from".to_owned());
+        let value = operation.get("value").unwrap_or(&Value::Null);
+        match text("op").unwrap_or("unknown") {
+            "add" => self.add(path()?, value.clone(), depth_of(value)),
+            "remove" => self.take(path()?).map(|_| ()),
+            "replace" => self.replace(path()?, value.clone()),
+            "test" => self.test(path()?, value),
+            "move" => {
+                let depth = self.depth_below(from()?);
+                let value = self.take(from()?)?;
+                self.add(path()?, value, depth)
+            }
+            "copy" => {
+                let depth = self.depth_below(from()?);
+                let value = self.get(from()?)?.cloned().unwrap_or(Value::Null);
+                self.copied_bytes += serde_json::to_string(&value).map_or(0, |text| text.len());
+                if self.copied_bytes > MAX_COPIED_BYTES {
+                    return Err(format!("the copies exceed {MAX_COPIED_BYTES} bytes"));
+                }
+                self.add(path()?, value, depth)
+            }
+            other => Err(format!("Unexpected kind: {other}")),
+        }
+    }
+
+    /// An upper bound of how deep a value at the path is nested.
+    fn depth_below(&self, path: &str) -> usize {
+        self.depth.saturating_sub(path.matches('/').count())
+    }
+
+    fn add(&mut self, path: &str, value: Value, depth: usize) -> Result<(), String> {
+        self.deepen(path, &value, depth)?;
+        let (parent, key) = self.parent(path)?;
+        match parent {
+            Value::Object(fields) => {
+                fields.insert(key, value);
+            }
+            Value::Array(items) if key == "-" => items.push(value),
+            Value::Array(items) => {
+                let at = index(&key, items.len() + 1)?;
+                items.insert(at, value);
+            }
+            _ => return Err(format!("{path:?} is not in an object or a list")),
+        }
+        Ok(())
+    }
+
+    /// Keeps the bound of the document's depth; looks closer when the bound says that it could be too deep.
+    fn deepen(&mut self, path: &str, value: &Value, bound: usize) -> Result<(), String> {
+        let steps = path.matches('/').count();
+        let mut deepest = steps + bound;
+        if deepest > MAX_DEPTH {
+            deepest = steps + depth_of(value);
+            if deepest > MAX_DEPTH {
+                return Err(format!("the document would be nested deeper than {MAX_DEPTH}"));
+            }
+            self.depth = depth_of(&self.document);
+        }
+        self.depth = self.depth.max(deepest);
+        Ok(())
+    }
+
+    fn replace(&mut self, path: &str, value: Value) -> Result<(), String> {
+        if path.is_empty() {
+            if !value.is_object() && !value.is_array() {
+                return Err("the document can be replaced by an object or a list only".to_owned());
+            }
+            self.depth = depth_of(&value);
+            self.document = value;
+            return Ok(());
+        }
+        self.deepen(path, &value, depth_of(&value))?;
+        let (parent, key) = self.parent(path)?;
+        match parent {
+            Value::Object(fields) => {
+                fields.insert(key, value);
+            }
+            Value::Array(items) => {
+                let at = index(&key, items.len())?;
+                items[at] = value;
+            }
+            _ => return Err(format!("{path:?} is not in an object or a list")),
+        }
+        Ok(())
+    }
+
+    fn test(&mut self, path: &str, expected: &Value) -> Result<(), String> {
+        let found = if path.is_empty() { Some(&self.document) } else { self.get(path)? };
+        if found.unwrap_or(&Value::Null) == expected { Ok(()) } else { Err(format!("testing value {path} failed")) }
+    }
+
+    /// The value at the path; `None` for a field that an existing object does not have.
+    fn get(&mut self, path: &str) -> Result<Option<&Value>, String> {
+        let (parent, key) = self.parent(path)?;
+        match parent {
+            Value::Object(fields) => Ok(fields.get(&key)),
+            Value::Array(items) => {
+                let at = index(&key, items.len())?;
+                Ok(items.get(at))
+            }
+            _ => Err(format!("{path:?} is not in an object or a list")),
+        }
+    }
+
+    fn take(&mut self, path: &str) -> Result<Value, String> {
+        let (parent, key) = self.parent(path)?;
+        match parent {
+            Value::Object(fields) => fields.remove(&key).ok_or_else(|| format!("there is no {key:?} to remove")),
+            Value::Array(items) => {
+                let at = index(&key, items.len())?;
+                Ok(items.remove(at))
+            }
+            _ => Err(format!("{path:?} is not in an object or a list")),
+        }
+    }
+
+    /// The object or list that holds what the path names, and the name in it. What stands before the first slash counts
+    /// for nothing.
+    fn parent(&mut self, path: &str) -> Result<(&mut Value, String), String> {
+        let steps: Vec<_> = path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+        let Some((last, parents)) = steps.split_last() else { return Err(format!("{path:?} is no path")) };
+        let mut value = &mut self.document;
+        for step in parents {
+            let next = match value {
+                Value::Object(fields) => fields.get_mut(step),
+                Value::Array(items) => {
+                    let at = index(step, items.len())?;
+                    items.get_mut(at)
+                }
+                _ => None,
+            };
+            value = next.ok_or_else(|| format!("doc is missing path: {path:?}"))?;
+        }
+        Ok((value, last.clone()))
+    }
+}
+
+/// A place in a list of `length`; below zero from the end.
+fn index(key: &str, length: usize) -> Result<usize, String> {
+    let number: i64 = key.parse().map_err(|_| format!("{key:?} is no index"))?;
+    let length = i64::try_from(length).unwrap_or(i64::MAX);
+    let place = if number < 0 { number + length } else { number };
+    match usize::try_from(place) {
+        Ok(at) if place < length => Ok(at),
+        _ => Err(format!("Unable to access invalid index: {number}")),
+    }
+}
+
+/// How deeply a value is nested; a scalar is 0 deep.
+fn depth_of(value: &Value) -> usize {
+    let deepest = match value {
+        Value::Object(fields) => fields.values().map(depth_of).max(),
+        Value::Array(items) => items.iter().map(depth_of).max(),
+        _ => return 0,
+    };
+    deepest.unwrap_or(0) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_meta::Status;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn patched(document: Value, patch: Value) -> Result<Value, Error> {
+        JsonPatch::parse(patch)?.0.apply(document)
+    }
+
+    #[test]
+    fn every_operation_does_its_work() {
+        let document = json!({"a": 1, "b/c": 2, "l": [1, 2, 3], "m": {"x": 1}});
+        let patch = json!([
+            {"op": "replace", "path": "/a", "value": "x"},
+            {"op": "remove", "path": "/b~1c"},
+            {"op": "move", "from": "/m/x", "path": "/m/y"},
+            {"op": "copy", "from": "/m", "path": "/n"},
+            {"op": "add", "path": "/l/1", "value": 9},
+            {"op": "add", "path": "/l/-", "value": 4},
+            {"op": "remove", "path": "/l/-1"},
+            {"op": "test", "path": "/l", "value": [1, 9, 2, 3]}
+        ]);
+        let expected = json!({"a": "x", "l": [1, 9, 2, 3], "m": {"y": 1}, "n": {"y": 1}});
+        assert_eq!(patched(document, patch).unwrap(), expected);
+    }
+
+    #[test]
+    fn testing_a_missing_field_for_null_succeeds() {
+        let document = json!({"metadata": {}});
+        let test = |value: Value| json!([{"op": "test", "path": "/metadata/finalizers", "value": value}]);
+        assert!(patched(document.clone(), test(Value::Null)).is_ok());
+        assert!(patched(document.clone(), json!([{"op": "test", "path": "/metadata/finalizers"}])).is_ok());
+        assert!(patched(document, test(json!([]))).is_err());
+    }
+
+    #[test]
+    fn replacing_a_missing_field_adds_it_but_removing_it_fails() {
+        let replace = json!([{"op": "replace", "path": "/a", "value": 1}]);
+        assert_eq!(patched(json!({}), replace).unwrap(), json!({"a": 1}));
+        assert!(patched(json!({}), json!([{"op": "remove", "path": "/a"}])).is_err());
+        assert!(patched(json!({}), json!([{"op": "replace", "path": "/a/b", "value": 1}])).is_err());
+    }
+
+    #[test]
+    fn what_does_not_apply_says_so_in_general_words_and_what_is_no_patch_in_precise_ones() {
+        let status: Status = patched(json!({}), json!([{"op": "explode", "path": "/a"}])).unwrap_err().into();
+        assert_eq!(status.code, 422);
+        assert_eq!(status.message, "the server rejected our request due to an error in our request");
+        let status: Status = patched(json!({}), json!({"a": "b"})).unwrap_err().into();
+        assert_eq!(status.code, 400);
+        let expected =
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp";
+        assert_eq!(status.message, expected);
+        let many = Value::Array(vec![json!({"op": "test", "path": "/a"}); MAX_OPERATIONS + 1]);
+        let status: Status = patched(json!({}), many).unwrap_err().into();
+        assert_eq!(status.code, 413);
+    }
+
+    #[test]
+    fn fields_that_no_operation_has_are_objected_to() {
+        let (_, objections) = JsonPatch::parse(json!([{"op": "test", "path": "/a", "extra": 1}])).unwrap();
+        assert_eq!(objections, ["json patch unknown field \"[0].extra\""]);
+    }
+
+    #[test]
+    fn copies_and_moves_cannot_blow_up_the_document() {
+        let mut operations = vec![json!({"op": "add", "path": "/a", "value": ["x".repeat(1000)]})];
+        operations.extend((0..20).map(|_| json!({"op": "copy", "from": "/a", "path": "/a/-"})));
+        assert!(patched(json!({}), Value::Array(operations)).is_err());
+
+        let mut operations = Vec::new();
+        for step in 0..4000 {
+            operations.push(json!({"op": "add", "path": format!("/{}", step + 1), "value": {}}));
+            operations.push(json!({"op": "move", "from": format!("/{step}"), "path": format!("/{}/x", step + 1)}));
+        }
+        assert!(patched(json!({"0": {}}), Value::Array(operations)).is_err());
+
+        let back_and_forth: Vec<_> = (0..500)
+            .flat_map(|_| {
+                [
+                    json!({"op": "move", "from": "/a", "path": "/b/c"}),
+                    json!({"op": "move", "from": "/b/c", "path": "/a"}),
+                ]
+            })
+            .collect();
+        let document = json!({"a": {"x": 1}, "b": {}});
+        assert_eq!(patched(document.clone(), Value::Array(back_and_forth)).unwrap(), document);
+    }
+
+    proptest! {
+        #[test]
+        fn no_patch_panics(
+            operations in proptest::collection::vec(
+                ("(add|remove|replace|move|copy|test|x)", "(/[ab0-]|/|~|/-1){0,4}", "(/[ab0-]){0,3}", 0..4u8), 0..12
+            )
+        ) {
+            let values = [json!(null), json!([1, {"a": []}]), json!({"a": {"b": []}}), json!("x")];
+            let operations = operations.into_iter().map(|(op, path, from, value)| {
+                json!({"op": op, "path": path, "from": from, "value": values[usize::from(value)]})
+            });
+            let _ = patched(json!({"a": [1, {"b": 2}], "b": {"a": []}}), Value::Array(operations.collect()));
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The three patches that change an object: JSON patch, JSON merge patch, strategic merge patch.
+//!
+//! ```text
+//! document + patch --JsonPatch::apply | merge_patch | strategic_merge_patch--> patched document | Error --> Status
+//! ```
+//! All are functions from JSON values to JSON values. Server-side apply, the fourth, is in [`crate::apply`].
+//! Not here: decoding what was patched, and telling unknown fields.
+
+mod error;
+mod go_text;
+mod json_merge;
+mod json_patch;
+mod strategic;
+
+pub use error::Error;
+pub use go_text::go_text;
+pub use json_merge::merge_patch;
+pub use json_patch::JsonPatch;
+pub use strategic::strategic_merge_patch;
+
+#[cfg(test)]
+mod tests;

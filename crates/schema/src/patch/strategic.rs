@@ -1,0 +1,373 @@
+use serde_json::{Map, Value};
+
+use super::{Error, go_text};
+use crate::apply::Place;
+
+const DIRECTIVE: &str = "$patch";
+const RETAIN_KEYS: &str = "$retainKeys";
+const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
+const ELEMENT_ORDER: &str = "$setElementOrder";
+
+/// Applies a strategic merge patch: objects merge, lists merge by key or as sets where the kind says so, and directives
+/// (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/…`, `$setElementOrder/…`) say otherwise.
+///
+/// In Kubernetes: `strategicpatch.StrategicMergeMapPatch`.
+///
+/// # Errors
+/// [`Error::Malformed`] for a patch or directive of the wrong form, [`Error::DoesNotApply`] for lists of lists,
+/// [`Error::Contradictory`] for items without their merge key and fields that the kind does not have.
+pub fn strategic_merge_patch<P: Place>(document: Value, patch: Value, place: P) -> Result<Value, Error> {
+    let Value::Object(patch) = patch else {
+        return Err(Error::Malformed(
+            "json: cannot unmarshal patch into Go value of type map[string]interface {}".to_owned(),
+        ));
+    };
+    let document = match document {
+        Value::Object(document) => document,
+        _ => Map::new(),
+    };
+    Ok(Value::Object(merge_map(document, patch, place)?))
+}
+
+fn merge_map<P: Place>(
+    mut original: Map<String, Value>,
+    mut patch: Map<String, Value>,
+    place: P,
+) -> Result<Map<String, Value>, Error> {
+    if let Some(directive) = patch.get(DIRECTIVE) {
+        return match directive.as_str() {
+            Some("replace") => {
+                patch.remove(DIRECTIVE);
+                Ok(patch)
+            }
+            Some("delete") => Ok(Map::new()),
+            _ => Err(unknown_directive(directive, &patch)),
+        };
+    }
+    retain_keys(&mut original, &mut patch)?;
+    order_lists(&mut original, &mut patch, place)?;
+    for (name, value) in patch {
+        if let Some(name) = directive_target(&name, DELETE_FROM_LIST, "invalid patch format of primitive list")? {
+            delete_from_list(&mut original, name, value)?;
+        } else {
+            merge_field(&mut original, name, value, place)?;
+        }
+    }
+    Ok(original)
+}
+
+fn merge_field<P: Place>(original: &mut Map<String, Value>, name: String, value: Value, place: P) -> Result<(), Error> {
+    let merged = match (original.remove(&name), value) {
+        (_, Value::Null) => return Ok(()),
+        (Some(Value::Object(own)), Value::Object(value)) => {
+            let below = place_of_field(place, &name)?;
+            Some(Value::Object(merge_map(own, value, below)?))
+        }
+        (Some(Value::Array(own)), Value::Array(value)) => {
+            let below = place_of_field(place, &name)?;
+            Some(Value::Array(merge_list(own, value, below)?))
+        }
+        (own, mut value) => {
+            let same_type =
+                own.as_ref().is_some_and(|own| std::mem::discriminant(own) == std::mem::discriminant(&value));
+            if !same_type {
+                drop_nulls(&mut value);
+            }
+            without_directives(value)
+        }
+    };
+    if let Some(merged) = merged {
+        original.insert(name, merged);
+    }
+    Ok(())
+}
+
+/// What the schema says of a field; a patch cannot merge what the kind does not have.
+fn place_of_field<P: Place>(place: P, name: &str) -> Result<P, Error> {
+    let below = match place.form() {
+        crate::apply::Form::Any | crate::apply::Form::Opaque => Some(place),
+        _ => place.field(name).or_else(|| place.entry()),
+    };
+    below.ok_or_else(|| Error::Contradictory(format!("unable to find api field in struct for the json field {name:?}")))
+}
+
+/// The field that a directive such as `$setElementOrder/ports` is about; `None` if the name is no such directive.
+fn directive_target<'n>(name: &'n str, prefix: &str, complaint: &str) -> Result<Option<&'n str>, Error> {
+    let Some(rest) = name.strip_prefix(prefix) else { return Ok(None) };
+    match rest.strip_prefix('/') {
+        Some(target) => Ok(Some(target)),
+        None => Err(Error::Malformed(complaint.to_owned())),
+    }
+}
+
+/// Clears what `$retainKeys` does not list.
+fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), Error> {
+    let malformed = || Error::Malformed("invalid patch format of retainKeys".to_owned());
+    let Some(directive) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
+    let names = directive.as_array().ok_or_else(malformed)?;
+    let is_listed = |name: &str| names.iter().any(|listed| listed.as_str() == Some(name));
+    let is_directive = |name: &str| name.starts_with(DELETE_FROM_LIST) || name.starts_with(ELEMENT_ORDER);
+    if patch.iter().any(|(name, value)| !value.is_null() && !is_directive(name) && !is_listed(name)) {
+        return Err(malformed());
+    }
+    original.retain(|name, _| is_listed(name));
+    Ok(())
+}
+
+fn delete_from_list(original: &mut Map<String, Value>, name: &str, value: Value) -> Result<(), Error> {
+    match (original.get_mut(name), value) {
+        (_, Value::Null) => {
+            original.remove(name);
+        }
+        (Some(Value::Array(own)), Value::Array(gone)) => {
+            if !own.is_empty() || !gone.is_empty() {
+                element_kind(&[own, &gone])?;
+            }
+            own.retain(|item| !gone.contains(item));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Merges the lists that `$setElementOrder` is about, puts them in order, and takes them out of the patch.
+fn order_lists<P: Place>(
+    original: &mut Map<String, Value>,
+    patch: &mut Map<String, Value>,
+    place: P,
+) -> Result<(), Error> {
+    let malformed = "invalid patch format of setElementOrder list";
+    let directives: Vec<_> = patch.keys().filter(|name| name.starts_with(ELEMENT_ORDER)).cloned().collect();
+    for directive in directives {
+        let order = as_list(patch.remove(&directive).unwrap_or(Value::Null))?;
+        let Some(name) = directive_target(&directive, ELEMENT_ORDER, malformed)? else { continue };
+        let own = original.get(name).cloned().map(as_list).transpose()?;
+        let patched = patch.get(name).cloned().map(as_list).transpose()?;
+        let below = place_of_field(place, name)?;
+        let strategy = below.patch_strategy();
+        let merge_key = strategy.merge_key.as_deref();
+        check_order(patched.as_deref().unwrap_or(&[]), &order, merge_key)?;
+        let merged = match (&own, &patched) {
+            (None, None) => continue,
+            (Some(own), None) => own.clone(),
+            (None, Some(patched)) => patched.iter().cloned().filter_map(without_directives).collect(),
+            (Some(own), Some(patched)) => merge_list(own.clone(), patched.clone(), below)?,
+        };
+        let (own, patched) = (own.unwrap_or_default(), patched.unwrap_or_default());
+        element_kind(&[&own, &patched])?;
+        let ordered = in_order(merged, &order, &own, merge_key)?;
+        original.insert(name.to_owned(), Value::Array(ordered));
+        patch.remove(name);
+    }
+    Ok(())
+}
+
+fn as_list(value: Value) -> Result<Vec<Value>, Error> {
+    match value {
+        Value::Array(items) => Ok(items),
+        other => {
+            let received = match other {
+                Value::Object(_) => "map[string]interface {}",
+                Value::String(_) => "string",
+                Value::Bool(_) => "bool",
+                Value::Number(number) if number.is_f64() => "float64",
+                Value::Number(_) => "int64",
+                Value::Null | Value::Array(_) => "%!s(<nil>)",
+            };
+            Err(Error::Contradictory(format!("expected a []interface {{}}, but received a {received}")))
+        }
+    }
+}
+
+/// Refuses an order that contradicts the order of the patch's own items.
+fn check_order(patched: &[Value], order: &[Value], merge_key: Option<&str>) -> Result<(), Error> {
+    if patched.is_empty() || order.is_empty() {
+        return Ok(());
+    }
+    let mut places = order.iter();
+    for item in patched.iter().filter(|item| item.get(DIRECTIVE).is_none()) {
+        let key = key_of(item, merge_key)?;
+        loop {
+            let Some(place) = places.next() else {
+                return Err(Error::Contradictory(format!(
+                    "The order in patch list:\n{}\n doesn't match {ELEMENT_ORDER} list:\n{}\n",
+                    go_text(&Value::Array(patched.to_vec())),
+                    go_text(&Value::Array(order.to_vec()))
+                )));
+            };
+            if key_of(place, merge_key)? == key {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What tells an item apart: the value of its merge key, or the item itself.
+fn key_of<'v>(item: &'v Value, merge_key: Option<&str>) -> Result<&'v Value, Error> {
+    let Some(merge_key) = merge_key else { return Ok(item) };
+    match item {
+        Value::Object(fields) => fields.get(merge_key).ok_or_else(|| no_merge_key(fields, merge_key)),
+        _ => Err(Error::Contradictory("expected a map[string]interface {}, but received a different type".to_owned())),
+    }
+}
+
+fn no_merge_key(fields: &Map<String, Value>, merge_key: &str) -> Error {
+    let text = go_text(&Value::Object(fields.clone()));
+    Error::Contradictory(format!("map: {text} does not contain declared merge key: {merge_key}"))
+}
+
+fn unknown_directive(directive: &Value, fields: &Map<String, Value>) -> Error {
+    let text = go_text(&Value::Object(fields.clone()));
+    Error::Contradictory(format!("unknown patch type: {} in map: {text}", go_text(directive)))
+}
+
+/// Merges a list by the strategy of its field.
+fn merge_list<P: Place>(original: Vec<Value>, patch: Vec<Value>, place: P) -> Result<Vec<Value>, Error> {
+    let strategy = place.patch_strategy();
+    if !strategy.merge {
+        return Ok(patch);
+    }
+    if original.is_empty() && patch.is_empty() {
+        return Ok(original);
+    }
+    if element_kind(&[&original, &patch])? != ElementKind::Object {
+        let mut merged = original.clone();
+        for item in &patch {
+            if !merged.contains(item) {
+                merged.push(item.clone());
+            }
+        }
+        return in_order(merged, &patch, &original, None);
+    }
+    let Some(merge_key) = strategy.merge_key.as_deref() else {
+        return Err(Error::Contradictory("cannot merge lists without merge key".to_owned()));
+    };
+    let (original, patch) = obey_directives(original, patch, merge_key)?;
+    let merged = merge_items(original.clone(), &patch, merge_key, place)?;
+    in_order(merged, &patch, &original, Some(merge_key))
+}
+
+/// Obeys `$patch` in the items of a list: what is left of the list and of the patch.
+fn obey_directives(
+    mut original: Vec<Value>,
+    patch: Vec<Value>,
+    merge_key: &str,
+) -> Result<(Vec<Value>, Vec<Value>), Error> {
+    let (mut rest, mut replaces) = (Vec::new(), false);
+    for item in patch {
+        let Some((fields, directive)) = item.as_object().and_then(|fields| Some((fields, fields.get(DIRECTIVE)?)))
+        else {
+            rest.push(item);
+            continue;
+        };
+        match directive.as_str() {
+            Some("delete") => {
+                let key = fields.get(merge_key).ok_or_else(|| no_merge_key(fields, merge_key))?;
+                original.retain(|own| own.get(merge_key) != Some(key));
+            }
+            Some("replace") => replaces = true,
+            Some("merge") => {
+                let message = "merging lists cannot yet be specified in the patch";
+                return Err(Error::Contradictory(message.to_owned()));
+            }
+            _ => return Err(unknown_directive(directive, fields)),
+        }
+    }
+    Ok(if replaces { (rest, Vec::new()) } else { (original, rest) })
+}
+
+fn merge_items<P: Place>(
+    mut original: Vec<Value>,
+    patch: &[Value],
+    merge_key: &str,
+    place: P,
+) -> Result<Vec<Value>, Error> {
+    for item in patch {
+        let Value::Object(fields) = item else { continue };
+        let key = fields.get(merge_key).ok_or_else(|| no_merge_key(fields, merge_key))?;
+        match original.iter_mut().find(|own| own.get(merge_key) == Some(key)) {
+            Some(own) => {
+                let below = place.item().ok_or_else(|| Error::Contradictory("the list has no items".to_owned()))?;
+                let fields_of_own = own.as_object_mut().map(std::mem::take).unwrap_or_default();
+                *own = Value::Object(merge_map(fields_of_own, fields.clone(), below)?);
+            }
+            None => original.push(item.clone()),
+        }
+    }
+    Ok(original)
+}
+
+/// Puts merged items in order: those that `order` names as it does, the others as the list had them, interleaved by the
+/// places that the list gives both. In Kubernetes: `normalizeElementOrder`.
+fn in_order(merged: Vec<Value>, order: &[Value], list: &[Value], merge_key: Option<&str>) -> Result<Vec<Value>, Error> {
+    for item in merged.iter().chain(order).chain(list) {
+        key_of(item, merge_key)?;
+    }
+    let key = |item: &Value| merge_key.map_or(Some(item), |merge_key| item.get(merge_key)).cloned();
+    let place_in = |items: &[Value], item: &Value| items.iter().position(|other| key(other) == key(item));
+    let (mut named, mut others): (Vec<_>, Vec<_>) =
+        merged.into_iter().partition(|item| place_in(order, item).is_some());
+    named.sort_by_key(|item| place_in(order, item));
+    others.sort_by_key(|item| place_in(list, item));
+    let mut out = Vec::with_capacity(named.len() + others.len());
+    let (mut named, mut others) = (named.into_iter().peekable(), others.into_iter().peekable());
+    loop {
+        let other_first = match (others.peek(), named.peek()) {
+            (None, None) => return Ok(out),
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (Some(other), Some(named)) => {
+                matches!((place_in(list, other), place_in(list, named)), (Some(other), Some(named)) if other < named)
+            }
+        };
+        out.extend(if other_first { others.next() } else { named.next() });
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ElementKind {
+    Object,
+    Scalar,
+}
+
+/// The one type that all items of the lists have.
+fn element_kind(lists: &[&[Value]]) -> Result<ElementKind, Error> {
+    let mut items = lists.iter().flat_map(|list| list.iter());
+    let Some(first) = items.next() else {
+        return Err(Error::Contradictory("no elements in any of the given slices".to_owned()));
+    };
+    if first.is_array() {
+        return Err(Error::DoesNotApply("lists of lists are not supported".to_owned()));
+    }
+    if items.any(|item| std::mem::discriminant(item) != std::mem::discriminant(first)) {
+        let texts: Vec<_> = lists.iter().map(|list| go_text(&Value::Array(list.to_vec()))).collect();
+        return Err(Error::Contradictory(format!("list element types are not identical: [{}]", texts.join(" "))));
+    }
+    Ok(if first.is_object() { ElementKind::Object } else { ElementKind::Scalar })
+}
+
+/// What a new value is without its directives; `None` if it is one itself.
+fn without_directives(value: Value) -> Option<Value> {
+    match value {
+        Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,
+        Value::Object(fields) => {
+            let kept = fields.into_iter().filter_map(|(name, value)| Some((name, without_directives(value)?)));
+            Some(Value::Object(kept.collect()))
+        }
+        Value::Array(items) => Some(Value::Array(items.into_iter().filter_map(without_directives).collect())),
+        scalar => Some(scalar),
+    }
+}
+
+/// Drops the fields that are null from a new value.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
