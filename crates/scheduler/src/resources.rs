@@ -21,11 +21,10 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// From a map of quantities; names without meaning here (`pods`, storage of claims) and malformed amounts are left out.
-    pub fn of<'a>(amounts: impl IntoIterator<Item = (&'a String, &'a String)>) -> Self {
+    /// From a map of quantities; names without meaning here (`pods`, storage of claims) are left out.
+    pub fn of(amounts: &BTreeMap<String, Quantity>) -> Self {
         let mut resources = Self::default();
         for (name, amount) in amounts {
-            let Ok(amount) = Quantity::parse(amount) else { continue };
             match name.as_str() {
                 "cpu" => resources.milli_cpu = amount.milli_value(),
                 "memory" => resources.memory = amount.value(),
@@ -98,9 +97,9 @@ mod tests {
 
     #[test]
     fn amounts_are_read_in_their_units_and_unknown_names_left_out() {
-        let amounts = [("cpu", "1500m"), ("memory", "1Gi"), ("example.com/gpu", "2"), ("pods", "110"), ("x/y", "bad")]
-            .map(|(name, amount)| (name.to_owned(), amount.to_owned()));
-        let resources = Resources::of(amounts.iter().map(|(name, amount)| (name, amount)));
+        let amounts = [("cpu", "1500m"), ("memory", "1Gi"), ("example.com/gpu", "2"), ("pods", "110")]
+            .map(|(name, amount)| (name.to_owned(), Quantity::parse(amount).unwrap()));
+        let resources = Resources::of(&amounts.into());
         assert_eq!((resources.milli_cpu, resources.memory), (1500, 1 << 30));
         assert_eq!(resources.others, BTreeMap::from([("example.com/gpu".to_owned(), 2)]));
     }

@@ -1,0 +1,262 @@
+//! From the objects of the API to what scheduling looks at.
+
+use std::collections::BTreeMap;
+
+use coracle_api::core_v1::{self as core, Container, Node, Pod};
+use coracle_api::meta_v1;
+use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, Quantity, Resource};
+
+use crate::node_affinity::NodeSelectorTerm;
+use crate::node_info::NodeInfo;
+use crate::pod_info::{AffinityTerm, HostPort, PodInfo, SpreadConstraint};
+use crate::resources::Resources;
+use crate::taints::{Taint, Toleration};
+
+/// What scheduling looks at of a pod. `siblings` selects the pods of its owner and services.
+pub fn pod_info(pod: &Pod, siblings: Option<LabelSelector>) -> PodInfo {
+    let spec = &pod.spec;
+    let affinity = spec.affinity.as_deref();
+    let nodes = affinity.and_then(|affinity| affinity.node_affinity.as_deref());
+    let near = affinity.and_then(|affinity| affinity.pod_affinity.as_deref());
+    let away = affinity.and_then(|affinity| affinity.pod_anti_affinity.as_deref());
+    let (requests, assumed) = requests(pod);
+    let term = |term: &core::PodAffinityTerm| affinity_term(pod, term);
+    let weighted = |sign: i64, terms: &[core::WeightedPodAffinityTerm]| -> Vec<(i64, AffinityTerm)> {
+        terms.iter().map(|one| (sign * i64::from(one.weight), term(&one.pod_affinity_term))).collect()
+    };
+    let preferred_near =
+        near.map(|near| weighted(1, &near.preferred_during_scheduling_ignored_during_execution)).unwrap_or_default();
+    let preferred_away =
+        away.map(|away| weighted(-1, &away.preferred_during_scheduling_ignored_during_execution)).unwrap_or_default();
+    PodInfo {
+        key: pod.key(),
+        uid: pod.metadata.uid.clone().unwrap_or_default(),
+        labels: pod.metadata.labels.clone(),
+        priority: spec.priority.unwrap_or(0),
+        never_preempts: spec.preemption_policy.as_deref() == Some("Never"),
+        terminating: pod.is_terminating(),
+        started: pod.status.start_time.clone(),
+        node_name: pod.node_name().map(str::to_owned),
+        nominated_node: Some(pod.status.nominated_node_name.clone()).filter(|name| !name.is_empty()),
+        requests,
+        assumed,
+        node_selector: spec.node_selector.clone(),
+        required_nodes: nodes
+            .and_then(|nodes| nodes.required_during_scheduling_ignored_during_execution.as_deref())
+            .map(|selector| selector.node_selector_terms.iter().map(node_term).collect()),
+        preferred_nodes: nodes
+            .map(|nodes| &nodes.preferred_during_scheduling_ignored_during_execution)
+            .into_iter()
+            .flatten()
+            .map(|preferred| (i64::from(preferred.weight), node_term(&preferred.preference)))
+            .collect(),
+        tolerations: spec.tolerations.iter().map(toleration).collect(),
+        host_ports: spec.containers.iter().flat_map(host_ports).collect(),
+        affinity: near
+            .map(|near| near.required_during_scheduling_ignored_during_execution.iter().map(term).collect())
+            .unwrap_or_default(),
+        anti_affinity: away
+            .map(|away| away.required_during_scheduling_ignored_during_execution.iter().map(term).collect())
+            .unwrap_or_default(),
+        preferred_pods: preferred_near.into_iter().chain(preferred_away).collect(),
+        spread: spec.topology_spread_constraints.iter().map(|one| spread(pod, one)).collect(),
+        names_spread: !spec.topology_spread_constraints.is_empty(),
+        siblings,
+        images: spec.containers.iter().map(|container| container.image.clone()).collect(),
+    }
+}
+
+/// What scheduling looks at of a node, without its pods.
+pub fn node_info(node: &Node) -> NodeInfo {
+    let images = node.status.images.iter();
+    NodeInfo {
+        name: node.metadata.name.clone().unwrap_or_default(),
+        labels: node.metadata.labels.clone(),
+        taints: node.spec.taints.iter().map(taint).collect(),
+        unschedulable: node.spec.unschedulable,
+        allocatable: Resources::of(&node.status.allocatable),
+        allowed_pods: node.status.allocatable.get("pods").map_or(0, |pods| pods.value()),
+        images: images.flat_map(|image| image.names.iter().map(|name| (name.clone(), image.size_bytes))).collect(),
+        ..NodeInfo::default()
+    }
+}
+
+/// What the containers ask for together, and what they are taken to use: the sum over those that run side by side, or
+/// what a single init container needs if that is more; plus the pod's overhead. What the pod asks for as a whole wins.
+///
+/// In Kubernetes: `resourcehelper.PodRequests`.
+fn requests(pod: &Pod) -> (Resources, Resources) {
+    let spec = &pod.spec;
+    let ask = |container: &Container| {
+        let asked = with_limits(container);
+        let requests = Resources::of(&asked);
+        let assumed = requests.clone().with_assumed(asked.contains_key("cpu"), asked.contains_key("memory"));
+        (requests, assumed)
+    };
+    let mut sums = (Resources::default(), Resources::default());
+    for (requests, assumed) in spec.containers.iter().map(ask) {
+        sums.0.add(&requests);
+        sums.1.add(&assumed);
+    }
+    let mut sidecars = (Resources::default(), Resources::default());
+    let mut peaks = (Resources::default(), Resources::default());
+    for container in &spec.init_containers {
+        let (mut requests, mut assumed) = ask(container);
+        let stays = container.restart_policy.as_deref() == Some("Always");
+        if stays {
+            sums.0.add(&requests);
+            sums.1.add(&assumed);
+            sidecars.0.add(&requests);
+            sidecars.1.add(&assumed);
+            requests = Resources::default();
+            assumed = Resources::default();
+        }
+        requests.add(&sidecars.0);
+        assumed.add(&sidecars.1);
+        peaks.0.at_least(&requests);
+        peaks.1.at_least(&assumed);
+    }
+    sums.0.at_least(&peaks.0);
+    sums.1.at_least(&peaks.1);
+    if let Some(whole) = spec.resources.as_deref().map(|resources| &resources.requests).filter(|r| !r.is_empty()) {
+        let amounts = Resources::of(whole);
+        for sum in [&mut sums.0, &mut sums.1] {
+            if whole.contains_key("cpu") {
+                sum.milli_cpu = amounts.milli_cpu;
+            }
+            if whole.contains_key("memory") {
+                sum.memory = amounts.memory;
+            }
+        }
+    }
+    let overhead = Resources::of(&spec.overhead);
+    sums.0.add(&overhead);
+    sums.1.add(&overhead);
+    sums
+}
+
+/// Where only a limit is given, it is what is asked for. The API server sets that by default already; a mirror pod or an
+/// object from elsewhere may lack it.
+fn with_limits(container: &Container) -> BTreeMap<String, Quantity> {
+    let mut asked = container.resources.limits.clone();
+    asked.extend(container.resources.requests.iter().map(|(name, amount)| (name.clone(), *amount)));
+    asked
+}
+
+fn host_ports(container: &Container) -> Vec<HostPort> {
+    let or = |text: &str, default: &str| if text.is_empty() { default.to_owned() } else { text.to_owned() };
+    let wanted = container.ports.iter().filter(|port| port.host_port > 0);
+    wanted
+        .map(|port| HostPort {
+            ip: or(&port.host_ip, "0.0.0.0"),
+            protocol: or(&port.protocol, "TCP"),
+            port: i64::from(port.host_port),
+        })
+        .collect()
+}
+
+fn taint(taint: &core::Taint) -> Taint {
+    Taint { key: taint.key.clone(), value: taint.value.clone(), effect: taint.effect.clone() }
+}
+
+fn toleration(toleration: &core::Toleration) -> Toleration {
+    Toleration {
+        key: toleration.key.clone(),
+        any_value: toleration.operator == "Exists",
+        value: toleration.value.clone(),
+        effect: toleration.effect.clone(),
+    }
+}
+
+fn node_term(term: &core::NodeSelectorTerm) -> NodeSelectorTerm {
+    let requirement = |one: &core::NodeSelectorRequirement| LabelRequirement {
+        key: one.key.clone(),
+        operator: match one.operator.as_str() {
+            "NotIn" => LabelOperator::NotIn,
+            "Exists" => LabelOperator::Exists,
+            "DoesNotExist" => LabelOperator::DoesNotExist,
+            "Gt" => LabelOperator::GreaterThan,
+            "Lt" => LabelOperator::LessThan,
+            _ => LabelOperator::In,
+        },
+        values: one.values.clone(),
+    };
+    NodeSelectorTerm {
+        expressions: term.match_expressions.iter().map(requirement).collect(),
+        fields: term.match_fields.iter().map(requirement).collect(),
+    }
+}
+
+/// Absent selects nothing, and so does one that cannot be read: the API server lets no such selector in.
+fn selector(selector: Option<&meta_v1::LabelSelector>) -> LabelSelector {
+    selector.and_then(|selector| selector.to_selector().ok()).unwrap_or_else(LabelSelector::nothing)
+}
+
+fn affinity_term(pod: &Pod, term: &core::PodAffinityTerm) -> AffinityTerm {
+    let own = || vec![pod.metadata.namespace.clone().unwrap_or_default()];
+    let only_own = term.namespaces.is_empty() && term.namespace_selector.is_none();
+    AffinityTerm {
+        namespaces: if only_own { own() } else { term.namespaces.clone() },
+        namespace_selector: term.namespace_selector.as_deref().and_then(|selector| selector.to_selector().ok()),
+        selector: selector(term.label_selector.as_deref()),
+        topology_key: term.topology_key.clone(),
+    }
+}
+
+fn spread(pod: &Pod, constraint: &core::TopologySpreadConstraint) -> SpreadConstraint {
+    let mut selector = selector(constraint.label_selector.as_deref());
+    let keys = constraint.match_label_keys.iter();
+    selector.requirements.extend(keys.filter_map(|key| {
+        let value = pod.metadata.labels.get(key)?;
+        Some(LabelRequirement { key: key.clone(), operator: LabelOperator::In, values: vec![value.clone()] })
+    }));
+    SpreadConstraint {
+        max_skew: i64::from(constraint.max_skew),
+        topology_key: constraint.topology_key.clone(),
+        required: constraint.when_unsatisfiable == "DoNotSchedule",
+        selector,
+        min_domains: i64::from(constraint.min_domains.unwrap_or(1)),
+        honors_affinity: constraint.node_affinity_policy.as_deref() != Some("Ignore"),
+        honors_taints: constraint.node_taints_policy.as_deref() == Some("Honor"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(spec: serde_json::Value) -> PodInfo {
+        let pod: Pod = serde_json::from_value(serde_json::json!({
+            "metadata": {"name": "p", "namespace": "default", "labels": {"app": "web"}}, "spec": spec,
+        }))
+        .unwrap();
+        pod_info(&pod, None)
+    }
+
+    #[test]
+    fn containers_add_up_and_one_that_runs_before_them_counts_alone() {
+        let container = |cpu: &str| serde_json::json!({"name": "c", "resources": {"requests": {"cpu": cpu}}});
+        let pod = read(serde_json::json!({
+            "containers": [container("1"), container("500m")],
+            "initContainers": [container("2")],
+            "overhead": {"cpu": "100m"},
+        }));
+        assert_eq!(pod.requests.milli_cpu, 2100);
+        assert_eq!(pod.assumed.memory, 2 * 200 * 1024 * 1024);
+        let sidecar =
+            serde_json::json!({"name": "s", "restartPolicy": "Always", "resources": {"requests": {"cpu": "1"}}});
+        let pod =
+            read(serde_json::json!({"containers": [container("1")], "initContainers": [sidecar, container("500m")]}));
+        assert_eq!(pod.requests.milli_cpu, 2000);
+    }
+
+    #[test]
+    fn an_affinity_without_namespaces_means_the_pods_own() {
+        let pod = read(serde_json::json!({"affinity": {"podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [{
+                "labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "host"}],
+        }}}));
+        assert_eq!(pod.anti_affinity[0].namespaces, ["default"]);
+        assert!(pod.anti_affinity[0].matches(&pod, &BTreeMap::new()));
+    }
+}
