@@ -1,0 +1,53 @@
+//! What several controllers ask of a pod.
+
+use coracle_ambient::Timestamp;
+use coracle_api::core_v1::Pod;
+use coracle_meta::{ObjectKey, Resource, parse_time};
+use jiff::SignedDuration;
+
+/// Whether a pod has been ready for long enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Availability {
+    /// It is not ready.
+    NotReady,
+    /// It is ready, and will be available after this long if it stays so.
+    In(SignedDuration),
+    /// It is available.
+    Available,
+}
+
+/// Since when the pod has been ready; none while it is not.
+pub(crate) fn ready_since(pod: &Pod) -> Option<Timestamp> {
+    let ready = pod.condition("Ready").filter(|condition| condition.status == "True")?;
+    ready.last_transition_time.as_deref().and_then(parse_time)
+}
+
+/// In Kubernetes: `podutil.IsPodAvailable`.
+pub(crate) fn availability(pod: &Pod, min_ready_seconds: i32, now: Timestamp) -> Availability {
+    if !pod.is_ready() {
+        return Availability::NotReady;
+    }
+    if min_ready_seconds == 0 {
+        return Availability::Available;
+    }
+    let Some(since) = ready_since(pod) else { return Availability::NotReady };
+    let left = SignedDuration::from_secs(i64::from(min_ready_seconds)) - now.duration_since(since);
+    if left.is_positive() { Availability::In(left) } else { Availability::Available }
+}
+
+/// The most restarts of any container; those of sidecars apart. In Kubernetes: `compareMaxContainerRestarts`.
+pub(crate) fn max_restarts(pod: &Pod) -> (i32, i32) {
+    let most = |statuses: &[coracle_api::core_v1::ContainerStatus], counts: &dyn Fn(&str) -> bool| {
+        statuses.iter().filter(|status| counts(&status.name)).map(|status| status.restart_count).max().unwrap_or(0)
+    };
+    let is_sidecar = |name: &str| {
+        let container = pod.spec.init_containers.iter().find(|container| container.name == name);
+        container.is_some_and(|container| container.restart_policy.as_deref() == Some("Always"))
+    };
+    (most(&pod.status.container_statuses, &|_| true), most(&pod.status.init_container_statuses, &is_sidecar))
+}
+
+/// The pod's key, for those who name it in a message.
+pub(crate) fn key(pod: &Pod) -> ObjectKey {
+    pod.key()
+}
