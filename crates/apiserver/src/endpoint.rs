@@ -1,0 +1,113 @@
+use std::sync::Arc;
+
+use coracle_meta::{GroupVersionResource, Status, StatusDetails, reason};
+use coracle_registry::{Kind, Kinds, Subresource, Verb};
+use http::Method;
+
+use crate::request_info::ResourcePath;
+use crate::respond;
+
+/// What a path of the API leads to.
+pub(crate) struct Endpoint {
+    pub(crate) kind: Arc<Kind>,
+    pub(crate) action: Action,
+}
+
+/// What is to be done there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// A verb of the registry.
+    Verb(Verb),
+    /// A connection to somewhere else.
+    Connect,
+}
+
+impl Endpoint {
+    /// Finds the kind, and what the method means there.
+    ///
+    /// # Errors
+    /// The page of a path that nobody serves, 404 for a resource that is not there, 405 for a method that it has not.
+    pub(crate) fn find(kinds: &Kinds, at: &ResourcePath, method: &Method, watch: bool) -> Result<Self, Status> {
+        let resource = GroupVersionResource::new(at.group.clone(), at.version.clone(), at.resource.clone());
+        let Some(kind) = kinds.resource(&resource) else {
+            let version = resource.group_version();
+            let known = kinds.iter().any(|kind| kind.gvk().group_version() == version);
+            return Err(if known { no_such_resource() } else { respond::no_such_page() });
+        };
+        let verb = verb_of(method, at, watch);
+        let action =
+            if at.subresource.is_empty() { on_objects(kind, at, verb)? } else { on_subresource(kind, at, verb)? };
+        Ok(Self { kind: Arc::clone(kind), action })
+    }
+}
+
+/// What the method means of a collection, or of an object.
+fn verb_of(method: &Method, at: &ResourcePath, watch: bool) -> Option<Verb> {
+    match (method.as_str(), at.is_item) {
+        ("GET" | "HEAD", _) if at.watch_in_path => Some(Verb::Watch),
+        ("GET" | "HEAD", false) if watch => Some(Verb::Watch),
+        ("GET" | "HEAD", false) => Some(Verb::List),
+        ("GET" | "HEAD", true) => Some(Verb::Get),
+        ("POST", _) => Some(Verb::Create),
+        ("PUT", true) => Some(Verb::Update),
+        ("PATCH", true) => Some(Verb::Patch),
+        ("DELETE", true) => Some(Verb::Delete),
+        ("DELETE", false) => Some(Verb::DeleteCollection),
+        _ => None,
+    }
+}
+
+fn on_objects(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<Action, Status> {
+    let in_namespace = !at.namespace.is_empty();
+    // The path of a namespace itself has a namespace, too: its own name.
+    let names_itself = at.resource == "namespaces" && at.name == at.namespace;
+    match (kind.is_namespaced(), in_namespace) {
+        (false, true) if !names_itself => return Err(no_such_resource()),
+        (true, false) if at.is_item => return Err(no_such_resource()),
+        (true, false) if !matches!(verb, Some(Verb::List | Verb::Watch)) && !is_computed(kind) => {
+            return Err(method_not_allowed());
+        }
+        _ => {}
+    }
+    match verb {
+        Some(Verb::Create) if at.is_item => Err(method_not_allowed()),
+        Some(Verb::Watch) if kind.serves(Verb::List) && !kind.serves(Verb::Watch) => {
+            Err(Status::method_not_supported(&kind.gvr().group_resource(), "watch"))
+        }
+        Some(verb) if kind.serves(verb) => Ok(Action::Verb(verb)),
+        _ => Err(method_not_allowed()),
+    }
+}
+
+/// Kinds without lists (reviews) are created at one path, in a namespace or not.
+fn is_computed(kind: &Kind) -> bool {
+    !kind.serves(Verb::List)
+}
+
+fn on_subresource(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<Action, Status> {
+    if kind.is_namespaced() == at.namespace.is_empty() {
+        return Err(no_such_resource());
+    }
+    let row = kind.row().subresource(&at.subresource);
+    if let Some(Subresource::Connect(connect)) = kind.subresource(&at.subresource) {
+        let serves = connect.verbs().is_empty() || verb.is_none_or(|verb| connect.verbs().contains(&verb));
+        return if serves { Ok(Action::Connect) } else { Err(method_not_allowed()) };
+    }
+    let Some(row) = row.filter(|_| at.rest.is_empty()) else { return Err(no_such_resource()) };
+    match verb {
+        Some(verb) if row.verbs.iter().any(|own| own == verb.as_str()) => Ok(Action::Verb(verb)),
+        _ => Err(method_not_allowed()),
+    }
+}
+
+/// 404 of a resource that its group version does not have.
+pub(crate) fn no_such_resource() -> Status {
+    let message = "the server could not find the requested resource";
+    Status::failure(404, reason::NOT_FOUND, message).with_details(StatusDetails::default())
+}
+
+/// 405 of a method that the resource does not have.
+pub(crate) fn method_not_allowed() -> Status {
+    let message = "the server does not allow this method on the requested resource";
+    Status::failure(405, reason::METHOD_NOT_ALLOWED, message).with_details(StatusDetails::default())
+}

@@ -1,0 +1,164 @@
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use http::Method;
+
+use crate::in_flight::InFlight;
+use crate::request_info::RequestInfo;
+
+/// The upper bounds of the durations that are told apart, in seconds.
+const BUCKETS: [f64; 12] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0, 2.0, 5.0, 10.0, 60.0];
+
+/// What is counted of the requests, under the names that people alert on.
+///
+/// In Kubernetes: `endpoints/metrics`.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    requests: Mutex<BTreeMap<Label, Series>>,
+}
+
+/// What requests are counted together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Label {
+    verb: String,
+    group: String,
+    version: String,
+    resource: String,
+    subresource: String,
+    scope: &'static str,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Series {
+    by_code: BTreeMap<u16, u64>,
+    buckets: [u64; BUCKETS.len()],
+    count: u64,
+    seconds: f64,
+}
+
+impl Label {
+    /// The label of a request.
+    pub(crate) fn of(info: &RequestInfo) -> Self {
+        let verb = info.verb.to_uppercase();
+        let Some(at) = &info.resource else { return Self { verb, ..Self::default() } };
+        let scope = match (at.is_item, at.namespace.is_empty()) {
+            (true, _) => "resource",
+            (false, false) => "namespace",
+            (false, true) => "cluster",
+        };
+        Self {
+            verb,
+            group: at.group.clone(),
+            version: at.version.clone(),
+            resource: at.resource.clone(),
+            subresource: at.subresource.clone(),
+            scope,
+        }
+    }
+
+    fn write(&self, out: &mut String) {
+        let Self { verb, group, version, resource, subresource, scope } = self;
+        // Writing to memory does not fail.
+        let _ = write!(
+            out,
+            "component=\"apiserver\",dry_run=\"\",group=\"{group}\",resource=\"{resource}\",scope=\"{scope}\",subresource=\"{subresource}\",verb=\"{verb}\",version=\"{version}\""
+        );
+    }
+}
+
+impl Metrics {
+    /// Counts an answer. Paths that nobody serves are counted together, so that they cost no memory.
+    pub(crate) fn count(&self, label: &Label, method: &Method, code: u16, took: Duration) {
+        let label = match code {
+            404 | 405 if label.scope != "resource" => Label { verb: method.as_str().to_owned(), ..Label::default() },
+            401 | 403 => Label { verb: label.verb.clone(), ..Label::default() },
+            404 | 405 => Label { subresource: String::new(), scope: "resource", ..Label::default() },
+            _ => label.clone(),
+        };
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let series = requests.entry(label).or_default();
+        let seconds = took.as_secs_f64();
+        *series.by_code.entry(code).or_default() += 1;
+        series.count += 1;
+        series.seconds += seconds;
+        if let Some(bucket) = BUCKETS.iter().position(|bound| seconds <= *bound) {
+            series.buckets[bucket] += 1;
+        }
+    }
+
+    /// All counts in the text format of Prometheus.
+    pub(crate) fn exposition(&self, in_flight: &InFlight) -> String {
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut out = String::new();
+        head(&mut out, "apiserver_request_total", "counter", "Requests by verb, resource and HTTP response code.");
+        for (label, series) in &requests {
+            for (code, count) in &series.by_code {
+                let _ = write!(out, "apiserver_request_total{{code=\"{code}\",");
+                label.write(&mut out);
+                let _ = writeln!(out, "}} {count}");
+            }
+        }
+        let name = "apiserver_request_duration_seconds";
+        head(&mut out, name, "histogram", "How long requests took, by verb and resource.");
+        for (label, series) in &requests {
+            let mut up_to = 0;
+            for (bound, count) in BUCKETS.iter().zip(series.buckets) {
+                up_to += count;
+                histogram_line(&mut out, name, label, &bound.to_string(), up_to);
+            }
+            histogram_line(&mut out, name, label, "+Inf", series.count);
+            for (suffix, value) in [("sum", series.seconds.to_string()), ("count", series.count.to_string())] {
+                let _ = write!(out, "{name}_{suffix}{{");
+                label.write(&mut out);
+                let _ = writeln!(out, "}} {value}");
+            }
+        }
+        let name = "apiserver_current_inflight_requests";
+        head(&mut out, name, "gauge", "Requests that are being answered, streams aside.");
+        let (reads, writes) = in_flight.taken();
+        let _ = writeln!(out, "{name}{{request_kind=\"mutating\"}} {writes}");
+        let _ = writeln!(out, "{name}{{request_kind=\"readOnly\"}} {reads}");
+        out
+    }
+}
+
+fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(out, "# HELP {name} [STABLE] {help}\n# TYPE {name} {kind}");
+}
+
+fn histogram_line(out: &mut String, name: &str, label: &Label, bound: &str, count: u64) {
+    let _ = write!(out, "{name}_bucket{{");
+    label.write(out);
+    let _ = writeln!(out, ",le=\"{bound}\"}} {count}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Limits;
+
+    #[test]
+    fn requests_are_counted_by_code_and_duration() {
+        let metrics = Metrics::default();
+        let label = Label { verb: "GET".into(), resource: "pods".into(), scope: "resource", ..Label::default() };
+        metrics.count(&label, &Method::GET, 200, Duration::from_millis(30));
+        metrics.count(&label, &Method::GET, 200, Duration::from_secs(90));
+        let text = metrics.exposition(&InFlight::new(Limits::default()));
+        assert!(text.contains("apiserver_request_total{code=\"200\","), "{text}");
+        assert!(
+            text.contains("le=\"0.05\"} 1\n") && text.contains("le=\"60\"} 1\n") && text.contains("le=\"+Inf\"} 2\n")
+        );
+    }
+
+    #[test]
+    fn made_up_paths_share_one_series() {
+        let metrics = Metrics::default();
+        for number in 0..100 {
+            let label = Label { resource: format!("x{number}"), scope: "cluster", ..Label::default() };
+            metrics.count(&label, &Method::GET, 404, Duration::ZERO);
+        }
+        assert_eq!(metrics.requests.lock().unwrap().len(), 1);
+    }
+}

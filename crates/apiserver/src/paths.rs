@@ -1,0 +1,91 @@
+//! Paths that are no resources: documents, health, metrics.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use coracle_meta::Status;
+use http::{HeaderValue, Method, Response, StatusCode};
+use serde_json::json;
+
+use crate::server::{Received, Server, json as json_answer, text};
+use crate::{endpoint, health, respond};
+
+/// The version that this server speaks, as Kubernetes counts.
+const VERSION: (&str, &str, &str) = ("1", "35", "v1.35.3");
+
+/// Serves a path that is no resource.
+pub(crate) async fn serve(server: &Arc<Server>, received: Received) -> Result<Response<Body>, Status> {
+    let path = received.info.path.clone();
+    let kinds = server.registry.kinds();
+    let trimmed = if path.len() > 1 { path.trim_end_matches('/') } else { path.as_str() };
+    if let Some(answer) = health::serve(server, &received, trimmed).await {
+        return Ok(answer);
+    }
+    let reads = matches!(received.method, Method::GET | Method::HEAD);
+    if let Some(answer) = server.discovery.serve(&kinds, &received, trimmed) {
+        return if reads { answer } else { Err(endpoint::method_not_allowed()) };
+    }
+    if let Some(answer) = server.openapi.serve(&kinds, &received, trimmed) {
+        return if reads { answer } else { Err(endpoint::method_not_allowed()) };
+    }
+    if let Some(document) = server.documents.iter().find(|document| document.path == trimmed) {
+        let mut response = json_answer(document.body.clone());
+        if let Ok(media_type) = HeaderValue::from_str(&document.media_type) {
+            response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
+        }
+        response.headers_mut().insert(http::header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));
+        return Ok(response);
+    }
+    match trimmed {
+        "/" => Ok(json_answer(json!({"paths": paths(server)}).to_string())),
+        "/version" => Ok(json_answer(version())),
+        "/metrics" => {
+            let mut response = text(StatusCode::OK, server.metrics.exposition(&server.in_flight));
+            let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
+            response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
+            Ok(response)
+        }
+        _ => Ok(respond::not_found_page()),
+    }
+}
+
+/// What the root lists.
+fn paths(server: &Server) -> Vec<String> {
+    let mut paths: Vec<String> = vec!["/api".into(), "/apis".into()];
+    for kind in server.registry.kinds().iter() {
+        let version = kind.gvk().group_version();
+        if version.group.is_empty() {
+            paths.push(format!("/api/{}", version.version));
+        } else {
+            paths.push(format!("/apis/{}", version.group));
+            paths.push(format!("/apis/{version}"));
+        }
+    }
+    for fixed in ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"] {
+        paths.push(fixed.to_owned());
+    }
+    paths.extend(server.documents.iter().map(|document| document.path.clone()));
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+fn version() -> String {
+    let (major, minor, version) = VERSION;
+    let value = json!({
+        "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,
+        "minCompatibilityMajor": major, "minCompatibilityMinor": "34",
+        "gitVersion": version, "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "", "compiler": "rustc", "platform": format!("{}/{}", std::env::consts::OS, go_architecture()),
+    });
+    format!("{value:#}")
+}
+
+/// The machine's architecture, as Go calls it.
+fn go_architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}

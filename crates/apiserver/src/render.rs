@@ -1,0 +1,235 @@
+use std::sync::Arc;
+
+use coracle_ambient::Timestamp;
+use coracle_meta::{GroupVersionKind, Object, Status, WatchEventType, reason};
+use coracle_registry::{Column, Kind, List, Stored};
+use serde_json::{Map, Value, json};
+
+use crate::frame;
+use crate::negotiate::{Format, MetaVersion, Negotiated, Transform};
+use crate::protobuf;
+use crate::query::{Query, go_quote};
+use crate::respond;
+
+/// How objects of one kind are shown to one client: in a format, as themselves, as metadata or as rows of a table.
+#[derive(Clone)]
+pub(crate) struct Rendering {
+    kind: Arc<Kind>,
+    /// The kind of the objects: of a subresource it may be another than the parent's.
+    how: Negotiated,
+    include: IncludeObject,
+    now: Timestamp,
+    /// Whether a table still has to begin with its columns; in a watch only the first event carries them.
+    columns_due: bool,
+}
+
+/// What a row carries of its object. In Kubernetes: `metav1.IncludeObjectPolicy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IncludeObject {
+    Metadata,
+    Object,
+    None,
+}
+
+impl Rendering {
+    /// Reads what the query says of tables.
+    pub(crate) fn new(kind: &Arc<Kind>, how: Negotiated, query: &Query, now: Timestamp) -> Result<Self, Status> {
+        let include = match query.text("includeObject") {
+            _ if !matches!(how.transform, Transform::Table(_)) => IncludeObject::Metadata,
+            "" | "Metadata" => IncludeObject::Metadata,
+            "Object" => IncludeObject::Object,
+            "None" => IncludeObject::None,
+            other => {
+                return Err(Status::bad_request(format!(
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', 'Object', 'None', or empty",
+                    go_quote(other)
+                )));
+            }
+        };
+        Ok(Self { kind: Arc::clone(kind), how, include, now, columns_due: true })
+    }
+
+    /// Whether items are written by walking over rendered slices.
+    pub(crate) fn is_plain_json(&self) -> bool {
+        self.how.format == Format::Json && !self.how.pretty
+    }
+
+    /// One object as a whole body.
+    pub(crate) fn object(&self, object: &Stored) -> Result<Vec<u8>, Status> {
+        if self.is_plain_json() && self.how.transform == Transform::None {
+            let mut out = Vec::with_capacity(object.len() + 1);
+            object.write_json(&mut out);
+            out.push(b'\n');
+            return Ok(out);
+        }
+        let parsed = object.object();
+        let value = match self.how.transform {
+            _ if parsed.kind() == "Status" => parsed.to_value(),
+            Transform::None if self.how.format == Format::Protobuf => {
+                return protobuf::object(&parsed);
+            }
+            Transform::None => parsed.to_value(),
+            Transform::PartialObjectMetadata(version) => metadata_of(&parsed, version),
+            Transform::PartialObjectMetadataList(_) => {
+                let message = format!(
+                    "you requested PartialObjectMetadataList, but the requested object is not a list ({})",
+                    go_type(self.kind.gvk(), "")
+                );
+                return Err(Status::failure(406, reason::NOT_ACCEPTABLE, message));
+            }
+            Transform::Table(version) => {
+                let mut table = self.table(version, json!({"resourceVersion": parsed.resource_version()}));
+                table.insert("rows".into(), vec![self.row(&parsed, version)].into());
+                Value::Object(table)
+            }
+        };
+        Ok(respond::encode(&value, self.how))
+    }
+
+    /// The head of a list: all but its items, which go into the list called by the answer's last member.
+    pub(crate) fn list_head(&self, list: &List) -> Result<(Map<String, Value>, &'static str), Status> {
+        let metadata = list_metadata(list);
+        let plain = |kind: &str, api_version: &str| {
+            let mut head = Map::new();
+            head.insert("kind".into(), kind.into());
+            head.insert("apiVersion".into(), api_version.into());
+            head.insert("metadata".into(), metadata.clone());
+            head
+        };
+        match self.how.transform {
+            Transform::None => {
+                let row = self.kind.row();
+                Ok((plain(&row.list_kind, &row.kind.api_version()), "items"))
+            }
+            Transform::PartialObjectMetadataList(version) => {
+                Ok((plain("PartialObjectMetadataList", version.api_version()), "items"))
+            }
+            Transform::PartialObjectMetadata(_) => {
+                let message = format!(
+                    "you requested PartialObjectMetadata, but the requested object is a list ({})",
+                    go_type(self.kind.gvk(), "List")
+                );
+                Err(Status::failure(406, reason::NOT_ACCEPTABLE, message))
+            }
+            Transform::Table(version) => Ok((self.table(version, metadata), "rows")),
+        }
+    }
+
+    /// Appends one item of a list in JSON.
+    pub(crate) fn push_item(&self, object: &Stored, out: &mut Vec<u8>) {
+        match self.how.transform {
+            Transform::None if self.kind.is_custom() => object.write_json(out),
+            Transform::None => object.write_json_item(out),
+            Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
+                push_json(&metadata_of(&object.object(), version), out);
+            }
+            Transform::Table(version) => push_json(&self.row(&object.object(), version), out),
+        }
+    }
+
+    /// Appends a frame of a watch.
+    pub(crate) fn push_event(&mut self, event: WatchEventType, object: &Stored, out: &mut Vec<u8>) {
+        if self.how.transform == Transform::None && self.how.format != Format::Protobuf {
+            frame::push_event(self.how.format, event, |out| object.write_json(out), out);
+        } else {
+            self.push_object_event(event, &object.object(), out);
+        }
+    }
+
+    /// Appends a frame of a watch about an object that was never stored: a bookmark.
+    pub(crate) fn push_object_event(&mut self, event: WatchEventType, object: &Object, out: &mut Vec<u8>) {
+        let value = match self.how.transform {
+            Transform::None => object.to_value(),
+            Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
+                metadata_of(object, version)
+            }
+            Transform::Table(version) => {
+                let mut table = self.table(version, json!({"resourceVersion": object.resource_version()}));
+                table.insert("rows".into(), vec![self.row(object, version)].into());
+                self.columns_due = false;
+                Value::Object(table)
+            }
+        };
+        self.push_value_event(event, &value, out);
+    }
+
+    /// Appends the frame of an error.
+    pub(crate) fn push_error(&self, status: &Status, out: &mut Vec<u8>) {
+        self.push_value_event(WatchEventType::Error, &respond::status_value(status), out);
+    }
+
+    fn push_value_event(&self, event: WatchEventType, value: &Value, out: &mut Vec<u8>) {
+        let format = self.how.format;
+        let object = |out: &mut Vec<u8>| match format {
+            Format::Protobuf => out.extend(protobuf::encode(value)),
+            Format::Json | Format::Yaml => push_json(value, out),
+        };
+        frame::push_event(format, event, object, out);
+    }
+
+    /// A table without its rows.
+    fn table(&self, version: MetaVersion, metadata: Value) -> Map<String, Value> {
+        let columns = if self.columns_due { self.kind.strategy().columns() } else { Vec::new() };
+        let columns = if self.columns_due { columns.iter().map(column).collect() } else { Value::Null };
+        let mut table = Map::new();
+        table.insert("kind".into(), "Table".into());
+        table.insert("apiVersion".into(), version.api_version().into());
+        table.insert("metadata".into(), metadata);
+        table.insert("columnDefinitions".into(), columns);
+        table
+    }
+
+    fn row(&self, object: &Object, version: MetaVersion) -> Value {
+        let strategy = self.kind.strategy();
+        let shown = match self.include {
+            IncludeObject::None => Value::Null,
+            IncludeObject::Object => object.to_value(),
+            IncludeObject::Metadata => metadata_of(object, version),
+        };
+        let mut row = json!({"cells": strategy.cells(object, self.now), "object": shown});
+        let conditions = strategy.row_conditions(object);
+        if !conditions.is_empty() {
+            row["conditions"] = conditions.into();
+        }
+        row
+    }
+}
+
+/// `PartialObjectMetadata` of an object.
+fn metadata_of(object: &Object, version: MetaVersion) -> Value {
+    let metadata = object.field(&["metadata"]).cloned().unwrap_or_else(|| json!({}));
+    json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": metadata})
+}
+
+fn list_metadata(list: &List) -> Value {
+    let mut metadata = Map::new();
+    metadata.insert("resourceVersion".into(), list.revision.to_string().into());
+    if !list.continue_token.is_empty() {
+        metadata.insert("continue".into(), list.continue_token.as_str().into());
+        if let Some(remaining) = list.remaining {
+            metadata.insert("remainingItemCount".into(), remaining.into());
+        }
+    }
+    Value::Object(metadata)
+}
+
+fn column(column: &Column) -> Value {
+    json!({
+        "name": column.name, "type": column.kind, "format": column.format,
+        "description": column.description, "priority": column.priority,
+    })
+}
+
+/// The name that a message of Kubernetes has for a kind: that of its Go type.
+fn go_type(kind: &GroupVersionKind, suffix: &str) -> String {
+    let package = match kind.group.split('.').next() {
+        None | Some("") => "core",
+        Some(group) => group,
+    };
+    format!("*{package}.{}{suffix}", kind.kind)
+}
+
+fn push_json(value: &Value, out: &mut Vec<u8>) {
+    // A JSON value can always be written to memory.
+    let _ = serde_json::to_writer(out, value);
+}

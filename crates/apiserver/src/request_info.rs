@@ -1,0 +1,172 @@
+use crate::query::Query;
+
+/// What a request asks for, read from its method and path alone.
+///
+/// In Kubernetes: `apiserver/pkg/endpoints/request.RequestInfo`. Nothing here says that the resource exists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RequestInfo {
+    /// The path, decoded, as asked.
+    pub(crate) path: String,
+    /// The verb that is authorized: `get`, `list`, `watch`, `create`, …; of another path the lower-case method.
+    pub(crate) verb: String,
+    /// The resource, if the path names one; otherwise the path is all there is to know.
+    pub(crate) resource: Option<ResourcePath>,
+}
+
+/// The resource that a path names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ResourcePath {
+    /// The API group; empty for the core group.
+    pub(crate) group: String,
+    /// The version.
+    pub(crate) version: String,
+    /// The namespace; empty for cluster-scoped resources and for all namespaces together.
+    pub(crate) namespace: String,
+    /// The plural of the resource.
+    pub(crate) resource: String,
+    /// The subresource, or empty.
+    pub(crate) subresource: String,
+    /// The name; empty for a collection. For authorization a list of one name counts as that name.
+    pub(crate) name: String,
+    /// The steps after the subresource.
+    pub(crate) rest: Vec<String>,
+    /// Whether the verb was part of the path (`/api/v1/watch/pods`), as it was before queries carried it.
+    pub(crate) watch_in_path: bool,
+    /// Whether the path itself has a name, other than a name that a field selector demands.
+    pub(crate) is_item: bool,
+}
+
+/// Why a path that looks like one of a resource is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unable to determine kind and namespace from url, {0}")]
+pub(crate) struct BadPath(String);
+
+/// Namespaces have subresources of their own, which look like resources in a namespace.
+const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
+
+impl RequestInfo {
+    /// Reads a request line. Never fails on a path that is none of the API's: such a path has no resource.
+    pub(crate) fn parse(method: &http::Method, path: &str, query: &Query) -> Result<Self, BadPath> {
+        let mut info = Self { path: path.to_owned(), verb: method.as_str().to_ascii_lowercase(), resource: None };
+        let steps: Vec<&str> = match path.trim_matches('/') {
+            "" => Vec::new(),
+            trimmed => trimmed.split('/').collect(),
+        };
+        let (group, version, mut steps) = match steps.as_slice() {
+            ["api", version, rest @ ..] if !rest.is_empty() => ("", *version, rest),
+            ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
+            _ => return Ok(info),
+        };
+        let mut resource = ResourcePath { group: group.into(), version: version.into(), ..ResourcePath::default() };
+
+        if let ["watch" | "proxy", rest @ ..] = steps {
+            if rest.is_empty() {
+                return Err(BadPath(path.to_owned()));
+            }
+            info.verb = steps[0].to_owned();
+            resource.watch_in_path = steps[0] == "watch";
+            steps = rest;
+        } else {
+            info.verb = verb_of(method).to_owned();
+        }
+
+        if let ["namespaces", namespace, rest @ ..] = steps {
+            resource.namespace = (*namespace).to_owned();
+            match rest {
+                [first, ..] if !NAMESPACE_SUBRESOURCES.contains(first) => steps = rest,
+                _ => {}
+            }
+        }
+        resource.resource = steps.first().copied().unwrap_or_default().to_owned();
+        resource.name = steps.get(1).copied().unwrap_or_default().to_owned();
+        resource.is_item = !resource.name.is_empty();
+        if info.verb != "proxy" {
+            resource.subresource = steps.get(2).copied().unwrap_or_default().to_owned();
+        }
+        resource.rest = steps.iter().skip(3).map(|step| (*step).to_owned()).collect();
+
+        if !resource.is_item && info.verb == "get" {
+            info.verb = if query.is_watch() { "watch" } else { "list" }.to_owned();
+            resource.name = query.selected_name().unwrap_or_default();
+        }
+        if !resource.is_item && info.verb == "delete" {
+            info.verb = "deletecollection".to_owned();
+        }
+        info.resource = Some(resource);
+        Ok(info)
+    }
+}
+
+fn verb_of(method: &http::Method) -> &'static str {
+    match method.as_str() {
+        "POST" => "create",
+        "GET" | "HEAD" => "get",
+        "PUT" => "update",
+        "PATCH" => "patch",
+        "DELETE" => "delete",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Method;
+    use proptest::prelude::*;
+
+    fn parse(method: Method, target: &str) -> RequestInfo {
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        RequestInfo::parse(&method, path, &Query::parse(query)).unwrap()
+    }
+
+    fn line(method: Method, target: &str) -> String {
+        let info = parse(method, target);
+        match info.resource {
+            None => info.verb,
+            Some(at) => [&info.verb, &at.group, &at.version, &at.namespace, &at.resource, &at.subresource, &at.name]
+                .map(String::as_str)
+                .join("|"),
+        }
+    }
+
+    #[test]
+    fn paths_are_read_as_kubernetes_reads_them() {
+        for (method, target, expected) in [
+            (Method::GET, "/api/v1/namespaces", "list||v1||namespaces||"),
+            (Method::GET, "/api/v1/namespaces/other", "get||v1|other|namespaces||other"),
+            (Method::PUT, "/api/v1/namespaces/other/finalize", "update||v1|other|namespaces|finalize|other"),
+            (Method::GET, "/api/v1/namespaces/other/pods", "list||v1|other|pods||"),
+            (Method::HEAD, "/api/v1/namespaces/other/pods/foo", "get||v1|other|pods||foo"),
+            (Method::GET, "/api/v1/pods", "list||v1||pods||"),
+            (Method::GET, "/api/v1/namespaces/other/pods/foo/status", "get||v1|other|pods|status|foo"),
+            (Method::GET, "/api/v1/watch/namespaces/other/pods", "watch||v1|other|pods||"),
+            (Method::GET, "/api/v1/watch/pods", "watch||v1||pods||"),
+            (Method::GET, "/api/v1/pods?watch=1", "watch||v1||pods||"),
+            (Method::GET, "/api/v1/pods?watch=false", "list||v1||pods||"),
+            (Method::GET, "/api/v1/pods?watch=yes-please", "watch||v1||pods||"),
+            (Method::GET, "/api/v1/pods?fieldSelector=metadata.name%3Dx", "list||v1||pods||x"),
+            (Method::DELETE, "/apis/apps/v1/namespaces/a/deployments", "deletecollection|apps|v1|a|deployments||"),
+            (Method::POST, "/apis/apps/v1/namespaces/a/deployments", "create|apps|v1|a|deployments||"),
+            (Method::GET, "/apis/apps/v1", "get"),
+            (Method::GET, "/apis/apps", "get"),
+            (Method::POST, "/healthz", "post"),
+            (Method::GET, "/", "get"),
+        ] {
+            assert_eq!(line(method, target), expected, "{target}");
+        }
+    }
+
+    #[test]
+    fn a_verb_without_a_resource_is_refused() {
+        let query = Query::default();
+        assert!(RequestInfo::parse(&Method::GET, "/api/v1/watch", &query).is_err());
+        assert_eq!(parse(Method::GET, "/api/v1/watch/pods").resource.unwrap().resource, "pods");
+    }
+
+    proptest! {
+        #[test]
+        fn no_path_panics(path in "(/(api|apis|watch|namespaces|v1|[a-z%./]{0,4})){0,8}", query in ".{0,30}") {
+            let _ = RequestInfo::parse(&Method::GET, &path, &Query::parse(&query));
+        }
+    }
+}

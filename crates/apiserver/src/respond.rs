@@ -1,0 +1,133 @@
+use axum::body::Body;
+use coracle_meta::Status;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::negotiate::{Format, Negotiated, Offer, Transform, negotiate};
+use crate::query::Query;
+use crate::server;
+use crate::yaml::to_yaml;
+
+/// In which format an error is told to this client: what it accepts of all formats, else JSON.
+pub(crate) fn error_format(headers: &HeaderMap) -> Negotiated {
+    let offer = Offer { formats: &Format::ALL, transforms: true, lists: true };
+    let negotiated = negotiate(headers, &Query::default(), offer).unwrap_or(Negotiated::JSON);
+    Negotiated { transform: Transform::None, ..negotiated }
+}
+
+/// A Status as its own answer, with the headers that go with it.
+pub(crate) fn status(status: &Status, how: Negotiated) -> Response<Body> {
+    if status.code == 404 && status.message == NOT_FOUND_PAGE.trim_end() {
+        return not_found_page();
+    }
+    let code = match (status.code, status.status.as_str()) {
+        (0, "Success") => StatusCode::OK,
+        (code, _) => StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+    };
+    let mut response = value(code, &status_value(status), how);
+    let retry_after = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    if retry_after > 0 && matches!(status.code, 429 | 500 | 503 | 504) {
+        response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from(retry_after));
+    }
+    response
+}
+
+/// A Status as an object of the API.
+pub(crate) fn status_value(status: &Status) -> Value {
+    let mut tree = serde_json::Map::new();
+    tree.insert("kind".into(), "Status".into());
+    tree.insert("apiVersion".into(), "v1".into());
+    tree.insert("metadata".into(), json!({}));
+    if let Ok(Value::Object(members)) = serde_json::to_value(status) {
+        tree.extend(members);
+    }
+    Value::Object(tree)
+}
+
+/// The answer to a path that nobody serves.
+pub(crate) fn not_found_page() -> Response<Body> {
+    server::text(StatusCode::NOT_FOUND, NOT_FOUND_PAGE)
+}
+
+const NOT_FOUND_PAGE: &str = "404 page not found\n";
+
+/// The error that is answered by [`not_found_page`].
+pub(crate) fn no_such_page() -> Status {
+    Status::failure(404, "", NOT_FOUND_PAGE.trim_end())
+}
+
+/// A JSON value in the format that the client gets.
+pub(crate) fn value(code: StatusCode, value: &Value, how: Negotiated) -> Response<Body> {
+    bytes(code, how.format, encode(value, how))
+}
+
+/// A JSON value in the bytes of a format.
+pub(crate) fn encode(value: &Value, how: Negotiated) -> Vec<u8> {
+    match how.format {
+        Format::Json if how.pretty => {
+            let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+            text.push('\n');
+            text.into_bytes()
+        }
+        Format::Json => {
+            let mut bytes = serde_json::to_vec(value).unwrap_or_default();
+            bytes.push(b'\n');
+            bytes
+        }
+        Format::Yaml => to_yaml(value).into_bytes(),
+        Format::Protobuf => crate::protobuf::encode(value),
+    }
+}
+
+/// Bytes of a format as an answer.
+pub(crate) fn bytes(code: StatusCode, format: Format, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = code;
+    let media_type = HeaderValue::from_static(format.media_type());
+    response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
+    response
+}
+
+/// Adds a `Warning` header a text. In Kubernetes: `warning.AddWarning`.
+pub(crate) fn add_warnings(response: &mut Response<Body>, texts: &[String]) {
+    for text in texts {
+        let escaped: String = text
+            .chars()
+            .filter(|sign| !sign.is_control())
+            .flat_map(|sign| matches!(sign, '"' | '\\').then_some('\\').into_iter().chain([sign]))
+            .collect();
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{escaped}\"").as_bytes()) {
+            response.headers_mut().append(http::header::WARNING, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_stands_in_kubernetes_order_and_a_success_is_200() {
+        let bytes = encode(&status_value(&Status::unauthorized()), Negotiated::JSON);
+        let expected = r#""status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401"#;
+        let text = String::from_utf8(bytes).unwrap();
+        for part in expected.split(',') {
+            assert!(text.contains(part), "{text}");
+        }
+        assert_eq!(status(&Status::success(), Negotiated::JSON).status(), StatusCode::OK);
+    }
+
+    #[test]
+    fn warnings_are_quoted() {
+        let mut response = Response::new(Body::empty());
+        add_warnings(&mut response, &["unknown field \"spec.foo\"".to_owned()]);
+        assert_eq!(response.headers()["warning"], "299 - \"unknown field \\\"spec.foo\\\"\"");
+    }
+
+    #[test]
+    fn advice_to_retry_is_a_header_too() {
+        let response = status(&Status::too_many_requests("later", 7), Negotiated::JSON);
+        assert_eq!(response.headers()["retry-after"], "7");
+        assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    }
+}

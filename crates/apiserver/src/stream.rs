@@ -1,0 +1,168 @@
+use std::convert::Infallible;
+use std::io::Write;
+
+use axum::body::Body;
+use bytes::Bytes;
+use coracle_meta::Status;
+use coracle_registry::{List, Stored};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderValue, Response, StatusCode};
+use serde_json::{Map, Value};
+
+use crate::negotiate::{Format, Transform};
+use crate::protobuf;
+use crate::render::Rendering;
+use crate::respond;
+use crate::verbs::Call;
+
+/// How much is rendered at a time.
+const CHUNK: usize = 64 * 1024;
+
+/// From how many bytes on a body is compressed for those who accept it. In Kubernetes: `defaultGzipThresholdBytes`.
+const COMPRESS_FROM: usize = 128 * 1024;
+
+/// A list as the answer. In JSON it is a walk over slices that are rendered already, a chunk at a time as the client
+/// takes it; a stalled client holds its slices and one chunk.
+pub(crate) fn list(call: &Call, list: List) -> Result<Response<Body>, Status> {
+    let rendering = call.rendering()?;
+    let (head, member) = rendering.list_head(&list)?;
+    if call.how.format == Format::Protobuf && call.how.transform != Transform::None {
+        let value = whole(&rendering, head, member, &list.items);
+        return Ok(respond::bytes(StatusCode::OK, call.how.format, protobuf::encode(&value)));
+    }
+    if call.how.format == Format::Protobuf {
+        return Ok(respond::bytes(StatusCode::OK, call.how.format, protobuf::list(&call.kind, &list)?));
+    }
+    if !rendering.is_plain_json() {
+        return Ok(respond::value(StatusCode::OK, &whole(&rendering, head, member, &list.items), call.how));
+    }
+    let size: usize = list.items.iter().map(Stored::len).sum();
+    let compress = size > COMPRESS_FROM && accepts_gzip(call);
+    let chunks = Chunks::new(rendering, head, member, list.items);
+    let mut response = if size <= CHUNK {
+        respond::bytes(StatusCode::OK, Format::Json, chunks.flatten().collect::<Vec<u8>>())
+    } else if compress {
+        respond::bytes(StatusCode::OK, Format::Json, body(Gzip::new(chunks)))
+    } else {
+        respond::bytes(StatusCode::OK, Format::Json, body(chunks))
+    };
+    if compress {
+        let headers = response.headers_mut();
+        headers.insert(http::header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        headers.insert(http::header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    }
+    Ok(response)
+}
+
+fn accepts_gzip(call: &Call) -> bool {
+    let headers = call.headers.get_all(http::header::ACCEPT_ENCODING).iter();
+    headers.filter_map(|value| value.to_str().ok()).any(|value| {
+        value.split(',').any(|coding| {
+            let mut parts = coding.split(';').map(str::trim);
+            parts.next() == Some("gzip") && !parts.any(|part| matches!(part, "q=0" | "q=0.0"))
+        })
+    })
+}
+
+fn body(chunks: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body {
+    Body::from_stream(futures_util::stream::iter(chunks.map(|chunk| Ok::<_, Infallible>(Bytes::from(chunk)))))
+}
+
+/// The whole list as one value, for formats that are no walk over slices.
+fn whole(rendering: &Rendering, mut head: Map<String, Value>, member: &str, items: &[Stored]) -> Value {
+    let items = items.iter().map(|item| {
+        let mut bytes = Vec::new();
+        rendering.push_item(item, &mut bytes);
+        serde_json::from_slice(&bytes).unwrap_or(Value::Null)
+    });
+    head.insert(member.to_owned(), items.collect());
+    Value::Object(head)
+}
+
+/// The bytes of a JSON list, a chunk at a time.
+struct Chunks {
+    rendering: Rendering,
+    /// What is rendered and not yet handed out.
+    pending: Vec<u8>,
+    items: std::vec::IntoIter<Stored>,
+    is_first: bool,
+    is_done: bool,
+}
+
+impl Chunks {
+    fn new(rendering: Rendering, head: Map<String, Value>, member: &str, items: Vec<Stored>) -> Self {
+        let mut pending = serde_json::to_vec(&Value::Object(head)).unwrap_or_default();
+        pending.pop();
+        pending.extend_from_slice(format!(",\"{member}\":[").as_bytes());
+        Self { rendering, pending, items: items.into_iter(), is_first: true, is_done: false }
+    }
+}
+
+impl Iterator for Chunks {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        if self.is_done {
+            return None;
+        }
+        let mut chunk = std::mem::take(&mut self.pending);
+        while chunk.len() < CHUNK {
+            let Some(item) = self.items.next() else {
+                chunk.extend_from_slice(b"]}\n");
+                self.is_done = true;
+                break;
+            };
+            if !std::mem::take(&mut self.is_first) {
+                chunk.push(b',');
+            }
+            self.rendering.push_item(&item, &mut chunk);
+        }
+        Some(chunk)
+    }
+}
+
+/// Chunks, compressed.
+struct Gzip<I> {
+    chunks: I,
+    encoder: Option<GzEncoder<Vec<u8>>>,
+}
+
+impl<I> Gzip<I> {
+    fn new(chunks: I) -> Self {
+        Self { chunks, encoder: Some(GzEncoder::new(Vec::new(), Compression::fast())) }
+    }
+}
+
+impl<I: Iterator<Item = Vec<u8>>> Iterator for Gzip<I> {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let encoder = self.encoder.as_mut()?;
+            let Some(chunk) = self.chunks.next() else {
+                return self.encoder.take()?.finish().ok();
+            };
+            // Writing to memory does not fail.
+            let _ = encoder.write_all(&chunk);
+            if !encoder.get_ref().is_empty() {
+                return Some(std::mem::take(encoder.get_mut()));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn compressed_chunks_are_one_gzip_stream() {
+        let chunks = vec![b"hello ".to_vec(), vec![b'x'; 200_000], b"end".to_vec()];
+        let packed: Vec<u8> = Gzip::new(chunks.clone().into_iter()).flatten().collect();
+        let mut unpacked = Vec::new();
+        flate2::read::GzDecoder::new(packed.as_slice()).read_to_end(&mut unpacked).unwrap();
+        assert_eq!(unpacked, chunks.concat());
+    }
+}

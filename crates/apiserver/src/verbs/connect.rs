@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use axum::body::Body;
+use coracle_meta::Status;
+use coracle_registry::{Kind, Verb};
+use http::{Method, Request, Response};
+
+use crate::request_info::ResourcePath;
+use crate::server::{Received, Server};
+
+/// Hands a connection over to the node that the subresource leads to, and its answer back, as it comes.
+pub(super) async fn serve(
+    server: &Arc<Server>,
+    kind: &Kind,
+    received: Received,
+    body: Body,
+    at: &ResourcePath,
+) -> Result<Response<Body>, Status> {
+    let verb = if received.method == Method::GET { Verb::Get } else { Verb::Create };
+    let request = super::request(server, &received, kind, at, verb);
+    let path = at.rest.join("/");
+    let destination = server.registry.connect(&request, &path, received.query.pairs()).await?;
+    let forwarded = Request::builder()
+        .method(received.method)
+        .uri(destination.path_and_query.as_str())
+        .body(body)
+        .map_err(|error| Status::internal(format!("the path at the node is none: {error}")))?;
+    let mut response = server.nodes.call(&destination.node, forwarded).await?;
+    for hop in ["connection", "transfer-encoding", "keep-alive", "upgrade"] {
+        response.headers_mut().remove(hop);
+    }
+    Ok(response)
+}

@@ -1,0 +1,42 @@
+use axum::body::Body;
+use coracle_meta::Status;
+use coracle_registry::Deleted;
+use http::{Response, StatusCode};
+use serde_json::Value;
+
+use super::Call;
+use crate::negotiate::Transform;
+use crate::options::{DeleteRequest, delete_options, list_options};
+use crate::{body, respond, stream};
+
+/// Deletes one object, or begins to.
+pub(super) async fn one(mut call: Call) -> Result<Response<Body>, Status> {
+    let options = read_options(&mut call).await?;
+    let asked_to_keep_dependents = options.options.orphan_dependents;
+    match call.server.registry.delete(&call.request, &options.options).await? {
+        // The older form of a background deletion answers 202 while the object stays; newer clients get 200.
+        Deleted::Object(object) => {
+            let pending = object.object().is_terminating() && asked_to_keep_dependents == Some(false);
+            call.respond_object(if pending { StatusCode::ACCEPTED } else { StatusCode::OK }, &object)
+        }
+        Deleted::Status(status) => {
+            let how = crate::negotiate::Negotiated { transform: Transform::None, ..call.how };
+            Ok(respond::status(&status, how))
+        }
+    }
+}
+
+/// Deletes all objects of a selection, and answers with what was deleted.
+pub(super) async fn collection(mut call: Call) -> Result<Response<Body>, Status> {
+    let selection = list_options(&call.query, false)?;
+    let options = read_options(&mut call).await?;
+    let deleted = call.server.registry.delete_collection(&call.request, &options.options, &selection).await?;
+    stream::list(&call, deleted)
+}
+
+async fn read_options(call: &mut Call) -> Result<DeleteRequest, Status> {
+    let body: Option<Value> = body::read_delete_options(call).await?;
+    let options = delete_options(&call.query, body.as_ref())?;
+    call.request.dry_run = options.dry_run;
+    Ok(options)
+}

@@ -1,0 +1,12 @@
+use axum::body::Body;
+use coracle_meta::Status;
+use http::{Response, StatusCode};
+
+use super::Call;
+use crate::options::get_options;
+
+/// Answers with one object, or with its part.
+pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {
+    let object = call.server.registry.get(&call.request, &get_options(&call.query)).await?;
+    call.respond_object(StatusCode::OK, &object)
+}

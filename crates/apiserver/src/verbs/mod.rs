@@ -1,0 +1,154 @@
+//! What each verb reads from the request, and how its answer is written.
+
+mod connect;
+mod create;
+mod delete;
+mod get;
+mod list;
+mod patch;
+mod update;
+mod watch;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use coracle_meta::Status;
+use coracle_registry::{Kind, Request, Stored, Verb};
+use http::{HeaderMap, Response, StatusCode};
+
+use crate::endpoint::{Action, Endpoint};
+use crate::negotiate::{Format, Negotiated, Offer, negotiate};
+use crate::options::WriteOptions;
+use crate::query::Query;
+use crate::render::Rendering;
+use crate::request_info::ResourcePath;
+use crate::respond;
+use crate::server::{Received, Server};
+
+/// One call of a verb: the request, the kind that it is about, and how the client wants the answer.
+pub(crate) struct Call {
+    pub(crate) server: Arc<Server>,
+    pub(crate) kind: Arc<Kind>,
+    pub(crate) request: Request,
+    pub(crate) at: ResourcePath,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Body,
+    pub(crate) how: Negotiated,
+}
+
+/// Serves a request about a resource.
+pub(crate) async fn serve(
+    server: &Arc<Server>,
+    received: Received,
+    body: Body,
+    at: &ResourcePath,
+) -> Result<Response<Body>, Status> {
+    let endpoint = Endpoint::find(&server.registry.kinds(), at, &received.method, received.info.verb == "watch")?;
+    let offer = offer(&endpoint, at);
+    let verb = match endpoint.action {
+        Action::Connect => return connect::serve(server, &endpoint.kind, received, body, at).await,
+        Action::Verb(verb) => verb,
+    };
+    let how = negotiate(&received.headers, &received.query, offer)?;
+    let request = request(server, &received, &endpoint.kind, at, verb);
+    let warnings = request.warnings.clone();
+    let call = Call {
+        server: Arc::clone(server),
+        kind: endpoint.kind,
+        request,
+        at: at.clone(),
+        query: received.query,
+        headers: received.headers,
+        body,
+        how,
+    };
+    let result = match verb {
+        Verb::Get => get::serve(call).await,
+        Verb::List => list::serve(call).await,
+        Verb::Watch => watch::serve(call).await,
+        Verb::Create => create::serve(call).await,
+        Verb::Update => update::serve(call).await,
+        Verb::Patch => patch::serve(call).await,
+        Verb::Delete => delete::one(call).await,
+        Verb::DeleteCollection => delete::collection(call).await,
+    };
+    // Warnings are told with failures as well.
+    let mut response =
+        result.unwrap_or_else(|status| respond::status(&status, Negotiated { format: how.format, ..Negotiated::JSON }));
+    respond::add_warnings(&mut response, &warnings.texts());
+    Ok(response)
+}
+
+/// In what the endpoint can answer.
+fn offer(endpoint: &Endpoint, at: &ResourcePath) -> Offer {
+    let formats: &'static [Format] = if endpoint.kind.is_custom() { &Format::WITHOUT_PROTOBUF } else { &Format::ALL };
+    let transforms = endpoint.kind.serves(Verb::Get) || endpoint.kind.serves(Verb::List);
+    Offer { formats, transforms, lists: !at.is_item }
+}
+
+/// The request as the registry takes it.
+fn request(server: &Server, received: &Received, kind: &Kind, at: &ResourcePath, verb: Verb) -> Request {
+    let agent = received.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let namespace = if kind.is_namespaced() { at.namespace.as_str() } else { "" };
+    let name = if at.is_item { at.name.as_str() } else { "" };
+    let request = Request::new(verb, kind.gvr(), server.registry.ambient().clock.now()).object(namespace, name);
+    Request {
+        user: Arc::clone(&received.user),
+        subresource: at.subresource.clone(),
+        audit_id: received.audit_id.clone(),
+        user_agent: agent.to_owned(),
+        field_manager: manager_of(agent),
+        cause: received.entry,
+        ..request
+    }
+}
+
+/// The manager of a client that names none: its agent up to the first slash, its unprintable signs left out.
+///
+/// In Kubernetes: `managerOrUserAgent`.
+fn manager_of(agent: &str) -> String {
+    let product = agent.split('/').next().unwrap_or("");
+    let mut manager = String::new();
+    for sign in product.chars().filter(|sign| !sign.is_control()) {
+        if manager.len() + sign.len_utf8() > 128 {
+            break;
+        }
+        manager.push(sign);
+    }
+    manager
+}
+
+impl Call {
+    /// Takes over what the query says of all writes alike.
+    pub(crate) fn set_write_options(&mut self, options: &WriteOptions) {
+        self.request.dry_run = options.dry_run;
+        self.request.field_validation = options.field_validation;
+        if !options.field_manager.is_empty() {
+            self.request.field_manager.clone_from(&options.field_manager);
+        }
+    }
+
+    /// How objects are shown to this client.
+    pub(crate) fn rendering(&self) -> Result<Rendering, Status> {
+        Rendering::new(&self.kind, self.how, &self.query, self.request.now)
+    }
+
+    /// One object as the answer. An answer of kind Status (of a binding, an eviction) is written as such.
+    pub(crate) fn respond_object(&self, code: StatusCode, object: &Stored) -> Result<Response<Body>, Status> {
+        let body = self.rendering()?.object(object)?;
+        Ok(respond::bytes(code, self.how.format, body))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manager_is_the_agent_up_to_its_first_slash() {
+        assert_eq!(manager_of("kubectl/v1.35.0 (linux/amd64)"), "kubectl");
+        assert_eq!(manager_of(""), "");
+        assert_eq!(manager_of(&"é".repeat(100)).len(), 128);
+    }
+}

@@ -1,0 +1,23 @@
+use axum::body::Body;
+use coracle_meta::Status;
+use coracle_registry::Written;
+use http::{Response, StatusCode};
+
+use super::Call;
+use crate::body;
+use crate::options::{WriteKind, write_options};
+
+/// Replaces an object, or its part.
+pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
+    let bytes = body::read_object(&mut call).await?;
+    call.set_write_options(&write_options(WriteKind::Update, &call.query)?);
+    let object = body::decode(&call, bytes)?;
+    let written = call.server.registry.update(&call.request, object).await?;
+    respond(&call, &written)
+}
+
+/// 201 if the object was not there before.
+pub(super) fn respond(call: &Call, written: &Written) -> Result<Response<Body>, Status> {
+    let code = if written.created { StatusCode::CREATED } else { StatusCode::OK };
+    call.respond_object(code, &written.object)
+}
