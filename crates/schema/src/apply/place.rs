@@ -26,10 +26,9 @@ pub trait Place: Copy {
     /// The default of this field, which stands in for a missing key of a list's item.
     fn default(self) -> Option<Value>;
 
-    /// Whether this struct field is written even when it is empty, so that it never comes or goes.
-    /// In Kubernetes: a Go struct that is not behind a pointer, such as `spec` or `status`; OpenAPI v3 gives it the
-    /// default `{}`.
-    fn is_always_present(self) -> bool;
+    /// What stands in this field when nobody sets it, for fields that are written even then, so that they never come or
+    /// go. In Kubernetes: fields of Go structs without `omitempty`, and structs held by value such as `spec`.
+    fn zero(self) -> Option<&'static Value>;
 
     /// How a strategic merge patch treats this field.
     fn patch_strategy(self) -> PatchStrategy;

@@ -1,11 +1,12 @@
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use super::filter::Filter;
 use super::place::{Form, ListForm, MapForm, Place, ScalarForm};
 use super::updater::Versions;
-use crate::table::{Field, KindSchema, ListKind, Node, PatchStrategy, Presence, Shape, Special, TypeRef};
+use crate::table::{Field, KindSchema, ListKind, Node, PatchStrategy, Presence, Special, TypeRef};
 
 /// A place in the schema of a kind, built-in or custom, as merging sees it.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,21 @@ impl<'t> TablePlace<'t> {
         }
     }
 }
+
+/// The zero values of Go.
+struct Zeros {
+    object: Value,
+    text: Value,
+    number: Value,
+    boolean: Value,
+}
+
+static ZEROS: LazyLock<Zeros> = LazyLock::new(|| Zeros {
+    object: Value::Object(serde_json::Map::new()),
+    text: Value::from(""),
+    number: Value::from(0),
+    boolean: Value::from(false),
+});
 
 fn map_form(place: TypeRef<'_>) -> Form {
     if place.is_atomic() { Form::Map(MapForm::Atomic) } else { Form::Map(MapForm::Granular) }
@@ -102,20 +118,22 @@ impl Place for TablePlace<'_> {
 
     fn default(self) -> Option<Value> {
         let field = self.field?;
-        if field.default.is_some() {
-            return field.default.clone();
-        }
-        match (field.presence, &field.shape) {
-            (Presence::Always, Shape::String) => Some(Value::from("")),
-            (Presence::Always, Shape::Int32 | Shape::Int64) => Some(Value::from(0)),
-            (Presence::Always, Shape::Bool) => Some(Value::from(false)),
-            _ => None,
-        }
+        field.default.clone().or_else(|| self.zero().filter(|zero| !zero.is_null() && !zero.is_object()).cloned())
     }
 
-    fn is_always_present(self) -> bool {
-        self.field.is_some_and(|field| field.presence == Presence::Always)
-            && self.typed().is_some_and(|place| place.as_struct().is_some())
+    fn zero(self) -> Option<&'static Value> {
+        if self.field?.presence != Presence::Always {
+            return None;
+        }
+        match self.typed()?.node() {
+            Node::Struct(_) => Some(&ZEROS.object),
+            Node::String => Some(&ZEROS.text),
+            Node::Int32 | Node::Int64 | Node::Double => Some(&ZEROS.number),
+            Node::Bool => Some(&ZEROS.boolean),
+            Node::Bytes | Node::List | Node::Map => Some(&Value::Null),
+            Node::Special(Special::Time | Special::MicroTime) => Some(&Value::Null),
+            Node::Special(_) | Node::Any => None,
+        }
     }
 
     fn patch_strategy(self) -> PatchStrategy {

@@ -486,8 +486,8 @@ impl Place for Loose {
     fn default(self) -> Option<Value> {
         None
     }
-    fn is_always_present(self) -> bool {
-        false
+    fn zero(self) -> Option<&'static Value> {
+        None
     }
     fn patch_strategy(self) -> crate::PatchStrategy {
         crate::PatchStrategy::default()

@@ -1,7 +1,5 @@
 //! What all walks over a value with a place share: the form to treat a value in, its children, its place in a list.
 
-use std::sync::LazyLock;
-
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
@@ -58,16 +56,14 @@ pub(super) fn as_list(value: Option<&Value>) -> Option<&[Value]> {
     value.and_then(Value::as_array).map(Vec::as_slice)
 }
 
-static EMPTY_STRUCT: LazyLock<Value> = LazyLock::new(|| Value::Object(Map::new()));
-
-/// The value of a field, where a struct that is always present counts as empty instead of missing.
+/// The value of a field, where one that is always written has its zero value instead of missing.
 pub(super) fn value_below<'v, P: Place>(
     map: Option<&'v Map<String, Value>>,
     name: &str,
     below: P,
 ) -> Option<&'v Value> {
     match map?.get(name) {
-        None | Some(Value::Null) if below.is_always_present() => Some(&EMPTY_STRUCT),
+        None | Some(Value::Null) => below.zero().or(map?.get(name)),
         value => value,
     }
 }
