@@ -12,7 +12,7 @@ use super::managers::{Manager, Managers, Operation, Owned, cap_updaters, decode,
 use super::path::values_equal;
 use super::place::Place;
 use super::set::Set;
-use super::typed::{Duplicates, validate};
+use super::typed::{Duplicates, fits, validate};
 use super::updater::{self, Versions};
 
 /// The manager of the fields that an object had before it was applied for the first time.
@@ -61,23 +61,21 @@ impl From<ApplyError> for Status {
 ///
 /// For a create, `live` is an object without fields. What cannot be booked keeps the live object's entries.
 pub fn update<V: Versions>(write: &Write<'_, V>, live: &Value, mut new: Value) -> Value {
-    let live_entries = entries(live).cloned();
-    let managers = starting_point(write, live_entries.as_ref(), entries(&new));
+    let managers = starting_point(write, entries(live), entries(&new));
     clear(&mut new);
     let is_create = live.pointer("/metadata/uid").and_then(Value::as_str).is_none_or(str::is_empty);
     if managers.is_empty() && !is_create {
         return new;
     }
-    let live = cleared(live);
     let place = write.versions.place(write.api_version);
-    let fits = |object: &Value| place.is_some_and(|place| validate(place, object, Duplicates::Allowed).is_ok());
-    if !fits(&live) || !fits(&new) {
-        if let Some(entries) = live_entries {
-            set_entries(&mut new, entries);
+    let fits = |object: &Value| place.is_some_and(|place| fits(place, object));
+    if !fits(live) || !fits(&new) {
+        if let Some(entries) = entries(live) {
+            set_entries(&mut new, entries.clone());
         }
         return new;
     }
-    let managers = book_update(write, write.manager, &live, &new, managers);
+    let managers = book_update(write, write.manager, live, &new, managers);
     store(&mut new, &managers);
     new
 }

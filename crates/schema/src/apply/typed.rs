@@ -140,6 +140,22 @@ pub(super) fn validate<P: Place>(place: P, value: &Value, duplicates: Duplicates
     if misfits.is_empty() { Ok(()) } else { Err(misfits_text(&misfits)) }
 }
 
+/// Whether a value fits its place, as what is stored does: without saying where not.
+pub(super) fn fits<P: Place>(place: P, value: &Value) -> bool {
+    match (form_of(place, Some(value)), value) {
+        (Form::Opaque, _) | (_, Value::Null) => true,
+        (Form::Scalar(form), value) => scalar_misfit(form, value).is_none(),
+        (Form::Map(_) | Form::Any, Value::Object(fields)) => {
+            fields.iter().all(|(name, below)| place_below(place, name).is_some_and(|place| fits(place, below)))
+        }
+        (Form::List(form), Value::Array(items)) => items.iter().all(|item| {
+            let is_named = form == ListForm::Atomic || element_of(place, form, item).is_ok();
+            is_named && place_of_items(place).is_none_or(|place| fits(place, item))
+        }),
+        _ => false,
+    }
+}
+
 fn visit<P: Place>(place: P, value: &Value, duplicates: Duplicates, path: &mut String, misfits: &mut Vec<Misfit>) {
     let misfit = |path: &str, why: String| Misfit { path: path.to_owned(), why };
     match form_of(place, Some(value)) {
