@@ -9,7 +9,7 @@ mod clock;
 mod random;
 
 pub use clock::Clock;
-pub use jiff::Timestamp;
+pub use jiff::{SignedDuration, Timestamp};
 pub use random::Random;
 
 /// What a component may know of the outside world: the time of day and a source of randomness.

@@ -108,3 +108,34 @@ pub trait Authorizer: Send + Sync + 'static {
     /// What `user` may do in `namespace`.
     async fn rules(&self, registry: &Registry, user: &User, namespace: &str) -> Result<Rules, Status>;
 }
+
+/// The 403 of what an authorizer did not allow, as Kubernetes words it.
+pub fn forbidden(attributes: &Attributes, why: &str) -> Status {
+    let user = &attributes.user.name;
+    let verb = &attributes.verb;
+    let because = if why.is_empty() { String::new() } else { format!(": {why}") };
+    match &attributes.target {
+        Target::Path(path) => {
+            let resource = coracle_meta::GroupResource::default();
+            Status::forbidden(&resource, "", &format!("User {user:?} cannot {verb} path {path:?}{because}"))
+        }
+        Target::Resource(target) => {
+            let resource = coracle_meta::GroupResource::new(&*target.group, &*target.resource);
+            let part = if target.subresource.is_empty() {
+                target.resource.clone()
+            } else {
+                format!("{}/{}", target.resource, target.subresource)
+            };
+            let scope = if target.namespace.is_empty() {
+                "at the cluster scope".to_owned()
+            } else {
+                format!("in the namespace {:?}", target.namespace)
+            };
+            let what = format!(
+                "User {user:?} cannot {verb} resource {part:?} in API group {:?} {scope}{because}",
+                target.group
+            );
+            Status::forbidden(&resource, &target.name, &what)
+        }
+    }
+}

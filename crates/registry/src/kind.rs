@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Scope};
-use coracle_schema::{KindSchema, ResourceRow};
+use coracle_schema::{KindSchema, ResourceRow, Table};
 use coracle_storage::Resource;
 
 use crate::{Computed, Strategy, Subresource};
@@ -15,6 +15,12 @@ pub struct Kind {
     pub(crate) store: Arc<Resource>,
     pub(crate) subresources: Vec<Subresource>,
     pub(crate) computed: Option<Arc<dyn Computed>>,
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Kind").field("kind", self.gvk()).finish_non_exhaustive()
+    }
 }
 
 impl Kind {
@@ -63,6 +69,11 @@ impl Kind {
         self.row().resource()
     }
 
+    /// Whether a definition made the kind, so that it is in no table of the server's.
+    pub fn is_custom(&self) -> bool {
+        Table::v1_35().resource(&self.gvr()).is_none()
+    }
+
     /// Whether objects live in namespaces.
     pub fn is_namespaced(&self) -> bool {
         self.row().scope == Scope::Namespaced
@@ -76,6 +87,11 @@ impl Kind {
     /// The subresource called `name`, other than `status`.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|subresource| subresource.name() == name)
+    }
+
+    /// What computes the kind, if it is not stored.
+    pub(crate) fn computed(&self) -> Option<&dyn Computed> {
+        self.computed.as_deref().or_else(|| self.hub().computed())
     }
 
     /// Whether there is a `/status`.

@@ -7,32 +7,48 @@
 //! Not here: HTTP (`apiserver`), the kinds (`resources`), the plug-ins (`admission`), who may do what (`auth`).
 
 mod admission;
+mod admit;
 mod authenticator;
 mod authorizer;
+mod convert;
+mod create;
+mod decode;
+mod delete;
 mod kind;
+mod object_meta;
 mod options;
+mod patch;
+mod projection;
+mod read;
 mod registry;
 mod request;
 mod selection;
 mod strategy;
 mod subresource;
 pub mod table;
+mod update;
 mod user;
-mod verbs;
+mod versions;
 
 pub use admission::{Admission, Operation, Review};
 pub use authenticator::{Authenticated, Authenticator, Credentials};
-pub use authorizer::{Attributes, Authorizer, Decision, PathRule, ResourceRule, ResourceTarget, Rules, Target};
-pub use coracle_storage::{List, Stored, Watch};
+pub use authorizer::{
+    Attributes, Authorizer, Decision, PathRule, ResourceRule, ResourceTarget, Rules, Target, forbidden,
+};
+pub use coracle_storage::{List, Stored};
+pub use delete::Deleted;
 pub use kind::Kind;
+pub use object_meta::{annotation_errors, field_manager_errors, label_errors};
 pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Preconditions, Propagation};
+pub use read::Watch;
 pub use registry::{Kinds, Registry, RegistryBuilder};
 pub use request::{FieldValidation, Request, Verb, Warnings};
 pub use selection::text_at;
 pub use strategy::{Generation, Strategy};
 pub use subresource::{
     Action, Computed, Connect, Destination, Projection, Reservation, Subresource, View, keep_all_but_status,
+    keep_spec_and_labels,
 };
 pub use table::Column;
+pub use update::Written;
 pub use user::User;
-pub use verbs::{Deleted, Written};

@@ -42,6 +42,17 @@ pub enum Propagation {
     Orphan,
 }
 
+impl Propagation {
+    /// The word in options.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Background => "Background",
+            Self::Foreground => "Foreground",
+            Self::Orphan => "Orphan",
+        }
+    }
+}
+
 /// What has to hold of the stored object for a write to happen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preconditions {

@@ -95,16 +95,16 @@ pub trait Strategy: Send + Sync + 'static {
         if self.row().has(Trait::Generation) { Generation::Fields(&["spec"]) } else { Generation::None }
     }
 
-    /// The fields of the object itself that a write through the main path does not own: `status` for most.
+    /// The fields of the object itself that a write through the main path resets, and does not own: `status` for most.
     fn reset_fields(&self) -> Vec<Vec<String>> {
         if self.row().subresource("status").is_some() { vec![vec!["status".to_owned()]] } else { Vec::new() }
     }
 
     // The status subresource, for kinds whose row has one.
 
-    /// Prepares an update through `/status`. By default everything but `status` and the managed fields is the old one's.
+    /// Prepares an update through `/status`. By default labels and all besides metadata and `status` are the old one's.
     fn prepare_status_update(&self, new: &mut Object, old: &Object, _request: &Request) {
-        crate::subresource::keep_all_but_status(new, old);
+        crate::subresource::keep_spec_and_labels(new, old);
     }
 
     /// What is wrong with an update through `/status`.
@@ -112,9 +112,9 @@ pub trait Strategy: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The fields that a write through `/status` does not own.
+    /// The fields that a write through `/status` resets, and does not own.
     fn reset_status_fields(&self) -> Vec<Vec<String>> {
-        vec![vec!["spec".to_owned()], vec!["metadata".to_owned()]]
+        vec![vec!["spec".to_owned()], vec!["metadata".to_owned(), "labels".to_owned()]]
     }
 
     /// The other subresources.

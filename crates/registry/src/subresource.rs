@@ -63,9 +63,14 @@ pub trait View: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The fields that a write through this path does not own.
+    /// The fields that a write through this path resets, and does not own.
     fn reset_fields(&self) -> Vec<Vec<String>> {
         Vec::new()
+    }
+
+    /// The only fields that a write through this path can own, as patterns in which `*` stands for any step.
+    fn only_fields(&self) -> Option<Vec<Vec<String>>> {
+        None
     }
 }
 
@@ -88,9 +93,9 @@ pub trait Projection: Send + Sync + 'static {
     /// Writes the part back into the object.
     fn write(&self, object: &mut Object, body: &Object) -> Result<(), Status>;
 
-    /// Fields of the body and the fields of the object that they are, for ownership: `spec.replicas` and `spec.replicas`.
-    fn owned_fields(&self) -> Vec<(Vec<String>, Vec<String>)> {
-        Vec::new()
+    /// Where the object has what `spec.replicas` of the body is, so that its owner is known on both sides.
+    fn replicas_path(&self) -> Vec<String> {
+        vec!["spec".to_owned(), "replicas".to_owned()]
     }
 }
 
@@ -166,22 +171,31 @@ pub trait Reservation: Send {
     async fn release(self: Box<Self>) {}
 }
 
-/// The rule of `/status`: of `new` only `status` and the managed fields count, all else is `old`'s.
+/// The rule of `/status` of most built-in kinds: labels, and all besides metadata and `status`, are `old`'s.
+pub fn keep_spec_and_labels(new: &mut Object, old: &Object) {
+    let labels = old.field(&["metadata", "labels"]).cloned();
+    new.edit(|tree| {
+        tree.retain(|name, _| matches!(name.as_str(), "metadata" | "status" | "kind" | "apiVersion"));
+        for (name, value) in old.tree() {
+            if !matches!(name.as_str(), "metadata" | "status" | "kind" | "apiVersion") {
+                tree.insert(name.clone(), value.clone());
+            }
+        }
+    });
+    match labels {
+        Some(labels) => new.set(&["metadata", "labels"], labels),
+        None => drop(new.remove(&["metadata", "labels"])),
+    }
+}
+
+/// The rule of `/status` of custom resources: of `new` only `status` and the managed fields count.
 pub fn keep_all_but_status(new: &mut Object, old: &Object) {
-    let status = new.remove(&["status"]);
-    let managed = new.remove(&["metadata", "managedFields"]);
     let mut kept = old.clone();
-    match status {
-        Some(status) => kept.set(&["status"], status),
-        None => drop(kept.remove(&["status"])),
-    }
-    match managed {
-        Some(managed) => kept.set(&["metadata", "managedFields"], managed),
-        None => drop(kept.remove(&["metadata", "managedFields"])),
-    }
-    let version = new.resource_version().to_owned();
-    if !version.is_empty() {
-        kept.set_resource_version(version);
+    for path in [&["status"][..], &["metadata", "managedFields"], &["metadata", "resourceVersion"]] {
+        match new.remove(path) {
+            Some(value) => kept.set(path, value),
+            None => drop(kept.remove(path)),
+        }
     }
     *new = kept;
 }

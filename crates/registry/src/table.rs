@@ -1,3 +1,5 @@
+//! The tables that `kubectl get` prints: columns, and cells for kinds that have none of their own.
+
 use coracle_ambient::Timestamp;
 use coracle_meta::{Object, parse_time};
 use serde_json::Value;

@@ -1,0 +1,72 @@
+use coracle_meta::{Object, Status};
+
+use crate::{DeleteOptions, Kind, Operation, Registry, Request, Review};
+
+impl Registry {
+    /// Lets every plug-in change the object.
+    pub(crate) async fn mutate(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        operation: Operation,
+        object: Object,
+        old: Option<&Object>,
+    ) -> Result<Object, Status> {
+        let strategy = &**kind.strategy();
+        let object = Some(object);
+        let mut review = Review { registry: self, request, operation, strategy, object, old, delete_options: None };
+        for plugin in self.inner.admission.iter().filter(|plugin| plugin.handles(operation)) {
+            plugin.mutate(&mut review).await?;
+        }
+        review.object.ok_or_else(|| Status::internal("an admission plug-in took the object away"))
+    }
+
+    /// Lets every plug-in refuse the object as it will be stored.
+    pub(crate) async fn admit(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        operation: Operation,
+        object: &Object,
+        old: Option<&Object>,
+    ) -> Result<(), Status> {
+        let plugins: Vec<_> = self.inner.admission.iter().filter(|plugin| plugin.handles(operation)).collect();
+        if plugins.is_empty() {
+            return Ok(());
+        }
+        let strategy = &**kind.strategy();
+        let object = Some(object.clone());
+        let review = Review { registry: self, request, operation, strategy, object, old, delete_options: None };
+        for plugin in plugins {
+            plugin.validate(&review).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets every plug-in refuse a deletion.
+    pub(crate) async fn admit_delete(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        options: &DeleteOptions,
+        old: &Object,
+    ) -> Result<(), Status> {
+        let operation = Operation::Delete;
+        let mut review = Review {
+            registry: self,
+            request,
+            operation,
+            strategy: &**kind.strategy(),
+            object: None,
+            old: Some(old),
+            delete_options: Some(options),
+        };
+        for plugin in self.inner.admission.iter().filter(|plugin| plugin.handles(operation)) {
+            plugin.mutate(&mut review).await?;
+        }
+        for plugin in self.inner.admission.iter().filter(|plugin| plugin.handles(operation)) {
+            plugin.validate(&review).await?;
+        }
+        Ok(())
+    }
+}

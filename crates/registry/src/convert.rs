@@ -1,0 +1,35 @@
+use std::sync::Arc;
+
+use coracle_meta::{Object, Status};
+use coracle_storage::Stored;
+
+use crate::Kind;
+
+impl Kind {
+    /// An object of the served version in the form in which it is stored and in which the rules are.
+    pub(crate) fn to_hub(&self, mut object: Object) -> Result<Object, Status> {
+        if self.is_converted() {
+            self.strategy().to_hub(&mut object)?;
+            object.set_kind(&self.hub().row().kind);
+        }
+        Ok(object)
+    }
+
+    /// An object of the stored form in the served version.
+    pub(crate) fn from_hub(&self, mut object: Object) -> Result<Object, Status> {
+        if self.is_converted() {
+            self.strategy().from_hub(&mut object)?;
+            object.set_kind(self.gvk());
+        }
+        Ok(object)
+    }
+
+    /// What a client of the served version gets.
+    pub(crate) fn answer(&self, stored: Stored) -> Result<Stored, Status> {
+        if !self.is_converted() {
+            return Ok(stored);
+        }
+        let object = self.from_hub(Object::clone(&stored.object()))?;
+        Ok(Stored::from_object(&Arc::new(object), stored.revision()))
+    }
+}

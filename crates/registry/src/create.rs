@@ -1,0 +1,268 @@
+use std::sync::Arc;
+
+use coracle_meta::{FieldError, GroupResource, GroupVersionKind, Object, ObjectKey, Status, format_time};
+use coracle_schema::apply::managed_fields;
+use coracle_storage::{Attempt, Stored};
+use serde_json::Value;
+
+use crate::versions::{KindVersions, all_but};
+use crate::{Generation, Kind, Operation, Registry, Request, Subresource, object_meta};
+
+/// How often a name is made anew when it is taken. In Kubernetes: `maxNameGenerationCreateAttempts`.
+const NAME_ATTEMPTS: usize = 8;
+
+impl Registry {
+    /// Creates an object, or asks a subresource that is an action. `object` is decoded, in the version of the request.
+    ///
+    /// In Kubernetes: `createHandler` and `Store.Create`.
+    pub async fn create(&self, request: &Request, object: Object) -> Result<Stored, Status> {
+        let kind = self.kind_of(request)?;
+        if !request.subresource.is_empty() {
+            return self.act(request, &kind, object).await;
+        }
+        let mut object = object;
+        check_kind(&object, kind.gvk())?;
+        object_meta::wipe_system_fields(&mut object);
+        object_meta::ensure_namespace(&mut object, &request.namespace, kind.is_namespaced())?;
+        if let Some(computed) = kind.computed() {
+            return self.compute(request, &kind, object, computed).await;
+        }
+        object_meta::deduplicate_owners(&mut object, request, false);
+        kind.strategy().set_defaults(&mut object);
+        let object = self.book_update(request, &kind, &Object::default(), object, &kind.strategy().reset_fields());
+        let request = &with_name(request, object.name());
+        let mut object = self.mutate(request, &kind, Operation::Create, object, None).await?;
+        object_meta::deduplicate_owners(&mut object, request, true);
+        kind.strategy().set_defaults(&mut object);
+        let object = kind.to_hub(object)?;
+        if !object.resource_version().is_empty() && object.resource_version() != "0" {
+            return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
+        }
+        let generated = object.name().is_empty() && !object.text(&["metadata", "generateName"]).is_empty();
+        let mut taken = None;
+        for _ in 0..if generated { NAME_ATTEMPTS } else { 1 } {
+            match self.insert(request, &kind, object.clone()).await {
+                Err(status) if status.is_already_exists() => taken = Some(status),
+                created => return created.and_then(|stored| kind.answer(stored)),
+            }
+        }
+        let taken = taken.expect("the loop ran, and every other outcome returned");
+        Err(if generated { name_conflict(taken) } else { taken })
+    }
+
+    /// One attempt to create: names, prepares, validates, stores. In Kubernetes: `Store.create`, `BeforeCreate`.
+    pub(crate) async fn insert(&self, request: &Request, kind: &Kind, mut object: Object) -> Result<Stored, Status> {
+        let strategy = kind.hub();
+        object_meta::fill_system_fields(&mut object, request.now, &self.inner.ambient);
+        object_meta::generate_name(&mut object, &self.inner.ambient);
+        let reservation = strategy.begin_create(self, request, &mut object).await?;
+        let stored = self.insert_reserved(request, kind, object).await;
+        if let Some(reservation) = reservation {
+            match &stored {
+                Ok(_) if !request.dry_run => reservation.commit().await,
+                _ => reservation.release().await,
+            }
+        }
+        let stored = stored?;
+        if !request.dry_run {
+            strategy.after(self, request, Some(&stored.object()), None).await?;
+        }
+        Ok(stored)
+    }
+
+    async fn insert_reserved(&self, request: &Request, kind: &Kind, mut object: Object) -> Result<Stored, Status> {
+        let strategy = kind.hub();
+        object_meta::ensure_namespace(&mut object, &request.namespace, kind.is_namespaced())?;
+        object.remove(&["metadata", "generation"]);
+        object.remove(&["metadata", "resourceVersion"]);
+        if kind.has_status() {
+            object.remove(&["status"]);
+        }
+        strategy.prepare_create(&mut object, request);
+        if strategy.generation() != Generation::None {
+            object.set(&["metadata", "generation"], 1);
+        }
+        let mut errors = object_meta::validate_new(&object, kind.is_namespaced(), &**strategy);
+        errors.extend(strategy.validate(&object));
+        if !errors.is_empty() {
+            return Err(Status::invalid(kind.gvk(), object.name(), &errors));
+        }
+        strategy.warnings(&object, None).into_iter().for_each(|warning| request.warnings.add(warning));
+        strategy.canonicalize(&mut object);
+        let served = kind.from_hub(object.clone())?;
+        self.admit(&with_name(request, object.name()), kind, Operation::Create, &served, None).await?;
+        self.store_new(request, kind, object).await
+    }
+
+    async fn store_new(&self, request: &Request, kind: &Kind, object: Object) -> Result<Stored, Status> {
+        let key = ObjectKey::new(object.namespace(), object.name());
+        let resource = request.group_resource();
+        let object = Arc::new(object);
+        let storage = &self.inner.storage;
+        if request.dry_run {
+            let current = storage.get(&kind.store, &key, coracle_storage::Freshness::Newest).await?;
+            return match current {
+                Some(current) => Err(already_exists(&resource, &key, Some(&current))),
+                None => Ok(Stored::from_object(&object, 0)),
+            };
+        }
+        let ttl = kind.hub().time_to_live(&object);
+        let attempt = storage.put(&kind.store, &key, 0, &object, ttl, request.cause).await;
+        let attempt = match attempt {
+            Err(status) if is_too_large(&status) && object.field(&["metadata", "managedFields"]).is_some() => {
+                let mut smaller = Object::clone(&object);
+                smaller.remove(&["metadata", "managedFields"]);
+                storage.put(&kind.store, &key, 0, &Arc::new(smaller), ttl, request.cause).await?
+            }
+            attempt => attempt?,
+        };
+        match attempt {
+            Attempt::Done(stored) => Ok(stored),
+            Attempt::Stale(current) => Err(already_exists(&resource, &key, current.as_ref())),
+        }
+    }
+
+    /// Books the fields of a write that is no apply.
+    pub(crate) fn book_update(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        live: &Object,
+        new: Object,
+        reset: &[Vec<String>],
+    ) -> Object {
+        let versions = KindVersions::of(&self.kinds(), kind, all_but(reset));
+        self.book(request, kind, live, new, &versions)
+    }
+
+    pub(crate) fn book(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        live: &Object,
+        new: Object,
+        versions: &KindVersions,
+    ) -> Object {
+        let api_version = kind.gvk().api_version();
+        let time = format_time(request.now);
+        let write = managed_fields::Write {
+            versions: &versions,
+            api_version: &api_version,
+            manager: &request.field_manager,
+            subresource: &request.subresource,
+            time: &time,
+        };
+        let booked = managed_fields::update(&write, &live.to_value(), new.into_value());
+        Object::from_value(booked).expect("booking keeps an object an object")
+    }
+
+    async fn compute(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        mut object: Object,
+        computed: &dyn crate::Computed,
+    ) -> Result<Stored, Status> {
+        kind.strategy().set_defaults(&mut object);
+        let object = self.mutate(request, kind, Operation::Create, object, None).await?;
+        self.admit(request, kind, Operation::Create, &object, None).await?;
+        let answer = computed.create(self, request, object).await?;
+        Ok(Stored::from_object(&Arc::new(answer), 0))
+    }
+
+    /// Creates a body at a subresource.
+    async fn act(&self, request: &Request, kind: &Kind, mut body: Object) -> Result<Stored, Status> {
+        let Some(Subresource::Action(action)) = kind.subresource(&request.subresource) else {
+            return Err(crate::registry::not_served());
+        };
+        check_kind(&body, &action.kind())?;
+        object_meta::wipe_system_fields(&mut body);
+        object_meta::ensure_namespace(&mut body, &request.namespace, kind.is_namespaced())?;
+        let body = self.mutate(request, kind, Operation::Create, body, None).await?;
+        self.admit(request, kind, Operation::Create, &body, None).await?;
+        let answer = action.create(self, request, body).await?;
+        Ok(Stored::from_object(&Arc::new(answer), 0))
+    }
+}
+
+/// The body has to be of the kind that the URL names; a body that says nothing is.
+pub(crate) fn check_kind(object: &Object, expected: &GroupVersionKind) -> Result<(), Status> {
+    let version = object.api_version();
+    if !version.is_empty() && version != expected.api_version() {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({})",
+            expected.api_version()
+        )));
+    }
+    Ok(())
+}
+
+pub(crate) fn with_name(request: &Request, name: &str) -> Request {
+    let mut request = request.clone();
+    if request.name.is_empty() {
+        name.clone_into(&mut request.name);
+    }
+    request
+}
+
+/// Whether the store refused an object for its size; it is tried again without the book-keeping of its owners.
+pub(crate) fn is_too_large(status: &Status) -> bool {
+    status.reason == coracle_meta::reason::REQUEST_ENTITY_TOO_LARGE
+}
+
+fn already_exists(resource: &GroupResource, key: &ObjectKey, current: Option<&Stored>) -> Status {
+    let mut status = Status::already_exists(resource, &key.name);
+    if current.is_some_and(|current| current.object().is_terminating()) {
+        status.message = format!("object is being deleted: {}", status.message);
+    }
+    status
+}
+
+/// 409 when eight names were all taken. In Kubernetes: `NewGenerateNameConflict`.
+fn name_conflict(mut status: Status) -> Status {
+    status.message = format!("{}, the server was not able to generate a unique name for the object", status.message);
+    status.with_retry_after(1)
+}
+
+/// Counts a generation up where the part of the object that it counts has changed.
+pub(crate) fn count_generation(rule: Generation, new: &mut Object, old: &Object) {
+    let same = |name: &str| semantic(new.tree().get(name)) == semantic(old.tree().get(name));
+    let changed = match rule {
+        Generation::None => return,
+        Generation::Fields(fields) => fields.iter().any(|field| !same(field)),
+        Generation::AllBut(fields) => {
+            let counted = |name: &&String| !fields.contains(&name.as_str()) && !IDENTITY.contains(&name.as_str());
+            let names = new.tree().keys().chain(old.tree().keys()).filter(counted);
+            names.into_iter().any(|name| !same(name))
+        }
+    };
+    if changed {
+        let next = old.generation() + 1;
+        new.set(&["metadata", "generation"], next);
+    }
+}
+
+const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// A part of an object for comparison: what is empty is as good as absent.
+fn semantic(value: Option<&Value>) -> Option<Value> {
+    let pruned = match value? {
+        Value::Null => return None,
+        Value::Object(map) => {
+            let map: serde_json::Map<_, _> =
+                map.iter().filter_map(|(name, value)| Some((name.clone(), semantic(Some(value))?))).collect();
+            if map.is_empty() {
+                return None;
+            }
+            Value::Object(map)
+        }
+        Value::Array(list) if list.is_empty() => return None,
+        other => other.clone(),
+    };
+    Some(pruned)
+}
+
+/// 422 about options of a verb rather than about an object.
+pub(crate) fn invalid_options(kind: &str, errors: &[FieldError]) -> Status {
+    Status::invalid(&GroupVersionKind::new("meta.k8s.io", "v1", kind), "", errors)
+}

@@ -1,0 +1,91 @@
+//! From bodies of patches, and from documents that were patched, to objects of a kind.
+
+use coracle_meta::{FieldError, GroupVersionKind, Object, Status};
+use coracle_schema::KindSchema;
+use serde_json::Value;
+
+use crate::{FieldValidation, Kind, PatchKind, Request};
+
+/// What a strict reader objects to: fields that nobody knows, and fields that are there twice.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Objections(Vec<String>);
+
+impl Objections {
+    pub(crate) fn extend(&mut self, more: impl IntoIterator<Item = String>) {
+        self.0.extend(more);
+    }
+
+    /// Warns, refuses or stays silent about a patch.
+    pub(crate) fn report_patch(self, request: &Request, patched: &Value) -> Result<(), Status> {
+        match request.field_validation {
+            _ if self.0.is_empty() => Ok(()),
+            FieldValidation::Ignore => Ok(()),
+            FieldValidation::Warn => {
+                self.0.into_iter().for_each(|text| request.warnings.add(text));
+                Ok(())
+            }
+            FieldValidation::Strict => {
+                Err(invalid_patch(patched, &format!("strict decoding error: {}", self.0.join(", "))))
+            }
+        }
+    }
+
+    /// The same about an applied configuration.
+    pub(crate) fn report_apply(self, request: &Request) -> Result<(), Status> {
+        match request.field_validation {
+            _ if self.0.is_empty() => Ok(()),
+            FieldValidation::Ignore => Ok(()),
+            FieldValidation::Warn => {
+                self.0.into_iter().for_each(|text| request.warnings.add(text));
+                Ok(())
+            }
+            FieldValidation::Strict => {
+                Err(Status::bad_request(format!("error strict decoding YAML: {}", self.0.join(", "))))
+            }
+        }
+    }
+}
+
+/// 422 about the field `patch`.
+fn invalid_patch(patched: &Value, why: &str) -> Status {
+    let error = FieldError::invalid("patch", patched.to_string(), why);
+    Status::invalid(&GroupVersionKind::default(), "", &[error])
+}
+
+/// Reads the body of a JSON, merge or strategic patch.
+pub(crate) fn patch_json(body: &[u8], kind: PatchKind) -> Result<(Value, Objections), Status> {
+    let value = serde_json::from_slice(body).map_err(|error| match kind {
+        PatchKind::Strategic => Status::bad_request(error.to_string()),
+        _ => Status::bad_request(format!("error decoding patch: {error}")),
+    })?;
+    Ok((value, Objections::default()))
+}
+
+/// Reads the body of an apply.
+pub(crate) fn yaml(body: &[u8]) -> Result<(Value, Objections), Status> {
+    let value =
+        serde_json::from_slice(body).map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
+    Ok((value, Objections::default()))
+}
+
+/// Reads a patched document as an object of a kind.
+pub(crate) fn patched(_kind: &Kind, value: Value, _request: &Request) -> Result<Object, Status> {
+    let text = value.clone();
+    Object::from_value(value).map_err(|error| invalid_patch(&text, &error.to_string()))
+}
+
+/// Reads what an apply made.
+pub(crate) fn applied(_kind: &Kind, value: Value, _request: &Request) -> Result<Object, Status> {
+    Object::from_value(value).map_err(|error| Status::internal(error.to_string()))
+}
+
+/// Reads a patched document as one of a kind that has no resource of its own.
+pub(crate) fn with_schema(
+    _kind: &GroupVersionKind,
+    _schema: &KindSchema,
+    value: Value,
+    _request: &Request,
+) -> Result<Object, Status> {
+    let text = value.clone();
+    Object::from_value(value).map_err(|error| invalid_patch(&text, &error.to_string()))
+}

@@ -1,0 +1,369 @@
+//! The rules of `metadata` that hold for every kind. In Kubernetes: apimachinery `pkg/api/validation/objectmeta.go`.
+
+use std::collections::BTreeSet;
+
+use coracle_ambient::{Ambient, Timestamp};
+use coracle_meta::{FieldError, Object, Status, format_time, names};
+use serde_json::{Map, Value};
+
+use crate::{Request, Strategy};
+
+/// The finalizer of a deletion that waits for dependents.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+/// The finalizer of a deletion that lets dependents stay.
+pub(crate) const ORPHAN: &str = "orphan";
+/// How many bytes all annotations of an object may have together.
+const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+/// How long a name is made from `generateName` at the most, without the suffix.
+const GENERATED_BASE: usize = 58;
+
+/// Forgets what only the server sets.
+pub(crate) fn wipe_system_fields(object: &mut Object) {
+    for field in ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+        object.remove(&["metadata", field]);
+    }
+}
+
+/// Gives a new object its uid and its time.
+pub(crate) fn fill_system_fields(object: &mut Object, now: Timestamp, ambient: &Ambient) {
+    let uid = uuid::Uuid::from_bytes(ambient.random.uuid_bytes());
+    object.set(&["metadata", "uid"], uid.to_string());
+    object.set(&["metadata", "creationTimestamp"], format_time(now));
+}
+
+/// Makes a name from `generateName`, where there is no name.
+pub(crate) fn generate_name(object: &mut Object, ambient: &Ambient) {
+    let base = object.text(&["metadata", "generateName"]);
+    if !base.is_empty() && object.name().is_empty() {
+        let end =
+            base.char_indices().map(|(at, _)| at).chain([base.len()]).take_while(|at| *at <= GENERATED_BASE).last();
+        let name = format!("{}{}", &base[..end.unwrap_or(0)], ambient.random.name_suffix(5));
+        object.set(&["metadata", "name"], name);
+    }
+}
+
+/// Puts the object into the namespace of the request; 400 if it says another.
+pub(crate) fn ensure_namespace(object: &mut Object, namespace: &str, namespaced: bool) -> Result<(), Status> {
+    let expected = if namespaced { namespace } else { "" };
+    match object.namespace() {
+        own if own == expected => Ok(()),
+        "" => {
+            object.set(&["metadata", "namespace"], expected);
+            Ok(())
+        }
+        _ if expected.is_empty() => {
+            object.remove(&["metadata", "namespace"]);
+            Ok(())
+        }
+        _ => Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        )),
+    }
+}
+
+/// Whether the body of a PUT names the object of the URL; 400 if not.
+pub(crate) fn check_name(object: &Object, name: &str) -> Result<(), Status> {
+    match object.name() {
+        own if own == name => Ok(()),
+        "" => Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        own => Err(Status::bad_request(format!(
+            "the name of the object ({own}) does not match the name on the URL ({name})"
+        ))),
+    }
+}
+
+/// Drops owner references that are there twice, with a warning.
+pub(crate) fn deduplicate_owners(object: &mut Object, request: &Request, after_admission: bool) {
+    let Some(owners) = object.field(&["metadata", "ownerReferences"]).and_then(Value::as_array) else { return };
+    let (mut kept, mut duplicates): (Vec<Value>, Vec<&str>) = (Vec::new(), Vec::new());
+    for owner in owners {
+        if kept.contains(owner) {
+            duplicates.push(owner.get("uid").and_then(Value::as_str).unwrap_or(""));
+        } else {
+            kept.push(owner.clone());
+        }
+    }
+    if duplicates.is_empty() {
+        return;
+    }
+    let when = if after_admission { " after mutating admission happens" } else { "" };
+    request.warnings.add(format!(
+        ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        duplicates.join(", ")
+    ));
+    object.set(&["metadata", "ownerReferences"], kept);
+}
+
+/// What is wrong with the metadata of a new object.
+pub(crate) fn validate(object: &Object, namespaced: bool, check_name: impl Fn(&str) -> Vec<String>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let base = object.text(&["metadata", "generateName"]);
+    if !base.is_empty() {
+        // A prefix may end in a dash, because a suffix follows.
+        let masked = base.strip_suffix('-').map_or_else(|| base.to_owned(), |start| format!("{start}a"));
+        let wrong = check_name(&masked).into_iter();
+        errors.extend(wrong.map(|what| FieldError::invalid("metadata.generateName", base, what)));
+    }
+    if object.name().is_empty() {
+        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
+    } else {
+        let wrong = check_name(object.name()).into_iter();
+        errors.extend(wrong.map(|what| FieldError::invalid("metadata.name", object.name(), what)));
+    }
+    validate_common(object, namespaced, &mut errors);
+    errors
+}
+
+fn validate_common(object: &Object, namespaced: bool, errors: &mut Vec<FieldError>) {
+    match (namespaced, object.namespace()) {
+        (true, "") => errors.push(FieldError::required("metadata.namespace", "")),
+        (true, namespace) => {
+            let wrong = names::dns1123_label(namespace).into_iter();
+            errors.extend(wrong.map(|what| FieldError::invalid("metadata.namespace", namespace, what)));
+        }
+        (false, "") => {}
+        (false, _) => errors.push(FieldError::forbidden("metadata.namespace", "not allowed on this type")),
+    }
+    if object.generation() < 0 {
+        let what = "must be greater than or equal to 0";
+        errors.push(FieldError::invalid("metadata.generation", object.generation(), what));
+    }
+    validate_labels(object, errors);
+    validate_annotations(object, errors);
+    validate_owners(object, errors);
+    validate_finalizers(object, errors);
+    validate_managed_fields(object, errors);
+}
+
+/// What is wrong with the labels at a path. In Kubernetes: `ValidateLabels`.
+pub fn label_errors(labels: Option<&Map<String, Value>>, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (key, value) in labels.into_iter().flatten() {
+        let wrong = names::qualified_name(key).into_iter();
+        errors.extend(wrong.map(|what| FieldError::invalid(path, key.as_str(), what)));
+        let value = value.as_str().unwrap_or("");
+        let wrong = names::label_value(value).into_iter();
+        errors.extend(wrong.map(|what| FieldError::invalid(path, value, what)));
+    }
+    errors
+}
+
+fn validate_labels(object: &Object, errors: &mut Vec<FieldError>) {
+    let labels = object.field(&["metadata", "labels"]).and_then(Value::as_object);
+    errors.extend(label_errors(labels, "metadata.labels"));
+}
+
+fn validate_annotations(object: &Object, errors: &mut Vec<FieldError>) {
+    let annotations = object.field(&["metadata", "annotations"]).and_then(Value::as_object);
+    errors.extend(annotation_errors(annotations, "metadata.annotations"));
+}
+
+/// What is wrong with the annotations at a path. In Kubernetes: `ValidateAnnotations`.
+pub fn annotation_errors(annotations: Option<&Map<String, Value>>, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut bytes = 0;
+    for (key, value) in annotations.into_iter().flatten() {
+        bytes += key.len() + value.as_str().map_or(0, str::len);
+        let wrong = names::qualified_name(&key.to_lowercase()).into_iter();
+        errors.extend(wrong.map(|what| FieldError::invalid(path, key.as_str(), what)));
+    }
+    if bytes > ANNOTATIONS_LIMIT {
+        errors.push(FieldError::too_long(path, ANNOTATIONS_LIMIT));
+    }
+    errors
+}
+
+fn validate_owners(object: &Object, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "metadata.ownerReferences";
+    let mut first: Option<String> = None;
+    for owner in object.owner_references() {
+        let version = coracle_meta::GroupVersion::parse(&owner.api_version).map(|parsed| parsed.version);
+        if version.is_none_or(|version| version.is_empty()) {
+            let field = format!("{PATH}.apiVersion");
+            errors.push(FieldError::invalid(field, owner.api_version.as_str(), "version must not be empty"));
+        }
+        for (name, value) in [("kind", &owner.kind), ("name", &owner.name), ("uid", &owner.uid)] {
+            if value.is_empty() {
+                errors.push(FieldError::invalid(format!("{PATH}.{name}"), "", "must not be empty"));
+            }
+        }
+        if owner.api_version == "v1" && owner.kind == "Event" {
+            let what = "/v1, Kind=Event is disallowed from being an owner";
+            errors.push(FieldError::invalid(PATH, serde_json::to_value(&owner).unwrap_or_default(), what));
+        }
+        if owner.controller == Some(true) {
+            let name = format!("{}/{}", owner.kind, owner.name);
+            match &first {
+                None => first = Some(name),
+                Some(first) => {
+                    let what = format!(
+                        "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
+                    );
+                    let all = object.field(&["metadata", "ownerReferences"]).cloned().unwrap_or_default();
+                    errors.push(FieldError::invalid(PATH, all, what));
+                }
+            }
+        }
+    }
+}
+
+fn validate_finalizers(object: &Object, errors: &mut Vec<FieldError>) {
+    const PATH: &str = "metadata.finalizers";
+    let finalizers = object.finalizers();
+    for finalizer in &finalizers {
+        let wrong = names::qualified_name(finalizer).into_iter();
+        errors.extend(wrong.map(|what| FieldError::invalid(PATH, finalizer.as_str(), what)));
+    }
+    if [ORPHAN, FOREGROUND].iter().all(|both| finalizers.iter().any(|own| own == both)) {
+        let what = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
+        errors.push(FieldError::invalid(PATH, finalizers, what));
+    }
+}
+
+fn validate_managed_fields(object: &Object, errors: &mut Vec<FieldError>) {
+    let entries = object.field(&["metadata", "managedFields"]).and_then(Value::as_array);
+    for (index, entry) in entries.into_iter().flatten().enumerate() {
+        let path = format!("metadata.managedFields[{index}]");
+        let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or("");
+        if !matches!(text("operation"), "Apply" | "Update") {
+            let what = "must be `Apply` or `Update`";
+            errors.push(FieldError::invalid(format!("{path}.operation"), text("operation"), what));
+        }
+        if !matches!(text("fieldsType"), "" | "FieldsV1") {
+            let what = "must be `FieldsV1`";
+            errors.push(FieldError::invalid(format!("{path}.fieldsType"), text("fieldsType"), what));
+        }
+        errors.extend(field_manager_errors(text("manager"), &format!("{path}.manager")));
+        if text("subresource").len() > 256 {
+            errors.push(FieldError::too_long(format!("{path}.subresource"), 256));
+        }
+    }
+}
+
+/// What is wrong with the name of a field manager. In Kubernetes: `ValidateFieldManager`.
+pub fn field_manager_errors(manager: &str, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if manager.len() > 128 {
+        errors.push(FieldError::too_long(path, 128));
+    }
+    for (position, sign) in manager.char_indices().filter(|(_, sign)| sign.is_control()) {
+        let what = format!("invalid character U+{:04X} (at position {position})", u32::from(sign));
+        errors.push(FieldError::invalid(path, manager, what));
+    }
+    errors
+}
+
+/// What is wrong with how the metadata changed. In Kubernetes: `ValidateObjectMetaAccessorUpdate`.
+pub(crate) fn validate_change(new: &Object, old: &Object) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if old.is_terminating() {
+        let before: BTreeSet<_> = old.finalizers().into_iter().collect();
+        let added: BTreeSet<_> = new.finalizers().into_iter().filter(|own| !before.contains(own)).collect();
+        if !added.is_empty() {
+            let listed: Vec<_> = added.iter().map(|name| format!("{name:?}")).collect();
+            let what = format!(
+                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                listed.join(", ")
+            );
+            errors.push(FieldError::forbidden("metadata.finalizers", what));
+        }
+    }
+    if new.resource_version().is_empty() {
+        errors.push(FieldError::invalid("metadata.resourceVersion", "", "must be specified for an update"));
+    }
+    if new.generation() < old.generation() {
+        errors.push(FieldError::invalid("metadata.generation", new.generation(), "must not be decremented"));
+    }
+    const IMMUTABLE: [&str; 6] =
+        ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
+    for name in IMMUTABLE {
+        let path = ["metadata", name];
+        if new.field(&path) != old.field(&path) {
+            let value = new.field(&path).cloned().unwrap_or_else(|| absent(name));
+            errors.push(FieldError::invalid(format!("metadata.{name}"), value, "field is immutable"));
+        }
+    }
+    validate_labels(new, &mut errors);
+    validate_annotations(new, &mut errors);
+    validate_owners(new, &mut errors);
+    validate_managed_fields(new, &mut errors);
+    errors
+}
+
+/// How Go prints a field that is not there: an empty text, or nil.
+fn absent(name: &str) -> Value {
+    if matches!(name, "name" | "namespace" | "uid") { Value::from("") } else { Value::Null }
+}
+
+/// What is wrong with the metadata of an update: as it is, and as it changed. Kinds look at the change once more
+/// themselves, which is why it is reported twice.
+pub(crate) fn validate_update(new: &Object, old: &Object, namespaced: bool) -> Vec<FieldError> {
+    let mut errors = validate(new, namespaced, names::path_segment);
+    let change = validate_change(new, old);
+    errors.extend(change.clone());
+    errors.extend(change);
+    errors
+}
+
+/// What is wrong with the metadata of a new object of a kind.
+pub(crate) fn validate_new(object: &Object, namespaced: bool, strategy: &dyn Strategy) -> Vec<FieldError> {
+    let errors = validate(object, namespaced, |name| strategy.validate_name(name));
+    if errors.is_empty() { validate(object, namespaced, names::path_segment) } else { errors }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(metadata: Value) -> Object {
+        Object::from_value(json!({ "metadata": metadata })).unwrap()
+    }
+
+    fn messages(errors: &[FieldError]) -> Vec<String> {
+        errors.iter().map(FieldError::message).collect()
+    }
+
+    #[test]
+    fn an_object_needs_a_name_and_a_namespace_where_it_lives_in_one() {
+        let errors = validate(&object(json!({})), true, names::dns1123_subdomain);
+        assert_eq!(
+            messages(&errors),
+            ["metadata.name: Required value: name or generateName is required", "metadata.namespace: Required value"]
+        );
+    }
+
+    #[test]
+    fn a_generated_name_begins_with_its_prefix_and_fits_a_label() {
+        let ambient = Ambient::seeded(1);
+        let mut long = object(json!({"generateName": "a".repeat(80)}));
+        generate_name(&mut long, &ambient);
+        assert_eq!(long.name().len(), 63);
+        let mut named = object(json!({"generateName": "b-", "name": "mine"}));
+        generate_name(&mut named, &ambient);
+        assert_eq!(named.name(), "mine");
+    }
+
+    #[test]
+    fn a_prefix_may_end_in_a_dash_but_not_in_a_dot() {
+        let dash = object(json!({"generateName": "a-", "name": "a-x", "namespace": "n"}));
+        assert!(validate(&dash, true, names::dns1123_subdomain).is_empty());
+        let dot = object(json!({"generateName": "a.", "name": "a.x", "namespace": "n"}));
+        assert_eq!(validate(&dot, true, names::dns1123_subdomain).len(), 1);
+    }
+
+    #[test]
+    fn no_finalizer_comes_to_an_object_that_goes() {
+        let old = object(json!({"name": "a", "resourceVersion": "1", "deletionTimestamp": "t", "finalizers": ["x/a"]}));
+        let mut new = old.clone();
+        new.set_finalizers(vec!["x/a".to_owned(), "x/c".to_owned()]);
+        assert_eq!(
+            messages(&validate_change(&new, &old)),
+            [
+                "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{\"x/c\"}"
+            ]
+        );
+    }
+}

@@ -1,0 +1,133 @@
+use coracle_meta::{Object, Status, format_time};
+use coracle_schema::apply::managed_fields;
+use coracle_schema::patch::{JsonPatch, merge_patch, strategic_merge_patch};
+use coracle_schema::{KindSchema, apply::TablePlace};
+use serde_json::Value;
+
+use crate::decode;
+use crate::update::Intent;
+use crate::versions::KindVersions;
+use crate::{Kind, Patch, PatchKind, Registry, Request, Written, object_meta};
+
+/// A PATCH: the parsed patch, to be applied to whatever the object is then.
+pub(crate) enum Change {
+    Json(JsonPatch),
+    Merge(Value),
+    Strategic(Value),
+    Apply { config: Value, force: bool },
+}
+
+impl Change {
+    /// Reads a patch; says what a strict reader objects to.
+    pub(crate) fn parse(request: &Request, patch: &Patch) -> Result<Self, Status> {
+        let (value, mut objections) = match patch.kind {
+            PatchKind::Apply { .. } => decode::yaml(&patch.body)?,
+            kind => decode::patch_json(&patch.body, kind)?,
+        };
+        let change = match patch.kind {
+            PatchKind::Json => {
+                let (patch, unknown) = JsonPatch::parse(value)?;
+                objections.extend(unknown);
+                Self::Json(patch)
+            }
+            PatchKind::Merge => Self::Merge(value),
+            PatchKind::Strategic => Self::Strategic(value),
+            PatchKind::Apply { force } => Self::Apply { config: value, force },
+        };
+        if !matches!(change, Self::Apply { .. }) {
+            return objections.report_patch(request, &Value::Null).map(|()| change);
+        }
+        objections.report_apply(request).map(|()| change)
+    }
+
+    /// The patched document, not decoded yet. Not for an apply.
+    pub(crate) fn patched(&self, document: Value, schema: &KindSchema) -> Result<Value, Status> {
+        Ok(match self {
+            Self::Json(patch) => patch.apply(document)?,
+            Self::Merge(patch) => merge_patch(document, patch.clone())?,
+            Self::Strategic(patch) => strategic_merge_patch(document, patch.clone(), TablePlace::root(schema))?,
+            Self::Apply { .. } => document,
+        })
+    }
+}
+
+/// A PATCH of an object, or of a part with the object's own kind.
+struct Patching<'a> {
+    request: &'a Request,
+    kind: &'a Kind,
+    versions: KindVersions,
+    change: Change,
+}
+
+impl Intent for Patching<'_> {
+    fn make(&self, registry: &Registry, live: &Object) -> Result<Object, Status> {
+        let (request, kind) = (self.request, self.kind);
+        let mut object = match &self.change {
+            Change::Apply { config, force } => self.apply(live, config, *force)?,
+            change => {
+                let patched = change.patched(live.to_value(), kind.schema())?;
+                let mut object = decode::patched(kind, patched, request)?;
+                kind.strategy().set_defaults(&mut object);
+                registry.book(request, kind, live, object, &self.versions)
+            }
+        };
+        if live.uid().is_empty() && !object.uid().is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {}, and no existing object was found",
+                object.uid()
+            );
+            return Err(Status::conflict(&request.group_resource(), &request.name, &why));
+        }
+        object_meta::ensure_namespace(&mut object, &request.namespace, kind.is_namespaced())?;
+        object_meta::check_name(&object, &request.name)?;
+        Ok(object)
+    }
+
+    fn creates(&self) -> bool {
+        matches!(self.change, Change::Apply { .. })
+    }
+}
+
+impl Patching<'_> {
+    fn apply(&self, live: &Object, config: &Value, force: bool) -> Result<Object, Status> {
+        let (request, kind) = (self.request, self.kind);
+        let api_version = kind.gvk().api_version();
+        let time = format_time(request.now);
+        let versions = &self.versions;
+        let write = managed_fields::Write {
+            versions: &versions,
+            api_version: &api_version,
+            manager: &request.field_manager,
+            subresource: &request.subresource,
+            time: &time,
+        };
+        let mut empty = Object::default();
+        let live = if live.tree().is_empty() {
+            empty.set_kind(kind.gvk());
+            &empty
+        } else {
+            live
+        };
+        let applied = managed_fields::apply(&write, &live.to_value(), config, force)?;
+        let mut object = decode::applied(kind, applied, request)?;
+        kind.strategy().set_defaults(&mut object);
+        Ok(object)
+    }
+}
+
+impl Registry {
+    /// Patches or applies.
+    ///
+    /// In Kubernetes: `PatchResource`.
+    pub async fn patch(&self, request: &Request, patch: &Patch) -> Result<Written, Status> {
+        let kind = self.kind_of(request)?;
+        let part = match self.part(request, &kind)? {
+            Ok(part) => part,
+            Err(projection) => return self.patch_projection(request, &kind, &projection, patch).await,
+        };
+        let change = Change::parse(request, patch)?;
+        let versions = part.versions(self, &kind);
+        let intent = Patching { request, kind: &kind, versions, change };
+        self.write(request, &kind, &part, &intent).await
+    }
+}

@@ -1,0 +1,152 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use coracle_meta::{Object, ObjectKey, Status, format_time};
+use coracle_schema::apply::{managed_fields, scale};
+use coracle_schema::{KindSchema, Table};
+use coracle_storage::{Freshness, Stored};
+use serde_json::Value;
+
+use crate::create::check_kind;
+use crate::patch::Change;
+use crate::update::{Intent, Part};
+use crate::versions::OneVersion;
+use crate::{Kind, Patch, Projection, Registry, Request, Written, decode, object_meta};
+
+/// How the projected part is to change.
+enum Wanted {
+    Body(Object),
+    Change(Change),
+}
+
+/// A write of a part with a kind of its own, as a write of the object. In Kubernetes: `scaleUpdatedObjectInfo`.
+struct Projected<'a> {
+    request: &'a Request,
+    kind: &'a Kind,
+    projection: &'a dyn Projection,
+    schema: KindSchema,
+    wanted: Wanted,
+}
+
+impl Projected<'_> {
+    fn replicas_paths(&self) -> scale::ReplicasPaths {
+        BTreeMap::from([(self.kind.gvk().api_version(), Some(self.projection.replicas_path()))])
+    }
+
+    /// What the part is to be, with its owners.
+    fn wanted(&self, shown: &Object) -> Result<Object, Status> {
+        let kind = self.projection.kind();
+        let api_version = kind.api_version();
+        let time = format_time(self.request.now);
+        let versions = &OneVersion { api_version: api_version.clone(), schema: self.schema.clone() };
+        let write = managed_fields::Write {
+            versions: &versions,
+            api_version: &api_version,
+            manager: &self.request.field_manager,
+            subresource: &self.request.subresource,
+            time: &time,
+        };
+        let booked = match &self.wanted {
+            Wanted::Change(Change::Apply { config, force }) => {
+                managed_fields::apply(&write, &shown.to_value(), config, *force)?
+            }
+            Wanted::Change(change) => {
+                let patched = change.patched(shown.to_value(), &self.schema)?;
+                let new = decode::with_schema(&kind, &self.schema, patched, self.request)?;
+                managed_fields::update(&write, &shown.to_value(), new.into_value())
+            }
+            Wanted::Body(body) => managed_fields::update(&write, &shown.to_value(), body.to_value()),
+        };
+        Object::from_value(booked).map_err(|error| Status::internal(error.to_string()))
+    }
+}
+
+impl Intent for Projected<'_> {
+    fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
+        let paths = self.replicas_paths();
+        let owners = live.field(&["metadata", "managedFields"]);
+        let mut shown = self.projection.show(live)?;
+        shown.set(&["metadata", "managedFields"], scale::to_scale(owners, &paths).map_err(Status::internal)?);
+        let mut wanted = self.wanted(&shown)?;
+        object_meta::ensure_namespace(&mut wanted, &self.request.namespace, self.kind.is_namespaced())?;
+        object_meta::check_name(&wanted, &self.request.name)?;
+        if !wanted.uid().is_empty() && wanted.uid() != live.uid() {
+            let why = format!(
+                "Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                wanted.uid(),
+                live.uid()
+            );
+            return Err(Status::conflict(&self.request.group_resource(), &self.request.name, &why));
+        }
+        let errors = self.projection.validate(&wanted);
+        if !errors.is_empty() {
+            return Err(Status::invalid(&self.projection.kind(), &self.request.name, &errors));
+        }
+        let mut object = live.clone();
+        self.projection.write(&mut object, &wanted)?;
+        if !wanted.resource_version().is_empty() {
+            object.set_resource_version(wanted.resource_version().to_owned());
+        }
+        let after = wanted.field(&["metadata", "managedFields"]);
+        let version = self.kind.gvk().api_version();
+        let owners = scale::to_parent(owners, after, &paths, &version).map_err(Status::internal)?;
+        object.set(&["metadata", "managedFields"], Value::from(owners));
+        Ok(object)
+    }
+}
+
+impl Registry {
+    /// Reads a part with a kind of its own.
+    pub(crate) async fn get_projection(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        projection: &dyn Projection,
+    ) -> Result<Stored, Status> {
+        let key = ObjectKey::new(request.namespace.as_str(), request.name.as_str());
+        let found = self.inner.storage.get(&kind.store, &key, Freshness::Newest).await?;
+        let stored = found.ok_or_else(|| Status::not_found(&request.group_resource(), &request.name))?;
+        show(projection, &kind.answer(stored)?)
+    }
+
+    pub(crate) async fn update_projection(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        projection: &dyn Projection,
+        body: Object,
+    ) -> Result<Written, Status> {
+        check_kind(&body, &projection.kind())?;
+        self.write_projection(request, kind, projection, Wanted::Body(body)).await
+    }
+
+    pub(crate) async fn patch_projection(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        projection: &Arc<dyn Projection>,
+        patch: &Patch,
+    ) -> Result<Written, Status> {
+        let change = Change::parse(request, patch)?;
+        self.write_projection(request, kind, &**projection, Wanted::Change(change)).await
+    }
+
+    async fn write_projection(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        projection: &dyn Projection,
+        wanted: Wanted,
+    ) -> Result<Written, Status> {
+        let schema = Table::v1_35().kind(&projection.kind());
+        let schema = schema.ok_or_else(|| Status::internal(format!("no schema of {}", projection.kind())))?;
+        let intent = Projected { request, kind, projection, schema, wanted };
+        let written = self.write(request, kind, &Part::Object, &intent).await?;
+        Ok(Written { object: show(projection, &written.object)?, ..written })
+    }
+}
+
+fn show(projection: &dyn Projection, stored: &Stored) -> Result<Stored, Status> {
+    let shown = projection.show(&stored.object())?;
+    Ok(Stored::from_object(&Arc::new(shown), stored.revision()))
+}

@@ -1,0 +1,235 @@
+use std::sync::Arc;
+
+use coracle_meta::{FieldError, FieldSelector, ObjectKey, Status, WatchEvent};
+use coracle_storage::{Freshness, List, ListQuery, Selection, Stored, WatchQuery, WatchStart};
+
+use crate::create::invalid_options;
+use crate::registry::not_served;
+use crate::{Destination, GetOptions, Kind, ListOptions, Registry, Request, Subresource};
+
+/// A watch of the objects of a kind, in the version of the request.
+#[derive(Debug)]
+pub struct Watch {
+    inner: coracle_storage::Watch,
+    kind: Arc<Kind>,
+}
+
+impl Watch {
+    /// Waits for the next event. `None` after an error: the watch has ended. Safe to cancel.
+    pub async fn next(&mut self) -> Option<WatchEvent<Stored>> {
+        let event = self.inner.next().await?;
+        Some(self.serve(event))
+    }
+
+    /// The next event, if there is one already.
+    pub fn try_next(&mut self) -> Option<WatchEvent<Stored>> {
+        let event = self.inner.try_next()?;
+        Some(self.serve(event))
+    }
+
+    fn serve(&self, event: WatchEvent<Stored>) -> WatchEvent<Stored> {
+        let answer = |stored, make: fn(Stored) -> WatchEvent<Stored>| match self.kind.answer(stored) {
+            Ok(stored) => make(stored),
+            Err(status) => WatchEvent::Error(status),
+        };
+        match event {
+            WatchEvent::Added(stored) => answer(stored, WatchEvent::Added),
+            WatchEvent::Modified(stored) => answer(stored, WatchEvent::Modified),
+            WatchEvent::Deleted(stored) => answer(stored, WatchEvent::Deleted),
+            event => event,
+        }
+    }
+}
+
+impl Registry {
+    /// Reads one object, or its part that `request.subresource` names.
+    pub async fn get(&self, request: &Request, options: &GetOptions) -> Result<Stored, Status> {
+        let kind = self.kind_of(request)?;
+        match (request.subresource.as_str(), kind.subresource(&request.subresource)) {
+            ("", _) | (_, Some(Subresource::View(_))) => {}
+            ("status", _) if kind.has_status() => {}
+            (_, Some(Subresource::Projection(projection))) => {
+                return self.get_projection(request, &kind, &**projection).await;
+            }
+            _ => return Err(not_served()),
+        }
+        if let Some(computed) = kind.computed() {
+            let object = computed.get(self, request).await?;
+            return Ok(Stored::from_object(&Arc::new(object), 0));
+        }
+        let freshness = match revision(&options.resource_version).map_err(Status::bad_request)? {
+            None => Freshness::Newest,
+            Some(0) => Freshness::Any,
+            Some(revision) => Freshness::NotOlderThan(revision),
+        };
+        let key = ObjectKey::new(if kind.is_namespaced() { &*request.namespace } else { "" }, request.name.as_str());
+        let found = self.inner.storage.get(&kind.store, &key, freshness).await?;
+        kind.answer(found.ok_or_else(|| Status::not_found(&request.group_resource(), &request.name))?)
+    }
+
+    /// Lists objects.
+    pub async fn list(&self, request: &Request, options: &ListOptions) -> Result<List, Status> {
+        let kind = self.kind_of(request)?;
+        validate_list(options, false)?;
+        if let Some(computed) = kind.computed() {
+            let objects = computed.list(self, request).await?;
+            let items = objects.into_iter().map(|object| Stored::from_object(&Arc::new(object), 0)).collect();
+            return Ok(List { items, ..List::default() });
+        }
+        let version = revision(&options.resource_version)
+            .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
+        if !options.continue_token.is_empty() && version.is_some_and(|version| version > 0) {
+            return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+        }
+        let limit = usize::try_from(options.limit).unwrap_or(0);
+        let freshness = match (options.resource_version_match.as_str(), version) {
+            (_, None) => Freshness::Newest,
+            ("Exact", Some(version)) => Freshness::Exact(version),
+            ("", Some(version)) if version > 0 && limit > 0 => Freshness::Exact(version),
+            (_, Some(0)) => Freshness::Any,
+            (_, Some(version)) => Freshness::NotOlderThan(version),
+        };
+        // A list that takes whatever is at hand is not cut into pages.
+        let limit = if freshness == Freshness::Any { 0 } else { limit };
+        let query = ListQuery {
+            selection: selection(request, &kind, options)?,
+            freshness,
+            limit,
+            continue_token: options.continue_token.clone(),
+        };
+        let mut list = self.inner.storage.list(&kind.store, &query).await?;
+        if kind.is_converted() {
+            list.items = list.items.into_iter().map(|stored| kind.answer(stored)).collect::<Result<_, _>>()?;
+        }
+        Ok(list)
+    }
+
+    /// Watches objects.
+    pub async fn watch(&self, request: &Request, options: &ListOptions) -> Result<Watch, Status> {
+        let kind = self.kind_of(request)?;
+        validate_list(options, true)?;
+        let version = revision(&options.resource_version).map_err(|why| {
+            let error = FieldError::invalid("resourceVersion", options.resource_version.as_str(), why);
+            invalid_options("ListOptions", &[error])
+        })?;
+        let (start, freshness) = match (options.send_initial_events, version) {
+            (Some(true) | None, None) => (WatchStart::Snapshot, Freshness::Newest),
+            (Some(true) | None, Some(0)) => (WatchStart::Snapshot, Freshness::Any),
+            (Some(true), Some(version)) => (WatchStart::Snapshot, Freshness::NotOlderThan(version)),
+            (Some(false), None) => (WatchStart::Now, Freshness::Newest),
+            (Some(false), Some(0)) => (WatchStart::Now, Freshness::Any),
+            (Some(false) | None, Some(version)) => (WatchStart::After(version), Freshness::Any),
+        };
+        let query = WatchQuery {
+            selection: selection(request, &kind, options)?,
+            start,
+            freshness,
+            bookmarks: options.allow_watch_bookmarks,
+            initial_events_end: options.send_initial_events == Some(true) && options.allow_watch_bookmarks,
+            timeout_seconds: options.timeout_seconds.unwrap_or(0),
+        };
+        Ok(Watch { inner: self.inner.storage.watch(&kind.store, &query).await?, kind })
+    }
+
+    /// Where a connection to a subresource goes (`log`, `exec`, `proxy`).
+    pub async fn connect(
+        &self,
+        request: &Request,
+        path: &str,
+        query: &[(String, String)],
+    ) -> Result<Destination, Status> {
+        let kind = self.kind_of(request)?;
+        match kind.subresource(&request.subresource) {
+            Some(Subresource::Connect(connect)) => connect.connect(self, request, path, query).await,
+            _ => Err(not_served()),
+        }
+    }
+
+    /// The revision of the last change of any object of a kind, after catching up with the store.
+    pub async fn last_change(&self, resource: &coracle_meta::GroupVersionResource) -> Result<i64, Status> {
+        let kind = self.kind(resource).ok_or_else(not_served)?;
+        self.inner.storage.last_change(&kind.store).await
+    }
+}
+
+/// Reads a resource version; none if it is empty.
+fn revision(text: &str) -> Result<Option<i64>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match text.parse::<u64>() {
+        Ok(number) => Ok(Some(i64::try_from(number).unwrap_or(i64::MAX))),
+        Err(_) => Err(format!("strconv.ParseUint: parsing {text:?}: invalid syntax")),
+    }
+}
+
+/// Which combinations of options make sense. In Kubernetes: `ValidateListOptions`.
+fn validate_list(options: &ListOptions, is_watch: bool) -> Result<(), Status> {
+    let matching = options.resource_version_match.as_str();
+    let forbidden = |field: &str, why: &str| FieldError::forbidden(field, why);
+    let mut errors = Vec::new();
+    if options.send_initial_events.is_some() {
+        if !is_watch {
+            errors.push(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+        } else if matching != "NotOlderThan" {
+            let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            errors.push(forbidden("resourceVersionMatch", why));
+        }
+        if !options.continue_token.is_empty() {
+            errors.push(forbidden("continue", "continue is forbidden for watch with sendInitialEvents"));
+        }
+    }
+    if !matching.is_empty() && errors.is_empty() {
+        let field = "resourceVersionMatch";
+        if is_watch && options.send_initial_events.is_none() {
+            errors.push(forbidden(
+                field,
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            ));
+        } else if !is_watch {
+            if options.resource_version.is_empty() {
+                errors.push(forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+            }
+            if !options.continue_token.is_empty() {
+                errors.push(forbidden(field, "resourceVersionMatch is forbidden when continue is provided"));
+            }
+            if !matches!(matching, "Exact" | "NotOlderThan") {
+                errors.push(FieldError::not_supported(field, matching, &["Exact", "NotOlderThan", ""]));
+            }
+            if matching == "Exact" && options.resource_version == "0" {
+                let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+                errors.push(forbidden(field, why));
+            }
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(invalid_options("ListOptions", &errors)) }
+}
+
+/// Which objects; 400 if a field selector names a field that the kind does not offer.
+fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Selection, Status> {
+    let offered = kind.hub().selectable_fields();
+    for requirement in &options.field_selector.requirements {
+        let field = requirement.field.as_str();
+        let known = matches!(field, "metadata.name" | "metadata.namespace") || offered.contains(&field);
+        if !known {
+            return Err(Status::bad_request(format!("field label not supported: {field}")));
+        }
+    }
+    let FieldSelector { requirements } = &options.field_selector;
+    let name = match (request.name.as_str(), options.field_selector.exact("metadata.name")) {
+        ("", exact) => exact.unwrap_or(""),
+        (name, Some(exact)) if exact != name => {
+            let why = format!("fieldSelector metadata.name={exact} doesn't match requested name");
+            return Err(Status::bad_request(why));
+        }
+        (name, _) => name,
+    };
+    // What the key says already need not be compared again, and does not count as a filter.
+    let rest = requirements.iter().filter(|requirement| !(requirement.field == "metadata.name" && requirement.equal));
+    Ok(Selection {
+        namespace: if kind.is_namespaced() { request.namespace.clone() } else { String::new() },
+        name: name.to_owned(),
+        labels: options.label_selector.clone(),
+        fields: FieldSelector { requirements: rest.cloned().collect() },
+    })
+}

@@ -1,0 +1,91 @@
+use std::borrow::Cow;
+
+use coracle_meta::Object;
+use coracle_schema::KindSchema;
+use coracle_schema::apply::{Filter, TablePlace, Versions};
+use serde_json::Value;
+
+use crate::{Kind, Kinds};
+
+/// The versions of a kind, as the book-keeping of field owners asks for them.
+#[derive(Debug)]
+pub(crate) struct KindVersions {
+    versions: Vec<(String, Kind)>,
+    filter: Filter,
+}
+
+impl KindVersions {
+    /// All versions in which the stored objects of `kind` are served; a write can own what passes `filter`.
+    pub(crate) fn of(kinds: &Kinds, kind: &Kind, filter: Filter) -> Self {
+        let hub = kind.hub().row().resource();
+        let versions = kinds
+            .iter()
+            .filter(|other| other.hub().row().resource() == hub)
+            .map(|other| (other.gvk().api_version(), Kind::clone(other)))
+            .collect();
+        Self { versions, filter }
+    }
+
+    fn kind(&self, api_version: &str) -> Option<&Kind> {
+        self.versions.iter().find(|(version, _)| version == api_version).map(|(_, kind)| kind)
+    }
+
+    fn schema(&self, api_version: &str) -> Option<&KindSchema> {
+        self.kind(api_version).map(Kind::schema)
+    }
+}
+
+impl<'k> Versions for &'k KindVersions {
+    type Place = TablePlace<'k>;
+
+    fn place(&self, api_version: &str) -> Option<TablePlace<'k>> {
+        KindVersions::schema(self, api_version).map(TablePlace::root)
+    }
+
+    fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Option<Cow<'v, Value>> {
+        let own = object.get("apiVersion").and_then(Value::as_str).unwrap_or("");
+        if own == api_version || own.is_empty() {
+            return Some(Cow::Borrowed(object));
+        }
+        let (from, to) = (self.kind(own)?, self.kind(api_version)?);
+        let hub = from.to_hub(Object::from_value(object.clone()).ok()?).ok()?;
+        Some(Cow::Owned(to.from_hub(hub).ok()?.into_value()))
+    }
+
+    fn filter(&self, _api_version: &str) -> Filter {
+        self.filter.clone()
+    }
+}
+
+/// The filter of a path that resets these fields.
+pub(crate) fn all_but(reset: &[Vec<String>]) -> Filter {
+    if reset.is_empty() {
+        return Filter::All;
+    }
+    let paths: Vec<Vec<&str>> = reset.iter().map(|path| path.iter().map(String::as_str).collect()).collect();
+    let paths: Vec<&[&str]> = paths.iter().map(Vec::as_slice).collect();
+    Filter::except(&paths)
+}
+
+/// A kind with one version and a schema, such as `Scale`.
+#[derive(Debug)]
+pub(crate) struct OneVersion {
+    pub(crate) api_version: String,
+    pub(crate) schema: KindSchema,
+}
+
+impl<'k> Versions for &'k OneVersion {
+    type Place = TablePlace<'k>;
+
+    fn place(&self, api_version: &str) -> Option<TablePlace<'k>> {
+        (api_version == self.api_version).then(|| TablePlace::root(&self.schema))
+    }
+
+    fn convert<'v>(&self, object: &'v Value, api_version: &str) -> Option<Cow<'v, Value>> {
+        (api_version == self.api_version).then_some(Cow::Borrowed(object))
+    }
+
+    fn filter(&self, _api_version: &str) -> Filter {
+        Filter::All
+    }
+}
