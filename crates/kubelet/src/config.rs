@@ -1,0 +1,107 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long the things take that a real node would do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delays {
+    /// Pulling images and making the sandbox.
+    pub sandbox: Duration,
+    /// Starting the containers.
+    pub start: Duration,
+    /// One init container's run.
+    pub init: Duration,
+    /// Becoming ready, beyond what readiness probes ask for.
+    pub ready: Duration,
+    /// Stopping, for containers that heed the request.
+    pub stop: Duration,
+}
+
+impl Delays {
+    /// Everything happens at once.
+    pub fn zero() -> Self {
+        Self {
+            sandbox: Duration::ZERO,
+            start: Duration::ZERO,
+            init: Duration::ZERO,
+            ready: Duration::ZERO,
+            stop: Duration::ZERO,
+        }
+    }
+}
+
+impl Default for Delays {
+    /// About what a node with its images at hand takes.
+    fn default() -> Self {
+        Self {
+            sandbox: Duration::from_millis(300),
+            start: Duration::from_millis(200),
+            init: Duration::from_millis(500),
+            ready: Duration::from_millis(200),
+            stop: Duration::from_millis(500),
+        }
+    }
+}
+
+/// A node that is to be simulated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeSpec {
+    /// Its name.
+    pub name: String,
+    /// Labels beside those that every node has.
+    pub labels: BTreeMap<String, String>,
+    /// Taints that it registers with: key, value, effect.
+    pub taints: Vec<(String, String, String)>,
+    /// What it has: `cpu`, `memory`, `pods`, `ephemeral-storage` and others, as quantities.
+    pub capacity: BTreeMap<String, String>,
+}
+
+impl NodeSpec {
+    /// A node of 8 cores and 32 GiB that takes 110 pods.
+    pub fn new(name: impl Into<String>) -> Self {
+        let capacity = [("cpu", "8"), ("memory", "32Gi"), ("ephemeral-storage", "100Gi"), ("pods", "110")];
+        Self {
+            name: name.into(),
+            labels: BTreeMap::new(),
+            taints: Vec::new(),
+            capacity: capacity.map(|(name, amount)| (name.to_owned(), amount.to_owned())).into(),
+        }
+    }
+
+    /// With another label.
+    #[must_use]
+    pub fn with_label(mut self, name: &str, value: &str) -> Self {
+        self.labels.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// With another amount of something.
+    #[must_use]
+    pub fn with_capacity(mut self, name: &str, amount: &str) -> Self {
+        self.capacity.insert(name.to_owned(), amount.to_owned());
+        self
+    }
+}
+
+/// What a process that simulates nodes is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How long things take.
+    pub delays: Delays,
+    /// How often a node renews its Lease. In Kubernetes: a quarter of `nodeLeaseDurationSeconds`.
+    pub lease_renewal: Duration,
+    /// For how long a Lease speaks.
+    pub lease_duration: Duration,
+    /// How often a node reports its status if nothing changes. In Kubernetes: `nodeStatusReportFrequency`.
+    pub status_report: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            delays: Delays::default(),
+            lease_renewal: Duration::from_secs(10),
+            lease_duration: Duration::from_secs(40),
+            status_report: Duration::from_secs(300),
+        }
+    }
+}

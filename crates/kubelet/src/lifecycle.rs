@@ -1,0 +1,380 @@
+//! How a simulated pod goes from bound to gone.
+//!
+//! ```text
+//! Starting --> Sandbox --> Initializing(0..) --> Running <--> Ready
+//!     |                                            |            |  containers end
+//!     |  asked to stop                             v            v
+//!     +----------------------------> Stopping   BackingOff --> Running      (restartPolicy)
+//!                                        \--> Ended <--/
+//! ```
+
+use std::time::Duration;
+
+use coracle_ambient::Timestamp;
+use coracle_api::core_v1::Pod;
+use jiff::SignedDuration;
+
+use crate::Delays;
+use crate::behaviour::Behaviour;
+
+/// The first pause before a restart; doubles with each up to [`LONGEST_BACKOFF`]. The first restart does not wait.
+const FIRST_BACKOFF: Duration = Duration::from_secs(10);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(300);
+/// A container that has run for so long counts as well again.
+const WELL_AFTER: Duration = Duration::from_secs(600);
+/// How long a container that does not heed the request to stop is given where nothing else is said.
+const DEFAULT_GRACE: i64 = 30;
+
+/// Where on its way a pod is on its node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Bound and seen; images are pulled, the sandbox is made.
+    Starting,
+    /// The sandbox is there, with its address.
+    Sandbox,
+    /// The init container of this index runs.
+    Initializing(usize),
+    /// The containers run and are not ready.
+    Running,
+    /// The containers run and are ready.
+    Ready,
+    /// The containers have ended and will be started again.
+    BackingOff,
+    /// The containers have been asked to stop.
+    Stopping,
+    /// The containers have ended for good.
+    Ended,
+}
+
+/// How the containers of a pod ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The exit code.
+    pub code: i32,
+    /// Since when they had run; none if they never did.
+    pub started: Option<Timestamp>,
+    /// When they ended.
+    pub at: Timestamp,
+}
+
+/// What a node knows of a pod that it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runtime {
+    /// Where on its way the pod is.
+    pub stage: Stage,
+    /// Since when.
+    pub since: Timestamp,
+    /// When the node first saw it.
+    pub seen: Timestamp,
+    /// Its address, once it has a sandbox.
+    pub ip: Option<String>,
+    /// Since when its containers run.
+    pub running_since: Option<Timestamp>,
+    /// How often its containers have been started again.
+    pub restarts: i32,
+    /// How many ends in a row the next restart has to make up for.
+    pub crashes: u32,
+    /// How its containers last ended.
+    pub exit: Option<Exit>,
+    /// Why the pod as a whole failed, where it is not for its containers: reason and message.
+    pub failure: Option<(&'static str, &'static str)>,
+}
+
+/// What happens next to a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It becomes this.
+    Become(Box<Runtime>),
+    /// Nothing before this long has passed, or at all until somebody changes the pod.
+    Wait(Option<SignedDuration>),
+    /// It is over, and its object can go.
+    Remove,
+}
+
+/// What happens next to a pod of a node; `runtime` is none for one that the node has not seen yet.
+pub fn next(pod: &Pod, runtime: Option<&Runtime>, delays: &Delays, now: Timestamp) -> Step {
+    let Some(runtime) = runtime else {
+        return match (pod.is_finished(), pod.is_terminating()) {
+            (true, true) => Step::Remove,
+            (true, false) => Step::Wait(None),
+            (false, _) => Step::Become(Box::new(Runtime::seen_at(now))),
+        };
+    };
+    let behaviour = Behaviour::of(pod);
+    let waited = now.duration_since(runtime.since);
+    let after = |delay: Duration, stage: Stage| -> Step {
+        let left = signed(delay) - waited;
+        if left.is_positive() { Step::Wait(Some(left)) } else { Step::Become(Box::new(runtime.at(stage, now))) }
+    };
+    match runtime.stage {
+        Stage::Ended if pod.is_terminating() => Step::Remove,
+        Stage::Ended => Step::Wait(None),
+        Stage::Stopping => stop(pod, runtime, &behaviour, delays, now),
+        _ if pod.is_terminating() && runtime.running_since.is_none() => runtime.ended(137, now),
+        _ if pod.is_terminating() => Step::Become(Box::new(runtime.at(Stage::Stopping, now))),
+        _ if deadline(pod, runtime, now).is_some_and(|left| !left.is_positive()) => {
+            let failure = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline");
+            let failed = Runtime { failure: Some(failure), ..runtime.clone() };
+            failed.ended(137, now)
+        }
+        _ if behaviour.never_starts && runtime.running_since.is_none() => Step::Wait(deadline(pod, runtime, now)),
+        Stage::Starting => after(delays.sandbox, Stage::Sandbox),
+        Stage::Sandbox if pod.spec.init_containers.is_empty() => after(delays.start, Stage::Running),
+        Stage::Sandbox => after(delays.start, Stage::Initializing(0)),
+        Stage::Initializing(index) if index + 1 < pod.spec.init_containers.len() => {
+            after(delays.init, Stage::Initializing(index + 1))
+        }
+        Stage::Initializing(_) => after(delays.init, Stage::Running),
+        Stage::BackingOff => after(back_off(runtime.crashes), Stage::Running),
+        Stage::Running | Stage::Ready => run(pod, runtime, &behaviour, delays, now),
+    }
+}
+
+/// A pod whose containers run: they may end, or become ready, or stop being so.
+fn run(pod: &Pod, runtime: &Runtime, behaviour: &Behaviour, delays: &Delays, now: Timestamp) -> Step {
+    let running = runtime.running_since.map_or(SignedDuration::ZERO, |since| now.duration_since(since));
+    let mut waits: Vec<SignedDuration> = deadline(pod, runtime, now).into_iter().collect();
+    if let Some(code) = behaviour.exits {
+        let left = signed(behaviour.exit_after) - running;
+        if left.is_positive() {
+            waits.push(left);
+        } else if restarts(pod, code) {
+            let crashes = if running >= signed(WELL_AFTER) { 1 } else { runtime.crashes + 1 };
+            let exit = Exit { code, started: runtime.running_since, at: now };
+            let ended = Runtime { crashes, exit: Some(exit), ..runtime.at(Stage::BackingOff, now) };
+            return Step::Become(Box::new(ended));
+        } else {
+            return runtime.ended(code, now);
+        }
+    }
+    match (&runtime.stage, behaviour.not_ready) {
+        (Stage::Ready, true) => return Step::Become(Box::new(runtime.at(Stage::Running, now))),
+        (Stage::Running, false) => {
+            let left = signed(delays.ready + probe_delay(pod)) - running;
+            if !left.is_positive() {
+                return Step::Become(Box::new(runtime.at(Stage::Ready, now)));
+            }
+            waits.push(left);
+        }
+        _ => {}
+    }
+    Step::Wait(waits.into_iter().min())
+}
+
+fn stop(pod: &Pod, runtime: &Runtime, behaviour: &Behaviour, delays: &Delays, now: Timestamp) -> Step {
+    let granted = pod.metadata.deletion_grace_period_seconds.or(pod.spec.termination_grace_period_seconds);
+    let grace = SignedDuration::from_secs(granted.unwrap_or(DEFAULT_GRACE));
+    let (delay, code) = if behaviour.ignores_stop { (grace, 137) } else { (signed(delays.stop).min(grace), 0) };
+    let left = delay - now.duration_since(runtime.since);
+    if left.is_positive() { Step::Wait(Some(left)) } else { runtime.ended(code, now) }
+}
+
+/// How long until the pod's deadline, if it has one.
+fn deadline(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Option<SignedDuration> {
+    let seconds = pod.spec.active_deadline_seconds?;
+    Some(SignedDuration::from_secs(seconds) - now.duration_since(runtime.seen))
+}
+
+fn restarts(pod: &Pod, code: i32) -> bool {
+    match pod.spec.restart_policy.as_str() {
+        "Never" => false,
+        "OnFailure" => code != 0,
+        _ => true,
+    }
+}
+
+/// How long the readiness probes hold the pod back; simulated probes succeed when they are first asked.
+fn probe_delay(pod: &Pod) -> Duration {
+    let delay = |container: &coracle_api::core_v1::Container| {
+        container.readiness_probe.as_ref().map_or(0, |probe| probe.initial_delay_seconds)
+    };
+    let seconds = pod.spec.containers.iter().map(delay).max().unwrap_or(0);
+    Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+}
+
+pub(crate) fn back_off(crashes: u32) -> Duration {
+    match crashes {
+        0 | 1 => Duration::ZERO,
+        crashes => FIRST_BACKOFF.saturating_mul(1 << (crashes - 2).min(16)).min(LONGEST_BACKOFF),
+    }
+}
+
+fn signed(duration: Duration) -> SignedDuration {
+    SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
+}
+
+impl Runtime {
+    /// A pod that the node has just seen.
+    fn seen_at(now: Timestamp) -> Self {
+        Self {
+            stage: Stage::Starting,
+            since: now,
+            seen: now,
+            ip: None,
+            running_since: None,
+            restarts: 0,
+            crashes: 0,
+            exit: None,
+            failure: None,
+        }
+    }
+
+    /// The same pod in another stage.
+    fn at(&self, stage: Stage, now: Timestamp) -> Self {
+        let mut next = Self { since: now, ..self.clone() };
+        match (&self.stage, &stage) {
+            (Stage::BackingOff, Stage::Running) => {
+                next.running_since = Some(now);
+                next.restarts += 1;
+            }
+            (Stage::Sandbox | Stage::Initializing(_), Stage::Running) => next.running_since = Some(now),
+            (_, Stage::BackingOff) => next.running_since = None,
+            _ => {}
+        }
+        next.stage = stage;
+        next
+    }
+
+    fn ended(&self, code: i32, now: Timestamp) -> Step {
+        // A pod that waits for a restart has ended with what its containers ended with.
+        let exit = match (&self.stage, &self.exit) {
+            (Stage::BackingOff, Some(exit)) => exit.clone(),
+            _ => Exit { code, started: self.running_since, at: now },
+        };
+        Step::Become(Box::new(Self { exit: Some(exit), ..self.at(Stage::Ended, now) }))
+    }
+
+    /// Whether the pod has come to its end, and well.
+    pub fn succeeded(&self) -> bool {
+        self.stage == Stage::Ended && self.failure.is_none() && self.exit.as_ref().is_some_and(|exit| exit.code == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_api::core_v1::Container;
+    use coracle_meta::parse_time;
+
+    fn start() -> Timestamp {
+        parse_time("2026-01-01T00:00:00Z").unwrap()
+    }
+
+    fn delays() -> Delays {
+        let second = Duration::from_secs(1);
+        Delays { sandbox: second, start: second, init: second, ready: second, stop: second }
+    }
+
+    fn pod(annotations: &[(&str, &str)]) -> Pod {
+        let mut pod = Pod::default();
+        pod.spec.containers = vec![Container::default()];
+        pod.spec.restart_policy = "Always".to_owned();
+        for (name, value) in annotations {
+            pod.metadata.annotations.insert(format!("coracle.dev/{name}"), (*value).to_owned());
+        }
+        pod
+    }
+
+    /// Lets the pod live from `runtime` on until it rests or is removed; tells the stages and when they began.
+    fn live(pod: &Pod, runtime: &mut Option<Runtime>, until: i64) -> Vec<(i64, Stage)> {
+        let mut now = runtime.as_ref().map_or(start(), |runtime| runtime.since);
+        let mut stages = Vec::new();
+        for _ in 0..100 {
+            match next(pod, runtime.as_ref(), &delays(), now) {
+                Step::Become(next) => {
+                    stages.push((now.duration_since(start()).as_secs(), next.stage.clone()));
+                    *runtime = Some(*next);
+                }
+                Step::Wait(Some(left)) if now.duration_since(start()).as_secs() < until => now += left,
+                Step::Wait(_) | Step::Remove => break,
+            }
+        }
+        stages
+    }
+
+    #[test]
+    fn a_pod_starts_step_by_step_and_becomes_ready() {
+        let mut pod = pod(&[]);
+        pod.spec.init_containers = vec![Container::default(), Container::default()];
+        assert_eq!(
+            live(&pod, &mut None, 100),
+            [
+                (0, Stage::Starting),
+                (1, Stage::Sandbox),
+                (2, Stage::Initializing(0)),
+                (3, Stage::Initializing(1)),
+                (4, Stage::Running),
+                (5, Stage::Ready),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_deleted_pod_stops_and_then_its_object_goes() {
+        let mut pod = pod(&[]);
+        let mut runtime = None;
+        live(&pod, &mut runtime, 100);
+        pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
+        pod.metadata.deletion_grace_period_seconds = Some(30);
+        assert_eq!(live(&pod, &mut runtime, 100), [(3, Stage::Stopping), (4, Stage::Ended)]);
+        assert!(runtime.as_ref().unwrap().succeeded());
+        assert_eq!(next(&pod, runtime.as_ref(), &delays(), start()), Step::Remove);
+    }
+
+    #[test]
+    fn a_pod_that_does_not_heed_the_request_is_killed_after_its_grace_period() {
+        let mut pod = pod(&[("stop", "false")]);
+        let mut runtime = None;
+        live(&pod, &mut runtime, 100);
+        pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
+        pod.metadata.deletion_grace_period_seconds = Some(30);
+        assert_eq!(live(&pod, &mut runtime, 100), [(3, Stage::Stopping), (33, Stage::Ended)]);
+        assert_eq!(runtime.unwrap().exit.unwrap().code, 137);
+    }
+
+    #[test]
+    fn a_container_that_ends_is_started_again_at_once_then_after_pauses_that_double() {
+        let mut runtime = None;
+        let stages = live(&pod(&[("exit-code", "1")]), &mut runtime, 60);
+        let starts: Vec<i64> = stages.iter().filter(|(_, stage)| *stage == Stage::Running).map(|(at, _)| *at).collect();
+        assert_eq!(starts[..4], [2, 2, 12, 32]);
+        assert_eq!(runtime.unwrap().exit.unwrap().code, 1);
+    }
+
+    #[test]
+    fn the_restart_policy_decides_whether_an_end_is_for_good() {
+        let ends = |policy: &str, code: &str| {
+            let mut pod = pod(&[("exit-code", code), ("exit-after", "5s")]);
+            pod.spec.restart_policy = policy.to_owned();
+            let mut runtime = None;
+            live(&pod, &mut runtime, 8);
+            let runtime = runtime.unwrap();
+            (runtime.stage == Stage::Ended, runtime.succeeded())
+        };
+        assert_eq!(ends("Never", "0"), (true, true));
+        assert_eq!(ends("Never", "2"), (true, false));
+        assert_eq!(ends("OnFailure", "0"), (true, true));
+        assert_eq!(ends("OnFailure", "2"), (false, false));
+        assert_eq!(ends("Always", "0"), (false, false));
+    }
+
+    #[test]
+    fn a_deadline_ends_a_pod_whatever_it_does() {
+        let mut pod = pod(&[("start", "false")]);
+        pod.spec.active_deadline_seconds = Some(20);
+        let mut runtime = None;
+        assert_eq!(live(&pod, &mut runtime, 100), [(0, Stage::Starting), (20, Stage::Ended)]);
+        assert_eq!(runtime.unwrap().failure.unwrap().0, "DeadlineExceeded");
+    }
+
+    #[test]
+    fn readiness_follows_the_annotation_and_waits_for_the_probe() {
+        let mut runtime = None;
+        live(&pod(&[("ready", "false")]), &mut runtime, 100);
+        assert_eq!(runtime.as_ref().unwrap().stage, Stage::Running);
+        let mut probed = pod(&[]);
+        probed.spec.containers[0].readiness_probe =
+            Some(Box::new(coracle_api::core_v1::Probe { initial_delay_seconds: 7, ..Default::default() }));
+        assert_eq!(live(&probed, &mut runtime, 100), [(10, Stage::Ready)]);
+    }
+}
