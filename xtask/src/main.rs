@@ -3,6 +3,8 @@
 mod api;
 mod definitions;
 mod facts;
+#[cfg(feature = "proto")]
+mod proto;
 mod protos;
 mod schema;
 
@@ -13,6 +15,8 @@ fn main() -> ExitCode {
     let result = match task.as_str() {
         "schema" => schema::write(),
         "api" => api::write(),
+        #[cfg(feature = "proto")]
+        "proto" => proto::write(),
         _ => {
             eprintln!("usage: cargo xtask schema | api");
             return ExitCode::from(2);

@@ -144,7 +144,9 @@ fn write_field(
         out.push_str(" required");
     }
     let plain = !shape.contains(|c: char| c.is_ascii_uppercase()) || shape.starts_with("[]") || shape.starts_with("{}");
-    if said("given") {
+    if said("or-null") {
+        out.push_str(" or-null");
+    } else if said("given") {
         out.push_str(" given");
     } else if said("always") || required && plain && !said("omitted") {
         out.push_str(" always");

@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! Table (1.35, or a custom kind's schema) --KindSchema--> TypeRef, a walk from field to element
+//! body --decode--> Object, as Kubernetes prints it, and what is strictly wrong with it
 //! ```
 //! Start at [`Table::v1_35`] and [`TypeRef`].
 //! Not here: what is special about one kind (`resources`), what verbs do (`registry`), I/O.
 
 pub mod apply;
+pub mod decode;
 pub mod patch;
+pub mod protobuf;
 mod table;
 
 pub use table::{

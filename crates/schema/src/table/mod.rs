@@ -29,7 +29,8 @@ pub use type_ref::{FieldRef, Node, TypeRef};
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     types: Vec<Type>,
-    by_name: BTreeMap<String, TypeId>,
+    /// Each type's name, and the shape that refers to it.
+    shapes: BTreeMap<String, Shape>,
     by_kind: BTreeMap<GroupVersionKind, TypeId>,
     resources: Vec<ResourceRow>,
 }
@@ -56,14 +57,14 @@ impl Table {
     /// Adds a type and answers how to refer to it. A type of a known name replaces it.
     pub fn add(&mut self, ty: Type) -> TypeId {
         let kinds = ty.kinds.clone();
-        let id = match self.by_name.get(&ty.name) {
-            Some(&id) => {
+        let id = match self.id(&ty.name) {
+            Some(id) => {
                 self.types[id.0 as usize] = ty;
                 id
             }
             None => {
                 let id = TypeId(u32::try_from(self.types.len()).expect("a table holds fewer than 2^32 types"));
-                self.by_name.insert(ty.name.clone(), id);
+                self.shapes.insert(ty.name.clone(), Shape::Named(id));
                 self.types.push(ty);
                 id
             }
@@ -87,12 +88,20 @@ impl Table {
 
     /// The id of a type's name, such as `io.k8s.api.core.v1.Pod`.
     pub fn id(&self, name: &str) -> Option<TypeId> {
-        self.by_name.get(name).copied()
+        match self.shapes.get(name)? {
+            Shape::Named(id) => Some(*id),
+            _ => None,
+        }
     }
 
     /// The type of a name, such as `io.k8s.api.core.v1.Pod`.
     pub fn by_name(&self, name: &str) -> Option<&Type> {
         Some(self.type_of(self.id(name)?))
+    }
+
+    /// Where a walk from a type of this name begins.
+    pub fn type_ref(&self, name: &str) -> Option<TypeRef<'_>> {
+        Some(TypeRef::new(self, self.shapes.get(name)?))
     }
 
     /// What objects of a built-in kind look like.

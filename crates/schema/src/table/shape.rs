@@ -107,6 +107,8 @@ pub enum Presence {
     Given,
     /// Always (Go: no `omitempty`, or a struct held by value).
     Always,
+    /// Always, as `null` if it was not given (Go: a pointer without `omitempty`).
+    OrNull,
 }
 
 /// How a strategic merge patch merges a field. In Kubernetes: `x-kubernetes-patch-strategy` and `-merge-key`.

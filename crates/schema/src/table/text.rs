@@ -144,6 +144,7 @@ fn read_field_attribute(word: &str, field: &mut Field) -> Parsed<()> {
         ("required", _) => field.required = true,
         ("given", _) => field.presence = Presence::Given,
         ("always", _) => field.presence = Presence::Always,
+        ("or-null", _) => field.presence = Presence::OrNull,
         ("default", json) => field.default = Some(serde_json::from_str(json).map_err(|error| error.to_string())?),
         ("values", values) => field.values = values.split('|').map(str::to_owned).collect(),
         ("list", kind) => match &mut field.shape {

@@ -1,0 +1,214 @@
+//! Bodies to objects, as strictly as Kubernetes reads them.
+//!
+//! ```text
+//! JSON --json--+
+//! YAML --yaml--+--> Raw (ordered, duplicates kept) --typed--> Object as Kubernetes prints it + strict errors
+//! protobuf ----+
+//! ```
+//! The pass against the type does what a decode into a Go struct and an encode out of it does: unknown fields go,
+//! zeros are left out or printed as the type says, times and quantities take their canonical form.
+//! Start at [`decode`] (a body) and [`normalize`] (an object that a patch or a default has changed).
+
+mod go;
+mod json;
+pub(crate) mod raw;
+mod typed;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+use coracle_meta::{GroupVersion, GroupVersionKind, Object, Status};
+use serde_json::Value;
+
+use crate::table::{KindSchema, Table};
+use raw::Raw;
+use typed::Pass;
+
+/// How a body is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `application/json`
+    Json,
+    /// `application/yaml`
+    Yaml,
+    /// `application/vnd.kubernetes.protobuf`
+    Protobuf,
+}
+
+/// An object that was read.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    /// The object, in the form in which Kubernetes prints it.
+    pub object: Object,
+    /// Unknown and duplicate fields: `unknown field "spec.foo"`. What becomes of them is the caller's
+    /// (`fieldValidation`).
+    pub strict: Vec<String>,
+}
+
+impl Decoded {
+    /// The answer to a request that asked for strictness; `None` if nothing is wrong.
+    pub fn strict_error(&self, expected: &GroupVersionKind) -> Option<Status> {
+        if self.strict.is_empty() {
+            return None;
+        }
+        let error = format!("strict decoding error: {}", self.strict.join(", "));
+        let kind = GroupVersion::parse(self.object.api_version())?.kind(self.object.kind());
+        Some(cannot_be_handled(&kind, expected, &error))
+    }
+}
+
+/// Reads the body of a create or an update.
+///
+/// `expected` is the kind of the URL, which a body without `apiVersion` or `kind` is taken to be of; that the body's
+/// own kind is another one is refused where no conversion exists, else the registry's business.
+///
+/// Errors are those of Kubernetes: 400 with Go's words.
+pub fn decode(
+    body: &[u8],
+    format: Format,
+    expected: &GroupVersionKind,
+    schema: &KindSchema,
+) -> Result<Decoded, Status> {
+    let unrecognized = |error: &str| {
+        let summary = summarize(body);
+        let kind = &expected.kind;
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {error} ({summary})"
+        ))
+    };
+    let raw = match format {
+        Format::Json => {
+            let syntax = |error: String| unrecognized(&format!("couldn't get version/kind; json parse error: {error}"));
+            let raw = json::parse(body).map_err(syntax)?;
+            type_meta_error(&raw).map_or(Ok(raw), |error| Err(syntax(error)))?
+        }
+        Format::Yaml => {
+            let raw = yaml::parse(body).map_err(|error| unrecognized(&error))?;
+            type_meta_error(&raw).map_or(Ok(raw), |error| {
+                Err(unrecognized(&format!("couldn't get version/kind; json parse error: {error}")))
+            })?
+        }
+        Format::Protobuf => {
+            crate::protobuf::decode_raw(body, expected, schema).map_err(|error| unrecognized(&error))?
+        }
+    };
+    decode_raw(raw, expected, schema)
+}
+
+/// Go's complaint about a body whose `apiVersion` and `kind` cannot be read.
+fn type_meta_error(raw: &Raw) -> Option<String> {
+    if !matches!(raw, Raw::Object(_) | Raw::Null) {
+        let ty =
+            r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+        return Some(format!("json: cannot unmarshal {} into Go value of type {ty}", raw.kind_name()));
+    }
+    ["apiVersion", "kind"].into_iter().find_map(|name| match raw.get(name)? {
+        Raw::String(_) | Raw::Null => None,
+        other => {
+            Some(format!("json: cannot unmarshal {} into Go struct field .{name} of type string", other.kind_name()))
+        }
+    })
+}
+
+fn decode_raw(mut raw: Raw, expected: &GroupVersionKind, schema: &KindSchema) -> Result<Decoded, Status> {
+    let text = |name: &str| match raw.get(name) {
+        Some(Raw::String(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let version = match GroupVersion::parse(&api_version) {
+        _ if api_version.is_empty() => expected.group_version(),
+        Some(version) => version,
+        None => {
+            let error = format!("unexpected GroupVersion string: {api_version}");
+            let kind = &expected.kind;
+            return Err(Status::bad_request(format!(
+                "the object provided is unrecognized (must be of type {kind}): {error}"
+            )));
+        }
+    };
+    let found = version.kind(if kind.is_empty() { expected.kind.clone() } else { kind });
+    check_kind(&found, expected, schema)?;
+    if raw == Raw::Null {
+        raw = Raw::Object(Vec::new());
+    }
+    let mut pass = Pass::new();
+    let value = pass.value(raw, schema.root());
+    if let Some(error) = pass.error {
+        return Err(cannot_be_handled(&found, expected, &error));
+    }
+    let mut object = Object::from_value(value.unwrap_or_else(|| Value::Object(Default::default())))
+        .map_err(|error| Status::bad_request(error.to_string()))?;
+    object.set_kind(&found);
+    Ok(Decoded { object, strict: pass.strict })
+}
+
+/// Whether the body's kind can be had as the expected one.
+fn check_kind(found: &GroupVersionKind, expected: &GroupVersionKind, schema: &KindSchema) -> Result<(), Status> {
+    let table = Table::v1_35();
+    let is_built_in = table.kind(expected).is_some();
+    if found == expected || !is_built_in || found.kind == expected.kind && table.kind(found).is_some() {
+        return Ok(());
+    }
+    let _ = schema;
+    let error = match table.kind(found) {
+        Some(_) => format!(
+            "converting (v1.{}) to ({}.{}): unknown conversion",
+            found.kind,
+            internal_package(&expected.group),
+            expected.kind
+        ),
+        None if expected.kind == found.kind && found.group_version() == expected.group_version() => return Ok(()),
+        None => format!(
+            "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",
+            found.kind,
+            found.group_version()
+        ),
+    };
+    Err(cannot_be_handled(found, expected, &error))
+}
+
+/// The Go package of a group's internal version.
+fn internal_package(group: &str) -> &str {
+    match group {
+        "" => "core",
+        "rbac.authorization.k8s.io" => "rbac",
+        group => group.split('.').next().unwrap_or(group),
+    }
+}
+
+/// An object after a change: typed, pruned and printed as Kubernetes prints it; an error in Go's words.
+///
+/// `apiVersion` and `kind` stay as they are.
+pub fn normalize(object: Object, schema: &KindSchema) -> Result<Decoded, String> {
+    let kind = (object.api_version().to_owned(), object.kind().to_owned());
+    let mut pass = Pass::new();
+    let value = pass.value(Raw::from(object.into_value()), schema.root());
+    if let Some(error) = pass.error {
+        return Err(error);
+    }
+    let mut object = Object::from_value(value.unwrap_or_default()).map_err(|error| error.to_string())?;
+    object.set(&["apiVersion"], kind.0);
+    object.set(&["kind"], kind.1);
+    Ok(Decoded { object, strict: pass.strict })
+}
+
+fn cannot_be_handled(found: &GroupVersionKind, expected: &GroupVersionKind, error: &str) -> Status {
+    Status::bad_request(format!(
+        "{} in version \"{}\" cannot be handled as a {}: {error}",
+        found.kind, found.version, expected.kind
+    ))
+}
+
+/// The first bytes of a body, as Kubernetes puts them into its message.
+fn summarize(body: &[u8]) -> String {
+    const MOST: usize = 30;
+    let start = &body[..body.len().min(MOST)];
+    let more = if body.len() > MOST { " ..." } else { "" };
+    match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(start)),
+        Some(_) => format!("{}{more}", start.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+    }
+}

@@ -1,0 +1,125 @@
+use coracle_meta::{GroupVersionKind, Object};
+use serde_json::{Value, json};
+
+use super::{Decoded, Format, decode, normalize};
+use crate::Table;
+
+fn kind(group: &str, kind: &str) -> GroupVersionKind {
+    GroupVersionKind::new(group, "v1", kind)
+}
+
+fn read(expected: &GroupVersionKind, body: &str) -> Result<Decoded, String> {
+    let schema = Table::v1_35().kind(expected).unwrap();
+    decode(body.as_bytes(), Format::Json, expected, &schema).map_err(|status| status.message)
+}
+
+fn config_map(body: &str) -> Result<Decoded, String> {
+    read(&kind("", "ConfigMap"), body)
+}
+
+#[test]
+fn unknown_and_duplicate_fields_are_told_in_the_order_of_the_text_and_dropped() {
+    let body =
+        r#"{"kind":"ConfigMap","metadata":{"name":"a","Labels":{},"name":"b"},"Data":{},"data":{"k":"1","k":"2"}}"#;
+    let decoded = config_map(body).unwrap();
+    assert_eq!(
+        decoded.strict,
+        [
+            r#"unknown field "metadata.Labels""#,
+            r#"duplicate field "metadata.name""#,
+            r#"unknown field "Data""#,
+            r#"duplicate field "data.k""#
+        ]
+    );
+    let want = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"k": "2"}});
+    assert_eq!(decoded.object.to_value(), want);
+    let status = decoded.strict_error(&kind("", "ConfigMap")).unwrap();
+    assert!(status.message.starts_with(
+        r#"ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "metadata.Labels", dup"#
+    ));
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_refused_in_gos_words() {
+    let replica_set = |spec: &str| read(&kind("apps", "ReplicaSet"), &format!(r#"{{"spec":{spec}}}"#)).unwrap_err();
+    let begin = r#"ReplicaSet in version "v1" cannot be handled as a ReplicaSet: json: cannot unmarshal "#;
+    for (spec, want) in [
+        (r#"{"replicas":"3"}"#, "string into Go struct field ReplicaSetSpec.spec.replicas of type int32"),
+        (r#"{"replicas":1.5}"#, "number 1.5 into Go struct field ReplicaSetSpec.spec.replicas of type int32"),
+        (
+            r#"{"replicas":99999999999}"#,
+            "number 99999999999 into Go struct field ReplicaSetSpec.spec.replicas of type int32",
+        ),
+        (
+            r#"{"template":{"spec":{"containers":[{"ports":1}]}}}"#,
+            "number into Go struct field Container.spec.template.spec.containers.ports of type []v1.ContainerPort",
+        ),
+        ("7", "number into Go struct field ReplicaSet.spec of type v1.ReplicaSetSpec"),
+    ] {
+        assert_eq!(replica_set(spec), format!("{begin}{want}"));
+    }
+}
+
+#[test]
+fn a_body_that_is_no_object_is_not_recognized() {
+    for (body, want) in [
+        ("", "couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)"),
+        ("{} {", "couldn't get version/kind; json parse error: invalid character '{' after top-level value ({} {)"),
+    ] {
+        let begin = "the object provided is unrecognized (must be of type ConfigMap): ";
+        assert_eq!(config_map(body).unwrap_err(), format!("{begin}{want}"));
+    }
+    assert!(config_map("[]").unwrap_err().ends_with("(5b5d)"));
+}
+
+#[test]
+fn another_kind_is_refused() {
+    let other = config_map(r#"{"apiVersion":"v1","kind":"Other"}"#).unwrap_err();
+    assert!(
+        other.starts_with(r#"Other in version "v1" cannot be handled as a ConfigMap: no kind "Other" is registered"#)
+    );
+    let pod = config_map(r#"{"apiVersion":"v1","kind":"Pod"}"#).unwrap_err();
+    assert!(pod.ends_with("converting (v1.Pod) to (core.ConfigMap): unknown conversion"), "{pod}");
+}
+
+#[test]
+fn values_take_the_form_in_which_kubernetes_prints_them() {
+    let body = r#"{"spec":{"containers":[{"name":"c","image":"","stdin":false,"resources":{"limits":{"cpu":"1000m","memory":1024}},
+        "ports":[],"securityContext":{}}],"terminationGracePeriodSeconds":0,"nodeSelector":{},"hostNetwork":null}}"#;
+    let pod = read(&kind("", "Pod"), body).unwrap().object;
+    let want = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {}, "status": {},
+        "spec": {"terminationGracePeriodSeconds": 0, "containers": [
+            {"name": "c", "resources": {"limits": {"cpu": "1", "memory": "1024"}}, "securityContext": {}}
+        ]},
+    });
+    assert_eq!(pod.to_value(), want);
+}
+
+#[test]
+fn nulls_in_maps_are_zeros() {
+    assert_eq!(config_map(r#"{"data":{"a":null}}"#).unwrap().object.text(&["data", "a"]), "");
+}
+
+#[test]
+fn what_is_printed_is_normal() {
+    let role =
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}, "rules": []});
+    let schema = Table::v1_35().kind(&kind("rbac.authorization.k8s.io", "Role")).unwrap();
+    let once = normalize(Object::from_value(role).unwrap(), &schema).unwrap().object;
+    assert_eq!(once.field(&["rules"]), Some(&Value::Null));
+    assert_eq!(normalize(once.clone(), &schema).unwrap().object, once);
+}
+
+#[test]
+fn schemas_of_custom_resources_are_read_in_all_their_forms() {
+    let body = r#"{"spec":{"versions":[{"name":"v1","schema":{"openAPIV3Schema":{"properties":{"$ref":{"type":"string"},
+        "a":{"items":{"type":"integer","nope":1},"additionalProperties":true,"default":{"x":0},"minimum":0}}}}}]}}"#;
+    let decoded = read(&kind("apiextensions.k8s.io", "CustomResourceDefinition"), body).unwrap();
+    let nope = r#"unknown field "spec.versions[0].schema.openAPIV3Schema.properties.a.items.nope""#;
+    assert_eq!(decoded.strict, [nope]);
+    let version = decoded.object.field(&["spec", "versions"]).unwrap();
+    let a = &version[0]["schema"]["openAPIV3Schema"]["properties"]["a"];
+    let want = json!({"items": {"type": "integer"}, "additionalProperties": true, "default": {"x": 0}, "minimum": 0});
+    assert_eq!(a, &want);
+}

@@ -1,0 +1,120 @@
+//! YAML text to [`Raw`], as Kubernetes reads YAML: the words of YAML 1.1 for bools, octal numbers.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::options::DuplicateKeyPolicy;
+
+use super::raw::Raw;
+
+/// Reads one document.
+pub(crate) fn parse(text: &[u8]) -> Result<Raw, String> {
+    let options = serde_saphyr::options! {
+        duplicate_keys: DuplicateKeyPolicy::PassThrough,
+        legacy_octal_numbers: true,
+    };
+    serde_saphyr::from_slice_with_options(text, options)
+        .map_err(|error| format!("error converting YAML to JSON: yaml: {}", first_line(&error.to_string())))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or(text)
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Node)
+    }
+}
+
+struct Node;
+
+impl<'de> Visitor<'de> for Node {
+    type Value = Raw;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Raw, E> {
+        Ok(Raw::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Raw, E> {
+        Ok(Raw::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
+        Raw::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Raw, E> {
+        Ok(Raw::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Raw, E> {
+        Ok(Raw::Number(value.to_string()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
+        Ok(Raw::Number(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Raw, E> {
+        Ok(Raw::Number(value.to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Raw, E> {
+        Ok(Raw::String(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Raw, A::Error> {
+        let mut out = Vec::new();
+        while let Some(element) = elements.next_element()? {
+            out.push(element);
+        }
+        Ok(Raw::List(out))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Raw, A::Error> {
+        let mut out = Vec::new();
+        while let Some((key, value)) = fields.next_entry::<Raw, Raw>()? {
+            let name = match key {
+                Raw::String(text) | Raw::Number(text) => text,
+                Raw::Bool(value) => value.to_string(),
+                Raw::Null => "null".to_owned(),
+                Raw::List(_) | Raw::Object(_) => return Err(serde::de::Error::custom("a key is a scalar")),
+            };
+            out.push((name, value));
+        }
+        Ok(Raw::Object(out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn yaml_is_read_as_kubernetes_reads_it() {
+        let text = "a: yes\nb: '1'\nc: 0644\nd: 1.5\ne:\nf: [x, {g: 1}]\n1: one\n";
+        let want = json!({"a": true, "b": "1", "c": 420, "d": 1.5, "e": null, "f": ["x", {"g": 1}], "1": "one"});
+        assert_eq!(parse(text.as_bytes()).unwrap().into_value(), want);
+    }
+
+    #[test]
+    fn keys_that_are_there_twice_are_both_seen() {
+        let raw = parse(b"a: 1\na: 2\n").unwrap();
+        assert_eq!(
+            raw,
+            Raw::Object(vec![("a".into(), Raw::Number("1".into())), ("a".into(), Raw::Number("2".into()))])
+        );
+    }
+
+    #[test]
+    fn what_is_no_yaml_is_refused() {
+        assert!(parse(b"a: [1\n").unwrap_err().starts_with("error converting YAML to JSON: yaml: "));
+        assert!(parse("{".repeat(100_000).as_bytes()).is_err());
+    }
+}
