@@ -28,6 +28,11 @@ pub trait Durable: Send {
     /// Whatever still keeps it from writing; it is asked again later.
     fn recover(&mut self, sequence: u64) -> Result<(), Error>;
 
+    /// Gives space that was freed back to the file system.
+    fn defragment(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// How many bytes it takes on disk.
     fn size_bytes(&self) -> i64;
 }

@@ -29,6 +29,8 @@ mod interest;
 mod log;
 
 mod commit_loop;
+#[cfg(feature = "sled")]
+pub mod disk;
 mod durable;
 mod writer;
 

@@ -1,0 +1,293 @@
+//! Work on a folder that no engine has open.
+//!
+//! A backup is one file: a line that names the format, the floor, the frames as they are in the log, each after its
+//! length, a length of zero, and a checksum over all of it.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use bytes::Bytes;
+
+use crate::disk::chain::{Chain, Floor, Verdict};
+use crate::disk::folder::{Folder, io_error};
+use crate::disk::frame;
+use crate::disk::head::{Head, HeadFile};
+use crate::disk::sled_log::{SledLog, decode_floor, encode_floor};
+use crate::disk::{Disk, Syncing};
+use crate::durable::{Content, Durable, Record};
+use crate::{Error, Revision};
+
+const FORMAT_LINE: &[u8] = b"coracle backup, format 1\n";
+/// A frame cannot be larger: nothing that long is accepted in a request.
+const MAX_FRAME: u32 = 1 << 30;
+/// How much is written to a log at once.
+const BATCH_BYTES: usize = 4 << 20;
+
+/// What is in a folder or a backup.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// How many records.
+    pub records: u64,
+    /// The newest revision.
+    pub revision: Revision,
+    /// Up to where history is gone; -1 for nowhere.
+    pub compacted: Revision,
+    /// How many bytes the folder takes.
+    pub size_bytes: i64,
+}
+
+impl Report {
+    fn count(&mut self, record: &Record) {
+        self.records += 1;
+        if let Content::Version { version, .. } = &record.content {
+            self.revision = version.kv.mod_revision;
+        }
+    }
+
+    fn new(floor: &Floor) -> Self {
+        Self { revision: floor.base.compacted.max(1), compacted: floor.base.compacted, ..Self::default() }
+    }
+}
+
+/// Reads everything in a folder and checks that nothing acknowledged is missing or damaged.
+///
+/// # Errors
+/// [`Error::Corrupt`] names what is damaged.
+pub fn check(path: &Path) -> Result<Report, Error> {
+    let mut disk = Disk::in_folder(Folder::open(path)?, Syncing::Always)?;
+    let mut report = Report::default();
+    let base = disk.load(&mut |record| report.count(&record))?;
+    let revision = report.revision.max(base.compacted).max(1);
+    Ok(Report { compacted: base.compacted, size_bytes: disk.size_bytes(), revision, ..report })
+}
+
+/// Writes everything in a folder to a file, which must not exist yet.
+pub fn backup(path: &Path, file: &Path) -> Result<Report, Error> {
+    let mut disk = Disk::in_folder(Folder::open(path)?, Syncing::Always)?;
+    let base = disk.load(&mut |_| {})?;
+    let last = disk.last.sequence;
+    let log = disk.log()?;
+    let mut report = Report { compacted: base.compacted, ..Report::new(&log.floor()) };
+    let target = File::create_new(file).map_err(|error| io_error(file, &error))?;
+    let mut writer = BackupWriter::new(BufWriter::new(target));
+    let mut outcome = writer.write(FORMAT_LINE).and_then(|()| writer.write(&encode_floor(&log.floor())));
+    log.each_frame(&mut |sequence, bytes| {
+        if outcome.is_ok() && sequence <= last {
+            outcome = writer.frame(&bytes);
+        }
+        if let Ok(frame) = frame::decode(bytes) {
+            report.count(&frame.record);
+        }
+    })?;
+    let finished = outcome.and_then(|()| writer.finish());
+    finished.map_err(|error| io_error(file, &error))?;
+    Ok(report)
+}
+
+/// Makes the folder of a store out of a backup: all of it, or what was at `revision`.
+///
+/// # Errors
+/// [`Error::Corrupt`] if the file is damaged, [`Error::Compacted`] or [`Error::FutureRevision`] if it does not reach to
+/// that revision. Nothing is left behind then.
+pub fn restore(file: &Path, path: &Path, revision: Option<Revision>) -> Result<Report, Error> {
+    let (floor, frames, report) = read_backup(file, revision)?;
+    if path.join("FORMAT").exists() {
+        return Err(Error::Unavailable(format!("{}: there is a store already; name an empty folder", path.display())));
+    }
+    let folder = Folder::open_or_create(path)?;
+    let fill = || {
+        let mut log = SledLog::open(&folder.log())?;
+        log.begin_with(floor)?;
+        append_all(&log, frames.iter().cloned())?;
+        let last = log.read(Head::default(), &mut |_| {})?;
+        let mut head = HeadFile::create(&folder.head()).map_err(|error| io_error(path, &error))?;
+        let advanced = head.advance(last.sequence, report.revision, last.crc).and_then(|()| head.sync());
+        advanced.map_err(|error| io_error(path, &error))?;
+        Ok(Report { size_bytes: log.size_bytes(), ..report })
+    };
+    fill().inspect_err(|_| {
+        // A folder that is half filled must not be taken for a store.
+        let _ = std::fs::remove_file(path.join("FORMAT"));
+    })
+}
+
+/// Gives the space that compaction freed back to the file system, by writing the log anew.
+pub fn defragment(path: &Path) -> Result<Report, Error> {
+    let mut disk = Disk::in_folder(Folder::open(path)?, Syncing::Always)?;
+    disk.load(&mut |_| {})?;
+    disk.defragment()?;
+    drop(disk);
+    check(path)
+}
+
+/// Copies a log beside itself, and reads the copy back.
+pub(super) fn rewrite(folder: &Folder, log: &SledLog, head: Head) -> Result<(), Error> {
+    let next = folder.next_log();
+    let make = || {
+        if next.exists() {
+            std::fs::remove_dir_all(&next)?;
+        }
+        std::fs::create_dir(&next)
+    };
+    make().map_err(|error| io_error(&next, &error))?;
+    let mut copy = SledLog::open(&next)?;
+    copy.begin_with(log.floor())?;
+    let mut batch = Batch::default();
+    let mut outcome = Ok(());
+    log.each_frame(&mut |sequence, bytes| {
+        if outcome.is_ok() {
+            outcome = batch.add(&copy, sequence, bytes.into());
+        }
+    })?;
+    outcome?;
+    batch.write(&copy)?;
+    copy.sync()?;
+    copy.read(head, &mut |_| {}).map(|_| ())
+}
+
+fn append_all(log: &SledLog, frames: impl Iterator<Item = (u64, Bytes)>) -> Result<(), Error> {
+    let mut batch = Batch::default();
+    for (sequence, bytes) in frames {
+        batch.add(log, sequence, bytes.into())?;
+    }
+    batch.write(log)?;
+    log.sync()
+}
+
+/// Frames on their way into a log.
+#[derive(Default)]
+struct Batch {
+    frames: Vec<(u64, Vec<u8>)>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn add(&mut self, log: &SledLog, sequence: u64, frame: Vec<u8>) -> Result<(), Error> {
+        self.bytes += frame.len();
+        self.frames.push((sequence, frame));
+        if self.bytes >= BATCH_BYTES { self.write(log) } else { Ok(()) }
+    }
+
+    fn write(&mut self, log: &SledLog) -> Result<(), Error> {
+        self.bytes = 0;
+        log.append(&std::mem::take(&mut self.frames))
+    }
+}
+
+struct BackupWriter<W: Write> {
+    writer: W,
+    crc: u32,
+}
+
+impl BackupWriter<BufWriter<File>> {
+    fn finish(mut self) -> io::Result<()> {
+        self.write(&0_u32.to_le_bytes())?;
+        let crc = self.crc;
+        self.writer.write_all(&crc.to_le_bytes())?;
+        self.writer.into_inner()?.sync_all()
+    }
+}
+
+impl<W: Write> BackupWriter<W> {
+    fn new(writer: W) -> Self {
+        Self { writer, crc: 0 }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.crc = crc32c::crc32c_append(self.crc, bytes);
+        self.writer.write_all(bytes)
+    }
+
+    fn frame(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+        self.write(&length.to_le_bytes())?;
+        self.write(bytes)
+    }
+}
+
+type Frames = Vec<(u64, Bytes)>;
+
+fn read_backup(path: &Path, revision: Option<Revision>) -> Result<(Floor, Frames, Report), Error> {
+    let damaged = |why: &str| Error::Corrupt(format!("{}: {why}; use another backup", path.display()));
+    let file = File::open(path).map_err(|error| io_error(path, &error))?;
+    let mut reader = BackupReader { reader: BufReader::new(file), crc: 0 };
+    let cut_off = |_| damaged("the backup is cut off");
+    if reader.read(FORMAT_LINE.len()).map_err(cut_off)? != FORMAT_LINE {
+        return Err(damaged("this is not a backup of a store, or of a format that this version does not know"));
+    }
+    let floor = reader.read(encode_floor(&Floor::NONE).len()).map_err(cut_off)?;
+    let floor = decode_floor(&floor).ok_or_else(|| damaged("its beginning is damaged"))?;
+    let mut frames = Frames::new();
+    loop {
+        let length = reader.read(4).map_err(cut_off)?;
+        let length = u32::from_le_bytes(length.try_into().expect("four bytes were read"));
+        if length == 0 {
+            break;
+        }
+        if length > MAX_FRAME {
+            return Err(damaged("a length in it is damaged"));
+        }
+        let bytes = Bytes::from(reader.read(length as usize).map_err(cut_off)?);
+        let frame = frame::decode(bytes.clone()).map_err(damaged)?;
+        frames.push((frame.record.sequence, bytes));
+    }
+    let expected = reader.crc;
+    if reader.read(4).map_err(cut_off)? != expected.to_le_bytes() {
+        return Err(damaged("its checksum is wrong"));
+    }
+    judge(floor, frames, revision, damaged)
+}
+
+/// Checks that the frames are whole, and leaves out what came after `revision`.
+fn judge(
+    floor: Floor,
+    mut frames: Frames,
+    revision: Option<Revision>,
+    damaged: impl Fn(&str) -> Error,
+) -> Result<(Floor, Frames, Report), Error> {
+    let mut chain = Chain::new(floor, Head::default());
+    let mut whole = Report::new(&floor);
+    let mut kept = whole;
+    let mut end = floor.base.sequence;
+    let mut later = false;
+    for (sequence, bytes) in &frames {
+        chain.take(*sequence, frame::decode(bytes.clone()), &mut |record| {
+            whole.count(&record);
+            later |= revision.is_some_and(|revision| whole.revision > revision);
+            if !later {
+                kept.count(&record);
+                end = end.max(record.sequence);
+            }
+        });
+    }
+    if let Verdict::Damaged(sequence, why) = chain.finish() {
+        return Err(damaged(&format!("record {sequence} is damaged: {why}")));
+    }
+    match revision {
+        Some(revision) if revision > whole.revision => Err(Error::FutureRevision { current: whole.revision }),
+        Some(revision) if revision < floor.base.compacted => Err(Error::Compacted { compacted: floor.base.compacted }),
+        _ => {
+            frames.retain(|(sequence, _)| *sequence <= end);
+            Ok((floor, frames, kept))
+        }
+    }
+}
+
+struct BackupReader<R> {
+    reader: R,
+    crc: u32,
+}
+
+impl<R: Read> BackupReader<R> {
+    /// Reads exactly so many bytes, without making room for more than there are.
+    fn read(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        (&mut self.reader).take(length as u64).read_to_end(&mut bytes)?;
+        if bytes.len() < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.crc = crc32c::crc32c_append(self.crc, &bytes);
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,179 @@
+//! The folder of a store.
+//!
+//! ```text
+//! DIR/FORMAT    one line that names the format; the last file to be made
+//! DIR/LOCK      locked by the process that uses the folder
+//! DIR/head      up to where the log has been acknowledged
+//! DIR/log/      the records, in sled
+//! ```
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::disk::head::HeadFile;
+
+const FORMAT_LINE: &str = "coracle store, format 1\n";
+
+/// A locked folder.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+    /// Locked while it is open.
+    _lock: File,
+}
+
+impl Folder {
+    /// Locks the folder of a store, which has to exist.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        if !path.join("FORMAT").exists() {
+            return Err(Error::Corrupt(format!("{}: this is not the folder of a store", path.display())));
+        }
+        let folder = Self::lock(path)?;
+        folder.check_format()?;
+        folder.finish_swap()?;
+        Ok(folder)
+    }
+
+    /// Locks the folder of a store, and makes a new one if there is none.
+    pub(crate) fn open_or_create(path: &Path) -> Result<Self, Error> {
+        fs::create_dir_all(path).map_err(|error| io_error(path, &error))?;
+        let folder = Self::lock(path)?;
+        if path.join("FORMAT").exists() {
+            folder.check_format()?;
+            folder.finish_swap()?;
+            return Ok(folder);
+        }
+        folder.check_unused()?;
+        folder.create().map_err(|error| io_error(path, &error))?;
+        Ok(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn head(&self) -> PathBuf {
+        self.path.join("head")
+    }
+
+    pub(crate) fn log(&self) -> PathBuf {
+        self.path.join("log")
+    }
+
+    /// Where a rewritten log grows before it takes the place of the old one.
+    pub(crate) fn next_log(&self) -> PathBuf {
+        self.path.join("log.next")
+    }
+
+    /// Puts the rewritten log in the place of the old one.
+    pub(crate) fn swap_log(&self) -> io::Result<()> {
+        let old = self.path.join("log.old");
+        remove_tree(&old)?;
+        fs::rename(self.log(), &old)?;
+        fs::rename(self.next_log(), self.log())?;
+        sync_folder(&self.path)?;
+        remove_tree(&old)
+    }
+
+    /// A swap that was cut off has left the old log aside: it is whole, and taken back.
+    fn finish_swap(&self) -> Result<(), Error> {
+        let old = self.path.join("log.old");
+        let finish = || {
+            if !self.log().exists() && old.exists() {
+                fs::rename(&old, self.log())?;
+                sync_folder(&self.path)?;
+            }
+            remove_tree(&self.next_log())
+        };
+        finish().map_err(|error| io_error(&self.path, &error))
+    }
+
+    fn lock(path: &Path) -> Result<Self, Error> {
+        let lock = File::create(path.join("LOCK")).map_err(|error| io_error(path, &error))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::Unavailable(format!("{}: the folder is in use by another process", path.display())))
+            }
+            Err(TryLockError::Error(error)) => Err(io_error(path, &error)),
+        }
+    }
+
+    fn check_format(&self) -> Result<(), Error> {
+        let path = self.path.join("FORMAT");
+        let line = fs::read(&path).map_err(|error| io_error(&path, &error))?;
+        if line == FORMAT_LINE.as_bytes() {
+            return Ok(());
+        }
+        Err(Error::Corrupt(format!(
+            "{}: it says {:?}, and this version of Coracle reads {:?} only; use the version that wrote it, or restore a \
+             backup into another folder",
+            path.display(),
+            String::from_utf8_lossy(&line[..line.len().min(80)]).trim(),
+            FORMAT_LINE.trim()
+        )))
+    }
+
+    /// A folder without a format may hold what a creation left that was cut off, and nothing else.
+    fn check_unused(&self) -> Result<(), Error> {
+        let entries = fs::read_dir(&self.path).map_err(|error| io_error(&self.path, &error))?;
+        for entry in entries {
+            let name = entry.map_err(|error| io_error(&self.path, &error))?.file_name();
+            if !["LOCK", "head", "log"].iter().any(|own| name == **own) {
+                return Err(Error::Corrupt(format!(
+                    "{}: the folder has {} in it and is not the folder of a store; name an empty one",
+                    self.path.display(),
+                    name.display()
+                )));
+            }
+        }
+        let used = match HeadFile::open(&self.head()) {
+            Ok(Some(file)) => file.head().sequence > 0,
+            Ok(None) | Err(_) => false,
+        };
+        if used {
+            return Err(Error::Corrupt(format!(
+                "{}: the file FORMAT is missing from a store that has been written to; restore a backup into another \
+                 folder",
+                self.path.display()
+            )));
+        }
+        Ok(())
+    }
+
+    fn create(&self) -> io::Result<()> {
+        remove_tree(&self.log())?;
+        fs::create_dir(self.log())?;
+        HeadFile::create(&self.head())?;
+        sync_folder(&self.path)?;
+        let format = self.path.join("FORMAT.new");
+        fs::write(&format, FORMAT_LINE)?;
+        File::open(&format)?.sync_all()?;
+        fs::rename(format, self.path.join("FORMAT"))?;
+        sync_folder(&self.path)?;
+        self.path.parent().map_or(Ok(()), sync_folder)
+    }
+}
+
+/// Makes the names in a folder survive a loss of power.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    File::open(path)?.sync_all()
+}
+
+fn remove_tree(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// What an error of the file system means to the store.
+pub(crate) fn io_error(path: &Path, error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Error::NoSpace,
+        _ => Error::Unavailable(format!("{}: {error}", path.display())),
+    }
+}

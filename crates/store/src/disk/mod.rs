@@ -1,0 +1,179 @@
+//! A store's records in a folder.
+//!
+//! ```text
+//! Record --frame--> bytes with a checksum and that of the record before --> sled --fdatasync--> head --> acknowledged
+//! open:  sled --frame--> Chain (is anything acknowledged missing?) --> Record --> the engine's maps
+//! ```
+//! Start at [`Disk`]; [`check`], [`backup`], [`restore`] and [`defragment`] work on a folder that is not in use.
+
+mod backup;
+mod chain;
+mod folder;
+mod frame;
+mod head;
+mod sled_log;
+
+use std::path::Path;
+
+pub use backup::{Report, backup, check, defragment, restore};
+
+use crate::disk::chain::Link;
+use crate::disk::folder::{Folder, io_error};
+use crate::disk::head::{Head, HeadFile};
+use crate::disk::sled_log::SledLog;
+use crate::durable::{Base, Content, Durable, Record, Trim};
+use crate::{Error, Revision};
+
+/// Whether an acknowledged write has to be on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syncing {
+    /// It survives a loss of power.
+    Always,
+    /// It survives the process, in most cases: for tests. In etcd: `--unsafe-no-fsync`.
+    Never,
+}
+
+/// A folder that keeps the records of one store.
+pub struct Disk {
+    folder: Folder,
+    syncing: Syncing,
+    head: HeadFile,
+    /// `None` after a failure, until the log could be opened again.
+    log: Option<SledLog>,
+    /// The last record in the log.
+    last: Link,
+    revision: Revision,
+    /// The last record that is known to be on disk.
+    acknowledged: u64,
+}
+
+impl Disk {
+    /// Locks the folder, and makes it if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if another process uses it; [`Error::Corrupt`] if it is something else, of another format,
+    /// or damaged.
+    pub fn open(path: &Path, syncing: Syncing) -> Result<Self, Error> {
+        Self::in_folder(Folder::open_or_create(path)?, syncing)
+    }
+
+    fn in_folder(folder: Folder, syncing: Syncing) -> Result<Self, Error> {
+        let path = folder.head();
+        let head = HeadFile::open(&path).map_err(|error| io_error(&path, &error))?.ok_or_else(|| {
+            Error::Corrupt(format!(
+                "{}: both copies of the head are damaged, so nothing says how far the log has to reach; restore a backup \
+                 into another folder",
+                path.display()
+            ))
+        })?;
+        let log = Some(SledLog::open(&folder.log())?);
+        Ok(Self { folder, syncing, head, log, last: Link::default(), revision: 1, acknowledged: 0 })
+    }
+
+    fn log(&mut self) -> Result<&mut SledLog, Error> {
+        self.log.as_mut().ok_or_else(|| Error::Unavailable("the log is not open after a failure".to_owned()))
+    }
+}
+
+impl Durable for Disk {
+    fn load(&mut self, visit: &mut dyn FnMut(Record)) -> Result<Base, Error> {
+        let head = self.head.head();
+        let mut revision = 1;
+        let log = self.log()?;
+        let last = log.read(head, &mut |record| {
+            if let Content::Version { version, .. } = &record.content {
+                revision = version.kv.mod_revision;
+            }
+            visit(record);
+        })?;
+        log.cut_after(last.sequence)?;
+        let base = log.floor().base;
+        self.last = last;
+        self.revision = revision.max(base.compacted);
+        self.acknowledged = last.sequence;
+        Ok(base)
+    }
+
+    fn append(&mut self, records: &[Record]) -> Result<(), Error> {
+        let mut last = self.last;
+        let mut frames = Vec::with_capacity(records.len());
+        for record in records {
+            let (bytes, crc) = frame::encode(record, last.crc, self.acknowledged);
+            last = Link { sequence: record.sequence, crc };
+            frames.push((record.sequence, bytes));
+        }
+        self.log()?.append(&frames)?;
+        self.last = last;
+        for record in records {
+            if let Content::Version { version, .. } = &record.content {
+                self.revision = version.kv.mod_revision;
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), Error> {
+        if self.syncing == Syncing::Always {
+            self.log()?.sync()?;
+        }
+        self.acknowledged = self.last.sequence;
+        let path = self.folder.head();
+        let advanced = self.head.advance(self.last.sequence, self.revision, self.last.crc);
+        advanced.map_err(|error| io_error(&path, &error))
+    }
+
+    fn trim(&mut self, trim: &Trim) -> Result<(), Error> {
+        self.log()?.trim(trim.base, &trim.gone)
+    }
+
+    fn recover(&mut self, sequence: u64) -> Result<(), Error> {
+        let path = self.folder.head();
+        // sled remembers its first failure for ever: only a fresh handle can write again.
+        self.log = None;
+        let log = SledLog::open(&self.folder.log())?;
+        let mut revision = 1;
+        // If compaction has removed the record itself, the floor knows it.
+        let mut last = Link { sequence, crc: log.floor().crc };
+        log.each_frame(&mut |number, bytes| {
+            if let (true, Ok(frame)) = (number <= sequence, frame::decode(bytes)) {
+                last.crc = if number > log.floor().base.sequence { frame.crc } else { last.crc };
+                if let Content::Version { version, .. } = frame.record.content {
+                    revision = revision.max(version.kv.mod_revision);
+                }
+            }
+        })?;
+        // The head first: it must never name a record that is not there.
+        let lowered = self.head.advance(sequence, revision, last.crc).and_then(|()| self.head.sync());
+        lowered.map_err(|error| io_error(&path, &error))?;
+        log.cut_after(sequence)?;
+        log.read(Head::at(sequence, last.crc), &mut |_| {})?;
+        log.sync()?;
+        self.log = Some(log);
+        self.last = last;
+        self.revision = revision;
+        self.acknowledged = sequence;
+        Ok(())
+    }
+
+    fn defragment(&mut self) -> Result<(), Error> {
+        self.log()?.sync()?;
+        let log = self.log.take().ok_or_else(|| Error::Unavailable("the log is not open".to_owned()))?;
+        let rewritten = backup::rewrite(&self.folder, &log, self.head.head());
+        drop(log);
+        let swapped =
+            rewritten.and_then(|()| self.folder.swap_log().map_err(|error| io_error(self.folder.path(), &error)));
+        self.log = Some(SledLog::open(&self.folder.log())?);
+        swapped
+    }
+
+    fn size_bytes(&self) -> i64 {
+        self.log.as_ref().map_or(0, SledLog::size_bytes)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // A head that is older than it could be is still right; nobody can be told of the failure any more.
+        let _ = self.head.sync();
+    }
+}

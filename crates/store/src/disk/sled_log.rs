@@ -1,0 +1,263 @@
+//! The records in sled 0.34, used in the way that was found to be safe.
+//!
+//! - `flush` of this version does not reach the disk (it calls `sync_file_range`), so the log is synced by a call of our own.
+//! - Values are kept small enough that sled never puts one into a file of its own, for it never syncs those.
+//! - A damaged file can make it panic, or leave records out without a word: panics become errors, and [`Chain`] finds
+//!   what is missing.
+
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use bytes::{Buf, BufMut, Bytes};
+use sled::{Batch, Db, IVec, Tree};
+
+use crate::Error;
+use crate::disk::chain::{Chain, Floor, Link, Verdict};
+use crate::disk::folder::{io_error, sync_folder};
+use crate::disk::frame;
+use crate::disk::head::Head;
+use crate::durable::{Base, Record};
+
+const SEGMENT_BYTES: usize = 8 << 20;
+const CACHE_BYTES: u64 = 64 << 20;
+/// A larger frame is kept in parts.
+const PART_BYTES: usize = 32 << 10;
+/// How many records one batch removes.
+const REMOVE_BATCH: usize = 1024;
+
+const FLOOR_KEY: &[u8] = b"floor";
+const GONE_PREFIX: &[u8] = b"gone";
+
+/// The records of a store in a folder of sled's.
+pub(crate) struct SledLog {
+    path: PathBuf,
+    db: Db,
+    records: Tree,
+    meta: Tree,
+    /// sled's file, opened a second time to be synced.
+    file: File,
+    floor: Floor,
+}
+
+impl SledLog {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let open = || {
+            let config = sled::Config::new().path(path).segment_size(SEGMENT_BYTES).cache_capacity(CACHE_BYTES);
+            let db = config.open()?;
+            let (records, meta) = (db.open_tree("records")?, db.open_tree("meta")?);
+            Ok((db, records, meta))
+        };
+        let (db, records, meta) = guard(path, open)?;
+        let sync = || {
+            for name in ["conf", "db"] {
+                File::open(path.join(name))?.sync_all()?;
+            }
+            sync_folder(path)?;
+            File::open(path.join("db"))
+        };
+        let file = sync().map_err(|error| io_error(path, &error))?;
+        let mut log = Self { path: path.to_owned(), db, records, meta, file, floor: Floor::NONE };
+        log.floor = log.read_floor()?;
+        log.finish_trim()?;
+        Ok(log)
+    }
+
+    pub(crate) fn floor(&self) -> Floor {
+        self.floor
+    }
+
+    pub(crate) fn size_bytes(&self) -> i64 {
+        self.db.size_on_disk().ok().and_then(|size| i64::try_from(size).ok()).unwrap_or(0)
+    }
+
+    /// Reads all records that belong to the log; returns the last one.
+    pub(crate) fn read(&self, head: Head, visit: &mut dyn FnMut(Record)) -> Result<Link, Error> {
+        let mut chain = Chain::new(self.floor, head);
+        self.each_frame(&mut |sequence, bytes| chain.take(sequence, frame::decode(bytes), visit))?;
+        match chain.finish() {
+            Verdict::Ends(link) => Ok(link),
+            Verdict::Damaged(sequence, why) => Err(Error::Corrupt(format!(
+                "{}: record {sequence} is damaged: {why}. The store is not opened, because data that was acknowledged \
+                 would be lost silently. Restore a backup into another folder (`coracle store restore`)",
+                self.path.display()
+            ))),
+        }
+    }
+
+    /// Removes what comes after record `last`: it was never acknowledged.
+    pub(crate) fn cut_after(&self, last: u64) -> Result<(), Error> {
+        let later = || self.records.range((last + 1).to_be_bytes().to_vec()..).keys().collect::<Result<Vec<_>, _>>();
+        let later = guard(&self.path, later)?;
+        if later.is_empty() {
+            return Ok(());
+        }
+        self.remove(&later)?;
+        self.sync()
+    }
+
+    /// Appends frames under their numbers, all or nothing.
+    pub(crate) fn append(&self, frames: &[(u64, Vec<u8>)]) -> Result<(), Error> {
+        let mut batch = Batch::default();
+        for (sequence, bytes) in frames {
+            for (part, bytes) in bytes.chunks(PART_BYTES).enumerate() {
+                batch.insert(&part_key(*sequence, part), bytes);
+            }
+        }
+        guard(&self.path, || self.records.apply_batch(batch))
+    }
+
+    pub(crate) fn sync(&self) -> Result<(), Error> {
+        guard(&self.path, || self.db.flush())?;
+        self.file.sync_data().map_err(|error| io_error(&self.path, &error))
+    }
+
+    /// Raises the floor, then removes records. If that is cut off, opening the log finishes it.
+    pub(crate) fn trim(&mut self, base: Base, gone: &[u64]) -> Result<(), Error> {
+        let crc = match self.crc_of(base.sequence)? {
+            Some(crc) => crc,
+            // Nothing has happened since the last compaction.
+            None => self.floor.crc,
+        };
+        let floor = self.floor.raised(base, crc, gone);
+        let mut batch = Batch::default();
+        batch.insert(FLOOR_KEY, encode_floor(&floor));
+        for (part, numbers) in gone.chunks(PART_BYTES / 8).enumerate() {
+            let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
+            batch.insert(gone_key(part), bytes);
+        }
+        guard(&self.path, || self.meta.apply_batch(batch))?;
+        self.sync()?;
+        self.floor = floor;
+        self.finish_trim()
+    }
+
+    /// Fills a log that is empty: with the records of another one, and its floor.
+    pub(crate) fn begin_with(&mut self, floor: Floor) -> Result<(), Error> {
+        guard(&self.path, || self.meta.insert(FLOOR_KEY, encode_floor(&floor)))?;
+        self.floor = floor;
+        Ok(())
+    }
+
+    /// Every frame in the order of the numbers.
+    pub(crate) fn each_frame(&self, take: &mut dyn FnMut(u64, Bytes)) -> Result<(), Error> {
+        guard(&self.path, || self.scan(take))
+    }
+
+    fn scan(&self, take: &mut dyn FnMut(u64, Bytes)) -> sled::Result<()> {
+        let mut whole: Option<(u64, Vec<u8>)> = None;
+        for entry in &self.records {
+            let (key, bytes) = entry?;
+            let (sequence, part) = read_part_key(&key);
+            match &mut whole {
+                Some((number, frame)) if *number == sequence && part > 0 => frame.extend_from_slice(&bytes),
+                _ => {
+                    if let Some((number, frame)) = whole.replace((sequence, bytes.to_vec())) {
+                        take(number, frame.into());
+                    }
+                }
+            }
+        }
+        if let Some((number, frame)) = whole {
+            take(number, frame.into());
+        }
+        Ok(())
+    }
+
+    fn crc_of(&self, sequence: u64) -> Result<Option<u32>, Error> {
+        let first = guard(&self.path, || self.records.get(part_key(sequence, 0)))?;
+        Ok(first.and_then(|bytes| bytes.get(..4)?.try_into().ok()).map(u32::from_le_bytes))
+    }
+
+    fn read_floor(&self) -> Result<Floor, Error> {
+        match guard(&self.path, || self.meta.get(FLOOR_KEY))? {
+            None => Ok(Floor::NONE),
+            Some(bytes) => decode_floor(&bytes).ok_or_else(|| {
+                Error::Corrupt(format!(
+                    "{}: the record of the compaction is damaged; restore a backup into another folder",
+                    self.path.display()
+                ))
+            }),
+        }
+    }
+
+    /// Removes the records that the last compaction named.
+    fn finish_trim(&self) -> Result<(), Error> {
+        let lists = guard(&self.path, || self.meta.scan_prefix(GONE_PREFIX).collect::<Result<Vec<_>, _>>())?;
+        for (key, list) in lists {
+            let mut doomed = Vec::new();
+            for number in list.chunks_exact(8) {
+                let range = number.to_vec()..=[number, &[0xff, 0xff]].concat();
+                doomed.extend(guard(&self.path, || self.records.range(range).keys().collect::<Result<Vec<_>, _>>())?);
+            }
+            self.remove(&doomed)?;
+            self.sync()?;
+            guard(&self.path, || self.meta.remove(key))?;
+        }
+        Ok(())
+    }
+
+    fn remove(&self, keys: &[IVec]) -> Result<(), Error> {
+        for keys in keys.chunks(REMOVE_BATCH) {
+            let mut batch = Batch::default();
+            keys.iter().for_each(|key| batch.remove(key));
+            guard(&self.path, || self.records.apply_batch(batch))?;
+        }
+        Ok(())
+    }
+}
+
+/// Calls sled; its errors and its panics become ours.
+fn guard<R>(path: &Path, call: impl FnOnce() -> sled::Result<R>) -> Result<R, Error> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(sled::Error::Io(error))) => Err(io_error(path, &error)),
+        Ok(Err(error)) => Err(damaged(path, &error.to_string())),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            Err(damaged(path, text.unwrap_or("it panicked")))
+        }
+    }
+}
+
+fn damaged(path: &Path, why: &str) -> Error {
+    Error::Corrupt(format!(
+        "{}: sled cannot read its files: {why}. Restore a backup into another folder (`coracle store restore`)",
+        path.display()
+    ))
+}
+
+fn part_key(sequence: u64, part: usize) -> [u8; 10] {
+    let mut key = [0; 10];
+    key[..8].copy_from_slice(&sequence.to_be_bytes());
+    key[8..].copy_from_slice(&u16::try_from(part).expect("a request is smaller than 2 GiB").to_be_bytes());
+    key
+}
+
+fn read_part_key(mut key: &[u8]) -> (u64, u16) {
+    (key.try_get_u64().unwrap_or(0), key.try_get_u16().unwrap_or(0))
+}
+
+fn gone_key(part: usize) -> Vec<u8> {
+    [GONE_PREFIX, &(part as u64).to_be_bytes()].concat()
+}
+
+pub(crate) fn encode_floor(floor: &Floor) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.put_i64_le(floor.base.compacted);
+    bytes.put_u64_le(floor.base.sequence);
+    bytes.put_u32_le(floor.crc);
+    bytes.put_u64_le(floor.count);
+    bytes.put_u64_le(floor.sum);
+    bytes.put_u32_le(crc32c::crc32c(&bytes));
+    bytes
+}
+
+pub(crate) fn decode_floor(bytes: &[u8]) -> Option<Floor> {
+    let (mut body, crc) = bytes.split_at_checked(bytes.len().checked_sub(4)?)?;
+    if body.len() != 36 || crc32c::crc32c(body) != u32::from_le_bytes(crc.try_into().ok()?) {
+        return None;
+    }
+    let base = Base { compacted: body.get_i64_le(), sequence: body.get_u64_le() };
+    Some(Floor { base, crc: body.get_u32_le(), count: body.get_u64_le(), sum: body.get_u64_le() })
+}
