@@ -1,1 +1,37 @@
-//! Reconciler, workers, own-writes barrier, ownership, events, leader election.
+//! What every controller is made of: a reconciler, a queue of keys, workers, and a view of the cluster.
+//!
+//! ```text
+//! informers --Notification--> Controller::watches (object to keys) --> WorkQueue --> worker --> Reconciler::reconcile
+//!     ^                                     OwnWrites: not before the caches show my last writes --^       |
+//!     \------------------------------- the API server <------------ Pass: recorded writes <----------------/
+//! ```
+//! Start at [`Controller`] and [`Reconciler`]; a [`Process`] holds what the controllers of one program share.
+//! [`ownership`] claims children, [`EventRecorder`] tells people, [`LeaderElection`] lets one of several act.
+//! In Kubernetes: `pkg/controller`, `client-go/tools/{record,events,leaderelection}`.
+//! Not here: what any controller does (`controllers`, `scheduler`, `kubelet`).
+
+mod cache;
+mod controller;
+mod event_correlator;
+mod event_queue;
+mod event_recorder;
+mod event_series;
+mod leader_election;
+mod lru;
+mod mapping;
+mod own_writes;
+pub mod ownership;
+mod process;
+mod reconciler;
+mod slow_start;
+mod worker;
+
+pub use controller::Controller;
+pub use event_recorder::{EventRecorder, EventType, reference_to};
+pub use event_series::{Note, SeriesRecorder};
+pub use leader_election::{LeaderElection, LeaderTimings};
+pub use mapping::{controllers_of, key_of};
+pub use own_writes::{OwnWrites, Unseen};
+pub use process::Process;
+pub use reconciler::{Outcome, Pass, ReconcileError, Reconciler};
+pub use slow_start::slow_start;

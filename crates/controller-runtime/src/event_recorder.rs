@@ -1,0 +1,105 @@
+use coracle_api::core_v1::{Event, EventSource, ObjectReference};
+use coracle_journal::EntryId;
+use coracle_meta::{Resource, format_time};
+
+use crate::event_queue::{Queued, event_name};
+use crate::{Pass, Process};
+
+/// Whether an event is as it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventType {
+    /// As it should be.
+    Normal,
+    /// Somebody may want to look.
+    Warning,
+}
+
+impl EventType {
+    /// The word on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// Tells people what a component did to an object and why, as `v1` events; they are posted later, by
+/// [`Process::run`], and in no order with other writes.
+///
+/// In Kubernetes: `record.EventRecorder`.
+#[derive(Clone, Debug)]
+pub struct EventRecorder {
+    process: Process,
+    source: EventSource,
+    causes: Vec<EntryId>,
+}
+
+impl EventRecorder {
+    /// The events of a component: `replicaset-controller`.
+    pub fn new(process: &Process, component: &str) -> Self {
+        let source = EventSource { component: component.to_owned(), ..EventSource::default() };
+        Self { process: process.clone(), source, causes: Vec::new() }
+    }
+
+    /// The same, with the name of the host in its events, as kubelets have it.
+    #[must_use]
+    pub fn on_host(mut self, host: &str) -> Self {
+        host.clone_into(&mut self.source.host);
+        self
+    }
+
+    /// The same, naming a pass as the cause of its events in the event log.
+    #[must_use]
+    pub fn in_pass(&self, pass: &Pass) -> Self {
+        Self { causes: pass.cause().into_iter().collect(), ..self.clone() }
+    }
+
+    /// Says something about an object.
+    pub fn event<K: Resource>(&self, object: &K, event_type: EventType, reason: &str, message: impl Into<String>) {
+        self.event_on(reference_to(object), event_type, reason, message);
+    }
+
+    /// Says something about what `reference` names.
+    pub fn event_on(
+        &self,
+        reference: ObjectReference,
+        event_type: EventType,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
+        let now = self.process.ambient.clock.now();
+        let time = Some(format_time(now));
+        let namespace = if reference.namespace.is_empty() { "default" } else { &reference.namespace };
+        let mut event = Event {
+            reason: reason.to_owned(),
+            message: message.into(),
+            type_: event_type.as_str().to_owned(),
+            count: 1,
+            first_timestamp: time.clone(),
+            last_timestamp: time,
+            reporting_component: self.source.component.clone(),
+            reporting_instance: self.source.host.clone(),
+            source: self.source.clone(),
+            ..Event::default()
+        };
+        event.metadata.namespace = Some(namespace.to_owned());
+        event.metadata.name = Some(event_name(&self.process, &reference.name));
+        event.involved_object = reference;
+        self.process.events.push(Queued::Event(event), &self.causes);
+    }
+}
+
+/// Names an object in an event. In Kubernetes: `reference.GetReference`.
+pub fn reference_to<K: Resource>(object: &K) -> ObjectReference {
+    let meta = object.meta();
+    ObjectReference {
+        api_version: K::api_version(),
+        kind: K::KIND.to_owned(),
+        name: meta.name.clone().unwrap_or_default(),
+        namespace: meta.namespace.clone().unwrap_or_default(),
+        resource_version: meta.resource_version.clone().unwrap_or_default(),
+        uid: meta.uid.clone().unwrap_or_default(),
+        ..ObjectReference::default()
+    }
+}

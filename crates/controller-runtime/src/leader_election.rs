@@ -1,0 +1,169 @@
+use std::time::Duration;
+
+use coracle_api::coordination_v1::Lease;
+use coracle_client::{Api, Error};
+use coracle_meta::{ObjectKey, format_micro_time};
+use tokio::time::{Instant, sleep};
+
+use crate::{EventRecorder, EventType, Process};
+
+/// How long a lease lasts and how often it is renewed. In Kubernetes: `LeaderElectionConfiguration`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaderTimings {
+    /// How long others wait before they take a lease that is not renewed.
+    pub lease: Duration,
+    /// How long a leader tries to renew before it steps down.
+    pub renew_deadline: Duration,
+    /// How long between two tries.
+    pub retry: Duration,
+}
+
+impl Default for LeaderTimings {
+    /// 15 s, 10 s, 2 s.
+    fn default() -> Self {
+        Self { lease: Duration::from_secs(15), renew_deadline: Duration::from_secs(10), retry: Duration::from_secs(2) }
+    }
+}
+
+/// Lets one of several processes act: the one that holds a Lease.
+///
+/// A lease is judged by when it was last seen to change, on one's own clock, so that clocks need not agree.
+/// In Kubernetes: `client-go/tools/leaderelection`.
+#[derive(Debug)]
+pub struct LeaderElection {
+    leases: Api<Lease>,
+    key: ObjectKey,
+    identity: String,
+    timings: LeaderTimings,
+    process: Process,
+    events: EventRecorder,
+    seen: Option<Seen>,
+}
+
+/// The lease as it was last seen, and since when it has looked so.
+#[derive(Debug)]
+struct Seen {
+    lease: Lease,
+    since: Instant,
+}
+
+impl LeaderElection {
+    /// Stands for election on the Lease `key`; `component` names itself in the event.
+    pub fn new(process: &Process, component: &str, key: ObjectKey, timings: LeaderTimings) -> Self {
+        let id: String = process.ambient.random.uuid_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let uuid = [&id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]].join("-");
+        Self {
+            leases: Api::of(&process.client),
+            key,
+            identity: format!("{}_{uuid}", process.host),
+            timings,
+            events: EventRecorder::new(process, component),
+            process: process.clone(),
+            seen: None,
+        }
+    }
+
+    /// The name under which this process holds the lease.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// Waits until this process leads.
+    pub async fn acquire(&mut self) {
+        while !self.try_hold().await {
+            // Others that wait as long are kept apart. In Kubernetes: `JitterFactor`.
+            let jitter = 1.0 + 1.2 * self.process.ambient.random.fraction();
+            sleep(self.timings.retry.mul_f64(jitter)).await;
+        }
+        if let Some(seen) = &self.seen {
+            let message = format!("{} became leader", self.identity);
+            self.events.event(&seen.lease, EventType::Normal, "LeaderElection", message);
+        }
+    }
+
+    /// Renews the lease until that has not worked for too long; then this process leads no more.
+    pub async fn hold(&mut self) {
+        let mut renewed = Instant::now();
+        while renewed.elapsed() < self.timings.renew_deadline {
+            sleep(self.timings.retry).await;
+            if self.try_hold().await {
+                renewed = Instant::now();
+            }
+        }
+    }
+
+    /// Gives the lease up, so that another need not wait for its end. In Kubernetes: `ReleaseOnCancel`.
+    pub async fn release(&mut self) {
+        let Some(mut seen) = self.seen.take().filter(|seen| self.holds(&seen.lease)) else { return };
+        let now = format_micro_time(self.process.ambient.clock.now());
+        seen.lease.spec.holder_identity = Some(String::new());
+        seen.lease.spec.lease_duration_seconds = Some(1);
+        seen.lease.spec.renew_time = Some(now.clone());
+        seen.lease.spec.acquire_time = Some(now);
+        if let Err(error) = self.leases.update(&seen.lease).await {
+            tracing::debug!(%error, lease = %self.key, "the lease was not given up");
+        }
+    }
+
+    async fn try_hold(&mut self) -> bool {
+        match self.try_update().await {
+            Ok(holds) => holds,
+            Err(error) => {
+                tracing::debug!(%error, lease = %self.key, "no lease");
+                false
+            }
+        }
+    }
+
+    /// In Kubernetes: `tryAcquireOrRenew`.
+    async fn try_update(&mut self) -> Result<bool, Error> {
+        let Some(current) = self.leases.find(&self.key).await? else {
+            let lease = self.lease(None);
+            let created = self.leases.create(&lease).await?;
+            self.see(created);
+            return Ok(true);
+        };
+        if self.seen.as_ref().is_none_or(|seen| seen.lease.spec != current.spec) {
+            self.see(current.clone());
+        }
+        let since = self.seen.as_ref().map_or_else(Instant::now, |seen| seen.since);
+        let lasts = current.spec.lease_duration_seconds.unwrap_or(0).max(0);
+        let valid = since.elapsed() < Duration::from_secs(u64::from(lasts.unsigned_abs()));
+        let held = current.spec.holder_identity.as_deref().is_some_and(|holder| !holder.is_empty());
+        if held && valid && !self.holds(&current) {
+            return Ok(false);
+        }
+        let lease = self.lease(Some(current));
+        let updated = self.leases.update(&lease).await?;
+        self.see(updated);
+        Ok(true)
+    }
+
+    fn see(&mut self, lease: Lease) {
+        self.seen = Some(Seen { lease, since: Instant::now() });
+    }
+
+    fn holds(&self, lease: &Lease) -> bool {
+        lease.spec.holder_identity.as_deref() == Some(&self.identity)
+    }
+
+    /// The lease as this process holds it.
+    fn lease(&self, current: Option<Lease>) -> Lease {
+        let now = format_micro_time(self.process.ambient.clock.now());
+        let mut lease = current.unwrap_or_default();
+        let was_mine = self.holds(&lease);
+        let is_new = lease.metadata.uid.is_none();
+        lease.metadata.namespace = Some(self.key.namespace.clone());
+        lease.metadata.name = Some(self.key.name.clone());
+        let spec = &mut lease.spec;
+        if !was_mine {
+            let transitions = spec.lease_transitions.unwrap_or(0);
+            spec.lease_transitions = Some(if is_new { 0 } else { transitions + 1 });
+            spec.acquire_time = Some(now.clone());
+        }
+        spec.holder_identity = Some(self.identity.clone());
+        spec.lease_duration_seconds = i32::try_from(self.timings.lease.as_secs()).ok();
+        spec.renew_time = Some(now);
+        lease
+    }
+}

@@ -1,0 +1,54 @@
+use std::collections::BTreeMap;
+
+/// A map that forgets what was used longest ago.
+#[derive(Debug)]
+pub(crate) struct Lru<V> {
+    capacity: usize,
+    next: u64,
+    values: BTreeMap<String, (u64, V)>,
+    order: BTreeMap<u64, String>,
+}
+
+impl<V> Lru<V> {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { capacity, next: 0, values: BTreeMap::new(), order: BTreeMap::new() }
+    }
+
+    /// The value of a key, made if it is not there; counts as a use.
+    pub(crate) fn entry(&mut self, key: &str, make: impl FnOnce() -> V) -> &mut V {
+        let used = self.next;
+        self.next += 1;
+        match self.values.get_mut(key) {
+            Some((last, _)) => {
+                self.order.remove(last);
+                *last = used;
+            }
+            None => {
+                if self.values.len() >= self.capacity
+                    && let Some((_, oldest)) = self.order.pop_first()
+                {
+                    self.values.remove(&oldest);
+                }
+                self.values.insert(key.to_owned(), (used, make()));
+            }
+        }
+        self.order.insert(used, key.to_owned());
+        &mut self.values.get_mut(key).expect("the key was just found or put in").1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_used_longest_ago_is_forgotten_first() {
+        let mut lru = Lru::new(2);
+        *lru.entry("a", || 0) = 1;
+        *lru.entry("b", || 0) = 2;
+        assert_eq!(*lru.entry("a", || 0), 1);
+        *lru.entry("c", || 0) = 3;
+        assert_eq!(*lru.entry("a", || 0), 1);
+        assert_eq!(*lru.entry("b", || 0), 0);
+    }
+}

@@ -1,0 +1,55 @@
+use coracle_informer::Notification;
+use coracle_meta::{ApiObject, ObjectKey, OwnerReference};
+
+/// The key of the object itself.
+pub fn key_of<T: ApiObject>(notification: &Notification<T>) -> Vec<ObjectKey> {
+    vec![notification.object().object_key()]
+}
+
+/// The keys of the controllers of a kind that manage the object, or managed it before the change.
+pub fn controllers_of<T: ApiObject>(notification: &Notification<T>, kind: &str) -> Vec<ObjectKey> {
+    let mut keys: Vec<_> = notification
+        .old()
+        .into_iter()
+        .chain([notification.object()])
+        .filter_map(|object| {
+            let owner = controller(object.owner_references(), kind)?;
+            Some(ObjectKey::new(object.object_key().namespace, owner.name))
+        })
+        .collect();
+    keys.dedup();
+    keys
+}
+
+fn controller(owners: Vec<OwnerReference>, kind: &str) -> Option<OwnerReference> {
+    owners.into_iter().find(|owner| owner.controller == Some(true) && owner.kind == kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_meta::PartialObject;
+    use std::sync::Arc;
+
+    fn owned_by(name: &str) -> Arc<PartialObject> {
+        let mut object = PartialObject::default();
+        object.metadata.namespace = Some("default".to_owned());
+        object.metadata.owner_references.push(OwnerReference {
+            kind: "ReplicaSet".to_owned(),
+            name: name.to_owned(),
+            controller: Some(true),
+            ..OwnerReference::default()
+        });
+        Arc::new(object)
+    }
+
+    #[test]
+    fn a_change_of_controller_concerns_both_and_no_change_one() {
+        let moved = Notification::Updated { old: owned_by("a"), new: owned_by("b") };
+        let keys = controllers_of(&moved, "ReplicaSet");
+        assert_eq!(keys, [ObjectKey::new("default", "a"), ObjectKey::new("default", "b")]);
+        let same = Notification::Updated { old: owned_by("a"), new: owned_by("a") };
+        assert_eq!(controllers_of(&same, "ReplicaSet").len(), 1);
+        assert!(controllers_of(&same, "Job").is_empty());
+    }
+}

@@ -1,0 +1,209 @@
+//! Which objects belong to a controller: those that match its selector and that nobody else manages.
+//!
+//! ```text
+//! claim_of (pure): managed by another -> ignore   mine, matching -> mine   mine, not matching -> release
+//!                  managed by nobody, matching -> adopt, after a live look at the owner
+//! ```
+//! In Kubernetes: `controller_ref_manager.go`.
+
+use std::sync::Arc;
+
+use coracle_client::{Api, Patch};
+use coracle_meta::{LabelSelector, OwnerReference, Resource};
+use serde_json::{Value, json};
+
+use crate::{Pass, ReconcileError};
+
+/// What an object is to a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It is the controller's already.
+    Mine,
+    /// Nobody manages it, and it matches.
+    Adopt,
+    /// The controller manages it, but it no longer matches.
+    Release,
+    /// It is somebody else's, or nobody's concern.
+    Ignore,
+}
+
+/// Decides what `child` is to `owner`.
+pub fn claim_of<O: Resource, C: Resource>(owner: &O, selector: &LabelSelector, child: &C) -> Claim {
+    let uid = owner.meta().uid.as_deref().unwrap_or("");
+    let matches = selector.matches(&child.meta().labels);
+    match child.meta().controller() {
+        Some(controller) if controller.uid != uid => Claim::Ignore,
+        Some(_) if matches => Claim::Mine,
+        // An owner on its way out does not let go: its dependents are collected with it.
+        Some(_) if owner.meta().is_terminating() => Claim::Ignore,
+        Some(_) => Claim::Release,
+        None if !matches || owner.meta().is_terminating() || child.meta().is_terminating() => Claim::Ignore,
+        None if child.meta().namespace != owner.meta().namespace => Claim::Ignore,
+        None => Claim::Adopt,
+    }
+}
+
+/// The objects among `candidates` that belong to `owner`: adopts what matches and has no controller, and releases what
+/// no longer matches.
+///
+/// Before the first adoption the owner is read live, because a cache may show an owner that is gone or another one of
+/// the same name; then it is an error. An object that went away meanwhile is left out.
+pub async fn claim<O: Resource, C: Resource>(
+    pass: &Pass,
+    owner: &O,
+    selector: &LabelSelector,
+    candidates: Vec<Arc<C>>,
+) -> Result<Vec<Arc<C>>, ReconcileError> {
+    let mut may_adopt = false;
+    let mut mine = Vec::new();
+    let mut failure = None;
+    for child in candidates {
+        match claim_of(owner, selector, child.as_ref()) {
+            Claim::Mine => mine.push(child),
+            Claim::Ignore => {}
+            Claim::Release => {
+                if let Err(error) = release(&pass.api::<C>(), owner, child.as_ref()).await {
+                    failure.get_or_insert(error);
+                }
+            }
+            Claim::Adopt => {
+                if !may_adopt {
+                    check_owner(pass, owner).await?;
+                    may_adopt = true;
+                }
+                match adopt(&pass.api::<C>(), owner, child.as_ref()).await {
+                    Ok(true) => mine.push(child),
+                    Ok(false) => {}
+                    Err(error) => {
+                        failure.get_or_insert(error);
+                    }
+                }
+            }
+        }
+    }
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(mine),
+    }
+}
+
+/// The owner reference that makes `owner` the managing controller. In Kubernetes: `metav1.NewControllerRef`.
+pub fn controller_reference<O: Resource>(owner: &O) -> OwnerReference {
+    OwnerReference {
+        api_version: O::api_version(),
+        kind: O::KIND.to_owned(),
+        name: owner.meta().name.clone().unwrap_or_default(),
+        uid: owner.meta().uid.clone().unwrap_or_default(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+        ..OwnerReference::default()
+    }
+}
+
+/// Looks at the owner live: whether it is still there, still the same, and staying.
+///
+/// In Kubernetes: `RecheckDeletionTimestamp` over a live get.
+async fn check_owner<O: Resource>(pass: &Pass, owner: &O) -> Result<(), ReconcileError> {
+    let key = owner.key();
+    let fresh: O = pass.api::<O>().get(&key).await?;
+    if fresh.meta().uid != owner.meta().uid {
+        return Err(ReconcileError::Object(format!(
+            "original {} {key} is gone: got uid {}, wanted {}",
+            O::KIND,
+            fresh.meta().uid.as_deref().unwrap_or(""),
+            owner.meta().uid.as_deref().unwrap_or(""),
+        )));
+    }
+    match &fresh.meta().deletion_timestamp {
+        Some(at) => Err(ReconcileError::Object(format!("{key} has just been deleted at {at}"))),
+        None => Ok(()),
+    }
+}
+
+/// Makes `owner` the controller of `child`; false if the child is gone.
+async fn adopt<O: Resource, C: Resource>(api: &Api<C>, owner: &O, child: &C) -> Result<bool, ReconcileError> {
+    let mut reference = serde_json::to_value(controller_reference(owner)).unwrap_or_default();
+    reference["blockOwnerDeletion"] = true.into();
+    let patch = json!({"metadata": {"ownerReferences": [reference], "uid": child.meta().uid}});
+    match api.patch(&child.key(), &Patch::Strategic(patch)).await {
+        Ok(_) => Ok(true),
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes `owner` out of the owners of `child`.
+async fn release<O: Resource, C: Resource>(api: &Api<C>, owner: &O, child: &C) -> Result<(), ReconcileError> {
+    match api.patch(&child.key(), &Patch::Strategic(release_patch(owner, child))).await {
+        Ok(_) => Ok(()),
+        // Invalid: the object no longer has this uid, or no longer this owner.
+        Err(error) if error.is_not_found() || error.is_invalid() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn release_patch<O: Resource, C: Resource>(owner: &O, child: &C) -> Value {
+    json!({"metadata": {
+        "ownerReferences": [{"$patch": "delete", "uid": owner.meta().uid}],
+        "uid": child.meta().uid,
+    }})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_api::apps_v1::ReplicaSet;
+    use coracle_api::core_v1::Pod;
+
+    fn owner() -> ReplicaSet {
+        let mut owner = ReplicaSet::default();
+        owner.metadata.name = Some("web".to_owned());
+        owner.metadata.namespace = Some("default".to_owned());
+        owner.metadata.uid = Some("u-web".to_owned());
+        owner
+    }
+
+    fn pod(app: &str, controller: Option<&str>) -> Pod {
+        let mut pod = Pod::default();
+        pod.metadata.namespace = Some("default".to_owned());
+        pod.metadata.labels.insert("app".to_owned(), app.to_owned());
+        pod.metadata.owner_references = controller
+            .map(|uid| OwnerReference { uid: uid.to_owned(), controller: Some(true), ..OwnerReference::default() })
+            .into_iter()
+            .collect();
+        pod
+    }
+
+    #[test]
+    fn what_belongs_to_whom() {
+        let selector = LabelSelector::parse("app=web").unwrap();
+        let cases = [
+            (pod("web", Some("u-web")), Claim::Mine),
+            (pod("other", Some("u-web")), Claim::Release),
+            (pod("web", Some("u-else")), Claim::Ignore),
+            (pod("web", None), Claim::Adopt),
+            (pod("other", None), Claim::Ignore),
+        ];
+        for (pod, expected) in cases {
+            assert_eq!(claim_of(&owner(), &selector, &pod), expected, "{pod:?}");
+        }
+    }
+
+    #[test]
+    fn an_owner_on_its_way_out_neither_adopts_nor_releases() {
+        let selector = LabelSelector::parse("app=web").unwrap();
+        let mut owner = owner();
+        owner.metadata.deletion_timestamp = Some("2026-01-01T00:00:00Z".to_owned());
+        assert_eq!(claim_of(&owner, &selector, &pod("web", None)), Claim::Ignore);
+        assert_eq!(claim_of(&owner, &selector, &pod("other", Some("u-web"))), Claim::Ignore);
+        assert_eq!(claim_of(&owner, &selector, &pod("web", Some("u-web"))), Claim::Mine);
+    }
+
+    #[test]
+    fn a_terminating_object_is_not_adopted() {
+        let selector = LabelSelector::parse("app=web").unwrap();
+        let mut pod = pod("web", None);
+        pod.metadata.deletion_timestamp = Some("2026-01-01T00:00:00Z".to_owned());
+        assert_eq!(claim_of(&owner(), &selector, &pod), Claim::Ignore);
+    }
+}

@@ -1,0 +1,56 @@
+use std::sync::Arc;
+
+use coracle_ambient::Ambient;
+use coracle_client::Client;
+use coracle_informer::InformerFactory;
+use coracle_journal::Recorder;
+
+use crate::event_queue::EventQueue;
+
+/// What the controllers of one program share: the way to the API, the caches, the queue of events to be posted.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// The program's name in the event log: `controller-manager`.
+    pub name: String,
+    /// Where this program runs, as events and leases tell it.
+    pub host: String,
+    /// The way to the API.
+    pub client: Client,
+    /// One informer a kind.
+    pub informers: InformerFactory,
+    /// The time of day and randomness.
+    pub ambient: Ambient,
+    /// The event log.
+    pub recorder: Recorder,
+    pub(crate) events: Arc<EventQueue>,
+}
+
+impl Process {
+    /// A program that reaches the API through `client`. Its informers and events do not count against the rate limit of
+    /// its controllers.
+    pub fn new(name: &str, client: &Client, ambient: &Ambient, recorder: &Recorder) -> Self {
+        let client = client.clone().with_recorder(recorder.clone());
+        Self {
+            name: name.to_owned(),
+            host: "coracle".to_owned(),
+            informers: InformerFactory::new(&client, ambient, recorder.clone(), name),
+            client,
+            ambient: ambient.clone(),
+            recorder: recorder.clone(),
+            events: Arc::default(),
+        }
+    }
+
+    /// The same program on a host of this name.
+    #[must_use]
+    pub fn on_host(mut self, host: &str) -> Self {
+        host.clone_into(&mut self.host);
+        self
+    }
+
+    /// Runs the informers and posts the events, until it is dropped. To be called once.
+    pub async fn run(&self) {
+        let post = self.events.post(self);
+        tokio::join!(biased; self.informers.run(), post);
+    }
+}

@@ -1,0 +1,74 @@
+use std::future::Future;
+use std::time::Duration;
+
+use coracle_client::{Api, Client};
+use coracle_journal::EntryId;
+use coracle_meta::{ObjectKey, Resource};
+
+/// Brings the world closer to what one object asks for.
+///
+/// It is told a key and not what happened to it (level, not edge): it looks at what is, in the caches, decides, and
+/// writes. It must be able to run again at any time.
+pub trait Reconciler: Send + Sync + 'static {
+    /// Does what is to be done for `key` at the moment. An object that is not there any more is no error.
+    fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> impl Future<Output = Result<Outcome, ReconcileError>> + Send;
+}
+
+/// When a key is worked on again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// When something happens to it.
+    Done,
+    /// After this time at the latest.
+    RequeueAfter(Duration),
+    /// Soon, with the back-off of failures, though nothing failed.
+    Requeue,
+}
+
+/// Why a pass failed; the key is tried again with back-off.
+#[derive(Debug, thiserror::Error)]
+pub enum ReconcileError {
+    /// The API said no, or nothing.
+    #[error(transparent)]
+    Call(#[from] coracle_client::Error),
+    /// The object cannot be worked on as it is.
+    #[error("{0}")]
+    Object(String),
+}
+
+impl ReconcileError {
+    /// Whether the failure is that the object's namespace goes away, so that trying again is no use.
+    pub fn is_namespace_terminating(&self) -> bool {
+        matches!(self, Self::Call(error) if error.is_namespace_terminating())
+    }
+}
+
+/// One pass of a reconciler over one key. What is written through it is recorded with its causes, and the next pass
+/// over the key waits until the caches show it.
+#[derive(Clone, Debug)]
+pub struct Pass {
+    client: Client,
+    cause: Option<EntryId>,
+}
+
+impl Pass {
+    /// A pass that writes through `client`.
+    pub fn new(client: Client, cause: Option<EntryId>) -> Self {
+        Self { client, cause }
+    }
+
+    /// The client to write with.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The verbs of a kind.
+    pub fn api<K: Resource>(&self) -> Api<K> {
+        Api::of(&self.client)
+    }
+
+    /// The entry of the event log that says that this pass began.
+    pub fn cause(&self) -> Option<EntryId> {
+        self.cause
+    }
+}

@@ -1,0 +1,59 @@
+use std::future::Future;
+
+use futures_util::future::join_all;
+
+/// Does something `count` times, in batches of 1, 2, 4, 8, ...; after a batch with an error the rest is not tried, so
+/// that what cannot work fails once and not a thousand times. Gives how many worked, and the first error.
+///
+/// In Kubernetes: `slowStartBatch`.
+pub async fn slow_start<E, F>(count: usize, mut act: impl FnMut(usize) -> F) -> (usize, Option<E>)
+where
+    F: Future<Output = Result<(), E>>,
+{
+    let mut done = 0;
+    let mut succeeded = 0;
+    let mut batch = 1;
+    while done < count {
+        batch = batch.min(count - done);
+        let results = join_all((done..done + batch).map(&mut act)).await;
+        done += batch;
+        let mut first_error = None;
+        for result in results {
+            match result {
+                Ok(()) => succeeded += 1,
+                Err(error) => {
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        if first_error.is_some() {
+            return (succeeded, first_error);
+        }
+        batch *= 2;
+    }
+    (succeeded, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[tokio::test(start_paused = true)]
+    async fn batches_double_until_one_fails() {
+        let tried = RefCell::new(Vec::new());
+        let act = |index: usize| {
+            tried.borrow_mut().push(index);
+            async move { if index == 4 { Err("quota") } else { Ok(()) } }
+        };
+        assert_eq!(slow_start(20, act).await, (6, Some("quota")));
+        assert_eq!(*tried.borrow(), [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_is_tried_more_often_than_asked_for() {
+        let (succeeded, error) = slow_start(5, |_| async { Ok::<_, ()>(()) }).await;
+        assert_eq!((succeeded, error), (5, None));
+        assert_eq!(slow_start(0, |_| async { Err::<(), _>(()) }).await, (0, None));
+    }
+}

@@ -1,0 +1,147 @@
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use coracle_client::{Client, Origin};
+use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_meta::ObjectKey;
+use coracle_workqueue::{Work, WorkQueue};
+use tokio::task::JoinSet;
+
+use crate::cache::Cache;
+use crate::own_writes::Unseen;
+use crate::{Outcome, OwnWrites, Pass, ReconcileError, Reconciler};
+
+/// What the workers of a controller share: each takes a key, reconciles it, and gives it back.
+pub(crate) struct Worker<R> {
+    pub(crate) actor: String,
+    pub(crate) recorder: Recorder,
+    pub(crate) client: Client,
+    pub(crate) reconciler: R,
+    pub(crate) queue: WorkQueue<ObjectKey>,
+    pub(crate) caches: Vec<Arc<dyn Cache>>,
+    pub(crate) max_retries: Option<u32>,
+    pub(crate) own_writes: Mutex<OwnWrites>,
+    pub(crate) parked: Mutex<Parked>,
+}
+
+/// Keys that come back when a cache shows their own last writes.
+#[derive(Debug, Default)]
+pub(crate) struct Parked {
+    keys: BTreeSet<ObjectKey>,
+    /// Each wait ends with the key that it was for.
+    waits: JoinSet<ObjectKey>,
+}
+
+impl<R: Reconciler> Worker<R> {
+    pub(crate) async fn run(self: Arc<Self>) {
+        while let Some(work) = self.queue.get().await {
+            match self.unseen_write(&work.key) {
+                Some(unseen) => self.park(&work, unseen),
+                None => self.sync(&work).await,
+            }
+            self.queue.done(&work.key);
+        }
+    }
+
+    async fn sync(&self, work: &Work<ObjectKey>) {
+        let start = self.recorder.record(&self.actor, Stage::SyncStart, || self.start(work));
+        let origin = Origin::new(&self.actor, &work.key.to_string(), start);
+        let pass = Pass::new(self.client.on_behalf_of(origin.clone()), start);
+        let result = self.reconciler.reconcile(&pass, &work.key).await;
+        lock(&self.own_writes).record(&work.key, origin.revisions());
+        self.settle(&work.key, result, start, origin.write_count());
+    }
+
+    /// Decides when the key is worked on again. In Kubernetes: each controller's `handleErr`.
+    fn settle(&self, key: &ObjectKey, result: Result<Outcome, ReconcileError>, start: Option<EntryId>, writes: usize) {
+        let end = |result: &str, error: Option<&ReconcileError>| {
+            let entry = self.recorder.record(&self.actor, Stage::SyncEnd, || {
+                let detail = Detail::about(key.to_string()).caused_by(start).with("result", result);
+                let detail = detail.with("writes", writes);
+                match error {
+                    Some(error) => detail.with("error", chain(error)),
+                    None => detail,
+                }
+            });
+            entry.into_iter().collect::<Vec<_>>()
+        };
+        match result {
+            Ok(Outcome::Done) => {
+                end("done", None);
+                self.queue.forget(key);
+            }
+            Ok(Outcome::RequeueAfter(delay)) => {
+                let causes = end("requeue", None);
+                self.queue.forget(key);
+                self.queue.add_after(key.clone(), delay, &causes);
+            }
+            Ok(Outcome::Requeue) => self.queue.add_rate_limited(key.clone(), &end("requeue", None)),
+            Err(error) if error.is_namespace_terminating() => {
+                end("done", Some(&error));
+                self.queue.forget(key);
+            }
+            Err(error) if self.max_retries.is_some_and(|max| self.queue.requeues(key) >= max) => {
+                tracing::warn!(actor = self.actor, %key, error = chain(&error), "gave a key up");
+                end("error", Some(&error));
+                self.queue.forget(key);
+            }
+            Err(error) => {
+                tracing::debug!(actor = self.actor, %key, error = chain(&error), "a sync failed");
+                self.queue.add_rate_limited(key.clone(), &end("retry", Some(&error)));
+            }
+        }
+    }
+
+    fn unseen_write(&self, key: &ObjectKey) -> Option<Unseen> {
+        lock(&self.own_writes).unseen(key, |resource| {
+            let cache = self.caches.iter().find(|cache| cache.resource() == resource)?;
+            Some(cache.revision())
+        })
+    }
+
+    /// Lets a key come back when the cache has come far enough, without holding a worker up.
+    fn park(&self, work: &Work<ObjectKey>, unseen: Unseen) {
+        let Unseen { resource, needs, has } = unseen;
+        let entry = self.recorder.record(&self.actor, Stage::SyncWaitStale, || {
+            let detail = Detail::about(work.key.to_string()).caused_by(work.cause);
+            detail.with("kind", resource.resource.as_str()).with("needs", needs).with("has", has)
+        });
+        let mut parked = lock(&self.parked);
+        while let Some(Ok(key)) = parked.waits.try_join_next() {
+            parked.keys.remove(&key);
+        }
+        // A key that waits already looks again when that wait is over.
+        if parked.keys.insert(work.key.clone()) {
+            let cache = self.caches.iter().find(|cache| cache.resource() == &resource);
+            let cache = cache.expect("only writes to what is cached are waited for").clone();
+            parked.waits.spawn(wait(cache, needs, self.queue.clone(), work.key.clone(), entry));
+        }
+    }
+
+    fn start(&self, work: &Work<ObjectKey>) -> Detail {
+        let reads: serde_json::Map<_, _> =
+            self.caches.iter().map(|cache| (cache.resource().resource.clone(), cache.revision().into())).collect();
+        Detail::about(work.key.to_string()).caused_by(work.cause).with("reads", reads)
+    }
+}
+
+async fn wait(
+    cache: Arc<dyn Cache>,
+    needs: u64,
+    queue: WorkQueue<ObjectKey>,
+    key: ObjectKey,
+    cause: Option<EntryId>,
+) -> ObjectKey {
+    cache.reached(needs).await;
+    queue.add(key.clone(), cause.as_slice());
+    key
+}
+
+/// An error with what caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
