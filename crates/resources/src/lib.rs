@@ -1,1 +1,40 @@
-//! What is special about one kind: a file per kind, one list of kinds.
+//! What is special about each built-in kind: a file per kind, and one list of kinds.
+//!
+//! ```text
+//! Rules (constants and pure functions of a kind) --> BuiltIn (row of the table + rules + subresources + hooks)
+//!        ^ defaults of shared parts, cells, columns      \--> registry::Strategy
+//! ```
+//! Start at [`kinds`], then read one kind, [`apps::deployment`](self) say; [`rules`](self) lists what a kind may say.
+//! Not here: what the verbs mean (`registry`), shapes and merging (`schema`), admission plug-ins (`admission`), reviews
+//! and tokens (`auth`), custom resources (`registry::custom`).
+
+mod built_in;
+mod cidr;
+mod kinds;
+mod rules;
+
+mod cells;
+mod columns;
+mod defaults;
+mod fields;
+mod image;
+mod pod_spec;
+mod scale;
+
+mod admissionregistration;
+mod apps;
+mod autoscaling;
+mod batch;
+mod certificate_signing_request;
+mod core;
+mod events;
+mod flowcontrol;
+mod networking;
+mod policy;
+mod rbac;
+mod resource;
+mod small;
+mod storage;
+
+pub use cidr::{Cidr, NotACidr};
+pub use kinds::{Config, kinds};

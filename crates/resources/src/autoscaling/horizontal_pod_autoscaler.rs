@@ -1,0 +1,99 @@
+use coracle_ambient::Timestamp;
+use coracle_meta::Object;
+use serde_json::{Value, json};
+
+use crate::cells::{age, some_of};
+use crate::columns;
+use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
+use crate::rules::Rules;
+
+/// `horizontalpodautoscalers.autoscaling` in v2. In Kubernetes: `pkg/registry/autoscaling/horizontalpodautoscaler`.
+pub(crate) const V2: Rules = Rules {
+    set_defaults: |object| edit_spec(object, set_defaults),
+    columns: columns::HORIZONTAL_POD_AUTOSCALER,
+    cells,
+    ..Rules::of("autoscaling", "v2", "horizontalpodautoscalers")
+};
+
+/// The same in v1. Its table is made from the v2 form.
+pub(crate) const V1: Rules =
+    Rules { set_defaults: |object| edit_spec(object, |spec| spec.fill("minReplicas", 1)), ..V2.in_version("v1") };
+
+fn set_defaults(spec: &mut Tree) {
+    spec.fill("minReplicas", 1);
+    if spec.list("metrics").is_empty() {
+        let target = json!({"type": "Utilization", "averageUtilization": 80});
+        let metric = json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]);
+        spec.insert("metrics".to_owned(), metric);
+    }
+    if let Some(behavior) = spec.object_in("behavior") {
+        let up = json!([
+            {"type": "Pods", "value": 4, "periodSeconds": 15},
+            {"type": "Percent", "value": 100, "periodSeconds": 15},
+        ]);
+        let down = json!([{"type": "Percent", "value": 100, "periodSeconds": 15}]);
+        fill_rules(behavior, "scaleUp", up);
+        fill_rules(behavior, "scaleDown", down);
+        if let Some(rules) = behavior.object_in("scaleUp") {
+            rules.fill("stabilizationWindowSeconds", 0);
+        }
+    }
+}
+
+fn fill_rules(behavior: &mut Tree, direction: &str, policies: Value) {
+    if let Some(rules) = behavior.object_made(direction) {
+        rules.fill("selectPolicy", "Max");
+        rules.fill("policies", policies);
+    }
+}
+
+fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
+    let target = object.at("spec.scaleTargetRef");
+    let specs = object.list("spec.metrics");
+    let statuses = object.list("status.currentMetrics");
+    let metrics: Vec<String> =
+        specs.iter().enumerate().map(|(at, spec)| metric(spec, statuses.get(at).unwrap_or(&Value::Null))).collect();
+    let least = object.int_if_set("spec.minReplicas").map_or("<unset>".to_owned(), |least| least.to_string());
+    vec![
+        object.name().into(),
+        format!("{}/{}", target.text("kind"), target.text("name")).into(),
+        some_of(&metrics, 2, ", ", "<none>"),
+        least.into(),
+        object.int("spec.maxReplicas").into(),
+        object.int("status.currentReplicas").into(),
+        age(object, now),
+    ]
+}
+
+/// One metric: what is, and what should be. In Kubernetes: `formatHPAMetrics`.
+fn metric(spec: &Value, status: &Value) -> String {
+    let (field, named) = match spec.text("type") {
+        "External" => ("external", false),
+        "Pods" => ("pods", false),
+        "Object" => ("object", false),
+        "Resource" => ("resource", true),
+        "ContainerResource" => ("containerResource", true),
+        _ => return "<unknown type>".to_owned(),
+    };
+    let (own, current) = (spec.at(field), status.at(field).at("current"));
+    let target = own.at("target");
+    let amount = |value: &Value, missing: &str| value.as_str().unwrap_or(missing).to_owned();
+    let percent = |value: &Value, missing: &str| value.as_i64().map_or(missing.to_owned(), |share| format!("{share}%"));
+    let by_average = target.has("averageValue");
+    let text = match (named, by_average) {
+        (_, true) => {
+            format!("{}/{}", amount(current.at("averageValue"), "<unknown>"), amount(target.at("averageValue"), "0"))
+        }
+        (true, false) => format!(
+            "{}/{}",
+            percent(current.at("averageUtilization"), "<unknown>"),
+            percent(target.at("averageUtilization"), "<auto>")
+        ),
+        (false, false) => format!("{}/{}", amount(current.at("value"), "<unknown>"), amount(target.at("value"), "0")),
+    };
+    match (named, by_average && field != "pods") {
+        (true, _) => format!("{}: {text}", own.text("name")),
+        (false, true) => format!("{text} (avg)"),
+        (false, false) => text,
+    }
+}

@@ -1,0 +1,6 @@
+//! `autoscaling/v1` and `autoscaling/v2`: stored as v2.
+
+mod conversion;
+pub(crate) mod horizontal_pod_autoscaler;
+
+pub(crate) use conversion::V1;

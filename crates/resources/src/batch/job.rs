@@ -1,0 +1,120 @@
+use coracle_ambient::Timestamp;
+use coracle_meta::{Object, human_duration, parse_time};
+use serde_json::{Value, json};
+
+use crate::cells::{age, containers, has_condition, selector};
+use crate::columns;
+use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
+use crate::rules::{BY_SPEC, Rules};
+
+/// `jobs.batch`. In Kubernetes: `pkg/registry/batch/job`.
+pub(crate) const JOB: Rules = Rules {
+    set_defaults: |object| {
+        edit_spec(object, set_spec_defaults);
+        take_template_labels(object);
+    },
+    prepare_create: |object, _| select_own_pods(object),
+    canonicalize: take_template_labels,
+    generation: BY_SPEC,
+    orphans_by_default: true,
+    selectable: &["status.successful"],
+    field: |object, name| (name == "status.successful").then(|| object.int("status.succeeded").to_string()),
+    columns: columns::JOB,
+    cells,
+    ..Rules::of("batch", "v1", "jobs")
+};
+
+/// The labels by which the pods of a job are known, the older ones first.
+pub(super) const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
+/// The labels that carry the uid of a job.
+pub(super) const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
+
+fn set_spec_defaults(spec: &mut Tree) {
+    if !spec.has("completions") && !spec.has("parallelism") {
+        spec.fill("completions", 1);
+    }
+    spec.fill("parallelism", 1);
+    let backoff_limit = if spec.has("backoffLimitPerIndex") { i32::MAX } else { 6 };
+    spec.fill("backoffLimit", backoff_limit);
+    spec.fill("completionMode", "NonIndexed");
+    spec.fill("suspend", false);
+    let replacement = if spec.has("podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
+    spec.fill("podReplacementPolicy", replacement);
+    spec.fill("manualSelector", false);
+}
+
+/// A job without labels has those of its template: also those that the generated selector puts there, because in
+/// Kubernetes the stored job is filled in when it is read.
+fn take_template_labels(object: &mut Object) {
+    let labels = object.at("spec.template.metadata.labels");
+    let has_own = object.at("metadata.labels").as_object().is_some_and(|own| !own.is_empty());
+    if labels.is_object() && !has_own {
+        let labels = labels.clone();
+        object.set(&["metadata", "labels"], labels);
+    }
+}
+
+/// Gives the pods of the job labels that no other job has, and selects by them.
+fn select_own_pods(object: &mut Object) {
+    if object.flag("spec.manualSelector") {
+        return;
+    }
+    let (name, uid) = (object.name().to_owned(), object.uid().to_owned());
+    edit_spec(object, |spec| {
+        let labels = spec
+            .object_made("template")
+            .and_then(|template| template.object_made("metadata"))
+            .and_then(|metadata| metadata.object_made("labels"));
+        if let Some(labels) = labels {
+            NAME_LABELS.iter().for_each(|label| labels.fill(label, name.as_str()));
+            UID_LABELS.iter().for_each(|label| labels.fill(label, uid.as_str()));
+        }
+        spec.fill("selector", json!({}));
+        let selected = spec.object_in("selector").and_then(|selector| selector.object_made("matchLabels"));
+        if let Some(selected) = selected {
+            selected.fill(UID_LABELS[1], uid.as_str());
+        }
+    });
+}
+
+fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
+    let [names, images] = containers(object.list("spec.template.spec.containers"));
+    vec![
+        object.name().into(),
+        state(object).into(),
+        completions(object).into(),
+        duration(object, now).into(),
+        age(object, now),
+        names,
+        images,
+        selector(object.at("spec.selector")),
+    ]
+}
+
+fn state(object: &Object) -> &'static str {
+    let is = |kind| has_condition(object, kind, "True");
+    match () {
+        () if is("Complete") => "Complete",
+        () if is("Failed") => "Failed",
+        () if object.is_terminating() => "Terminating",
+        () if is("Suspended") => "Suspended",
+        () if is("FailureTarget") => "FailureTarget",
+        () if is("SuccessCriteriaMet") => "SuccessCriteriaMet",
+        () => "Running",
+    }
+}
+
+fn completions(object: &Object) -> String {
+    let succeeded = object.int("status.succeeded");
+    match (object.int_if_set("spec.completions"), object.int("spec.parallelism")) {
+        (Some(completions), _) => format!("{succeeded}/{completions}"),
+        (None, parallelism @ 2..) => format!("{succeeded}/1 of {parallelism}"),
+        (None, _) => format!("{succeeded}/1"),
+    }
+}
+
+fn duration(object: &Object, now: Timestamp) -> String {
+    let Some(start) = parse_time(object.text(&["status", "startTime"])) else { return String::new() };
+    let end = parse_time(object.text(&["status", "completionTime"])).unwrap_or(now);
+    human_duration(end.as_second() - start.as_second())
+}

@@ -1,0 +1,4 @@
+//! `batch/v1`.
+
+pub(crate) mod cron_job;
+pub(crate) mod job;

@@ -1,0 +1,100 @@
+//! The forms that several kinds' cells share. In Kubernetes: the small functions of `pkg/printers/internalversion`.
+
+use coracle_ambient::Timestamp;
+use coracle_meta::{LabelSelector, Object, human_duration, parse_time};
+use serde_json::Value;
+
+use crate::fields::Fields;
+
+/// The age of an object.
+pub(crate) fn age(object: &Object, now: Timestamp) -> Value {
+    since(object.at("metadata.creationTimestamp"), now).into()
+}
+
+/// How long a time is past; `<unknown>` if there is none.
+pub(crate) fn since(time: &Value, now: Timestamp) -> String {
+    match time.as_str().and_then(parse_time) {
+        Some(time) => human_duration(now.as_second() - time.as_second()),
+        None => "<unknown>".to_owned(),
+    }
+}
+
+/// A text, or a stand-in if it is missing or empty.
+pub(crate) fn text_or(value: &str, stand_in: &str) -> Value {
+    if value.is_empty() { stand_in.into() } else { value.into() }
+}
+
+/// A text field that may be unset.
+pub(crate) fn set_or(value: &Value, stand_in: &str) -> Value {
+    value.as_str().unwrap_or(stand_in).into()
+}
+
+/// Names of containers, and their images, in two cells.
+pub(crate) fn containers(list: &[Value]) -> [Value; 2] {
+    let join = |field: &str| list.iter().map(|container| container.text(field)).collect::<Vec<_>>().join(",").into();
+    [join("name"), join("image")]
+}
+
+/// A map of labels: `a=b,c=d`, or `<none>`.
+pub(crate) fn labels(map: &Value) -> Value {
+    let pairs: Vec<_> = map
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()))
+        .collect();
+    text_or(&pairs.join(","), "<none>")
+}
+
+/// A label selector as text, or `<none>`.
+pub(crate) fn selector(selector: &Value) -> Value {
+    match selector_text(selector) {
+        Some(text) => text_or(&text, "<none>"),
+        None => "<error>".into(),
+    }
+}
+
+/// A label selector as text; `None` if it is none.
+pub(crate) fn selector_text(selector: &Value) -> Option<String> {
+    let selector = LabelSelector::from_json((!selector.is_null()).then_some(selector)).ok()?;
+    Some(selector.to_string())
+}
+
+/// The first `limit` of a list, and how many more there are.
+pub(crate) fn some_of(list: &[String], limit: usize, separator: &str, if_empty: &str) -> Value {
+    let shown = list.get(..limit).unwrap_or(list).join(separator);
+    match list.len() {
+        0 => if_empty.into(),
+        count if count > limit => format!("{shown} + {} more...", count - limit).into(),
+        _ => shown.into(),
+    }
+}
+
+/// `True`, `False` or `<unset>`.
+pub(crate) fn flag_word(value: &Value) -> Value {
+    match value.as_bool() {
+        Some(true) => "True".into(),
+        Some(false) => "False".into(),
+        None => "<unset>".into(),
+    }
+}
+
+/// Whether a condition of this type has this status.
+pub(crate) fn has_condition(object: &Object, kind: &str, status: &str) -> bool {
+    let conditions = object.list("status.conditions");
+    conditions.iter().any(|condition| condition.text("type") == kind && condition.text("status") == status)
+}
+
+/// The addresses of a load balancer, sorted, without doubles.
+pub(crate) fn load_balancer_addresses(object: &Object) -> Vec<String> {
+    let mut addresses: Vec<String> = object
+        .list("status.loadBalancer.ingress")
+        .iter()
+        .map(|ingress| if ingress.text("ip").is_empty() { ingress.text("hostname") } else { ingress.text("ip") })
+        .filter(|address| !address.is_empty())
+        .map(str::to_owned)
+        .collect();
+    addresses.sort();
+    addresses.dedup();
+    addresses
+}

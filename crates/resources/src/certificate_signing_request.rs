@@ -1,0 +1,132 @@
+use coracle_ambient::Timestamp;
+use coracle_meta::{FieldError, Object, format_time, human_duration, names};
+use coracle_registry::{Request, View};
+use serde_json::{Value, json};
+
+use crate::built_in::restore;
+use crate::cells::{age, text_or};
+use crate::columns;
+use crate::fields::{Fields, FieldsMut, edit_at, edit_spec};
+use crate::rules::Rules;
+
+/// `certificatesigningrequests.certificates.k8s.io`. In Kubernetes: `pkg/registry/certificates/certificates`.
+pub(crate) const CERTIFICATE_SIGNING_REQUEST: Rules = Rules {
+    set_defaults: |object| {
+        edit_spec(object, |spec| {
+            if spec.list("usages").is_empty() && !spec.has("usages") {
+                spec.remove("usages");
+            }
+        });
+    },
+    prepare_create: |object, request| {
+        name_requestor(object, request);
+        object.set(&["status"], json!({}));
+    },
+    prepare_update: |new, old, _| restore(new, old, "spec"),
+    name: names::path_segment,
+    reset_fields: &["spec"],
+    kept_by_status: &["spec", "status.conditions"],
+    prepare_status,
+    selectable: &["spec.signerName"],
+    columns: columns::CERTIFICATE_SIGNING_REQUEST,
+    cells,
+    ..Rules::of("certificates.k8s.io", "v1", "certificatesigningrequests")
+};
+
+/// The request says who wrote it, whatever it claims.
+fn name_requestor(object: &mut Object, request: &Request) {
+    let user = request.user.clone();
+    edit_spec(object, |spec| {
+        spec.drop_fields(&["username", "uid", "groups", "extra"]);
+        spec.insert("username".to_owned(), user.name.as_str().into());
+        if !user.uid.is_empty() {
+            spec.insert("uid".to_owned(), user.uid.as_str().into());
+        }
+        if !user.groups.is_empty() {
+            spec.insert("groups".to_owned(), json!(user.groups));
+        }
+        if !user.extra.is_empty() {
+            spec.insert("extra".to_owned(), json!(user.extra));
+        }
+    });
+}
+
+/// `/status` may not approve or deny.
+fn prepare_status(new: &mut Object, _old: &Object, request: &Request) {
+    stamp_conditions(new, request);
+}
+
+fn stamp_conditions(object: &mut Object, request: &Request) {
+    let now = format_time(request.now);
+    edit_at(object, "status", |status| {
+        status.each_in("conditions", |condition| {
+            condition.fill_text("lastUpdateTime", &now);
+            condition.fill_text("lastTransitionTime", &now);
+        });
+    });
+}
+
+/// `certificatesigningrequests/approval`: conditions alone.
+pub(crate) struct Approval;
+
+impl View for Approval {
+    fn name(&self) -> &str {
+        "approval"
+    }
+
+    fn prepare_update(&self, new: &mut Object, old: &Object, request: &Request) {
+        stamp_conditions(new, request);
+        let conditions = new.remove(&["status", "conditions"]);
+        restore(new, old, "spec");
+        restore(new, old, "status");
+        match conditions {
+            Some(conditions) => new.set(&["status", "conditions"], conditions),
+            None => drop(new.remove(&["status", "conditions"])),
+        }
+    }
+
+    fn validate_update(&self, new: &Object, _old: &Object) -> Vec<FieldError> {
+        let has = |kind: &str| new.list("status.conditions").iter().any(|condition| condition.text("type") == kind);
+        if has("Approved") && has("Denied") {
+            return vec![FieldError::invalid(
+                "status.conditions",
+                "Denied",
+                "Approved and Denied conditions are mutually exclusive",
+            )];
+        }
+        Vec::new()
+    }
+
+    fn reset_fields(&self) -> Vec<Vec<String>> {
+        vec![vec!["spec".to_owned()], vec!["status".to_owned(), "certificate".to_owned()]]
+    }
+}
+
+fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
+    let duration = object.int_if_set("spec.expirationSeconds").map_or("<none>".to_owned(), human_duration);
+    vec![
+        object.name().into(),
+        age(object, now),
+        text_or(object.text(&["spec", "signerName"]), "<none>"),
+        object.text(&["spec", "username"]).into(),
+        duration.into(),
+        state(object).into(),
+    ]
+}
+
+fn state(object: &Object) -> String {
+    let has = |kind: &str| object.list("status.conditions").iter().any(|condition| condition.text("type") == kind);
+    let mut state = match (has("Denied"), has("Approved")) {
+        (true, _) => "Denied",
+        (false, true) => "Approved",
+        (false, false) => "Pending",
+    }
+    .to_owned();
+    if has("Failed") {
+        state.push_str(",Failed");
+    }
+    if !object.text(&["status", "certificate"]).is_empty() {
+        state.push_str(",Issued");
+    }
+    state
+}

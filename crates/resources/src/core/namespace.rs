@@ -1,0 +1,108 @@
+use coracle_ambient::Timestamp;
+use coracle_meta::{FieldError, GroupResource, Object, Status, names};
+use coracle_registry::{Request, Verb, View};
+use serde_json::{Value, json};
+
+use crate::built_in::{Hooks, restore};
+use crate::cells::age;
+use crate::columns;
+use crate::fields::{Fields, FieldsMut, edit_spec};
+use crate::rules::Rules;
+
+/// `namespaces`. In Kubernetes: `pkg/registry/core/namespace`.
+pub(crate) const NAMESPACE: Rules = Rules {
+    set_defaults: label_with_name,
+    prepare_create: |object, _| {
+        object.set(&["status"], json!({"phase": "Active"}));
+        add_kubernetes_finalizer(object);
+    },
+    prepare_update: |new, old, _| restore(new, old, "spec.finalizers"),
+    name: names::dns1123_label,
+    canonicalize: label_with_name,
+    selectable: &["status.phase", "name"],
+    field: |object, name| (name == "name").then(|| object.name().to_owned()),
+    columns: columns::NAMESPACE,
+    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
+        vec![object.name().into(), object.text(&["status", "phase"]).into(), age(object, now)]
+    },
+    ..Rules::of("", "v1", "namespaces")
+};
+
+const KUBERNETES: &str = "kubernetes";
+
+/// Every namespace carries its name as a label, so that selectors can name namespaces.
+fn label_with_name(object: &mut Object) {
+    let name = object.name().to_owned();
+    if !name.is_empty() {
+        object.set(&["metadata", "labels", "kubernetes.io/metadata.name"], name);
+    }
+}
+
+fn add_kubernetes_finalizer(object: &mut Object) {
+    edit_spec(object, |spec| {
+        spec.fill("finalizers", json!([]));
+        if let Some(Value::Array(finalizers)) = spec.get_mut("finalizers") {
+            if !finalizers.iter().any(|finalizer| finalizer == KUBERNETES) {
+                finalizers.push(KUBERNETES.into());
+            }
+        }
+    });
+}
+
+/// How namespaces go: the phase turns to `Terminating`, and the object stays until `spec.finalizers` is empty.
+pub(crate) struct NamespaceHooks;
+
+impl Hooks for NamespaceHooks {
+    fn check_delete(&self, object: &Object, _request: &Request) -> Result<(), Status> {
+        if matches!(object.name(), "default" | "kube-system" | "kube-public") {
+            let resource = GroupResource::new("", "namespaces");
+            return Err(Status::forbidden(&resource, object.name(), "this namespace may not be deleted"));
+        }
+        Ok(())
+    }
+
+    fn begin_delete(&self, object: &mut Object, _request: &Request) {
+        object.set(&["status", "phase"], "Terminating");
+    }
+
+    fn is_held(&self, object: &Object) -> bool {
+        !object.list("spec.finalizers").is_empty()
+    }
+}
+
+/// `namespaces/finalize`: the only way to change `spec.finalizers`.
+pub(crate) struct Finalize;
+
+impl View for Finalize {
+    fn name(&self) -> &str {
+        "finalize"
+    }
+
+    fn verbs(&self) -> &[Verb] {
+        &[Verb::Update]
+    }
+
+    fn prepare_update(&self, new: &mut Object, old: &Object, _request: &Request) {
+        restore(new, old, "status");
+    }
+
+    fn validate_update(&self, new: &Object, _old: &Object) -> Vec<FieldError> {
+        let finalizers = new.list("spec.finalizers").iter().enumerate();
+        finalizers.flat_map(|(at, finalizer)| wrong_finalizer(at, finalizer.as_str().unwrap_or_default())).collect()
+    }
+
+    fn reset_fields(&self) -> Vec<Vec<String>> {
+        vec![vec!["status".to_owned()]]
+    }
+}
+
+fn wrong_finalizer(at: usize, finalizer: &str) -> Vec<FieldError> {
+    let field = format!("spec.finalizers[{at}]");
+    let mut wrong: Vec<_> =
+        names::qualified_name(finalizer).into_iter().map(|what| FieldError::invalid(&field, finalizer, what)).collect();
+    if wrong.is_empty() && !finalizer.contains('/') && finalizer != KUBERNETES {
+        let what = "name is neither a standard finalizer name nor is it fully qualified";
+        wrong.push(FieldError::invalid(&field, finalizer, what));
+    }
+    wrong
+}

@@ -1,0 +1,167 @@
+use coracle_meta::{Object, format_time, names};
+use coracle_registry::Request;
+use serde_json::{Value, json};
+
+use super::{pod_resources, pod_table, qos};
+use crate::built_in::{Hooks, restore};
+use crate::columns;
+use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
+use crate::pod_spec;
+use crate::rules::{BY_SPEC, Rules};
+
+/// `pods`. In Kubernetes: `pkg/registry/core/pod`.
+pub(crate) const POD: Rules = Rules {
+    set_defaults,
+    prepare_create,
+    warnings,
+    generation: BY_SPEC,
+    kept_by_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
+    prepare_status,
+    selectable: &[
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.podIPs",
+        "status.nominatedNodeName",
+    ],
+    indexed: &["spec.nodeName"],
+    field,
+    columns: columns::POD,
+    cells: pod_table::cells,
+    row_conditions: pod_table::row_conditions,
+    ..Rules::of("", "v1", "pods")
+};
+
+fn set_defaults(object: &mut Object) {
+    edit_spec(object, |spec| {
+        for list in ["containers", "initContainers"] {
+            spec.each_in(list, |container| {
+                if let Some(resources) = container.object_in("resources") {
+                    requests_from_limits(resources);
+                }
+            });
+        }
+        pod_resources::fill_pod_level(spec);
+        spec.fill("enableServiceLinks", true);
+        if spec.flag("hostNetwork") {
+            for list in ["containers", "initContainers"] {
+                spec.each_in(list, |container| container.each_in("ports", host_port_from_container_port));
+            }
+        }
+    });
+    object.edit(|tree| {
+        if let Some(status) = tree.object_in("status") {
+            align_addresses(status, "podIP", "podIPs");
+            align_addresses(status, "hostIP", "hostIPs");
+        }
+    });
+}
+
+/// What is limited and not requested is requested up to its limit.
+fn requests_from_limits(resources: &mut Tree) {
+    let Some(limits) = resources.at("limits").as_object().cloned() else { return };
+    if let Some(requests) = resources.object_made("requests") {
+        limits.into_iter().for_each(|(resource, amount)| requests.fill(&resource, amount));
+    }
+}
+
+fn host_port_from_container_port(port: &mut Tree) {
+    let number = port.int("containerPort");
+    port.fill_zero("hostPort", number);
+}
+
+/// The single address is the first of the list; where they differ the single one counts.
+fn align_addresses(status: &mut Tree, single: &str, list: &str) {
+    let first = status.list(list).first().map(|address| address.text("ip").to_owned()).unwrap_or_default();
+    let own = status.text(single).to_owned();
+    if own.is_empty() && !first.is_empty() {
+        status.insert(single.to_owned(), first.into());
+    } else if own != first {
+        status.insert(list.to_owned(), json!([{"ip": own}]));
+    }
+}
+
+fn prepare_create(object: &mut Object, request: &Request) {
+    let mut status = json!({"phase": "Pending", "qosClass": qos::class_of(object)});
+    if !object.list("spec.schedulingGates").is_empty() {
+        status["conditions"] = json!([{
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": "SchedulingGated",
+            "message": "Scheduling is blocked due to non-empty scheduling gates",
+            "lastProbeTime": null,
+            "lastTransitionTime": format_time(request.now),
+        }]);
+    }
+    object.set(&["status"], status);
+    let labels = object.labels();
+    edit_spec(object, |spec| pod_spec::merge_label_keys(spec, &labels));
+}
+
+/// The class of quality is never lost, and a condition keeps the generation that it was observed at.
+fn prepare_status(new: &mut Object, old: &Object, _request: &Request) {
+    for path in ["status.qosClass", "status.observedGeneration"] {
+        if matches!(new.at(path), Value::Null) || new.at(path) == 0 || new.at(path) == "" {
+            restore(new, old, path);
+        }
+    }
+    let before = old.list("status.conditions").to_vec();
+    let generation_of = |kind: &str| {
+        before.iter().find(|condition| condition.text("type") == kind).map(|found| found.int("observedGeneration"))
+    };
+    crate::fields::edit_at(new, "status", |status| {
+        status.each_in("conditions", |condition| {
+            if condition.int("observedGeneration") == 0 {
+                if let Some(generation @ 1..) = generation_of(condition.text("type")) {
+                    condition.insert("observedGeneration".to_owned(), generation.into());
+                }
+            }
+        });
+    });
+}
+
+fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
+    if old.is_some() {
+        return Vec::new();
+    }
+    let mut warnings = Vec::new();
+    let wrong = names::dns1123_label(new.name());
+    if !wrong.is_empty() {
+        warnings.push(format!(
+            "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [{}]",
+            wrong.join(" ")
+        ));
+    }
+    warnings.extend(pod_spec::warnings(new.at("metadata"), new.at("spec"), ""));
+    warnings
+}
+
+fn field(object: &Object, name: &str) -> Option<String> {
+    match name {
+        "spec.hostNetwork" => Some(object.flag("spec.hostNetwork").to_string()),
+        "status.podIP" | "status.podIPs" => {
+            Some(object.list("status.podIPs").first().map_or("", |ip| ip.text("ip")).to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// How pods go: with the grace that the request or the pod asks for, unless nothing of them runs.
+pub(crate) struct PodHooks;
+
+impl Hooks for PodHooks {
+    fn grace_period(&self, object: &Object, requested: Option<i64>) -> Option<i64> {
+        let wanted = requested.unwrap_or_else(|| object.int("spec.terminationGracePeriodSeconds"));
+        let is_placed = !object.text(&["spec", "nodeName"]).is_empty();
+        let has_ended = matches!(object.text(&["status", "phase"]), "Succeeded" | "Failed");
+        match (is_placed && !has_ended, wanted) {
+            (false, _) => Some(0),
+            (true, ..0) => Some(1),
+            (true, wanted) => Some(wanted),
+        }
+    }
+}

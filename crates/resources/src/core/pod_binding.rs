@@ -1,0 +1,159 @@
+use async_trait::async_trait;
+use coracle_meta::{FieldError, GroupResource, GroupVersionKind, GroupVersionResource, Object, Status, format_time};
+use coracle_registry::{Action, Preconditions, Registry, Request, Verb};
+use serde_json::{Value, json};
+
+use crate::fields::{Fields, FieldsMut};
+
+/// `pods/binding`: puts a pod on a node. In Kubernetes: `BindingREST`.
+pub(crate) struct Binding;
+
+#[async_trait]
+impl Action for Binding {
+    fn name(&self) -> &str {
+        "binding"
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        GroupVersionKind::new("", "v1", "Binding")
+    }
+
+    async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {
+        bind(registry, request, &body).await
+    }
+}
+
+/// Puts the pod that the binding names on the node that it names.
+pub(crate) async fn bind(registry: &Registry, request: &Request, binding: &Object) -> Result<Object, Status> {
+    let wrong = wrong_target(binding);
+    if !wrong.is_empty() {
+        // Kubernetes hands these out as a plain error, without a kind.
+        let texts: Vec<_> = wrong.iter().map(FieldError::message).collect();
+        let text = if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) };
+        return Err(Status::internal(text));
+    }
+    let name = binding.name().to_owned();
+    let pods = GroupVersionResource::new("", "v1", "pods");
+    let about = request.about(Verb::Update, pods, &request.namespace, &name);
+    let set = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let preconditions = Preconditions { uid: set(binding.uid()), resource_version: set(binding.resource_version()) };
+    let now = format_time(request.now);
+    registry
+        .modify(&about, |pod| {
+            check(&preconditions, pod)
+                .and_then(|()| assign(pod, binding, &now))
+                .map_err(|why| Status::conflict(&GroupResource::new("", "pods/binding"), &name, &why))
+        })
+        .await?;
+    Ok(success())
+}
+
+/// Why an object is not the one that a request means.
+pub(crate) fn check(preconditions: &Preconditions, object: &Object) -> Result<(), String> {
+    match &preconditions.uid {
+        Some(uid) if uid != object.uid() => Err(format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",
+            object.uid()
+        )),
+        _ => match &preconditions.resource_version {
+            Some(version) if version != object.resource_version() => Err(format!(
+                "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({}). The object might have been modified",
+                object.resource_version()
+            )),
+            _ => Ok(()),
+        },
+    }
+}
+
+/// A status of success, as an object.
+pub(crate) fn success() -> Object {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+    Object::from_value(status).expect("a status is a JSON object")
+}
+
+fn wrong_target(binding: &Object) -> Vec<FieldError> {
+    let kind = binding.text(&["target", "kind"]);
+    let mut wrong = Vec::new();
+    if !matches!(kind, "" | "Node") {
+        wrong.push(FieldError::not_supported("target.kind", kind, &["Node", "<empty>"]));
+    }
+    if binding.text(&["target", "name"]).is_empty() {
+        wrong.push(FieldError::required("target.name", ""));
+    }
+    wrong
+}
+
+/// Writes the node into the pod, or says why not.
+fn assign(pod: &mut Object, binding: &Object, now: &str) -> Result<(), String> {
+    let name = pod.name().to_owned();
+    if pod.is_terminating() {
+        return Err(format!("pod {name} is being deleted, cannot be assigned to a host"));
+    }
+    let node = pod.text(&["spec", "nodeName"]);
+    if !node.is_empty() {
+        return Err(format!("pod {name} is already assigned to node {node:?}"));
+    }
+    if !pod.list("spec.schedulingGates").is_empty() {
+        return Err(format!("pod {name} has non-empty .spec.schedulingGates"));
+    }
+    pod.set(&["spec", "nodeName"], binding.text(&["target", "name"]));
+    pod.remove(&["status", "nominatedNodeName"]);
+    for map in ["annotations", "labels"] {
+        for (key, value) in binding.at("metadata").entries(map) {
+            pod.set(&["metadata", map, key], value.clone());
+        }
+    }
+    update_condition(pod, &json!({"type": "PodScheduled", "status": "True"}), now);
+    Ok(())
+}
+
+/// Sets a condition of a pod; the time of transition is that of the last change of its status.
+/// In Kubernetes: `podutil.UpdatePodCondition`.
+pub(crate) fn update_condition(pod: &mut Object, condition: &Value, now: &str) {
+    let mut condition = condition.clone();
+    if let Some(tree) = condition.as_object_mut() {
+        tree.fill("lastProbeTime", Value::Null);
+        tree.fill("lastTransitionTime", now);
+    }
+    let kind = condition.text("type").to_owned();
+    pod.edit(|tree| {
+        let Some(status) = tree.object_made("status") else { return };
+        status.fill("conditions", json!([]));
+        let Some(Value::Array(conditions)) = status.get_mut("conditions") else { return };
+        match conditions.iter_mut().find(|own| own.text("type") == kind) {
+            Some(own) => {
+                if own.text("status") == condition.text("status") {
+                    condition["lastTransitionTime"] = own.at("lastTransitionTime").clone();
+                }
+                *own = condition;
+            }
+            None => conditions.push(condition),
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_is_bound_once() {
+        let binding = json!({"metadata": {"name": "a"}, "target": {"kind": "Node", "name": "n1"}});
+        let binding = Object::from_value(binding).unwrap();
+        let mut pod = Object::from_value(json!({"metadata": {"name": "a"}, "spec": {}})).unwrap();
+        assign(&mut pod, &binding, "now").unwrap();
+        assert_eq!(pod.text(&["spec", "nodeName"]), "n1");
+        assert_eq!(pod.list("status.conditions")[0].text("type"), "PodScheduled");
+        assert_eq!(assign(&mut pod, &binding, "now"), Err("pod a is already assigned to node \"n1\"".to_owned()));
+    }
+
+    #[test]
+    fn a_condition_keeps_its_time_while_its_status_stays() {
+        let mut pod = Object::default();
+        update_condition(&mut pod, &json!({"type": "Ready", "status": "True"}), "1");
+        update_condition(&mut pod, &json!({"type": "Ready", "status": "True"}), "2");
+        assert_eq!(pod.list("status.conditions")[0].text("lastTransitionTime"), "1");
+        update_condition(&mut pod, &json!({"type": "Ready", "status": "False"}), "3");
+        assert_eq!(pod.list("status.conditions")[0].text("lastTransitionTime"), "3");
+    }
+}

@@ -1,0 +1,176 @@
+//! The subresources of a pod that lead to its node: `log`, `exec`, `attach`, `portforward` and `proxy`.
+
+use async_trait::async_trait;
+use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_registry::{Connect, Destination, GetOptions, Registry, Request, Verb};
+
+use crate::fields::Fields;
+
+/// `pods/log`. In Kubernetes: `LogLocation`.
+pub(crate) struct Log;
+
+/// The parameters of a log request that the node understands.
+const LOG_PARAMETERS: [&str; 8] =
+    ["follow", "previous", "timestamps", "sinceSeconds", "sinceTime", "tailLines", "limitBytes", "stream"];
+
+#[async_trait]
+impl Connect for Log {
+    fn name(&self) -> &str {
+        "log"
+    }
+
+    async fn connect(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        _path: &str,
+        query: &[(String, String)],
+    ) -> Result<Destination, Status> {
+        let pod = pod(registry, request).await?;
+        let container = container(&pod, query)?;
+        let parameters: Vec<String> = query
+            .iter()
+            .filter(|(name, _)| LOG_PARAMETERS.contains(&name.as_str()))
+            .map(|(name, value)| format!("{name}={}", escaped(value)))
+            .collect();
+        let path = format!("/containerLogs/{}/{}/{container}", pod.namespace(), pod.name());
+        Ok(Destination {
+            node: pod.text(&["spec", "nodeName"]).to_owned(),
+            path_and_query: if parameters.is_empty() { path } else { format!("{path}?{}", parameters.join("&")) },
+        })
+    }
+}
+
+/// `pods/exec`, `pods/attach`, `pods/portforward`: streams to a container.
+pub(crate) struct Stream {
+    name: &'static str,
+    path: &'static str,
+}
+
+impl Stream {
+    /// `exec`
+    pub(crate) const EXEC: Self = Self { name: "exec", path: "exec" };
+    /// `attach`
+    pub(crate) const ATTACH: Self = Self { name: "attach", path: "attach" };
+    /// `portforward`
+    pub(crate) const PORT_FORWARD: Self = Self { name: "portforward", path: "portForward" };
+}
+
+#[async_trait]
+impl Connect for Stream {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn verbs(&self) -> &[Verb] {
+        &[Verb::Create, Verb::Get]
+    }
+
+    async fn connect(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        _path: &str,
+        query: &[(String, String)],
+    ) -> Result<Destination, Status> {
+        let pod = pod(registry, request).await?;
+        let container =
+            if self.name == "portforward" { String::new() } else { format!("/{}", container(&pod, query)?) };
+        let node = pod.text(&["spec", "nodeName"]).to_owned();
+        if node.is_empty() {
+            return Err(Status::bad_request(format!("pod {} does not have a host assigned", pod.name())));
+        }
+        let parameters: Vec<String> =
+            query.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
+        let path = format!("/{}/{}/{}{container}", self.path, pod.namespace(), pod.name());
+        Ok(Destination { node, path_and_query: format!("{path}?{}", parameters.join("&")) })
+    }
+}
+
+async fn pod(registry: &Registry, request: &Request) -> Result<Object, Status> {
+    let pods = GroupVersionResource::new("", "v1", "pods");
+    let request = request.about(Verb::Get, pods, &request.namespace, &request.name);
+    let stored = registry.get(&request, &GetOptions::default()).await?;
+    Ok(Object::clone(&stored.object()))
+}
+
+/// The container that is asked for, or the only one. In Kubernetes: `validateContainer`.
+fn container(pod: &Object, query: &[(String, String)]) -> Result<String, Status> {
+    let asked = query.iter().find(|(name, _)| name == "container").map_or("", |(_, value)| value.as_str());
+    let name = pod.name();
+    let all: Vec<&str> = ["initContainers", "containers", "ephemeralContainers"]
+        .into_iter()
+        .flat_map(|list| pod.at("spec").list(list))
+        .map(|container| container.text("name"))
+        .collect();
+    if !asked.is_empty() {
+        if all.contains(&asked) {
+            return Ok(asked.to_owned());
+        }
+        return Err(Status::bad_request(format!("container {asked} is not valid for pod {name}")));
+    }
+    match pod.list("spec.containers") {
+        [only] => Ok(only.text("name").to_owned()),
+        [] => Err(Status::bad_request(format!("a container name must be specified for pod {name}"))),
+        _ => Err(Status::bad_request(format!(
+            "a container name must be specified for pod {name}, choose one of: [{}]",
+            all.join(" ")
+        ))),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let sign = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    text.bytes().map(sign).collect()
+}
+
+/// `proxy` of pods, services and nodes: there is nothing behind it that speaks HTTP.
+pub(crate) struct NoProxy;
+
+#[async_trait]
+impl Connect for NoProxy {
+    fn name(&self) -> &str {
+        "proxy"
+    }
+
+    fn verbs(&self) -> &[Verb] {
+        &[Verb::Create, Verb::Delete, Verb::Get, Verb::Patch, Verb::Update]
+    }
+
+    async fn connect(
+        &self,
+        _registry: &Registry,
+        request: &Request,
+        _path: &str,
+        _query: &[(String, String)],
+    ) -> Result<Destination, Status> {
+        let what = &request.resource.resource;
+        Err(Status::failure(
+            503,
+            "ServiceUnavailable",
+            format!("{what}/proxy is not supported: simulated {what} serve no HTTP of their own"),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_container_has_to_be_named_where_there_are_several() {
+        let pod = |containers| {
+            Object::from_value(json!({"metadata": {"name": "p"}, "spec": {"containers": containers}})).unwrap()
+        };
+        assert_eq!(container(&pod(json!([{"name": "a"}])), &[]).unwrap(), "a");
+        let several = pod(json!([{"name": "a"}, {"name": "b"}]));
+        let status = container(&several, &[]).unwrap_err();
+        assert_eq!(status.message, "a container name must be specified for pod p, choose one of: [a b]");
+        let asked = [("container".to_owned(), "c".to_owned())];
+        assert!(container(&several, &asked).is_err());
+    }
+}

@@ -1,0 +1,163 @@
+use coracle_ambient::Timestamp;
+use coracle_meta::{Object, names};
+use serde_json::{Value, json};
+
+use crate::cells::{age, labels, load_balancer_addresses};
+use crate::columns;
+use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
+use crate::rules::Rules;
+
+/// `services`. In Kubernetes: `pkg/registry/core/service`. Addresses and node ports are handed out by
+/// [`super::service_allocation`].
+pub(crate) const SERVICE: Rules = Rules {
+    set_defaults,
+    prepare_update: |new, old, _| drop_fields_of_other_types(new, old),
+    name: names::dns1035_label,
+    store_directory: Some("services/specs"),
+    selectable: &["spec.clusterIP", "spec.type"],
+    columns: columns::SERVICE,
+    cells,
+    ..Rules::of("", "v1", "services")
+};
+
+fn set_defaults(object: &mut Object) {
+    edit_spec(object, set_spec_defaults);
+    object.edit(|tree| {
+        let is_balanced = tree.text("spec.type") == "LoadBalancer";
+        let balancer = tree.object_in("status").and_then(|status| status.object_in("loadBalancer"));
+        if let (true, Some(balancer)) = (is_balanced, balancer) {
+            balancer.each_in("ingress", |ingress| {
+                if !ingress.text("ip").is_empty() {
+                    ingress.fill("ipMode", "VIP");
+                }
+            });
+        }
+    });
+}
+
+fn set_spec_defaults(spec: &mut Tree) {
+    spec.fill_text("sessionAffinity", "None");
+    match spec.text("sessionAffinity") {
+        "None" => drop(spec.remove("sessionAffinityConfig")),
+        "ClientIP" if !spec.has("sessionAffinityConfig.clientIP.timeoutSeconds") => {
+            spec.insert("sessionAffinityConfig".to_owned(), json!({"clientIP": {"timeoutSeconds": 10800}}));
+        }
+        _ => {}
+    }
+    spec.fill_text("type", "ClusterIP");
+    spec.each_in("ports", |port| {
+        port.fill_text("protocol", "TCP");
+        let number = port.at("port").clone();
+        let target = port.at("targetPort");
+        if target.is_null() || target == 0 || target == "" {
+            port.insert("targetPort".to_owned(), number);
+        }
+    });
+    if is_external(spec) {
+        spec.fill_text("externalTrafficPolicy", "Cluster");
+    }
+    if spec.text("type") != "ExternalName" {
+        spec.fill("internalTrafficPolicy", "Cluster");
+    }
+    if spec.text("type") == "LoadBalancer" {
+        spec.fill("allocateLoadBalancerNodePorts", true);
+    }
+}
+
+/// Whether the service is reached from outside the cluster. In Kubernetes: `ExternallyAccessible`.
+fn is_external(spec: &Tree) -> bool {
+    match spec.text("type") {
+        "LoadBalancer" | "NodePort" => true,
+        "ClusterIP" => !spec.list("externalIPs").is_empty(),
+        _ => false,
+    }
+}
+
+/// What only another type of service uses goes when the type changes, unless it was written anew.
+/// In Kubernetes: `dropTypeDependentFields`.
+fn drop_fields_of_other_types(new: &mut Object, old: &Object) {
+    let same = |new: &Object, field: &str| new.at("spec").at(field) == old.at("spec").at(field);
+    let had_cluster_ip = super::service_allocation::needs_cluster_ip(old);
+    let has_cluster_ip = super::service_allocation::needs_cluster_ip(new);
+    if had_cluster_ip && !has_cluster_ip {
+        if same(new, "clusterIP") && same(new, "clusterIPs") {
+            for field in ["clusterIP", "clusterIPs"] {
+                new.remove(&["spec", field]);
+            }
+        }
+        for field in ["ipFamilies", "ipFamilyPolicy"] {
+            if same(new, field) {
+                new.remove(&["spec", field]);
+            }
+        }
+    }
+    if super::service_allocation::needs_node_ports(old)
+        && !super::service_allocation::needs_node_ports(new)
+        && same_node_ports(new, old)
+    {
+        edit_spec(new, |spec| spec.each_in("ports", |port| drop(port.remove("nodePort"))));
+    }
+    let had_check = super::service_allocation::needs_health_check_port(old);
+    let has_check = super::service_allocation::needs_health_check_port(new);
+    if had_check && !has_check && same(new, "healthCheckNodePort") {
+        new.remove(&["spec", "healthCheckNodePort"]);
+    }
+    let is_balanced = |object: &Object| object.text(&["spec", "type"]) == "LoadBalancer";
+    if is_balanced(old) && !is_balanced(new) {
+        for field in ["allocateLoadBalancerNodePorts", "loadBalancerClass"] {
+            if same(new, field) {
+                new.remove(&["spec", field]);
+            }
+        }
+    }
+    let is_external = |object: &Object| object.at("spec").as_object().is_some_and(is_external);
+    if is_external(old) && !is_external(new) && same(new, "externalTrafficPolicy") {
+        new.remove(&["spec", "externalTrafficPolicy"]);
+    }
+    if new.text(&["spec", "type"]) == "ExternalName" && same(new, "internalTrafficPolicy") {
+        new.remove(&["spec", "internalTrafficPolicy"]);
+    }
+}
+
+fn same_node_ports(new: &Object, old: &Object) -> bool {
+    let ports = |object: &Object| -> Vec<i64> {
+        object.list("spec.ports").iter().map(|port| port.int("nodePort")).filter(|port| *port != 0).collect()
+    };
+    ports(new).iter().all(|port| ports(old).contains(port))
+}
+
+fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
+    let internal = object.list("spec.clusterIPs").first().and_then(Value::as_str).unwrap_or("<none>");
+    vec![
+        object.name().into(),
+        object.text(&["spec", "type"]).into(),
+        internal.into(),
+        external_ip(object).into(),
+        ports(object).into(),
+        age(object, now),
+        labels(object.at("spec.selector")),
+    ]
+}
+
+fn external_ip(object: &Object) -> String {
+    let given = object.texts(&["spec", "externalIPs"]);
+    match object.text(&["spec", "type"]) {
+        "ClusterIP" | "NodePort" if given.is_empty() => "<none>".to_owned(),
+        "ClusterIP" | "NodePort" => given.join(","),
+        "LoadBalancer" => {
+            let addresses = [load_balancer_addresses(object), given].concat();
+            if addresses.is_empty() { "<pending>".to_owned() } else { addresses.join(",") }
+        }
+        "ExternalName" => object.text(&["spec", "externalName"]).to_owned(),
+        _ => "<unknown>".to_owned(),
+    }
+}
+
+fn ports(object: &Object) -> String {
+    let port = |port: &Value| match port.int("nodePort") {
+        ..=0 => format!("{}/{}", port.int("port"), port.text("protocol")),
+        node_port => format!("{}:{node_port}/{}", port.int("port"), port.text("protocol")),
+    };
+    let ports: Vec<_> = object.list("spec.ports").iter().map(port).collect();
+    if ports.is_empty() { "<none>".to_owned() } else { ports.join(",") }
+}

@@ -1,0 +1,32 @@
+//! The specification of a pod, wherever it stands: in a pod, or in the template of something that makes pods.
+
+mod label_keys;
+mod warnings;
+
+pub(crate) use label_keys::merge_label_keys;
+pub(crate) use warnings::{template_warnings, warnings};
+
+use coracle_meta::Object;
+use serde_json::Value;
+
+use crate::fields::Fields;
+
+/// All containers, with their paths below the specification.
+pub(crate) fn containers<'s>(spec: &'s Value, path: &str) -> Vec<(String, &'s Value)> {
+    let lists = ["initContainers", "containers", "ephemeralContainers"].into_iter();
+    lists
+        .flat_map(|list| {
+            let items = spec.list(list).iter().enumerate();
+            items.map(move |(at, container)| (format!("{list}[{at}]"), container))
+        })
+        .map(|(step, container)| (format!("{path}.{step}"), container))
+        .collect()
+}
+
+/// What a writer of a kind with a template should know; said again only where the specification changed.
+pub(crate) fn warnings_of_kind(new: &Object, old: Option<&Object>, template: &str) -> Vec<String> {
+    match old {
+        Some(old) if old.at("spec") == new.at("spec") => Vec::new(),
+        _ => template_warnings(new.at(template), template),
+    }
+}

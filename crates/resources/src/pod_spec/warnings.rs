@@ -1,0 +1,294 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use coracle_meta::Quantity;
+use serde_json::Value;
+
+use super::containers;
+use crate::fields::Fields;
+
+/// What somebody who writes a template of pods should know. `path` is the template's.
+pub(crate) fn template_warnings(template: &Value, path: &str) -> Vec<String> {
+    warnings(template.at("metadata"), template.at("spec"), path)
+}
+
+/// What somebody who writes this specification should know. `path` is that of what holds `metadata` and `spec`; empty
+/// for a pod. In Kubernetes: `pkg/api/pod/warnings.go`.
+pub(crate) fn warnings(metadata: &Value, spec: &Value, path: &str) -> Vec<String> {
+    let at = |field: &str| if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") };
+    let mut warnings = Vec::new();
+    warnings.extend(of_node_labels(spec, &at("spec")));
+    warnings.extend(of_annotations(metadata, &at("metadata.annotations")));
+    warnings.extend(of_volumes(spec, &at("spec.volumes")));
+    warnings.extend(doubles(spec, &at("spec")));
+    warnings.extend(of_containers(metadata, spec, &at("spec"), &at("metadata.annotations")));
+    warnings.extend(of_ports(spec, &at("spec")));
+    if spec.int("terminationGracePeriodSeconds") < 0 {
+        warnings.push(format!(
+            "{}: must be >= 0; negative values are invalid and will be treated as 1",
+            at("spec.terminationGracePeriodSeconds")
+        ));
+    }
+    warnings.extend(of_affinity(spec, &at("spec.affinity")));
+    warnings
+}
+
+/// What became of a label of nodes.
+pub(crate) fn deprecated_node_label(label: &str) -> Option<&'static str> {
+    Some(match label {
+        "beta.kubernetes.io/arch" => "deprecated since v1.14; use \"kubernetes.io/arch\" instead",
+        "beta.kubernetes.io/os" => "deprecated since v1.14; use \"kubernetes.io/os\" instead",
+        "failure-domain.beta.kubernetes.io/region" => {
+            "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead"
+        }
+        "failure-domain.beta.kubernetes.io/zone" => {
+            "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"
+        }
+        "beta.kubernetes.io/instance-type" => {
+            "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"
+        }
+        _ => return None,
+    })
+}
+
+const NO_SELECTOR: &str = "a null labelSelector results in matching no pod";
+
+fn of_node_labels(spec: &Value, path: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (label, _) in spec.entries("nodeSelector") {
+        if let Some(what) = deprecated_node_label(label) {
+            warnings.push(format!("{path}.nodeSelector[{label}]: {what}"));
+        }
+    }
+    let affinity = format!("{path}.affinity.nodeAffinity");
+    let node = spec.at("affinity.nodeAffinity");
+    let terms = node.list("requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms").iter().enumerate();
+    for (at, term) in terms {
+        let path = format!("{affinity}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[{at}]");
+        warnings.extend(of_node_term(term, &path));
+    }
+    for (at, term) in node.list("preferredDuringSchedulingIgnoredDuringExecution").iter().enumerate() {
+        let path = format!("{affinity}.preferredDuringSchedulingIgnoredDuringExecution[{at}].preference");
+        warnings.extend(of_node_term(term.at("preference"), &path));
+    }
+    for (at, constraint) in spec.list("topologySpreadConstraints").iter().enumerate() {
+        let path = format!("{path}.topologySpreadConstraints[{at}]");
+        let key = constraint.text("topologyKey");
+        if let Some(what) = deprecated_node_label(key) {
+            warnings.push(format!("{path}.topologyKey: {key} is {what}"));
+        }
+        if !constraint.has("labelSelector") {
+            warnings.push(format!("{path}.labelSelector: {NO_SELECTOR}"));
+        }
+    }
+    warnings
+}
+
+fn of_node_term(term: &Value, path: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (at, expression) in term.list("matchExpressions").iter().enumerate() {
+        let key = expression.text("key");
+        if let Some(what) = deprecated_node_label(key) {
+            warnings.push(format!("{path}.matchExpressions[{at}].key: {key} is {what}"));
+        }
+    }
+    warnings
+}
+
+fn of_annotations(metadata: &Value, path: &str) -> Vec<String> {
+    const DEPRECATED: [(&str, &str); 3] = [
+        (
+            "scheduler.alpha.kubernetes.io/critical-pod",
+            "non-functional in v1.16+; use the \"priorityClassName\" field instead",
+        ),
+        ("security.alpha.kubernetes.io/sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"),
+        ("security.alpha.kubernetes.io/unsafe-sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"),
+    ];
+    let annotations = metadata.at("annotations");
+    let used = DEPRECATED.iter().filter(|(name, _)| !annotations.field_named(name).is_null());
+    used.map(|(name, what)| format!("{path}[{name}]: {what}")).collect()
+}
+
+fn of_volumes(spec: &Value, path: &str) -> Vec<String> {
+    const DEPRECATED: [(&str, &str); 9] = [
+        ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+        ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
+        ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+        ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
+        ("storageos", "deprecated in v1.22, non-functional in v1.25+"),
+        ("quobyte", "deprecated in v1.22, non-functional in v1.25+"),
+        ("glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+        ("cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+        ("rbd", "deprecated in v1.28, non-functional in v1.31+"),
+    ];
+    let mut warnings = Vec::new();
+    for (at, volume) in spec.list("volumes").iter().enumerate() {
+        for (source, what) in DEPRECATED {
+            if volume.has(source) {
+                // The message names the Go field, which is spelled in another way than the JSON one.
+                let source = if source == "storageos" { "storageOS" } else { source };
+                warnings.push(format!("{path}[{at}].{source}: {what}"));
+            }
+        }
+    }
+    warnings
+}
+
+fn doubles(spec: &Value, path: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (list, field) in [("hostAliases", "ip"), ("imagePullSecrets", "name")] {
+        let mut seen = BTreeSet::new();
+        for (at, item) in spec.list(list).iter().enumerate() {
+            let value = item.text(field);
+            if !seen.insert(value) {
+                warnings.push(format!("{path}.{list}[{at}].{field}: duplicate {field} {value:?}"));
+            }
+        }
+    }
+    for (at, secret) in spec.list("imagePullSecrets").iter().enumerate() {
+        if secret.text("name").is_empty() {
+            warnings.push(format!("{path}.imagePullSecrets[{at}].name: invalid empty name \"\""));
+        }
+    }
+    for resource in ["memory", "ephemeral-storage"] {
+        warnings.extend(of_fraction(spec.at("overhead"), resource, &format!("{path}.overhead")));
+    }
+    warnings
+}
+
+/// Half a byte is accepted, and means nothing.
+fn of_fraction(amounts: &Value, resource: &str, path: &str) -> Option<String> {
+    let text = amounts.field_named(resource).as_str()?;
+    let amount = Quantity::parse(text).ok()?;
+    let is_fraction = amount.milli_value() % 1000 != 0;
+    is_fraction.then(|| {
+        format!("{path}[{resource}]: fractional byte value {:?} is invalid, must be an integer", amount.to_string())
+    })
+}
+
+fn of_containers(metadata: &Value, spec: &Value, path: &str, annotations_path: &str) -> Vec<String> {
+    const POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+    const CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
+    let what = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
+    let annotations = metadata.at("annotations");
+    let mut warnings = Vec::new();
+    if !spec.has("securityContext.seccompProfile") && !annotations.field_named(POD).is_null() {
+        warnings.push(format!("{annotations_path}[{POD}]: {what}"));
+    }
+    for (path, container) in containers(spec, path) {
+        let annotation = format!("{CONTAINER}{}", container.text("name"));
+        let has_annotation = !annotations.field_named(&annotation).is_null();
+        if !container.has("securityContext.seccompProfile") && has_annotation {
+            warnings.push(format!("{annotations_path}[{annotation}]: {what}"));
+        }
+        for resource in ["memory", "ephemeral-storage"] {
+            for list in ["limits", "requests"] {
+                let path = format!("{path}.resources.{list}");
+                warnings.extend(of_fraction(container.at("resources").at(list), resource, &path));
+            }
+        }
+        warnings.extend(hidden_variables(container, &path));
+    }
+    warnings
+}
+
+/// A variable that is set twice is fine only if the second value builds on the first.
+fn hidden_variables(container: &Value, path: &str) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut warnings = Vec::new();
+    for (at, variable) in container.list("env").iter().enumerate() {
+        let name = variable.text("name");
+        if seen.insert(name) {
+            continue;
+        }
+        let reference = format!("$({name})");
+        let value = variable.text("value");
+        if variable.has("valueFrom") || value == reference || !value.contains(&reference) {
+            warnings.push(format!(
+                "{path}.env[{at}]: hides previous definition of {name:?}, which may be dropped when using apply"
+            ));
+        }
+    }
+    warnings
+}
+
+fn of_ports(spec: &Value, path: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut by_number: BTreeMap<(i64, &str), Vec<(String, &Value)>> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, String> = BTreeMap::new();
+    let ports: Vec<(String, &Value)> = containers(spec, path)
+        .into_iter()
+        .flat_map(|(path, container)| {
+            let ports = container.list("ports").iter().enumerate();
+            ports.map(move |(at, port)| (format!("{path}.ports[{at}]"), port))
+        })
+        .collect();
+    for (path, port) in &ports {
+        if !port.text("hostIP").is_empty() && port.int("hostPort") == 0 {
+            warnings.push(format!("{path}: hostIP set without hostPort: {}", go_port(port)));
+        }
+        let others = by_number.entry((port.int("containerPort"), port.text("protocol"))).or_default();
+        warnings.extend(others.iter().filter_map(|(other_path, other)| clash(path, port, other_path, other)));
+        others.push((path.clone(), port));
+    }
+    for (path, port) in &ports {
+        let name = port.text("name");
+        if name.is_empty() {
+            continue;
+        }
+        match by_name.get(name) {
+            Some(other) => warnings.push(format!(
+                "{path}: duplicate port name {name:?} with {other}, services and probes that select ports by name will use {other}"
+            )),
+            None => drop(by_name.insert(name, path.clone())),
+        }
+    }
+    warnings
+}
+
+fn clash(path: &str, port: &Value, other_path: &str, other: &Value) -> Option<String> {
+    let (ip, other_ip) = (port.text("hostIP"), other.text("hostIP"));
+    let (number, other_number) = (port.int("hostPort"), other.int("hostPort"));
+    let what = if ip == other_ip && number == other_number {
+        "duplicate"
+    } else if number == 0 || other_number == 0 {
+        "overlapping"
+    } else if number == other_number && ip.is_empty() != other_ip.is_empty() {
+        "dangerously ambiguous"
+    } else {
+        return None;
+    };
+    Some(format!("{path}: {what} port definition with {other_path}"))
+}
+
+/// A port as Go prints a struct with `%+v`.
+fn go_port(port: &Value) -> String {
+    format!(
+        "{{Name:{} HostPort:{} ContainerPort:{} Protocol:{} HostIP:{}}}",
+        port.text("name"),
+        port.int("hostPort"),
+        port.int("containerPort"),
+        port.text("protocol"),
+        port.text("hostIP")
+    )
+}
+
+fn of_affinity(spec: &Value, path: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for kind in ["podAffinity", "podAntiAffinity"] {
+        let terms = spec.at("affinity").at(kind);
+        let path = format!("{path}.{kind}");
+        let required = "requiredDuringSchedulingIgnoredDuringExecution";
+        for (at, term) in terms.list(required).iter().enumerate() {
+            if !term.has("labelSelector") {
+                warnings.push(format!("{path}.{required}[{at}].labelSelector: {NO_SELECTOR}"));
+            }
+        }
+        let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+        for (at, term) in terms.list(preferred).iter().enumerate() {
+            if !term.has("podAffinityTerm.labelSelector") {
+                warnings.push(format!("{path}.{preferred}[{at}].podAffinityTerm.labelSelector: {NO_SELECTOR}"));
+            }
+        }
+    }
+    warnings
+}

@@ -1,0 +1,259 @@
+use async_trait::async_trait;
+use coracle_meta::{
+    GroupResource, GroupVersionKind, GroupVersionResource, LabelSelector, Object, Status, StatusCause, format_time,
+};
+use coracle_registry::{
+    Action, DeleteOptions, GetOptions, ListOptions, Preconditions, Propagation, Registry, Request, Verb,
+};
+use serde_json::json;
+
+use crate::cells::has_condition;
+use crate::core::pod_binding::{check, success, update_condition};
+use crate::fields::Fields;
+
+/// `pods/eviction`: deletes a pod if its disruption budget allows. In Kubernetes: `EvictionREST`.
+pub(crate) struct Eviction;
+
+/// How many evictions a budget may have under way.
+const MAX_DISRUPTED_PODS: usize = 2000;
+
+#[async_trait]
+impl Action for Eviction {
+    fn name(&self) -> &str {
+        "eviction"
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        GroupVersionKind::new("policy", "v1", "Eviction")
+    }
+
+    async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {
+        let mut request = request.clone();
+        request.dry_run |= body.list("deleteOptions.dryRun").iter().any(|mode| mode == "All");
+        let options = delete_options(&body);
+        let pod = get(registry, &request).await?;
+        if needs_no_budget(&pod) {
+            let enforce = !has_ended(&pod) && !pod.is_terminating();
+            return evict(registry, &request, options, enforce.then_some(&pod)).await;
+        }
+        let budgets = budgets_of(registry, &request, &pod).await?;
+        match budgets.as_slice() {
+            [] => evict(registry, &request, options, None).await,
+            [budget] if is_spare(&pod, budget) => {
+                let had_version = options.preconditions.resource_version.is_some();
+                let result = evict(registry, &request, options, Some(&pod)).await;
+                match result {
+                    Err(status) if status.is_conflict() && !had_version => Err(still_processed(budget.name())),
+                    result => result,
+                }
+            }
+            [budget] => {
+                take_from_budget(registry, &request, budget.name()).await?;
+                evict(registry, &request, options, None).await
+            }
+            _ => Err(Status::failure(
+                500,
+                "",
+                "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+            )),
+        }
+    }
+}
+
+fn pods() -> GroupVersionResource {
+    GroupVersionResource::new("", "v1", "pods")
+}
+
+fn budgets() -> GroupVersionResource {
+    GroupVersionResource::new("policy", "v1", "poddisruptionbudgets")
+}
+
+async fn get(registry: &Registry, request: &Request) -> Result<Object, Status> {
+    let request = request.about(Verb::Get, pods(), &request.namespace, &request.name);
+    Ok(Object::clone(&registry.get(&request, &GetOptions::default()).await?.object()))
+}
+
+fn delete_options(body: &Object) -> DeleteOptions {
+    let options = body.at("deleteOptions");
+    let text = |path: &str| options.at(path).as_str().map(str::to_owned);
+    DeleteOptions {
+        grace_period_seconds: options.int_if_set("gracePeriodSeconds"),
+        preconditions: Preconditions {
+            uid: text("preconditions.uid"),
+            resource_version: text("preconditions.resourceVersion"),
+        },
+        propagation: match options.text("propagationPolicy") {
+            "Background" => Some(Propagation::Background),
+            "Foreground" => Some(Propagation::Foreground),
+            "Orphan" => Some(Propagation::Orphan),
+            _ => None,
+        },
+        orphan_dependents: options.at("orphanDependents").as_bool(),
+        ..DeleteOptions::default()
+    }
+}
+
+fn has_ended(pod: &Object) -> bool {
+    matches!(pod.text(&["status", "phase"]), "Succeeded" | "Failed")
+}
+
+/// A pod that does not run yet, or no longer, disturbs nobody.
+fn needs_no_budget(pod: &Object) -> bool {
+    has_ended(pod) || pod.text(&["status", "phase"]) == "Pending" || pod.is_terminating()
+}
+
+/// An unhealthy pod that the budget does not count on.
+fn is_spare(pod: &Object, budget: &Object) -> bool {
+    if has_condition(pod, "Ready", "True") {
+        return false;
+    }
+    let desired = budget.int("status.desiredHealthy");
+    budget.text(&["spec", "unhealthyPodEvictionPolicy"]) == "AlwaysAllow"
+        || (budget.int("status.currentHealthy") >= desired && desired > 0)
+}
+
+/// The budgets whose selectors match the pod. An empty selector matches all.
+async fn budgets_of(registry: &Registry, request: &Request, pod: &Object) -> Result<Vec<Object>, Status> {
+    let labels = pod.labels();
+    let about = request.about(Verb::List, budgets(), &request.namespace, "");
+    let all = registry.list(&about, &ListOptions::default()).await?;
+    let matches = |budget: &Object| {
+        let selector = budget.at("spec.selector");
+        LabelSelector::from_json((!selector.is_null()).then_some(selector))
+            .is_ok_and(|selector| selector.matches(&labels))
+    };
+    Ok(all.items.iter().map(|stored| Object::clone(&stored.object())).filter(matches).collect())
+}
+
+/// Counts one disruption, or says why there may be none now.
+async fn take_from_budget(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
+    let about = request.about(Verb::Update, budgets(), &request.namespace, name);
+    let (pod, now) = (request.name.clone(), format_time(request.now));
+    registry.modify(&about, |budget| take_one(budget, &pod, &now)).await?;
+    Ok(())
+}
+
+/// In Kubernetes: `checkAndDecrement`.
+fn take_one(budget: &mut Object, pod: &str, now: &str) -> Result<(), Status> {
+    let name = budget.name().to_owned();
+    let forbidden =
+        |why: &str| Err(Status::forbidden(&GroupResource::new("policy", "poddisruptionbudget"), &name, why));
+    if budget.int("status.observedGeneration") < budget.generation() {
+        return Err(still_processed(&name));
+    }
+    let allowed = budget.int("status.disruptionsAllowed");
+    if allowed < 0 {
+        return forbidden("pdb disruptions allowed is negative");
+    }
+    if budget.entries("status.disruptedPods").count() > MAX_DISRUPTED_PODS {
+        return forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller");
+    }
+    if allowed == 0 {
+        return Err(too_many(0, why_none_allowed(budget)));
+    }
+    budget.set(&["status", "disruptionsAllowed"], allowed - 1);
+    if allowed == 1 {
+        let condition = json!({"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods",
+            "message": "", "observedGeneration": budget.int("status.observedGeneration")});
+        update_condition(budget, &condition, now);
+        crate::fields::edit_at(budget, "status", |status| {
+            crate::fields::FieldsMut::each_in(status, "conditions", |condition| {
+                drop(condition.remove("lastProbeTime"))
+            });
+        });
+    }
+    budget.set(&["status", "disruptedPods", pod], now);
+    Ok(())
+}
+
+fn why_none_allowed(budget: &Object) -> String {
+    let name = budget.name();
+    let conditions = budget.list("status.conditions").iter();
+    let refused = conditions
+        .filter(|condition| condition.text("type") == "DisruptionAllowed" && condition.text("status") == "False")
+        .find(|condition| !condition.text("message").is_empty());
+    let (current, desired) = (budget.int("status.currentHealthy"), budget.int("status.desiredHealthy"));
+    let now = format!("The disruption budget {name} does not allow evicting pods currently");
+    match refused.map(|condition| (condition.text("reason"), condition.text("message"))) {
+        Some(("SyncFailed", message)) => format!("{now} because it failed sync: {message}"),
+        _ if current <= desired => {
+            format!("The disruption budget {name} needs {desired} healthy pods and has {current} currently")
+        }
+        Some((reason, message)) => format!("{now} ({reason}): {message}"),
+        None => now,
+    }
+}
+
+fn still_processed(budget: &str) -> Status {
+    too_many(10, format!("The disruption budget {budget} is still being processed by the server."))
+}
+
+fn too_many(retry_after_seconds: u32, cause: String) -> Status {
+    let text = "Cannot evict pod as it would violate the pod's disruption budget.";
+    let mut status = Status::too_many_requests(text, retry_after_seconds);
+    let details = status.details.get_or_insert_default();
+    details.causes.push(StatusCause {
+        reason: "DisruptionBudget".to_owned(),
+        message: cause,
+        ..StatusCause::default()
+    });
+    status
+}
+
+/// Marks the pod and deletes it; `only_if` names the state that it has to be in.
+async fn evict(
+    registry: &Registry,
+    request: &Request,
+    mut options: DeleteOptions,
+    only_if: Option<&Object>,
+) -> Result<Object, Status> {
+    if let Some(pod) = only_if {
+        options.preconditions.resource_version.get_or_insert_with(|| pod.resource_version().to_owned());
+    }
+    if !request.dry_run {
+        let about = request.about(Verb::Update, pods(), &request.namespace, &request.name);
+        let now = format_time(request.now);
+        let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
+            "message": "Eviction API: evicting"});
+        let marked = registry
+            .modify(&about, |pod| {
+                check(&options.preconditions, pod)
+                    .map_err(|why| Status::conflict(&GroupResource::new("", "Pod"), pod.name(), &why))?;
+                update_condition(pod, &condition, &now);
+                Ok(())
+            })
+            .await?;
+        if let Some(version) = &mut options.preconditions.resource_version {
+            marked.object().resource_version().clone_into(version);
+        }
+    }
+    let about = request.about(Verb::Delete, pods(), &request.namespace, &request.name);
+    registry.delete(&about, &options).await?;
+    Ok(success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn budget(status: Value) -> Object {
+        let budget = json!({"metadata": {"name": "b", "generation": 1}, "status": status});
+        Object::from_value(budget).unwrap()
+    }
+
+    #[test]
+    fn a_budget_gives_what_it_has_and_no_more() {
+        let mut budget = budget(json!({"observedGeneration": 1, "disruptionsAllowed": 1}));
+        take_one(&mut budget, "p", "now").unwrap();
+        assert_eq!(budget.int("status.disruptionsAllowed"), 0);
+        assert_eq!(budget.text(&["status", "disruptedPods", "p"]), "now");
+        assert_eq!(take_one(&mut budget, "q", "now").unwrap_err().code, 429);
+    }
+
+    #[test]
+    fn a_budget_that_nobody_has_looked_at_yet_gives_nothing() {
+        let status = take_one(&mut budget(json!({"disruptionsAllowed": 3})), "p", "now").unwrap_err();
+        assert_eq!(status.code, 429);
+    }
+}

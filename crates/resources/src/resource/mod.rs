@@ -1,0 +1,72 @@
+//! `resource.k8s.io/v1`: devices that are claimed.
+
+use coracle_ambient::Timestamp;
+use coracle_meta::Object;
+use serde_json::Value;
+
+use crate::cells::age;
+use crate::columns;
+use crate::fields::Fields;
+use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
+
+const GROUP: &str = "resource.k8s.io";
+
+/// `deviceclasses`.
+pub(crate) const DEVICE_CLASS: Rules = Rules {
+    generation: BY_SPEC,
+    columns: columns::DEVICE_CLASS,
+    cells: name_and_age,
+    ..Rules::of(GROUP, "v1", "deviceclasses")
+};
+
+/// `resourceclaims`.
+pub(crate) const RESOURCE_CLAIM: Rules = Rules {
+    kept_by_status: SPEC_AND_METADATA,
+    columns: columns::RESOURCE_CLAIM,
+    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
+        vec![object.name().into(), state(object).into(), age(object, now)]
+    },
+    ..Rules::of(GROUP, "v1", "resourceclaims")
+};
+
+/// `resourceclaimtemplates`.
+pub(crate) const RESOURCE_CLAIM_TEMPLATE: Rules = Rules {
+    columns: columns::RESOURCE_CLAIM_TEMPLATE,
+    cells: name_and_age,
+    ..Rules::of(GROUP, "v1", "resourceclaimtemplates")
+};
+
+/// `resourceslices`.
+pub(crate) const RESOURCE_SLICE: Rules = Rules {
+    generation: BY_SPEC,
+    selectable: &["spec.nodeName", "spec.driver"],
+    columns: columns::RESOURCE_SLICE,
+    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
+        let spec = object.at("spec");
+        let [node, driver, pool] = [spec.text("nodeName"), spec.text("driver"), spec.text("pool.name")];
+        vec![object.name().into(), node.into(), driver.into(), pool.into(), age(object, now)]
+    },
+    ..Rules::of(GROUP, "v1", "resourceslices")
+};
+
+fn name_and_age(object: &Object, now: Timestamp) -> Vec<Value> {
+    vec![object.name().into(), age(object, now)]
+}
+
+fn state(object: &Object) -> String {
+    let mut states = Vec::new();
+    if object.is_terminating() {
+        states.push("deleted");
+    }
+    match (object.has("status.allocation"), object.is_terminating()) {
+        (false, false) => states.push("pending"),
+        (false, true) => {}
+        (true, _) => {
+            states.push("allocated");
+            if !object.list("status.reservedFor").is_empty() {
+                states.push("reserved");
+            }
+        }
+    }
+    states.join(",")
+}
