@@ -1,1 +1,21 @@
-//! The controller-manager: a folder per controller.
+//! The controller-manager: everything that makes the cluster become what its objects say, a folder per controller.
+//!
+//! ```text
+//! CONTROLLERS --start--> Controller (queue, workers) --reconcile--> decide (pure) --> writes through the API
+//! ```
+//! Start at [`run`]; a controller's `mod.rs` says what it watches and how a pass goes, its `decide.rs` what a pass
+//! decides. [`Config`] has the flags.
+//! Not here: queues, workers, caches, ownership, events (`controller-runtime`).
+//! In Kubernetes: `cmd/kube-controller-manager` and `pkg/controller`.
+
+mod config;
+mod controllers;
+mod hash;
+mod index;
+mod pods;
+
+mod deployment;
+mod replicaset;
+
+pub use config::Config;
+pub use controllers::{names, run};

@@ -1,8 +1,10 @@
 //! What several controllers ask of a pod.
 
 use coracle_ambient::Timestamp;
-use coracle_api::core_v1::Pod;
-use coracle_meta::{ObjectKey, Resource, parse_time};
+use coracle_api::core_v1::{Pod, PodTemplateSpec};
+use coracle_controller_runtime::ReconcileError;
+use coracle_controller_runtime::ownership::controller_reference;
+use coracle_meta::{Resource, parse_time};
 use jiff::SignedDuration;
 
 /// Whether a pod has been ready for long enough.
@@ -47,7 +49,21 @@ pub(crate) fn max_restarts(pod: &Pod) -> (i32, i32) {
     (most(&pod.status.container_statuses, &|_| true), most(&pod.status.init_container_statuses, &is_sidecar))
 }
 
-/// The pod's key, for those who name it in a message.
-pub(crate) fn key(pod: &Pod) -> ObjectKey {
-    pod.key()
+/// A pod from a template, managed by `owner`; the API server completes its name.
+///
+/// In Kubernetes: `controller.GetPodFromTemplate`.
+pub(crate) fn new_pod<K: Resource>(owner: &K, template: &PodTemplateSpec) -> Result<Pod, ReconcileError> {
+    if template.metadata.labels.is_empty() {
+        return Err(ReconcileError::Object("unable to create pods, no labels".to_owned()));
+    }
+    let meta = owner.meta();
+    let name = meta.name.as_deref().unwrap_or_default();
+    let mut pod = Pod { spec: template.spec.clone(), ..Pod::default() };
+    pod.metadata.namespace.clone_from(&meta.namespace);
+    pod.metadata.generate_name = Some(format!("{name}-"));
+    pod.metadata.labels.clone_from(&template.metadata.labels);
+    pod.metadata.annotations.clone_from(&template.metadata.annotations);
+    pod.metadata.finalizers.clone_from(&template.metadata.finalizers);
+    pod.metadata.owner_references = vec![controller_reference(owner)];
+    Ok(pod)
 }

@@ -56,7 +56,8 @@ pub(super) struct SetStatus {
     pub(super) fully_labeled_replicas: i32,
     pub(super) ready_replicas: i32,
     pub(super) available_replicas: i32,
-    pub(super) terminating_replicas: i32,
+    /// None for a kind that does not say it.
+    pub(super) terminating_replicas: Option<i32>,
     pub(super) observed_generation: i64,
     pub(super) conditions: Vec<ReplicaSetCondition>,
 }
@@ -87,7 +88,7 @@ pub(super) fn status(
         fully_labeled_replicas: count(&|pod| observed.template_labels.matches(&pod.metadata.labels)),
         ready_replicas: count(&Pod::is_ready),
         available_replicas: count(&available),
-        terminating_replicas: observed.terminating as i32,
+        terminating_replicas: Some(observed.terminating as i32),
         observed_generation: observed.generation,
         conditions: conditions(observed, before, failure, now),
     }
@@ -170,7 +171,7 @@ mod tests {
         let deleting = Observed { deleting: true, terminating: 2, ..observed(3, Vec::new()) };
         assert_eq!(plan(&deleting, now()), Plan::Keep);
         let status = status(&deleting, &[], None, now());
-        assert_eq!((status.replicas, status.terminating_replicas, status.observed_generation), (0, 2, 2));
+        assert_eq!((status.replicas, status.terminating_replicas, status.observed_generation), (0, Some(2), 2));
     }
 
     #[test]

@@ -1,0 +1,92 @@
+use std::time::Duration;
+
+use coracle_client::Client;
+use coracle_controller_runtime::Process;
+
+/// What the controller-manager can be told. In Kubernetes: the flags of `kube-controller-manager`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Which controllers run: names, `*` for all, `-name` for all but this one. `--controllers`
+    pub controllers: Vec<String>,
+    /// Requests a second for each controller, and how many at once; none for no limit. `--kube-api-qps`,
+    /// `--kube-api-burst`
+    ///
+    /// Unlike Kubernetes (20 and 30): without a limit by default, because here controllers and API server are meant to
+    /// keep up with each other.
+    pub rate_limit: Option<(f32, u32)>,
+    /// The certificate authority of the API server, PEM, for the ConfigMap `kube-root-ca.crt` of each namespace.
+    pub root_ca: String,
+    /// How often nodes are looked at. `--node-monitor-period`
+    pub node_monitor_period: Duration,
+    /// How long a node may be silent. `--node-monitor-grace-period`
+    pub node_monitor_grace_period: Duration,
+    /// How long a new node may be silent. `--node-startup-grace-period`
+    pub node_startup_grace_period: Duration,
+    /// Taints `NoExecute` a second, in a zone. `--node-eviction-rate`
+    pub node_eviction_rate: f64,
+    /// The same in a large zone that is partly down. `--secondary-node-eviction-rate`
+    pub secondary_node_eviction_rate: f64,
+    /// A zone with more nodes than this is large. `--large-cluster-size-threshold`
+    pub large_cluster_size_threshold: usize,
+    /// From which share of nodes that are not ready on a zone is partly down. `--unhealthy-zone-threshold`
+    pub unhealthy_zone_threshold: f64,
+    /// How many finished pods are kept. `--terminated-pod-gc-threshold`
+    pub terminated_pod_gc_threshold: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            controllers: vec!["*".to_owned()],
+            rate_limit: None,
+            root_ca: String::new(),
+            node_monitor_period: Duration::from_secs(5),
+            node_monitor_grace_period: Duration::from_secs(50),
+            node_startup_grace_period: Duration::from_secs(60),
+            node_eviction_rate: 0.1,
+            secondary_node_eviction_rate: 0.01,
+            large_cluster_size_threshold: 50,
+            unhealthy_zone_threshold: 0.55,
+            terminated_pod_gc_threshold: 12_500,
+        }
+    }
+}
+
+impl Config {
+    /// A client for one controller.
+    pub(crate) fn client(&self, process: &Process) -> Client {
+        match self.rate_limit {
+            Some((rate, burst)) => process.client.clone().with_rate_limit(rate, burst),
+            None => process.client.clone(),
+        }
+    }
+
+    /// Whether the controller of this name runs. The last entry that speaks of it decides, and `*` if none does.
+    pub(crate) fn runs(&self, name: &str) -> bool {
+        let mut all = false;
+        for entry in &self.controllers {
+            match entry.strip_prefix('-') {
+                _ if entry == name => return true,
+                Some(off) if off == name => return false,
+                _ => all |= entry == "*",
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controllers_are_chosen_by_name_and_by_star() {
+        let config = |entries: &[&str]| Config {
+            controllers: entries.iter().map(|&entry| entry.to_owned()).collect(),
+            ..Config::default()
+        };
+        assert!(Config::default().runs("a"));
+        assert!(config(&["a"]).runs("a") && !config(&["a"]).runs("b"));
+        assert!(config(&["*", "-a"]).runs("b") && !config(&["*", "-a"]).runs("a"));
+    }
+}

@@ -1,0 +1,3 @@
+//! Rolls out what a Deployment asks for.
+
+mod rolling;

@@ -1,0 +1,38 @@
+//! Finding the objects of a controller without looking at all of them.
+
+use std::sync::Arc;
+
+use coracle_informer::{Lister, SharedInformer};
+use coracle_meta::Resource;
+
+/// The index's name.
+const BY_CONTROLLER: &str = "controller";
+
+/// Indexes the objects of an informer by the uid of their controller, and those without one by their namespace.
+pub(crate) fn index_by_controller<T: Resource>(informer: &SharedInformer<T>) {
+    informer.add_index(BY_CONTROLLER, |object| {
+        let meta = object.meta();
+        vec![match meta.controller() {
+            Some(controller) => controller.uid.clone(),
+            None => orphans_of(meta.namespace.as_deref().unwrap_or_default()),
+        }]
+    });
+}
+
+/// No uid holds a slash, so that orphans of a namespace are never taken for somebody's objects.
+fn orphans_of(namespace: &str) -> String {
+    format!("orphans/{namespace}")
+}
+
+/// The objects that this controller manages.
+pub(crate) fn controlled_by<T: Resource>(lister: &Lister<T>, uid: &str) -> Vec<Arc<T>> {
+    lister.by_index(BY_CONTROLLER, uid)
+}
+
+/// The objects of this controller, and those of its namespace that have none.
+pub(crate) fn candidates_of<T: Resource>(lister: &Lister<T>, owner: &impl Resource) -> Vec<Arc<T>> {
+    let meta = owner.meta();
+    let mut candidates = controlled_by(lister, meta.uid.as_deref().unwrap_or_default());
+    candidates.extend(lister.by_index(BY_CONTROLLER, &orphans_of(meta.namespace.as_deref().unwrap_or_default())));
+    candidates
+}

@@ -1,0 +1,147 @@
+//! The two kinds that one controller serves.
+
+use coracle_api::apps_v1::{ReplicaSet, ReplicaSetStatus};
+use coracle_api::core_v1::{
+    PodTemplateSpec, ReplicationController, ReplicationControllerCondition, ReplicationControllerStatus,
+};
+use coracle_meta::{LabelSelector, Resource};
+
+use super::decide::SetStatus;
+
+/// A set of pods that are all alike.
+pub(super) trait ReplicaOwner: Resource {
+    /// Who speaks in the events of this kind.
+    const COMPONENT: &'static str;
+
+    /// How many pods there are to be.
+    fn replicas(&self) -> i32;
+
+    /// How long a pod has to be ready before it counts as available.
+    fn min_ready_seconds(&self) -> i32;
+
+    /// Which pods may belong to the set; nothing where the selector cannot be read.
+    fn selector(&self) -> LabelSelector;
+
+    /// What its pods are made from.
+    fn template(&self) -> Option<&PodTemplateSpec>;
+
+    /// What its status says.
+    fn status(&self) -> SetStatus;
+
+    /// The same set with another status.
+    fn with_status(&self, status: SetStatus) -> Self;
+}
+
+impl ReplicaOwner for ReplicaSet {
+    const COMPONENT: &'static str = "replicaset-controller";
+
+    fn replicas(&self) -> i32 {
+        self.spec.replicas.unwrap_or(1)
+    }
+
+    fn min_ready_seconds(&self) -> i32 {
+        self.spec.min_ready_seconds
+    }
+
+    fn selector(&self) -> LabelSelector {
+        let selector = self.spec.selector.as_deref().and_then(|selector| selector.to_selector().ok());
+        selector.unwrap_or_else(LabelSelector::nothing)
+    }
+
+    fn template(&self) -> Option<&PodTemplateSpec> {
+        Some(&self.spec.template)
+    }
+
+    fn status(&self) -> SetStatus {
+        SetStatus {
+            replicas: self.status.replicas,
+            fully_labeled_replicas: self.status.fully_labeled_replicas,
+            ready_replicas: self.status.ready_replicas,
+            available_replicas: self.status.available_replicas,
+            terminating_replicas: self.status.terminating_replicas,
+            observed_generation: self.status.observed_generation,
+            conditions: self.status.conditions.clone(),
+        }
+    }
+
+    fn with_status(&self, status: SetStatus) -> Self {
+        let status = ReplicaSetStatus {
+            replicas: status.replicas,
+            fully_labeled_replicas: status.fully_labeled_replicas,
+            ready_replicas: status.ready_replicas,
+            available_replicas: status.available_replicas,
+            terminating_replicas: status.terminating_replicas,
+            observed_generation: status.observed_generation,
+            conditions: status.conditions,
+            unknown: self.status.unknown.clone(),
+        };
+        Self { status, ..self.clone() }
+    }
+}
+
+impl ReplicaOwner for ReplicationController {
+    const COMPONENT: &'static str = "replication-controller";
+
+    fn replicas(&self) -> i32 {
+        self.spec.replicas.unwrap_or(1)
+    }
+
+    fn min_ready_seconds(&self) -> i32 {
+        self.spec.min_ready_seconds
+    }
+
+    fn selector(&self) -> LabelSelector {
+        if self.spec.selector.is_empty() {
+            LabelSelector::nothing()
+        } else {
+            LabelSelector::of_labels(&self.spec.selector)
+        }
+    }
+
+    fn template(&self) -> Option<&PodTemplateSpec> {
+        self.spec.template.as_deref()
+    }
+
+    fn status(&self) -> SetStatus {
+        let conditions =
+            self.status.conditions.iter().cloned().map(|condition| coracle_api::apps_v1::ReplicaSetCondition {
+                type_: condition.type_,
+                status: condition.status,
+                reason: condition.reason,
+                message: condition.message,
+                last_transition_time: condition.last_transition_time,
+                unknown: condition.unknown,
+            });
+        SetStatus {
+            replicas: self.status.replicas,
+            fully_labeled_replicas: self.status.fully_labeled_replicas,
+            ready_replicas: self.status.ready_replicas,
+            available_replicas: self.status.available_replicas,
+            // The older kind does not say how many are terminating.
+            terminating_replicas: None,
+            observed_generation: self.status.observed_generation,
+            conditions: conditions.collect(),
+        }
+    }
+
+    fn with_status(&self, status: SetStatus) -> Self {
+        let conditions = status.conditions.into_iter().map(|condition| ReplicationControllerCondition {
+            type_: condition.type_,
+            status: condition.status,
+            reason: condition.reason,
+            message: condition.message,
+            last_transition_time: condition.last_transition_time,
+            unknown: condition.unknown,
+        });
+        let status = ReplicationControllerStatus {
+            replicas: status.replicas,
+            fully_labeled_replicas: status.fully_labeled_replicas,
+            ready_replicas: status.ready_replicas,
+            available_replicas: status.available_replicas,
+            observed_generation: status.observed_generation,
+            conditions: conditions.collect(),
+            unknown: self.status.unknown.clone(),
+        };
+        Self { status, ..self.clone() }
+    }
+}
