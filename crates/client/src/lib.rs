@@ -7,11 +7,18 @@
 //! Start at [`Api`]: typed (`Api::<Pod>::of`), dynamic (`Api::dynamic`) or metadata only (`Api::metadata`).
 //! [`Client`] carries who speaks (user agent), how fast (rate limit), and on whose behalf ([`Origin`], for the event log).
 //! In Kubernetes: client-go `rest`, `kubernetes`, `dynamic` and `metadata`.
+//! With the feature `kubeconfig`, [`Kubeconfig`](kubeconfig::Kubeconfig) reaches a server over HTTPS.
 //! Not here: caches (`informer`), and what a verb means (`registry`).
 
 mod api;
 mod client;
+#[cfg(feature = "kubeconfig")]
+mod connector;
 mod error;
+#[cfg(feature = "kubeconfig")]
+mod https;
+#[cfg(feature = "kubeconfig")]
+pub mod kubeconfig;
 mod list;
 mod log;
 mod origin;
@@ -23,6 +30,8 @@ mod watch;
 pub use api::{Api, Deletion};
 pub use client::{Body, BoxError, Client, ResponseBody};
 pub use error::Error;
+#[cfg(feature = "kubeconfig")]
+pub use https::Https;
 pub use list::{List, ListMeta};
 pub use log::{LogParams, LogStream};
 pub use origin::Origin;

@@ -1,0 +1,220 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use crate::connector::Connector;
+use crate::kubeconfig::{Kubeconfig, KubeconfigError};
+use crate::{Body, BoxError};
+
+/// A connection that says nothing for so long is asked whether it is there.
+/// In Kubernetes: `HTTP2_READ_IDLE_TIMEOUT_SECONDS` and `HTTP2_PING_TIMEOUT_SECONDS`.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Sends requests to a server over HTTPS (or HTTP, if its URL says so): a tower service for
+/// [`Client::new`](crate::Client::new). HTTP/2 where the server speaks it; connections are kept and shared.
+#[derive(Clone)]
+pub struct Https {
+    client: Client<Connector, Body>,
+    server: Uri,
+    authorization: Option<HeaderValue>,
+}
+
+impl fmt::Debug for Https {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Https").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+impl Https {
+    pub(crate) fn new(config: &Kubeconfig) -> Result<Self, KubeconfigError> {
+        let server: Uri = config.server.parse().map_err(KubeconfigError::unusable)?;
+        if !matches!(server.scheme_str(), Some("http" | "https")) || server.host().is_none() {
+            let why = format_args!("{:?} is not the URL of a server", config.server).to_string();
+            return Err(KubeconfigError::Unusable { why });
+        }
+        let server_name = config.tls_server_name.clone().map(ServerName::try_from).transpose();
+        let connector = Connector {
+            tls: Arc::new(tls_config(config)?),
+            server_name: server_name.map_err(KubeconfigError::unusable)?,
+        };
+        let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_TIMEOUT)
+            .build(connector);
+        Ok(Self { client, server, authorization: authorization(config)? })
+    }
+
+    /// The request as it goes over the wire: to the server, with the caller's credentials.
+    fn addressed(&self, request: Request<Body>) -> Result<Request<Body>, BoxError> {
+        let (mut parts, body) = request.into_parts();
+        let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+        let base = self.server.path().trim_end_matches('/');
+        parts.uri = Uri::builder()
+            .scheme(self.server.scheme_str().unwrap_or("https"))
+            .authority(self.server.authority().map_or("", |authority| authority.as_str()))
+            .path_and_query(format!("{base}{path}"))
+            .build()?;
+        if let Some(authorization) = &self.authorization {
+            parts.headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        Ok(Request::from_parts(parts, body))
+    }
+}
+
+impl tower::Service<Request<Body>> for Https {
+    type Response = Response<Incoming>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let addressed = self.addressed(request);
+        let client = self.client.clone();
+        Box::pin(async move { Ok(client.request(addressed?).await?) })
+    }
+}
+
+fn authorization(config: &Kubeconfig) -> Result<Option<HeaderValue>, KubeconfigError> {
+    let text = match (&config.token, &config.basic) {
+        (Some(token), _) => format!("Bearer {token}"),
+        (None, Some((name, password))) => format!("Basic {}", STANDARD.encode(format!("{name}:{password}"))),
+        (None, None) => return Ok(None),
+    };
+    let mut value = HeaderValue::try_from(text).map_err(KubeconfigError::unusable)?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
+fn tls_config(config: &Kubeconfig) -> Result<ClientConfig, KubeconfigError> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(KubeconfigError::unusable)?;
+    let builder = builder.dangerous().with_custom_certificate_verifier(verifier(config, provider)?);
+    let mut tls = match &config.client_certificate {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let key = PrivateKeyDer::from_pem_slice(key).map_err(KubeconfigError::unusable)?;
+            builder.with_client_auth_cert(certificates(certificate)?, key).map_err(KubeconfigError::unusable)?
+        }
+    };
+    tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(tls)
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, KubeconfigError> {
+    CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(KubeconfigError::unusable)
+}
+
+fn verifier(
+    config: &Kubeconfig,
+    provider: Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, KubeconfigError> {
+    let Some(authority) = &config.certificate_authority else {
+        // Without an authority nothing can be trusted over TLS, unless the file says that all may be.
+        return Ok(Arc::new(Unverified { provider, trusted: config.insecure_skip_tls_verify }));
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(authority)? {
+        roots.add(certificate).map_err(KubeconfigError::unusable)?;
+    }
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    Ok(verifier.map_err(KubeconfigError::unusable)?)
+}
+
+/// What `insecure-skip-tls-verify` asks for: any certificate will do. Without it, none will.
+#[derive(Debug)]
+struct Unverified {
+    provider: Arc<CryptoProvider>,
+    trusted: bool,
+}
+
+impl ServerCertVerifier for Unverified {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match self.trusted {
+            true => Ok(ServerCertVerified::assertion()),
+            false => Err(rustls::Error::General("the kubeconfig names no certificate authority".to_owned())),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::Full;
+
+    fn config(server: &str) -> Kubeconfig {
+        Kubeconfig { server: server.to_owned(), token: Some("t".to_owned()), ..Kubeconfig::default() }
+    }
+
+    #[test]
+    fn requests_go_below_the_servers_path_with_the_callers_token() {
+        let https = Https::new(&config("https://host:6443/prefix/")).unwrap();
+        let request = Request::builder().uri("/api/v1/pods?watch=true").body(Full::default()).unwrap();
+        let request = https.addressed(request).unwrap();
+        assert_eq!(request.uri(), "https://host:6443/prefix/api/v1/pods?watch=true");
+        assert_eq!(request.headers()[AUTHORIZATION], "Bearer t");
+    }
+
+    #[test]
+    fn a_server_without_scheme_or_with_a_bad_certificate_is_refused() {
+        assert!(Https::new(&config("localhost:6443")).is_err());
+        let bad = Kubeconfig {
+            client_certificate: Some((b"not pem".to_vec(), b"not pem".to_vec())),
+            ..config("https://host")
+        };
+        assert!(Https::new(&bad).is_err());
+    }
+}
