@@ -12,6 +12,7 @@
 
 mod cache;
 mod controller;
+mod controller_index;
 mod event_correlator;
 mod event_queue;
 mod event_recorder;
@@ -27,6 +28,9 @@ mod slow_start;
 mod worker;
 
 pub use controller::Controller;
+pub use controller_index::{by_controller, index_by_controller, without_controller};
+/// The event log's types, for components that record stages of their own.
+pub use coracle_journal::{Detail, EntryId, Recorder, Stage};
 pub use event_recorder::{EventRecorder, EventType, reference_to};
 pub use event_series::{Note, SeriesRecorder};
 pub use leader_election::{LeaderElection, LeaderTimings};
