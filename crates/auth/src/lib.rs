@@ -1,1 +1,44 @@
 //! Who is asking and what they may.
+//!
+//! ```text
+//! Credentials --Authenticators--> User --Authorizers--> Decision
+//!   ClientCertificates | StaticTokens | ServiceAccountTokens        NodeAuthorizer | Rbac (Policy of Rules)
+//! ```
+//! Start at [`Authenticators`] and [`Authorizers`]. [`reviews`] answers the kinds by which clients ask the same questions.
+//! Not here: reading credentials off a request (`apiserver`), verifying certificate chains (the TLS listener).
+
+mod authenticators;
+mod client_certificates;
+mod issuer;
+mod service_account_tokens;
+mod static_tokens;
+mod token_request;
+
+mod authorizers;
+mod node;
+mod policy;
+mod rbac;
+mod rule;
+
+mod bootstrap;
+mod reviews;
+
+pub use authenticators::Authenticators;
+pub use authorizers::{Authorizers, UnknownMode};
+pub use bootstrap::{bootstrap, bootstrap_policy};
+pub use client_certificates::ClientCertificates;
+pub use issuer::{Issuer, KeyError, PublicDocument, TokenError};
+pub use node::NodeAuthorizer;
+pub use policy::{Policy, RoleRef, service_account_name};
+pub use rbac::Rbac;
+pub use reviews::reviews;
+pub use rule::Rule;
+pub use service_account_tokens::ServiceAccountTokens;
+pub use static_tokens::{StaticTokens, TokenFileError};
+pub use token_request::TokenRequests;
+
+/// The text of a UUID.
+fn format_uuid(bytes: [u8; 16]) -> String {
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}

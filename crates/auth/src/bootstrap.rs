@@ -1,0 +1,206 @@
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
+use coracle_registry::{Registry, Request, Verb};
+use serde_json::{Map, Value, json};
+
+/// The roles and bindings, one after the other; the head of the file says how it is written.
+const POLICY: &str = include_str!("bootstrap_policy.txt");
+
+/// Who owns the fields of what every cluster begins with.
+const MANAGER: &str = "kube-apiserver";
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// The roles and bindings that every cluster begins with, to be created where they are missing.
+///
+/// Among them are those of all identities that we ship: the controller-manager, the scheduler, and each controller.
+/// Nodes have no binding: the node authorizer says what they may.
+/// In Kubernetes: `bootstrappolicy`, reconciled at every start.
+pub fn bootstrap_policy() -> Vec<Object> {
+    let mut objects: Vec<Object> = Vec::new();
+    for line in POLICY.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match line.strip_prefix("  ") {
+            None => objects.push(head(line)),
+            Some(detail) => {
+                let object = objects.last_mut().expect("the table begins with a head");
+                add_detail(object, detail);
+            }
+        }
+    }
+    objects
+}
+
+/// Creates those roles and bindings that are missing, as the server itself. Those that are there stay as they are.
+///
+/// Unlike Kubernetes, what is missing within one that is there is not added: a cluster keeps what its people removed.
+pub async fn bootstrap(registry: &Registry) -> Result<(), Status> {
+    for object in bootstrap_policy() {
+        let kind = object.group_version_kind().unwrap_or_default();
+        let resource = GroupVersionResource::new(GROUP, "v1", format!("{}s", kind.kind.to_lowercase()));
+        let request = Request::new(Verb::Create, resource, registry.ambient().clock.now());
+        let request = Request { field_manager: MANAGER.to_owned(), ..request.object(object.namespace(), "") };
+        match registry.create(&request, object).await {
+            Ok(_) => {}
+            Err(status) if status.is_already_exists() => {}
+            Err(status) => return Err(status),
+        }
+    }
+    Ok(())
+}
+
+/// `role NAME [in NAMESPACE]` or `bind ROLE [as NAME] [in NAMESPACE]`.
+fn head(line: &str) -> Object {
+    let mut words = line.split(' ');
+    let (what, first) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    let (mut name, mut namespace) = (first, None);
+    while let Some(word) = words.next() {
+        match word {
+            "as" => name = words.next().unwrap_or(name),
+            _ => namespace = words.next(),
+        }
+    }
+    let kind = match (what, namespace) {
+        ("role", None) => "ClusterRole",
+        ("role", Some(_)) => "Role",
+        (_, None) => "ClusterRoleBinding",
+        (_, Some(_)) => "RoleBinding",
+    };
+    let mut object = Object::of_kind(&GroupVersionKind::new(GROUP, "v1", kind));
+    object.set(&["metadata", "name"], name);
+    if let Some(namespace) = namespace {
+        object.set(&["metadata", "namespace"], namespace);
+    }
+    object.set(&["metadata", "annotations", "rbac.authorization.kubernetes.io/autoupdate"], "true");
+    object.set(&["metadata", "labels", "kubernetes.io/bootstrapping"], "rbac-defaults");
+    if what == "role" {
+        object.set(&["rules"], Value::Null);
+    } else {
+        let role = if namespace.is_some() { "Role" } else { "ClusterRole" };
+        object.set(&["roleRef"], json!({"apiGroup": GROUP, "kind": role, "name": first}));
+    }
+    object
+}
+
+fn add_detail(object: &mut Object, detail: &str) {
+    if let Some((key, value)) = detail.strip_prefix("label ").and_then(|label| label.split_once('=')) {
+        object.set(&["metadata", "labels", key], value);
+    } else if let Some((key, value)) = detail.strip_prefix("aggregate ").and_then(|label| label.split_once('=')) {
+        let labels: Map<String, Value> = [(key.to_owned(), value.into())].into_iter().collect();
+        object.set(&["aggregationRule"], json!({"clusterRoleSelectors": [{"matchLabels": labels}]}));
+    } else if detail.contains(" | ") {
+        push(object, "rules", rule(detail));
+    } else if let Some((kind, name)) = detail.split_once(' ') {
+        push(object, "subjects", subject(kind, name));
+    }
+}
+
+fn rule(line: &str) -> Value {
+    let words = |part: &str| -> Vec<String> { part.split_whitespace().map(str::to_owned).collect() };
+    match line.split(" | ").collect::<Vec<_>>().as_slice() {
+        [verbs, "url", paths] => json!({"verbs": words(verbs), "nonResourceURLs": words(paths)}),
+        [verbs, groups, resources, names @ ..] => {
+            let groups: Vec<_> = groups.split(' ').map(|group| if group == "core" { "" } else { group }).collect();
+            let mut rule = json!({"verbs": words(verbs), "apiGroups": groups, "resources": words(resources)});
+            if let [names] = names {
+                rule["resourceNames"] = words(names).into();
+            }
+            rule
+        }
+        _ => Value::Null,
+    }
+}
+
+fn subject(kind: &str, name: &str) -> Value {
+    match name.split_once('/') {
+        Some((namespace, name)) => json!({"kind": kind, "namespace": namespace, "name": name}),
+        None => json!({"apiGroup": GROUP, "kind": kind, "name": name}),
+    }
+}
+
+fn push(object: &mut Object, list: &str, item: Value) {
+    object.edit(|tree| {
+        let slot = tree.entry(list).or_insert(Value::Null);
+        if slot.is_null() {
+            *slot = Value::Array(Vec::new());
+        }
+        if let Some(items) = slot.as_array_mut() {
+            items.push(item);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Policy;
+    use coracle_registry::{ResourceTarget, Target, User};
+
+    fn policy() -> Policy {
+        let mut policy = Policy::default();
+        for object in bootstrap_policy() {
+            policy.put(&object);
+        }
+        policy
+    }
+
+    fn may(user: &User, verb: &str, group: &str, resource: &str, namespace: &str) -> bool {
+        let target = Target::Resource(ResourceTarget {
+            group: group.into(),
+            resource: resource.into(),
+            namespace: namespace.into(),
+            ..ResourceTarget::default()
+        });
+        policy().allows(user, verb, &target).is_ok()
+    }
+
+    #[test]
+    fn every_line_of_the_table_is_understood() {
+        let objects = bootstrap_policy();
+        assert!(objects.len() > 100, "{}", objects.len());
+        for object in &objects {
+            let rules = object.field(&["rules"]).and_then(Value::as_array);
+            for rule in rules.into_iter().flatten() {
+                assert!(rule.is_object(), "{}", object.name());
+            }
+            let subjects = object.field(&["subjects"]).and_then(Value::as_array);
+            for subject in subjects.into_iter().flatten() {
+                let kind = subject["kind"].as_str().unwrap();
+                assert!(["User", "Group", "ServiceAccount"].contains(&kind), "{kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_identities_that_we_ship_may_do_their_work() {
+        let authenticated = "system:authenticated";
+        let scheduler = User::new("system:kube-scheduler", [authenticated]);
+        assert!(scheduler_may_bind(&scheduler));
+        assert!(may(&scheduler, "watch", "", "nodes", ""));
+        assert!(!may(&scheduler, "delete", "", "nodes", ""));
+        let manager = User::new("system:kube-controller-manager", [authenticated]);
+        assert!(may(&manager, "list", "apps", "deployments", ""));
+        let replicaset = User::new("system:serviceaccount:kube-system:replicaset-controller", [authenticated]);
+        assert!(may(&replicaset, "create", "", "pods", "default"));
+        let master = User::new("admin", ["system:masters"]);
+        assert!(may(&master, "impersonate", "", "users", ""));
+        assert!(!may(&User::new("ann", [authenticated]), "get", "", "pods", "default"));
+    }
+
+    fn scheduler_may_bind(scheduler: &User) -> bool {
+        let target = Target::Resource(ResourceTarget {
+            resource: "pods".into(),
+            subresource: "binding".into(),
+            namespace: "default".into(),
+            ..ResourceTarget::default()
+        });
+        policy().allows(scheduler, "create", &target).is_ok()
+    }
+
+    #[test]
+    fn everybody_may_see_that_the_server_lives_and_only_the_known_what_it_serves() {
+        let anonymous = User::new("system:anonymous", ["system:unauthenticated"]);
+        let known = User::new("ann", ["system:authenticated"]);
+        assert!(policy().allows(&anonymous, "get", &Target::Path("/healthz".into())).is_ok());
+        assert!(policy().allows(&anonymous, "get", &Target::Path("/apis".into())).is_err());
+        assert!(policy().allows(&known, "get", &Target::Path("/apis".into())).is_ok());
+    }
+}

@@ -1,0 +1,145 @@
+use coracle_registry::{PathRule, ResourceRule, ResourceTarget, Target};
+use serde_json::Value;
+
+/// One rule of a role: verbs that are allowed on resources, or on paths.
+///
+/// In Kubernetes: `rbacv1.PolicyRule`, and `pkg/apis/rbac/v1.RuleAllows`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// The verbs; `*` is all.
+    pub verbs: Vec<String>,
+    /// The groups; `*` is all, empty text the core group.
+    pub api_groups: Vec<String>,
+    /// Resources, `resource/subresource`, `*/subresource`; `*` is all.
+    pub resources: Vec<String>,
+    /// The names; none is all.
+    pub resource_names: Vec<String>,
+    /// The paths that are no resources, perhaps with a star at the end.
+    pub non_resource_urls: Vec<String>,
+}
+
+impl Rule {
+    /// Reads a rule as roles carry it; what does not fit allows nothing.
+    pub fn from_json(rule: &Value) -> Self {
+        let texts = |name: &str| -> Vec<String> {
+            let list = rule.get(name).and_then(Value::as_array);
+            list.into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+        };
+        Self {
+            verbs: texts("verbs"),
+            api_groups: texts("apiGroups"),
+            resources: texts("resources"),
+            resource_names: texts("resourceNames"),
+            non_resource_urls: texts("nonResourceURLs"),
+        }
+    }
+
+    /// Whether this rule allows `verb` on `target`.
+    pub fn allows(&self, verb: &str, target: &Target) -> bool {
+        if !contains_or_star(&self.verbs, verb) {
+            return false;
+        }
+        match target {
+            Target::Resource(resource) => {
+                contains_or_star(&self.api_groups, &resource.group)
+                    && self.covers_resource(resource)
+                    && (self.resource_names.is_empty() || self.resource_names.contains(&resource.name))
+            }
+            Target::Path(path) => self.non_resource_urls.iter().any(|pattern| path_matches(pattern, path)),
+        }
+    }
+
+    fn covers_resource(&self, asked: &ResourceTarget) -> bool {
+        self.resources.iter().any(|resource| {
+            if resource == "*" {
+                return true;
+            }
+            match resource.split_once('/') {
+                None => asked.subresource.is_empty() && *resource == asked.resource,
+                Some((plural, subresource)) => {
+                    subresource == asked.subresource && (plural == "*" || plural == asked.resource)
+                }
+            }
+        })
+    }
+
+    /// The rule as a review of one's own rules tells it: about resources or about paths, or both.
+    pub fn tell(&self) -> (Option<ResourceRule>, Option<PathRule>) {
+        let resources = (!self.resources.is_empty()).then(|| ResourceRule {
+            verbs: self.verbs.clone(),
+            api_groups: self.api_groups.clone(),
+            resources: self.resources.clone(),
+            resource_names: self.resource_names.clone(),
+        });
+        let paths = (!self.non_resource_urls.is_empty())
+            .then(|| PathRule { verbs: self.verbs.clone(), paths: self.non_resource_urls.clone() });
+        (resources, paths)
+    }
+}
+
+fn contains_or_star(list: &[String], word: &str) -> bool {
+    list.iter().any(|own| own == "*" || own == word)
+}
+
+/// In Kubernetes: `NonResourceURLMatches`; a star matches any end, also an empty one.
+fn path_matches(pattern: &str, path: &str) -> bool {
+    pattern == "*" || pattern == path || pattern.strip_suffix('*').is_some_and(|start| path.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn resource(group: &str, resource: &str, subresource: &str, name: &str) -> Target {
+        Target::Resource(ResourceTarget {
+            group: group.into(),
+            resource: resource.into(),
+            subresource: subresource.into(),
+            name: name.into(),
+            ..ResourceTarget::default()
+        })
+    }
+
+    #[test]
+    fn a_rule_allows_what_it_names_and_nothing_else() {
+        let rule = Rule::from_json(&json!({
+            "verbs": ["get"], "apiGroups": [""], "resources": ["pods", "pods/log", "*/scale"], "resourceNames": []
+        }));
+        assert!(rule.allows("get", &resource("", "pods", "", "web")));
+        assert!(rule.allows("get", &resource("", "pods", "log", "web")));
+        assert!(rule.allows("get", &resource("", "replicationcontrollers", "scale", "")));
+        assert!(!rule.allows("get", &resource("", "pods", "exec", "web")));
+        assert!(!rule.allows("list", &resource("", "pods", "", "")));
+        assert!(!rule.allows("get", &resource("apps", "pods", "", "")));
+        assert!(!rule.allows("get", &Target::Path("/healthz".into())));
+    }
+
+    #[test]
+    fn names_limit_a_rule_and_a_collection_has_none() {
+        let rule = Rule::from_json(&json!({
+            "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "resourceNames": ["one"]
+        }));
+        assert!(rule.allows("delete", &resource("apps", "deployments", "status", "one")));
+        assert!(!rule.allows("delete", &resource("apps", "deployments", "", "two")));
+        assert!(!rule.allows("list", &resource("apps", "deployments", "", "")));
+    }
+
+    #[test]
+    fn a_star_at_the_end_of_a_path_covers_what_is_below() {
+        let rule = Rule::from_json(&json!({"verbs": ["get"], "nonResourceURLs": ["/healthz", "/openapi/*"]}));
+        assert!(rule.allows("get", &Target::Path("/healthz".into())));
+        assert!(rule.allows("get", &Target::Path("/openapi/v3".into())));
+        assert!(!rule.allows("get", &Target::Path("/healthz/etcd".into())));
+        assert!(!rule.allows("post", &Target::Path("/healthz".into())));
+    }
+
+    proptest! {
+        #[test]
+        fn a_rule_without_verbs_allows_nothing(group in "[a-z*]{0,3}", plural in "[a-z*/]{0,6}", name in "[a-z]{0,3}") {
+            let rule = Rule { api_groups: vec!["*".into()], resources: vec!["*".into()], ..Rule::default() };
+            prop_assert!(!rule.allows("get", &resource(&group, &plural, "", &name)));
+        }
+    }
+}
