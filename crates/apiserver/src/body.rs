@@ -1,5 +1,7 @@
 use bytes::Bytes;
 use coracle_meta::{GroupVersionKind, Object, Status, reason};
+use coracle_registry::FieldValidation;
+use coracle_schema::{Table, decode};
 use http_body_util::{BodyExt, Limited};
 use serde_json::Value;
 
@@ -41,18 +43,36 @@ fn expected_kind(call: &Call) -> GroupVersionKind {
 
 /// The object that a body holds. What nobody knows is dropped, and told of as the request wants it.
 pub(crate) fn decode(call: &Call, body: ObjectBody) -> Result<Object, Status> {
-    let _ = (expected_kind(call), body.format);
-    let value: Value = serde_json::from_slice(&body.bytes).map_err(|error| Status::bad_request(error.to_string()))?;
-    Object::from_value(value).map_err(|error| Status::bad_request(error.to_string()))
+    let expected = expected_kind(call);
+    let other = (expected != *call.kind.gvk()).then(|| Table::v1_35().kind(&expected)).flatten();
+    let schema = other.as_ref().unwrap_or(call.kind.schema());
+    let decoded = decode::decode(&body.bytes, format_of(body.format), &expected, schema)?;
+    match call.request.field_validation {
+        FieldValidation::Ignore => {}
+        FieldValidation::Warn => decoded.strict.iter().for_each(|finding| call.request.warnings.add(finding.as_str())),
+        FieldValidation::Strict => decoded.strict_error(&expected).map_or(Ok(()), Err)?,
+    }
+    Ok(decoded.object)
 }
 
-/// The options of a delete, if the body is not empty.
+fn format_of(format: Format) -> decode::Format {
+    match format {
+        Format::Json => decode::Format::Json,
+        Format::Yaml => decode::Format::Yaml,
+        Format::Protobuf => decode::Format::Protobuf,
+    }
+}
+
+/// The options of a delete, if the body is not empty. Their group and version may be any: clients send those of the
+/// resource.
 pub(crate) async fn read_delete_options(call: &mut Call) -> Result<Option<Value>, Status> {
     let bytes = read(call).await?;
     if bytes.is_empty() {
         return Ok(None);
     }
-    let _format = body_format(&call.headers, &Format::ALL)?;
-    let value = serde_json::from_slice(&bytes).map_err(|error| Status::bad_request(error.to_string()))?;
-    Ok(Some(value))
+    let format = body_format(&call.headers, &Format::ALL)?;
+    let expected = GroupVersionKind::new("", "v1", "DeleteOptions");
+    let schema = Table::v1_35().kind(&expected).ok_or_else(|| Status::internal("the table has no DeleteOptions"))?;
+    let decoded = decode::decode(&bytes, format_of(format), &expected, &schema)?;
+    Ok(Some(decoded.object.into_value()))
 }

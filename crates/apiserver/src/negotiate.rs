@@ -112,7 +112,7 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, offer: Offer) -> Res
     }
     for clause in clauses(&header) {
         for &format in offer.formats {
-            if let Some(transform) = clause.matches(format).then(|| clause.transform(offer)).flatten() {
+            if let Some(transform) = clause.matches(format).then(|| clause.transform(format, offer)).flatten() {
                 return Ok(Negotiated { format, transform, pretty: pretty || clause.param("pretty") == Some("1") });
             }
         }
@@ -279,7 +279,7 @@ impl<'a> Clause<'a> {
     }
 
     /// What the clause asks to show; `None` if the endpoint cannot, so that the clause is passed over.
-    fn transform(&self, offer: Offer) -> Option<Transform> {
+    fn transform(&self, format: Format, offer: Offer) -> Option<Transform> {
         match self.param("stream") {
             None | Some("" | "watch") => {}
             Some(_) => return None,
@@ -297,7 +297,8 @@ impl<'a> Clause<'a> {
             _ => return None,
         };
         match kind? {
-            "Table" => Some(Transform::Table(version)),
+            // A table has no message in protobuf.
+            "Table" if format != Format::Protobuf => Some(Transform::Table(version)),
             "PartialObjectMetadata" => Some(Transform::PartialObjectMetadata(version)),
             "PartialObjectMetadataList" => Some(Transform::PartialObjectMetadataList(version)),
             _ => None,

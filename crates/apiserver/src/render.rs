@@ -65,11 +65,15 @@ impl Rendering {
         let parsed = object.object();
         let value = match self.how.transform {
             _ if parsed.kind() == "Status" => parsed.to_value(),
-            Transform::None if self.how.format == Format::Protobuf => {
-                return protobuf::object(&parsed);
-            }
+            Transform::None if self.how.format == Format::Protobuf => return protobuf::object(&self.kind, &parsed),
             Transform::None => parsed.to_value(),
-            Transform::PartialObjectMetadata(version) => metadata_of(&parsed, version),
+            Transform::PartialObjectMetadata(version) => {
+                let metadata = metadata_of(&parsed, version);
+                if self.how.format == Format::Protobuf {
+                    return protobuf::object(&self.kind, &metadata);
+                }
+                metadata.into_value()
+            }
             Transform::PartialObjectMetadataList(_) => {
                 let message = format!(
                     "you requested PartialObjectMetadataList, but the requested object is not a list ({})",
@@ -121,9 +125,19 @@ impl Rendering {
             Transform::None if self.kind.is_custom() => object.write_json(out),
             Transform::None => object.write_json_item(out),
             Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
-                push_json(&metadata_of(&object.object(), version), out);
+                push_json(&metadata_of(&object.object(), version).into_value(), out);
             }
             Transform::Table(version) => push_json(&self.row(&object.object(), version), out),
+        }
+    }
+
+    /// One item of a list in protobuf.
+    pub(crate) fn protobuf_item(&self, object: &Stored) -> Arc<Object> {
+        match self.how.transform {
+            Transform::None | Transform::Table(_) => object.object(),
+            Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
+                Arc::new(metadata_of(&object.object(), version))
+            }
         }
     }
 
@@ -136,35 +150,40 @@ impl Rendering {
         }
     }
 
-    /// Appends a frame of a watch about an object that was never stored: a bookmark.
+    /// Appends a frame of a watch about an object that may never have been stored: a bookmark.
     pub(crate) fn push_object_event(&mut self, event: WatchEventType, object: &Object, out: &mut Vec<u8>) {
-        let value = match self.how.transform {
-            Transform::None => object.to_value(),
+        let metadata;
+        let shown = match self.how.transform {
+            Transform::None => object,
             Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
-                metadata_of(object, version)
+                metadata = metadata_of(object, version);
+                &metadata
             }
             Transform::Table(version) => {
                 let mut table = self.table(version, json!({"resourceVersion": object.resource_version()}));
                 table.insert("rows".into(), vec![self.row(object, version)].into());
                 self.columns_due = false;
-                Value::Object(table)
+                frame::push_event(self.how.format, event, |out| push_json(&Value::Object(table), out), out);
+                return;
             }
         };
-        self.push_value_event(event, &value, out);
+        let (format, kind) = (self.how.format, &self.kind);
+        let write = |out: &mut Vec<u8>| match format {
+            Format::Protobuf => out.extend(protobuf::object(kind, shown).unwrap_or_default()),
+            Format::Json | Format::Yaml => push_json(&shown.to_value(), out),
+        };
+        frame::push_event(format, event, write, out);
     }
 
     /// Appends the frame of an error.
     pub(crate) fn push_error(&self, status: &Status, out: &mut Vec<u8>) {
-        self.push_value_event(WatchEventType::Error, &respond::status_value(status), out);
-    }
-
-    fn push_value_event(&self, event: WatchEventType, value: &Value, out: &mut Vec<u8>) {
+        let value = respond::status_value(status);
         let format = self.how.format;
-        let object = |out: &mut Vec<u8>| match format {
-            Format::Protobuf => out.extend(protobuf::encode(value)),
-            Format::Json | Format::Yaml => push_json(value, out),
+        let write = |out: &mut Vec<u8>| match format {
+            Format::Protobuf => out.extend(protobuf::encode(&value)),
+            Format::Json | Format::Yaml => push_json(&value, out),
         };
-        frame::push_event(format, event, object, out);
+        frame::push_event(format, WatchEventType::Error, write, out);
     }
 
     /// A table without its rows.
@@ -184,7 +203,7 @@ impl Rendering {
         let shown = match self.include {
             IncludeObject::None => Value::Null,
             IncludeObject::Object => object.to_value(),
-            IncludeObject::Metadata => metadata_of(object, version),
+            IncludeObject::Metadata => metadata_of(object, version).into_value(),
         };
         let mut row = json!({"cells": strategy.cells(object, self.now), "object": shown});
         let conditions = strategy.row_conditions(object);
@@ -196,9 +215,12 @@ impl Rendering {
 }
 
 /// `PartialObjectMetadata` of an object.
-fn metadata_of(object: &Object, version: MetaVersion) -> Value {
-    let metadata = object.field(&["metadata"]).cloned().unwrap_or_else(|| json!({}));
-    json!({"kind": "PartialObjectMetadata", "apiVersion": version.api_version(), "metadata": metadata})
+fn metadata_of(object: &Object, version: MetaVersion) -> Object {
+    let mut partial = Object::default();
+    partial.set(&["kind"], "PartialObjectMetadata");
+    partial.set(&["apiVersion"], version.api_version());
+    partial.set(&["metadata"], object.field(&["metadata"]).cloned().unwrap_or_else(|| json!({})));
+    partial
 }
 
 fn list_metadata(list: &List) -> Value {

@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Map, Value};
 
-use crate::negotiate::{Format, Transform};
+use crate::negotiate::Format;
 use crate::protobuf;
 use crate::render::Rendering;
 use crate::respond;
@@ -27,12 +27,9 @@ const COMPRESS_FROM: usize = 128 * 1024;
 pub(crate) fn list(call: &Call, list: List) -> Result<Response<Body>, Status> {
     let rendering = call.rendering()?;
     let (head, member) = rendering.list_head(&list)?;
-    if call.how.format == Format::Protobuf && call.how.transform != Transform::None {
-        let value = whole(&rendering, head, member, &list.items);
-        return Ok(respond::bytes(StatusCode::OK, call.how.format, protobuf::encode(&value)));
-    }
     if call.how.format == Format::Protobuf {
-        return Ok(respond::bytes(StatusCode::OK, call.how.format, protobuf::list(&call.kind, &list)?));
+        let items = list.items.iter().map(|item| rendering.protobuf_item(item)).collect();
+        return Ok(respond::bytes(StatusCode::OK, call.how.format, protobuf::list(&call.kind, head, items)?));
     }
     if !rendering.is_plain_json() {
         return Ok(respond::value(StatusCode::OK, &whole(&rendering, head, member, &list.items), call.how));
