@@ -11,6 +11,8 @@ pub mod apply;
 pub mod decode;
 pub mod patch;
 pub mod protobuf;
+pub mod sample;
+pub mod structural;
 mod table;
 
 pub use table::{

@@ -10,7 +10,7 @@
 //! Start at [`decode`] (a body) and [`normalize`] (an object that a patch or a default has changed).
 
 mod go;
-mod json;
+pub(crate) mod json;
 pub(crate) mod raw;
 mod typed;
 mod yaml;
@@ -24,6 +24,7 @@ use serde_json::Value;
 use crate::table::{KindSchema, Table};
 use raw::Raw;
 use typed::Pass;
+pub(crate) use typed::schema_type;
 
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +135,7 @@ fn decode_raw(mut raw: Raw, expected: &GroupVersionKind, schema: &KindSchema) ->
         raw = Raw::Object(Vec::new());
     }
     let mut pass = Pass::new();
-    let value = pass.value(raw, schema.root());
+    let value = pass.resource(raw, schema);
     if let Some(error) = pass.error {
         return Err(cannot_be_handled(&found, expected, &error));
     }
@@ -184,7 +185,7 @@ fn internal_package(group: &str) -> &str {
 pub fn normalize(object: Object, schema: &KindSchema) -> Result<Decoded, String> {
     let kind = (object.api_version().to_owned(), object.kind().to_owned());
     let mut pass = Pass::new();
-    let value = pass.value(Raw::from(object.into_value()), schema.root());
+    let value = pass.resource(Raw::from(object.into_value()), schema);
     if let Some(error) = pass.error {
         return Err(error);
     }

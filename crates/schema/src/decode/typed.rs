@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::go;
 use super::raw::{Raw, number};
-use crate::table::{Node, Presence, Special, Struct, TypeRef};
+use crate::structural::Structural;
+use crate::table::{KindSchema, Node, Presence, Special, Struct, TypeRef};
 
 /// How many strict errors are told. In Kubernetes: 100.
 const MAX_STRICT: usize = 100;
@@ -31,6 +32,32 @@ const MICRO_TIME_LAYOUT: &str = "2006-01-02T15:04:05.000000Z07:00";
 impl Pass {
     pub(crate) fn new() -> Self {
         Self { error: None, strict: Vec::new(), path: String::new(), go_struct: String::new(), go_fields: Vec::new() }
+    }
+
+    /// A whole object: typed if the kind is built in, pruned by its schema and with typed metadata if it is custom.
+    pub(crate) fn resource(&mut self, raw: Raw, schema: &KindSchema) -> Option<Value> {
+        match (schema.structural(), raw) {
+            (Some(structural), Raw::Object(fields)) => Some(self.custom(fields, structural, schema)),
+            (_, raw) => self.value(raw, schema.root()),
+        }
+    }
+
+    fn custom(&mut self, fields: Vec<(String, Raw)>, structural: &Structural, schema: &KindSchema) -> Value {
+        let metadata = schema.root().step("metadata");
+        let mut out = Map::new();
+        for (name, raw) in fields {
+            let value = match metadata.filter(|_| name == "metadata") {
+                Some(ty) => self.within(&name, |pass| pass.value(raw, ty)),
+                None => Some(self.within(&name, |pass| pass.free(raw))),
+            };
+            if value.is_some_and(|value| out.insert(name.clone(), value).is_some()) {
+                self.strict("duplicate", &name);
+            }
+        }
+        for path in structural.prune(&mut out) {
+            self.strict("unknown", &path);
+        }
+        Value::Object(out)
     }
 
     /// The value as Kubernetes prints it; `None` for one that is absent (`null`, or not of the type).
@@ -228,7 +255,7 @@ impl Pass {
 }
 
 /// The type of a schema, from a place that holds a schema or something else.
-fn schema_type(ty: TypeRef<'_>) -> Option<TypeRef<'_>> {
+pub(crate) fn schema_type(ty: TypeRef<'_>) -> Option<TypeRef<'_>> {
     let package = ty.named()?.name.rsplit_once('.')?.0;
     ty.table().type_ref(&format!("{package}.JSONSchemaProps"))
 }
@@ -268,11 +295,15 @@ pub(crate) fn zero(ty: TypeRef<'_>) -> Value {
 fn print_always(body: &Struct, ty: TypeRef<'_>, out: &mut Map<String, Value>) {
     for field in body.fields.iter().filter(|field| matches!(field.presence, Presence::Always | Presence::OrNull)) {
         let field_type = TypeRef::new(ty.table(), &field.shape);
-        let is_empty = |value: &Value| {
-            matches!(field_type.node(), Node::List | Node::Map) && is_zero(value, field_type) && field.name != "items"
-        };
+        let is_empty =
+            |value: &Value| matches!(field_type.node(), Node::List | Node::Map) && is_zero(value, field_type);
         if out.get(&field.name).is_none_or(is_empty) {
-            let unset = if field.presence == Presence::OrNull { Value::Null } else { zero(field_type) };
+            let unset = match field.presence {
+                Presence::OrNull => Value::Null,
+                // The servers' lists of objects are never null.
+                _ if field.name == "items" => Value::Array(Vec::new()),
+                _ => zero(field_type),
+            };
             out.insert(field.name.clone(), unset);
         }
     }

@@ -16,6 +16,8 @@ use std::sync::{Arc, LazyLock};
 
 use coracle_meta::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
 
+use crate::structural::Structural;
+
 pub use resource_row::{ResourceRow, SubresourceRow, Trait};
 pub use shape::{
     Field, List, ListKind, Map, MapKind, PatchStrategy, Presence, Shape, Special, Struct, Type, TypeBody, TypeId,
@@ -40,6 +42,7 @@ pub struct Table {
 pub struct KindSchema {
     table: Arc<Table>,
     root: Shape,
+    structural: Option<Arc<Structural>>,
 }
 
 static V1_35: LazyLock<Arc<Table>> = LazyLock::new(|| {
@@ -104,9 +107,11 @@ impl Table {
         Some(TypeRef::new(self, self.shapes.get(name)?))
     }
 
-    /// What objects of a built-in kind look like.
+    /// What objects of a built-in kind look like. Kinds of `meta.k8s.io`, such as `DeleteOptions`, are those of `v1`.
     pub fn kind(self: &Arc<Self>, kind: &GroupVersionKind) -> Option<KindSchema> {
-        let id = *self.by_kind.get(kind)?;
+        let of_core = || GroupVersionKind::new("", kind.version.clone(), kind.kind.clone());
+        let in_core = || self.by_kind.get(&of_core()).filter(|_| kind.group == "meta.k8s.io");
+        let id = *self.by_kind.get(kind).or_else(in_core)?;
         Some(KindSchema::new(Arc::clone(self), Shape::Named(id)))
     }
 
@@ -149,7 +154,18 @@ impl Table {
 impl KindSchema {
     /// A table and the shape of the objects.
     pub fn new(table: Arc<Table>, root: Shape) -> Self {
-        Self { table, root }
+        Self { table, root, structural: None }
+    }
+
+    /// With the schema of a custom resource, by which bodies are pruned instead of being typed.
+    #[must_use]
+    pub fn with_structural(self, structural: Arc<Structural>) -> Self {
+        Self { structural: Some(structural), ..self }
+    }
+
+    /// The schema of a custom resource; `None` for a built-in kind.
+    pub fn structural(&self) -> Option<&Arc<Structural>> {
+        self.structural.as_ref()
     }
 
     /// Where a walk begins.

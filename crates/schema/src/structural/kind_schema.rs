@@ -1,0 +1,164 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use coracle_meta::GroupVersionKind;
+
+use super::node::{Additional, Structural, ValueType};
+use crate::table::{
+    Field, KindSchema, List, Map, MapKind, PatchStrategy, Presence, Shape, Special, Struct, Table, Type, TypeBody,
+    TypeId,
+};
+
+/// The type of every object's metadata, as the table calls it.
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+impl Structural {
+    /// The schema of a kind whose objects this schema describes, in a table of its own.
+    pub fn kind_schema(self: &Arc<Self>, kind: &GroupVersionKind) -> KindSchema {
+        let mut build = Build { table: Table::default(), imported: BTreeMap::new(), inherits_unknown: false };
+        let reversed: Vec<_> = kind.group.split('.').rev().collect();
+        let name = format!("{}.{}.{}", reversed.join("."), kind.version, kind.kind);
+        let mut root = build.structure(self, &name);
+        let metadata = build.import(OBJECT_META).map_or(Shape::Any, Shape::Named);
+        for (name, shape) in [("apiVersion", Shape::String), ("kind", Shape::String), ("metadata", metadata)] {
+            root.fields.retain(|field| field.name != name);
+            root.fields.push(field(name, shape, false));
+        }
+        root.fields.sort_by(|a, b| a.name.cmp(&b.name));
+        let ty = Type { name, body: TypeBody::Struct(root), kinds: vec![kind.clone()], atomic: false, unions: None };
+        let root = Shape::Named(build.table.add(ty));
+        KindSchema::new(Arc::new(build.table), root).with_structural(Arc::clone(self))
+    }
+}
+
+struct Build {
+    table: Table,
+    /// Types of the built-in table that are in ours already.
+    imported: BTreeMap<String, TypeId>,
+    /// Whether a node above keeps unknown fields, which server-side apply takes to hold for all below.
+    inherits_unknown: bool,
+}
+
+fn field(name: &str, shape: Shape, required: bool) -> Field {
+    Field {
+        name: name.to_owned(),
+        shape,
+        required,
+        presence: Presence::Given,
+        default: None,
+        values: Vec::new(),
+        patch: PatchStrategy::default(),
+        map_kind: None,
+        tags: Vec::new(),
+    }
+}
+
+impl Build {
+    fn shape(&mut self, schema: &Structural, name: &str) -> Shape {
+        let outer = self.inherits_unknown;
+        self.inherits_unknown |= schema.preserves_unknown;
+        let shape = self.shape_within(schema, name);
+        self.inherits_unknown = outer;
+        shape
+    }
+
+    fn shape_within(&mut self, schema: &Structural, name: &str) -> Shape {
+        if schema.int_or_string {
+            return Shape::Named(self.special("int-or-string", Special::IntOrString));
+        }
+        match schema.value_type {
+            None => Shape::Any,
+            Some(ValueType::Boolean) => Shape::Bool,
+            Some(ValueType::Integer) => Shape::Int64,
+            Some(ValueType::Number) => Shape::Double,
+            Some(ValueType::String) => match schema.constraints.format.as_str() {
+                "" | "byte" => Shape::String,
+                _ => Shape::Named(self.special("formatted-string", Special::IntOrString)),
+            },
+            Some(ValueType::Array) => {
+                let element = match &schema.items {
+                    Some(items) => self.shape(items, &format!("{name}[]")),
+                    None => Shape::Any,
+                };
+                Shape::List(Box::new(List { element, kind: schema.list_kind() }))
+            }
+            Some(ValueType::Object) => self.object(schema, name),
+        }
+    }
+
+    fn object(&mut self, schema: &Structural, name: &str) -> Shape {
+        let atomic = schema.map_type == "atomic";
+        match &schema.additional {
+            Additional::Schema(below) if schema.properties.is_empty() => {
+                let value = self.shape(below, &format!("{name}{{}}"));
+                let kind = match schema.map_type.as_str() {
+                    "atomic" => Some(MapKind::Atomic),
+                    "granular" => Some(MapKind::Granular),
+                    _ => None,
+                };
+                Shape::Map(Box::new(Map { value, kind }))
+            }
+            _ if schema.properties.is_empty() && !atomic => Shape::Any,
+            _ => {
+                let body = TypeBody::Struct(self.structure(schema, name));
+                let ty = Type { name: name.to_owned(), body, kinds: Vec::new(), atomic, unions: None };
+                Shape::Named(self.table.add(ty))
+            }
+        }
+    }
+
+    fn structure(&mut self, schema: &Structural, name: &str) -> Struct {
+        let mut fields = Vec::with_capacity(schema.properties.len());
+        for (property, below) in &schema.properties {
+            let shape = self.shape(below, &format!("{name}.{property}"));
+            let mut field = field(property, shape, schema.constraints.required.contains(property));
+            field.default.clone_from(&below.default);
+            fields.push(field);
+        }
+        Struct {
+            fields,
+            preserves_unknown: self.inherits_unknown || schema.preserves_unknown,
+            embedded_resource: schema.embedded_resource,
+        }
+    }
+
+    fn special(&mut self, name: &str, special: Special) -> TypeId {
+        if let Some(id) = self.table.id(name) {
+            return id;
+        }
+        let body = TypeBody::Special(special);
+        self.table.add(Type { name: name.to_owned(), body, kinds: Vec::new(), atomic: false, unions: None })
+    }
+
+    /// Copies a type of the built-in table, and the types that it is made of.
+    fn import(&mut self, name: &str) -> Option<TypeId> {
+        if let Some(id) = self.imported.get(name) {
+            return Some(*id);
+        }
+        let source = Table::v1_35();
+        let mut ty = source.by_name(name)?.clone();
+        ty.kinds.clear();
+        if let TypeBody::Struct(body) = &mut ty.body {
+            for field in &mut body.fields {
+                self.import_shape(&mut field.shape);
+            }
+        }
+        let id = self.table.add(ty);
+        self.imported.insert(name.to_owned(), id);
+        Some(id)
+    }
+
+    fn import_shape(&mut self, shape: &mut Shape) {
+        match shape {
+            Shape::Named(id) => {
+                let name = Table::v1_35().type_of(*id).name.clone();
+                if let Some(own) = self.import(&name) {
+                    *id = own;
+                }
+            }
+            Shape::List(list) => self.import_shape(&mut list.element),
+            Shape::Map(map) => self.import_shape(&mut map.value),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,67 @@
+use coracle_meta::FieldError;
+use serde_json::{Map, Value};
+
+use super::node::Structural;
+use crate::table::ListKind;
+
+impl Structural {
+    /// The items that lists of type `set` and `map` hold twice. In Kubernetes: `listtype.ValidateListSetsAndMaps`.
+    pub fn doubled_items(&self, resource: &Map<String, Value>) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        visit_fields(self, resource, "", &mut errors);
+        errors
+    }
+}
+
+fn visit_fields(schema: &Structural, fields: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) {
+    for (name, value) in fields {
+        if let Some(below) = schema.additional.schema() {
+            visit(below, value, &format!("{path}[{name}]"), errors);
+        }
+        if let Some(below) = schema.properties.get(name) {
+            let dot = if path.is_empty() { "" } else { "." };
+            visit(below, value, &format!("{path}{dot}{name}"), errors);
+        }
+    }
+}
+
+fn visit(schema: &Structural, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
+    match value {
+        Value::Object(fields) => visit_fields(schema, fields, path, errors),
+        Value::Array(items) => {
+            match schema.list_kind() {
+                ListKind::Set => doubled(items, path, errors),
+                ListKind::Map { keys } => doubled_keys(items, &keys, path, errors),
+                ListKind::Atomic { .. } => {}
+            }
+            if let Some(below) = &schema.items {
+                for (index, item) in items.iter().enumerate() {
+                    visit(below, item, &format!("{path}[{index}]"), errors);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Names the second of equal items, and not the third.
+fn doubled(items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+    for (index, item) in items.iter().enumerate() {
+        if items[..index].iter().filter(|earlier| *earlier == item).count() == 1 {
+            errors.push(FieldError::duplicate(format!("{path}[{index}]"), item.clone()));
+        }
+    }
+}
+
+fn doubled_keys(items: &[Value], keys: &[String], path: &str, errors: &mut Vec<FieldError>) {
+    if let Some((index, item)) = items.iter().enumerate().find(|(_, item)| !item.is_object() && !item.is_null()) {
+        let what = "must be an object for an array of list-type map";
+        errors.push(FieldError::invalid(format!("{path}[{index}]"), item.clone(), what));
+        return;
+    }
+    let key_of = |item: &Value| -> Value {
+        let pairs = keys.iter().filter_map(|key| Some((key.clone(), item.get(key)?.clone())));
+        Value::Object(pairs.collect())
+    };
+    doubled(&items.iter().map(key_of).collect::<Vec<_>>(), path, errors);
+}

@@ -1,0 +1,288 @@
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use crate::table::ListKind;
+
+/// One node of a structural schema: what one place in a custom resource may hold.
+#[derive(Clone, Debug, Default)]
+pub struct Structural {
+    /// The JSON type, where the schema says one.
+    pub value_type: Option<ValueType>,
+    /// Whether the value is a whole number or a text (`x-kubernetes-int-or-string`).
+    pub int_or_string: bool,
+    /// Whether null is a value.
+    pub nullable: bool,
+    /// Whether fields that are not declared are kept (`x-kubernetes-preserve-unknown-fields`).
+    pub preserves_unknown: bool,
+    /// Whether the object is one of the API itself (`x-kubernetes-embedded-resource`).
+    pub embedded_resource: bool,
+    /// The declared fields.
+    pub properties: BTreeMap<String, Structural>,
+    /// What fields of other names hold.
+    pub additional: Additional,
+    /// What a list holds.
+    pub items: Option<Box<Structural>>,
+    /// What is filled in.
+    pub default: Option<Value>,
+    /// `x-kubernetes-list-type` as it is written; empty for none.
+    pub list_type: String,
+    /// `x-kubernetes-list-map-keys`.
+    pub list_map_keys: Vec<String>,
+    /// `x-kubernetes-map-type` as it is written; empty for none.
+    pub map_type: String,
+    /// What else the value has to be.
+    pub constraints: Box<Constraints>,
+    /// `x-kubernetes-validations`.
+    pub rules: Vec<Rule>,
+}
+
+/// The JSON types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    /// `object`
+    Object,
+    /// `array`
+    Array,
+    /// `string`
+    String,
+    /// `integer`
+    Integer,
+    /// `number`
+    Number,
+    /// `boolean`
+    Boolean,
+}
+
+/// What an object holds under names that are not declared.
+#[derive(Clone, Debug, Default)]
+pub enum Additional {
+    /// Nothing is said.
+    #[default]
+    Unsaid,
+    /// Anything, or nothing (`additionalProperties: true` or `false`).
+    Allowed(bool),
+    /// Values of this schema.
+    Schema(Box<Structural>),
+}
+
+/// What a value has to be besides being of its type.
+#[derive(Clone, Debug, Default)]
+pub struct Constraints {
+    /// One of these.
+    pub values: Option<Vec<Value>>,
+    /// Of this form; empty for none.
+    pub format: String,
+    /// Matching this.
+    pub pattern: Option<Pattern>,
+    /// `minLength`
+    pub min_length: Option<u64>,
+    /// `maxLength`
+    pub max_length: Option<u64>,
+    /// `minimum`
+    pub minimum: Option<f64>,
+    /// `maximum`
+    pub maximum: Option<f64>,
+    /// `exclusiveMinimum`
+    pub exclusive_minimum: bool,
+    /// `exclusiveMaximum`
+    pub exclusive_maximum: bool,
+    /// `multipleOf`
+    pub multiple_of: Option<f64>,
+    /// `minItems`
+    pub min_items: Option<u64>,
+    /// `maxItems`
+    pub max_items: Option<u64>,
+    /// `uniqueItems`
+    pub unique_items: bool,
+    /// `minProperties`
+    pub min_properties: Option<u64>,
+    /// `maxProperties`
+    pub max_properties: Option<u64>,
+    /// The fields that have to be there.
+    pub required: Vec<String>,
+    /// All of these schemas.
+    pub all_of: Vec<Structural>,
+    /// At least one of these schemas.
+    pub any_of: Vec<Structural>,
+    /// Exactly one of these schemas.
+    pub one_of: Vec<Structural>,
+    /// Not this schema.
+    pub not: Option<Box<Structural>>,
+}
+
+/// A regular expression, and what it compiled to.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// The text.
+    pub text: String,
+    /// The expression, or why it is none.
+    pub compiled: Result<Regex, String>,
+}
+
+/// A rule in CEL. In Kubernetes: `apiextensions.ValidationRule`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// The expression.
+    pub rule: String,
+    /// What to say when it does not hold; empty for a sentence about the rule.
+    pub message: String,
+    /// An expression that gives the message.
+    pub message_expression: String,
+    /// `FieldValueInvalid`, `FieldValueForbidden`, `FieldValueRequired`, `FieldValueDuplicate`; empty for the first.
+    pub reason: String,
+    /// Which field below is to blame; empty for the place of the rule.
+    pub field_path: String,
+    /// Whether `oldSelf` is an optional, so that the rule holds for creation, too.
+    pub optional_old_self: Option<bool>,
+}
+
+impl ValueType {
+    /// The type of a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "object" => Self::Object,
+            "array" => Self::Array,
+            "string" => Self::String,
+            "integer" => Self::Integer,
+            "number" => Self::Number,
+            "boolean" => Self::Boolean,
+            _ => return None,
+        })
+    }
+
+    /// The name of the type.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Array => "array",
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+        }
+    }
+}
+
+impl Pattern {
+    fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), compiled: Regex::new(text).map_err(|error| error.to_string()) }
+    }
+}
+
+impl Structural {
+    /// Reads an `openAPIV3Schema` that has been decoded as one: what does not fit is left out.
+    pub fn from_json(schema: &Value) -> Self {
+        match schema {
+            Value::Object(fields) => read(fields),
+            _ => Self::default(),
+        }
+    }
+
+    /// What the field of a name holds.
+    pub fn field(&self, name: &str) -> Option<&Self> {
+        self.properties.get(name).or_else(|| self.additional.schema())
+    }
+
+    /// How server-side apply and uniqueness see the list.
+    pub fn list_kind(&self) -> ListKind {
+        match self.list_type.as_str() {
+            "set" => ListKind::Set,
+            "map" => ListKind::Map { keys: self.list_map_keys.clone() },
+            stated => ListKind::Atomic { stated: !stated.is_empty() },
+        }
+    }
+}
+
+impl Additional {
+    /// The schema, if there is one.
+    pub fn schema(&self) -> Option<&Structural> {
+        match self {
+            Self::Schema(schema) => Some(schema),
+            Self::Unsaid | Self::Allowed(_) => None,
+        }
+    }
+}
+
+fn read(fields: &Map<String, Value>) -> Structural {
+    let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
+    let flag = |name: &str| fields.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let properties = fields.get("properties").and_then(Value::as_object);
+    let rules = fields.get("x-kubernetes-validations").and_then(Value::as_array);
+    Structural {
+        value_type: ValueType::parse(&text("type")),
+        int_or_string: flag("x-kubernetes-int-or-string"),
+        nullable: flag("nullable"),
+        preserves_unknown: flag("x-kubernetes-preserve-unknown-fields"),
+        embedded_resource: flag("x-kubernetes-embedded-resource"),
+        properties: properties
+            .into_iter()
+            .flatten()
+            .map(|(name, schema)| (name.clone(), Structural::from_json(schema)))
+            .collect(),
+        additional: match fields.get("additionalProperties") {
+            Some(Value::Bool(allowed)) => Additional::Allowed(*allowed),
+            Some(Value::Object(schema)) => Additional::Schema(Box::new(read(schema))),
+            _ => Additional::Unsaid,
+        },
+        items: fields.get("items").and_then(Value::as_object).map(|schema| Box::new(read(schema))),
+        default: fields.get("default").filter(|default| !default.is_null()).cloned(),
+        list_type: text("x-kubernetes-list-type"),
+        list_map_keys: texts(fields.get("x-kubernetes-list-map-keys")),
+        map_type: text("x-kubernetes-map-type"),
+        constraints: Box::new(read_constraints(fields)),
+        rules: rules.into_iter().flatten().map(read_rule).collect(),
+    }
+}
+
+fn texts(list: Option<&Value>) -> Vec<String> {
+    let list = list.and_then(Value::as_array).into_iter().flatten();
+    list.filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
+fn read_constraints(fields: &Map<String, Value>) -> Constraints {
+    let number = |name: &str| fields.get(name).and_then(Value::as_f64);
+    let count = |name: &str| fields.get(name).and_then(Value::as_u64);
+    let flag = |name: &str| fields.get(name).and_then(Value::as_bool).unwrap_or(false);
+    let schemas = |name: &str| -> Vec<Structural> {
+        fields.get(name).and_then(Value::as_array).into_iter().flatten().map(Structural::from_json).collect()
+    };
+    Constraints {
+        values: fields.get("enum").and_then(Value::as_array).cloned(),
+        format: fields.get("format").and_then(Value::as_str).unwrap_or("").to_owned(),
+        pattern: fields.get("pattern").and_then(Value::as_str).filter(|text| !text.is_empty()).map(Pattern::new),
+        min_length: count("minLength"),
+        max_length: count("maxLength"),
+        minimum: number("minimum"),
+        maximum: number("maximum"),
+        exclusive_minimum: flag("exclusiveMinimum"),
+        exclusive_maximum: flag("exclusiveMaximum"),
+        multiple_of: number("multipleOf"),
+        min_items: count("minItems"),
+        max_items: count("maxItems"),
+        unique_items: flag("uniqueItems"),
+        min_properties: count("minProperties"),
+        max_properties: count("maxProperties"),
+        required: texts(fields.get("required")),
+        all_of: schemas("allOf"),
+        any_of: schemas("anyOf"),
+        one_of: schemas("oneOf"),
+        not: fields
+            .get("not")
+            .filter(|schema| schema.is_object())
+            .map(|schema| Box::new(Structural::from_json(schema))),
+    }
+}
+
+fn read_rule(rule: &Value) -> Rule {
+    let text = |name: &str| rule.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
+    Rule {
+        rule: text("rule"),
+        message: text("message"),
+        message_expression: text("messageExpression"),
+        reason: text("reason"),
+        field_path: text("fieldPath"),
+        optional_old_self: rule.get("optionalOldSelf").and_then(Value::as_bool),
+    }
+}

@@ -1,0 +1,293 @@
+use coracle_meta::FieldError;
+use serde_json::{Map, Number, Value};
+
+use super::format;
+use super::node::{Additional, Constraints, Structural, ValueType};
+
+impl Structural {
+    /// What is wrong with a value, in the words of kube-openapi's validator; `path` is where the value stands, empty for
+    /// the whole resource.
+    pub fn validate(&self, value: &Value, path: &str) -> Vec<FieldError> {
+        let mut result = Outcome::default();
+        check(self, value, path, &mut result);
+        result.errors
+    }
+}
+
+/// Errors, and how many checks went well: of several schemas, the one that fits best tells its errors.
+#[derive(Default)]
+struct Outcome {
+    errors: Vec<FieldError>,
+    matches: usize,
+}
+
+impl Outcome {
+    fn merge(&mut self, other: Self) {
+        self.errors.extend(other.errors);
+        self.matches += other.matches;
+    }
+
+    fn invalid(&mut self, path: &str, value: impl Into<Value>, what: &str) {
+        self.errors.push(FieldError::invalid(path.trim_start_matches('.'), value, format!("{path} in body {what}")));
+    }
+
+    fn wrong_type(&mut self, path: &str, expected: &str, found: &str) {
+        let detail = format!("{path} in body must be of type {expected}: {found:?}");
+        self.errors.push(FieldError::type_invalid(path.trim_start_matches('.'), found, detail));
+    }
+
+    /// An error of several schemas together, which stands at no field.
+    fn composite(&mut self, message: String) {
+        self.errors.push(FieldError::invalid("<nil>", "", message));
+    }
+}
+
+fn check(schema: &Structural, value: &Value, path: &str, result: &mut Outcome) {
+    let constraints = &schema.constraints;
+    let before = result.errors.len();
+    check_type(schema, value, path, result);
+    if value.is_null() {
+        check_values(constraints, value, path, result);
+        return;
+    }
+    check_schemas(constraints, value, path, result);
+    match value {
+        Value::String(text) => check_text(constraints, text, path, result),
+        Value::Number(number) => check_number(constraints, number, path, result),
+        Value::Array(items) => check_list(schema, items, path, result),
+        Value::Object(fields) => check_object(schema, fields, path, result),
+        Value::Bool(_) | Value::Null => {}
+    }
+    check_values(constraints, value, path, result);
+    if result.errors.len() == before {
+        result.matches += 1;
+    }
+}
+
+/// The JSON type of a value, and Go's format of it.
+fn kind_of(value: &Value) -> (&'static str, &'static str) {
+    match value {
+        Value::Null => ("null", ""),
+        Value::Bool(_) => ("boolean", ""),
+        Value::String(_) => ("string", ""),
+        Value::Number(number) if number.is_f64() => ("number", "double"),
+        Value::Number(_) => ("integer", "int64"),
+        Value::Array(_) => ("array", ""),
+        Value::Object(_) => ("object", ""),
+    }
+}
+
+fn check_type(schema: &Structural, value: &Value, path: &str, result: &mut Outcome) {
+    let types: Vec<&str> = match (schema.int_or_string, schema.value_type) {
+        (true, _) => vec!["integer", "string"],
+        (false, Some(value_type)) => vec![value_type.as_str()],
+        (false, None) => Vec::new(),
+    };
+    let format = Some(schema.constraints.format.as_str()).filter(|format| format::is_known(format)).unwrap_or("");
+    if types.is_empty() && format.is_empty() {
+        return;
+    }
+    let (kind, go_format) = kind_of(value);
+    if value.is_null() {
+        if !types.is_empty() && !schema.nullable {
+            result.wrong_type(path, &types.join(","), kind);
+        }
+        return;
+    }
+    let is_whole = value.as_f64().is_some_and(|number| number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0);
+    let fits = types.contains(&kind)
+        || (kind == "number" && is_whole && types.contains(&"integer"))
+        || (kind == "integer" && types.contains(&"number"));
+    let is_text_or_list = matches!(value, Value::String(_) | Value::Array(_));
+    if !is_text_or_list && !format.is_empty() && !fits {
+        return result.wrong_type(path, format, go_format);
+    }
+    let takes_numbers = types.contains(&"number") || types.contains(&"integer");
+    if !takes_numbers && !format.is_empty() && is_text_or_list {
+        return;
+    }
+    if !fits {
+        result.wrong_type(path, &types.join(","), kind);
+    }
+}
+
+fn check_values(constraints: &Constraints, value: &Value, path: &str, result: &mut Outcome) {
+    let Some(values) = &constraints.values else { return };
+    let is_listed =
+        values.iter().any(|listed| listed == value || (listed.is_number() && listed.as_f64() == value.as_f64()));
+    if !is_listed {
+        let texts: Vec<_> =
+            values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect();
+        result.errors.push(FieldError::not_supported(path.trim_start_matches('.'), value.clone(), &texts));
+    }
+}
+
+fn check_text(constraints: &Constraints, text: &str, path: &str, result: &mut Outcome) {
+    let length = text.chars().count() as u64;
+    if let Some(most) = constraints.max_length.filter(|most| length > *most) {
+        result.errors.push(FieldError::too_long(path.trim_start_matches('.'), most as usize));
+    }
+    if let Some(least) = constraints.min_length.filter(|least| length < *least) {
+        result.invalid(path, text, &format!("should be at least {least} chars long"));
+    }
+    if let Some(pattern) = &constraints.pattern {
+        match &pattern.compiled {
+            Ok(regex) if regex.is_match(text) => {}
+            Ok(_) => result.invalid(path, text, &format!("should match '{}'", pattern.text)),
+            Err(why) => {
+                result.invalid(path, text, &format!("should match '{}, but pattern is invalid: {why}'", pattern.text));
+            }
+        }
+    }
+    let format = &constraints.format;
+    if format::is_known(format) && !format::fits(format, text) {
+        result.wrong_type(path, format, text);
+    }
+}
+
+fn check_number(constraints: &Constraints, number: &Number, path: &str, result: &mut Outcome) {
+    let value = number.as_f64().unwrap_or(0.0);
+    let mut complain = |what: String| result.invalid(path, Value::Number(number.clone()), &what);
+    if let Some(factor) = constraints.multiple_of {
+        if factor <= 0.0 {
+            complain(format!("factor MultipleOf declared for {path} must be positive: {factor}"));
+        } else if (value / factor).fract().abs() > 1e-9 {
+            complain(format!("should be a multiple of {factor}"));
+        }
+    }
+    if let Some(most) = constraints.maximum {
+        if constraints.exclusive_maximum && value >= most {
+            complain(format!("should be less than {most}"));
+        } else if !constraints.exclusive_maximum && value > most {
+            complain(format!("should be less than or equal to {most}"));
+        }
+    }
+    if let Some(least) = constraints.minimum {
+        if constraints.exclusive_minimum && value <= least {
+            complain(format!("should be greater than {least}"));
+        } else if !constraints.exclusive_minimum && value < least {
+            complain(format!("should be greater than or equal to {least}"));
+        }
+    }
+}
+
+fn check_list(schema: &Structural, items: &[Value], path: &str, result: &mut Outcome) {
+    if let Some(below) = &schema.items {
+        for (index, item) in items.iter().enumerate() {
+            check(below, item, &format!("{path}[{index}]"), result);
+        }
+    }
+    let (constraints, count) = (&schema.constraints, items.len() as u64);
+    if let Some(least) = constraints.min_items.filter(|least| count < *least) {
+        result.invalid(path, count, &format!("should have at least {least} items"));
+    }
+    if let Some(most) = constraints.max_items.filter(|most| count > *most) {
+        result.errors.push(FieldError::too_many(path.trim_start_matches('.'), items.len(), most as usize));
+    }
+    if constraints.unique_items && items.iter().enumerate().any(|(index, item)| items[..index].contains(item)) {
+        result.invalid(path, "", "shouldn't contain duplicates");
+    }
+}
+
+fn check_object(schema: &Structural, fields: &Map<String, Value>, path: &str, result: &mut Outcome) {
+    let (constraints, count) = (&schema.constraints, fields.len() as u64);
+    if let Some(least) = constraints.min_properties.filter(|least| count < *least) {
+        result.invalid(path, count, &format!("should have at least {least} properties"));
+    }
+    if let Some(most) = constraints.max_properties.filter(|most| count > *most) {
+        result.errors.push(FieldError::too_many(path.trim_start_matches('.'), fields.len(), most as usize));
+    }
+    for (name, value) in fields {
+        let dot = if path.is_empty() { "" } else { "." };
+        match (schema.properties.get(name), &schema.additional) {
+            (Some(below), _) => check(below, value, &format!("{path}{dot}{name}"), result),
+            (None, Additional::Schema(below)) => check(below, value, &format!("{path}.{name}"), result),
+            (None, Additional::Allowed(false)) => {
+                result.errors.push(FieldError::invalid(
+                    format!("{path}.{name}").trim_start_matches('.'),
+                    "",
+                    format!("{path}.{name} in body is a forbidden property"),
+                ));
+            }
+            (None, _) => {}
+        }
+    }
+    for name in constraints.required.iter().filter(|name| !fields.contains_key(*name)) {
+        result.errors.push(FieldError::required(format!("{path}.{name}").trim_start_matches('.'), ""));
+    }
+}
+
+fn check_schemas(constraints: &Constraints, value: &Value, path: &str, result: &mut Outcome) {
+    let try_all = |schemas: &[Structural]| -> Vec<Outcome> {
+        let outcome = |schema| {
+            let mut outcome = Outcome::default();
+            check(schema, value, path, &mut outcome);
+            outcome
+        };
+        schemas.iter().map(outcome).collect()
+    };
+    if !constraints.any_of.is_empty() {
+        let outcomes = try_all(&constraints.any_of);
+        if !outcomes.iter().any(|outcome| outcome.errors.is_empty()) {
+            result.composite(format!("\"{path}\" must validate at least one schema (anyOf)"));
+        }
+        merge_best(outcomes, result);
+    }
+    if !constraints.one_of.is_empty() {
+        let outcomes = try_all(&constraints.one_of);
+        match outcomes.iter().filter(|outcome| outcome.errors.is_empty()).count() {
+            1 => merge_best(outcomes, result),
+            0 => {
+                result.composite(one_of_message(path, "Found none valid"));
+                merge_best(outcomes, result);
+            }
+            several => result.composite(one_of_message(path, &format!("Found {several} valid alternatives"))),
+        }
+    }
+    if !constraints.all_of.is_empty() {
+        let outcomes = try_all(&constraints.all_of);
+        let valid = outcomes.iter().filter(|outcome| outcome.errors.is_empty()).count();
+        let all = outcomes.len();
+        outcomes.into_iter().for_each(|outcome| result.merge(outcome));
+        if valid != all {
+            let none = if valid == 0 { ". None validated" } else { "" };
+            result.composite(format!("\"{path}\" must validate all the schemas (allOf){none}"));
+        }
+    }
+    if let Some(not) = &constraints.not {
+        let mut outcome = Outcome::default();
+        check(not, value, path, &mut outcome);
+        if outcome.errors.is_empty() {
+            result.composite(format!("\"{path}\" must not validate the schema (not)"));
+        }
+    }
+}
+
+fn one_of_message(path: &str, found: &str) -> String {
+    format!("\"{path}\" must validate one and only one schema (oneOf). {found}")
+}
+
+/// Takes over the outcome of the schema that holds, or else of the one that holds best.
+fn merge_best(outcomes: Vec<Outcome>, result: &mut Outcome) {
+    let mut best: Option<Outcome> = None;
+    for outcome in outcomes {
+        let is_better = match &best {
+            None => true,
+            Some(best) if best.errors.is_empty() => false,
+            Some(best) => outcome.errors.is_empty() || outcome.matches > best.matches,
+        };
+        if is_better {
+            best = Some(outcome);
+        }
+    }
+    if let Some(best) = best {
+        result.merge(best);
+    }
+}
+
+/// The type that the schema of a value demands, for messages.
+impl std::fmt::Display for ValueType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
