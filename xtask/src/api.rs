@@ -91,7 +91,7 @@ fn by_hand(ty: &Type) -> Option<&'static str> {
         TypeBody::Special(special) => Some(match special {
             Special::Quantity => "coracle_meta::Quantity",
             Special::IntOrString => "coracle_meta::IntOrString",
-            Special::Time | Special::MicroTime | Special::Duration => "String",
+            Special::Time | Special::MicroTime => "String",
             _ => "serde_json::Value",
         }),
     }

@@ -79,7 +79,6 @@ impl Place for TablePlace<'_> {
                 Special::Quantity | Special::IntOrString | Special::Time | Special::MicroTime => {
                     Form::Scalar(ScalarForm::Any)
                 }
-                Special::Duration => Form::Scalar(ScalarForm::Text),
                 Special::RawExtension => Form::Opaque,
                 Special::FieldsV1
                 | Special::Json

@@ -1,7 +1,118 @@
-//! Protobuf.
+//! Kubernetes' protobuf: the envelope, and messages to and from JSON trees by the table's tags.
+//!
+//! ```text
+//! "k8s\0" Unknown { TypeMeta, raw } --decode--> Raw --typed pass--> Object
+//! Object --encode--> "k8s\0" Unknown { TypeMeta, raw }
+//! ```
+//! Custom kinds have no protobuf. Bytes of strangers cost no more memory than a constant times their length.
+
+mod decode;
+mod encode;
+mod wire;
+
+use coracle_meta::{GroupVersionKind, WatchEventType};
+use serde_json::{Map, Value};
+
 use crate::decode::raw::Raw;
 use crate::table::KindSchema;
-use coracle_meta::GroupVersionKind;
-pub(crate) fn decode_raw(_: &[u8], _: &GroupVersionKind, _: &KindSchema) -> Result<Raw, String> {
-    Err("protobuf is not supported".to_owned())
+use wire::{Reader, WireError, put_bytes};
+
+/// What every message to and from the API begins with.
+const MAGIC: &[u8] = b"k8s\0";
+
+/// `runtime.Unknown`: a message and what it is.
+struct Envelope<'a> {
+    api_version: String,
+    kind: String,
+    raw: &'a [u8],
 }
+
+impl<'a> Envelope<'a> {
+    fn read(bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut envelope = Self { api_version: String::new(), kind: String::new(), raw: &[] };
+        let mut reader = Reader::new(bytes);
+        while let Some((tag, wire)) = reader.next()? {
+            match tag {
+                1 => {
+                    let mut type_meta = Reader::new(wire.bytes(tag)?);
+                    while let Some((tag, wire)) = type_meta.next()? {
+                        match tag {
+                            1 => envelope.api_version = wire.text(tag)?.to_owned(),
+                            2 => envelope.kind = wire.text(tag)?.to_owned(),
+                            _ => {}
+                        }
+                    }
+                }
+                2 => envelope.raw = wire.bytes(tag)?,
+                _ => {}
+            }
+        }
+        Ok(envelope)
+    }
+
+    /// Writes `apiVersion` and `kind`, which no message holds, into an object.
+    fn name(&self, object: &mut Raw) {
+        if let Raw::Object(fields) = object {
+            fields.push(("apiVersion".to_owned(), Raw::String(self.api_version.clone())));
+            fields.push(("kind".to_owned(), Raw::String(self.kind.clone())));
+        }
+    }
+}
+
+/// Reads a body; an envelope without a kind holds the expected one.
+pub(crate) fn decode_raw(body: &[u8], expected: &GroupVersionKind, schema: &KindSchema) -> Result<Raw, String> {
+    if body.is_empty() {
+        return Err("empty data".to_owned());
+    }
+    let envelope = body
+        .strip_prefix(MAGIC)
+        .ok_or("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")?;
+    let mut envelope = Envelope::read(envelope).map_err(|error| error.to_string())?;
+    if envelope.kind.is_empty() {
+        envelope.kind = expected.kind.clone();
+    }
+    if envelope.api_version.is_empty() {
+        envelope.api_version = expected.api_version();
+    }
+    // Another kind's fields would be nonsense under this one's names; that it is another one is said by the caller.
+    let mut raw = if envelope.kind == expected.kind {
+        decode::message(envelope.raw, schema.root()).map_err(|error| error.to_string())?
+    } else {
+        Raw::Object(Vec::new())
+    };
+    envelope.name(&mut raw);
+    Ok(raw)
+}
+
+/// Writes an object (or a list of them) of a built-in kind with its envelope.
+pub fn encode(tree: &Map<String, Value>, schema: &KindSchema) -> Vec<u8> {
+    let text = |name: &str| tree.get(name).and_then(Value::as_str).unwrap_or_default().as_bytes();
+    let mut type_meta = Vec::new();
+    put_bytes(&mut type_meta, 1, text("apiVersion"));
+    put_bytes(&mut type_meta, 2, text("kind"));
+    let mut raw = Vec::new();
+    encode::object(tree, schema.root(), &mut raw);
+    let mut out = Vec::with_capacity(MAGIC.len() + type_meta.len() + raw.len() + 16);
+    out.extend_from_slice(MAGIC);
+    put_bytes(&mut out, 1, &type_meta);
+    put_bytes(&mut out, 2, &raw);
+    put_bytes(&mut out, 3, b"");
+    put_bytes(&mut out, 4, b"");
+    out
+}
+
+/// A frame of a watch: four bytes of length, then a bare `WatchEvent` around an object that [`encode`] wrote.
+pub fn encode_watch_event(event: WatchEventType, object: &[u8]) -> Vec<u8> {
+    let mut raw = Vec::with_capacity(object.len() + 8);
+    put_bytes(&mut raw, 1, object);
+    let mut message = Vec::with_capacity(raw.len() + 24);
+    put_bytes(&mut message, 1, event.as_str().as_bytes());
+    put_bytes(&mut message, 2, &raw);
+    let length = u32::try_from(message.len()).unwrap_or(u32::MAX);
+    let mut frame = length.to_be_bytes().to_vec();
+    frame.append(&mut message);
+    frame
+}
+
+#[cfg(test)]
+mod tests;

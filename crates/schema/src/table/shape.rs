@@ -54,8 +54,6 @@ pub enum Special {
     Time,
     /// `metav1.MicroTime`: RFC 3339, six digits.
     MicroTime,
-    /// `metav1.Duration`: `5m0s`.
-    Duration,
     /// `runtime.RawExtension`: an object of any kind.
     RawExtension,
     /// `metav1.FieldsV1`: a field set.

@@ -101,7 +101,6 @@ fn read_special(word: &str) -> Parsed<Special> {
         "int-or-string" => Special::IntOrString,
         "time" => Special::Time,
         "micro-time" => Special::MicroTime,
-        "duration" => Special::Duration,
         "raw-extension" => Special::RawExtension,
         "fields" => Special::FieldsV1,
         "json" => Special::Json,

@@ -1,0 +1,102 @@
+use coracle_meta::{GroupVersionKind, Object, WatchEventType};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{encode, encode_watch_event};
+use crate::decode::{Format, decode, normalize};
+use crate::sample::{Choices, value};
+use crate::{KindSchema, Table};
+
+/// Every kind that has a type, with its schema; a watch event names no kind.
+fn kinds() -> Vec<(GroupVersionKind, KindSchema)> {
+    let table = Table::v1_35();
+    let kinds = table.types().flat_map(|ty| &ty.kinds);
+    let named = kinds.filter_map(|kind| Some((kind.clone(), table.kind(kind)?)));
+    named.filter(|(_, schema)| schema.root().field("kind").is_some()).collect()
+}
+
+fn pod() -> (GroupVersionKind, KindSchema) {
+    let kind = GroupVersionKind::new("", "v1", "Pod");
+    let schema = Table::v1_35().kind(&kind).unwrap();
+    (kind, schema)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn every_kind_survives_the_way_through_protobuf(seed in any::<u64>(), which in any::<prop::sample::Index>()) {
+        let kinds = kinds();
+        let (kind, schema) = &kinds[which.index(kinds.len())];
+        let mut object = Object::from_value(value(schema.root(), &mut Choices::new(seed))).unwrap();
+        object.set_kind(kind);
+        let normal = normalize(object, schema).unwrap().object;
+        let bytes = encode(normal.tree(), schema);
+        let read = decode(&bytes, Format::Protobuf, kind, schema).unwrap();
+        prop_assert_eq!(read.object.to_value(), normal.to_value());
+        prop_assert!(read.strict.is_empty());
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic(seed in any::<u64>(), cut in any::<prop::sample::Index>(), flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20)) {
+        let (kind, schema) = pod();
+        let mut object = Object::from_value(value(schema.root(), &mut Choices::new(seed))).unwrap();
+        object.set_kind(&kind);
+        let mut bytes = encode(object.tree(), &schema);
+        for (at, byte) in flips {
+            let at = at.index(bytes.len() - 4) + 4;
+            bytes[at] = byte;
+        }
+        bytes.truncate(4 + cut.index(bytes.len() - 3));
+        let _ = decode(&bytes, Format::Protobuf, &kind, &schema);
+    }
+}
+
+#[test]
+fn go_writes_the_same_bytes() {
+    let (kind, schema) = pod();
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
+        "spec": {"volumes": [{"name": "v", "emptyDir": {}}]}});
+    let bytes = encode(pod.as_object().unwrap(), &schema);
+    let want: &[u8] = &[
+        b'k', b'8', b's', 0, // the magic
+        10, 9, 10, 2, b'v', b'1', 18, 3, b'P', b'o', b'd', // TypeMeta
+        18, 16, 10, 3, 10, 1, b'a', // metadata.name
+        18, 9, 10, 7, 10, 1, b'v', 18, 2, 18, 0, // spec.volumes[0].name, and emptyDir inside volumeSource
+        26, 0, 34, 0,
+    ];
+    assert_eq!(bytes, want);
+    let read = decode(&bytes, Format::Protobuf, &kind, &schema).unwrap().object;
+    assert_eq!(read.field(&["spec", "volumes"]).unwrap()[0]["emptyDir"], json!({}));
+}
+
+#[test]
+fn what_is_no_message_is_refused_in_gos_words() {
+    let (kind, schema) = pod();
+    let refuse = |body: &[u8]| decode(body, Format::Protobuf, &kind, &schema).unwrap_err().message;
+    assert!(refuse(b"").ends_with(": empty data (<empty>)"));
+    let no_magic = refuse(b"[]");
+    assert!(no_magic.contains("expected prefix [107 56 115 0] (5b5d)"), "{no_magic}");
+    assert!(refuse(b"k8s\0\x12\xff\xff\xff\xff\x0f").contains("unexpected EOF"));
+}
+
+#[test]
+fn messages_that_nest_without_end_are_refused() {
+    let kind = GroupVersionKind::new("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+    let schema = Table::v1_35().kind(&kind).unwrap();
+    let mut nested = json!({"type": "object"});
+    for _ in 0..300 {
+        nested = json!({ "not": nested });
+    }
+    let crd: Value = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "spec": {"versions": [{"schema": {"openAPIV3Schema": nested}}]}});
+    let bytes = encode(crd.as_object().unwrap(), &schema);
+    let error = decode(&bytes, Format::Protobuf, &kind, &schema).unwrap_err();
+    assert!(error.message.contains("nest too deep"), "{}", error.message);
+}
+
+#[test]
+fn a_watch_frame_says_its_length() {
+    let frame = encode_watch_event(WatchEventType::Added, b"k8s\0");
+    assert_eq!(frame, [0, 0, 0, 15, 10, 5, b'A', b'D', b'D', b'E', b'D', 18, 6, 10, 4, b'k', b'8', b's', 0]);
+}

@@ -1,0 +1,95 @@
+//! Objects of a kind made up from a stream of choices: for property tests of whatever handles every kind.
+
+use serde_json::{Map, Value, json};
+
+use crate::table::{Field, Node, Special, TypeRef};
+
+/// A stream of choices, as long as it is asked: the same seed gives the same object.
+#[derive(Clone, Debug)]
+pub struct Choices(u64);
+
+impl Choices {
+    /// A stream.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below `bound`. In Kubernetes nothing; this is SplitMix64.
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+
+    fn pick<T: Copy>(&mut self, among: &[T]) -> T {
+        among[usize::try_from(self.below(among.len() as u64)).unwrap_or(0)]
+    }
+}
+
+/// How deep an object nests before its lists and structs stay empty.
+const MAX_DEPTH: usize = 12;
+
+/// A value that fits a place, in the form in which people write it: zeros and empty lists among it.
+pub fn value(ty: TypeRef<'_>, choices: &mut Choices) -> Value {
+    place(ty, choices, 0)
+}
+
+fn place(ty: TypeRef<'_>, choices: &mut Choices, depth: usize) -> Value {
+    let few = if depth < MAX_DEPTH { choices.below(3) } else { 0 };
+    match ty.node() {
+        Node::String => choices.pick(&["", "a", "web-1", "é中 \"<&>\u{2028}"]).into(),
+        Node::Bool => choices.pick(&[true, false]).into(),
+        Node::Int32 => choices.pick(&[0, 1, -1, 80, i32::MAX, i32::MIN]).into(),
+        Node::Int64 => choices.pick(&[0, 1, -1, 1 << 40, i64::MAX, i64::MIN]).into(),
+        Node::Double => choices.pick(&[0.0, 1.5, -2.25, 1e300]).into(),
+        Node::Bytes => choices.pick(&["", "aGVsbG8=", "AA=="]).into(),
+        Node::Special(special) => special_value(ty, special, choices, depth),
+        Node::List => {
+            let element = ty.element();
+            (0..few).filter_map(|_| Some(place(element?, choices, depth + 1))).collect()
+        }
+        Node::Map => {
+            let element = ty.element();
+            let entry = |at| Some((format!("key-{at}"), place(element?, choices, depth + 1)));
+            Value::Object((0..few).filter_map(entry).collect())
+        }
+        Node::Struct(_) => {
+            let mut out = Map::new();
+            for field in ty.fields() {
+                // Deep in an object only a few fields are there, so that it ends.
+                let rarity = 2 + depth as u64;
+                if depth < MAX_DEPTH && !is_type_meta(field.field()) && choices.below(rarity) == 0 {
+                    out.insert(field.name().to_owned(), place(field.ty(), choices, depth + 1));
+                }
+            }
+            Value::Object(out)
+        }
+        Node::Any => json!({"any": [1, null, "x"]}),
+    }
+}
+
+fn is_type_meta(field: &Field) -> bool {
+    field.tags.is_empty() && (field.name == "apiVersion" || field.name == "kind")
+}
+
+fn special_value(ty: TypeRef<'_>, special: Special, choices: &mut Choices, depth: usize) -> Value {
+    match special {
+        Special::Quantity => choices.pick(&["0", "100m", "1.5Gi", "1e3", "-2", "1500"]).into(),
+        Special::IntOrString if choices.below(2) == 0 => choices.pick(&[0, 8080, -1]).into(),
+        Special::IntOrString => choices.pick(&["25%", "http", ""]).into(),
+        Special::Time => choices.pick(&["2026-01-02T03:04:05Z", "2026-01-02T03:04:05+01:00"]).into(),
+        Special::MicroTime => choices.pick(&["2026-01-02T03:04:05.678901Z", "1969-12-31T23:59:59.500000Z"]).into(),
+        Special::RawExtension | Special::FieldsV1 => json!({"f:a": {".": {}}}),
+        Special::Json => choices.pick(&["text", "[1]"]).into(),
+        Special::Patch => json!({}),
+        Special::SchemaOrArray | Special::SchemaOrBool | Special::SchemaOrStrings => {
+            match (crate::decode::schema_type(ty), special) {
+                (_, Special::SchemaOrBool) if choices.below(2) == 0 => choices.pick(&[true, false]).into(),
+                (Some(schema), _) => place(schema, choices, depth + 1),
+                (None, _) => json!({}),
+            }
+        }
+    }
+}
