@@ -30,7 +30,7 @@ pub enum Failure {
     /// There is no node at all; no plug-in rejected the pod, so only time brings it back.
     NoNodes,
     /// No node fits.
-    Unfit(Unfit),
+    Unfit(Box<Unfit>),
 }
 
 /// No node fits: what to say, whom to ask again, and where preemption may help.
@@ -116,7 +116,7 @@ pub fn schedule(pod: &PodInfo, snapshot: &Snapshot, start: usize, random: &Rando
         }
     }
     match feasible.as_slice() {
-        [] => Err(Failure::Unfit(unfit)),
+        [] => Err(Failure::Unfit(Box::new(unfit))),
         [only] => Ok(Choice { node: only.name.clone(), evaluated, feasible: 1 }),
         several => Ok(Choice { node: best(pod, snapshot, several, random), evaluated, feasible: several.len() }),
     }

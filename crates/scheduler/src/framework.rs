@@ -6,7 +6,7 @@ use crate::node_info::{NodeInfo, Snapshot};
 use crate::pod_info::PodInfo;
 
 /// The highest score that a plug-in gives.
-pub const MAX_SCORE: i64 = 100;
+pub(crate) const MAX_SCORE: i64 = 100;
 
 /// What a filter says of a pod on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,13 @@
 //!                    ^                        |
 //!                    +---- rejected <---------+--> preemption --> victims
 //! ```
-//! Start at [`schedule`]: one pod, one snapshot, one choice, no I/O. [`SchedulingQueue`] decides whose turn it is.
+//! Start at [`schedule`]: one pod, one snapshot, one choice, no I/O. [`SchedulingQueue`] decides whose turn it is, and
+//! [`run`] is the loop around both.
 //! Not here: what a pod or a node is (`api`), whether a binding is accepted (the API server).
 //! In Kubernetes: `pkg/scheduler`. The names are the same; volumes, resource claims and extenders are absent.
 
+mod budgets;
+mod cache;
 mod cycle;
 mod filters;
 mod framework;
@@ -20,8 +23,12 @@ mod preemption;
 mod queue;
 mod read;
 mod resources;
+mod scheduler;
 mod scores;
+mod siblings;
+mod status;
 mod taints;
+mod watch;
 
 pub use cycle::{Choice, Failure, Unfit, schedule};
 pub use filters::FILTERS;
@@ -34,5 +41,6 @@ pub use preemption::{Budget, Victims, preempt};
 pub use queue::{QueuedPod, SchedulingQueue, Waiting};
 pub use read::{node_info, pod_info};
 pub use resources::Resources;
+pub use scheduler::{Config, run};
 pub use scores::SCORES;
 pub use taints::{Taint, Toleration};

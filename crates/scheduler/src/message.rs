@@ -49,7 +49,7 @@ impl std::fmt::Display for FitError {
 }
 
 /// A text as an event's note: at most 1024 bytes, cut with ` ...`.
-pub fn note(text: &str) -> String {
+pub(crate) fn note(text: &str) -> String {
     const CUT: &str = " ...";
     if text.len() <= NOTE_LIMIT {
         return text.to_owned();

@@ -36,7 +36,7 @@ impl NodeSelectorTerm {
 }
 
 /// Whether a pod's node selector and required node affinity allow a node.
-pub fn allows(pod: &PodInfo, node: &NodeInfo) -> bool {
+pub(crate) fn allows(pod: &PodInfo, node: &NodeInfo) -> bool {
     let selected = pod.node_selector.iter().all(|(key, value)| node.labels.get(key) == Some(value));
     let required = || pod.required_nodes.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)));
     selected && required()

@@ -8,13 +8,13 @@ use tokio::time::Instant;
 use crate::framework::{ClusterEvent, Hint};
 
 /// How long a pod waits after its first failure; doubles with each. In Kubernetes: `podInitialBackoffSeconds`.
-pub const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
+pub(crate) const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
 /// The longest wait after a failure. In Kubernetes: `podMaxBackoffSeconds`.
-pub const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
+pub(crate) const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 /// How long a pod may be left unscheduled although nothing happened that would help it.
-pub const LONGEST_UNSCHEDULABLE: Duration = Duration::from_secs(5 * 60);
+pub(crate) const LONGEST_UNSCHEDULABLE: Duration = Duration::from_secs(5 * 60);
 /// How often pods that were left that long are looked for.
-pub const FLUSH_UNSCHEDULABLE: Duration = Duration::from_secs(30);
+pub(crate) const FLUSH_UNSCHEDULABLE: Duration = Duration::from_secs(30);
 
 /// The pods that wait for a node.
 ///

@@ -27,6 +27,6 @@ pub const FILTERS: &[&dyn Filter] = &[
 ];
 
 /// What the filter called `name` thinks of an event, for a pod that it rejected.
-pub fn hint(name: &str, pod: &PodInfo, event: &ClusterEvent) -> Hint {
+pub(crate) fn hint(name: &str, pod: &PodInfo, event: &ClusterEvent) -> Hint {
     FILTERS.iter().find(|filter| filter.name() == name).map_or(Hint::Queue, |filter| filter.hint(pod, event))
 }

@@ -1,0 +1,259 @@
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use coracle_ambient::{Ambient, Random};
+use coracle_api::core_v1::Pod;
+use coracle_client::{Api, Client, Error, Origin};
+use coracle_controller_runtime::{EventType, Note, Process, SeriesRecorder, reference_to};
+use coracle_informer::InformerFactory;
+use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_meta::{ObjectKey, Resource};
+use futures_util::future::select;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use crate::cycle::{Choice, Failure, Unfit, schedule};
+use crate::message::note;
+use crate::pod_info::PodInfo;
+use crate::preemption::{Victims, preempt};
+use crate::queue::QueuedPod;
+use crate::read::pod_info;
+use crate::siblings::Siblings;
+use crate::status::{disruption_patch, unscheduled_patch};
+use crate::watch::{Shared, watch};
+
+/// Who records in the event log.
+const ACTOR: &str = "scheduler";
+
+/// What the scheduler can be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The pods that are this scheduler's: those with this `spec.schedulerName`.
+    pub name: String,
+    /// Where it runs, as its events tell.
+    pub host: String,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { name: "default-scheduler".to_owned(), host: "coracle".to_owned() }
+    }
+}
+
+/// Runs the scheduler until `shutdown`, or until it is dropped; it may be called again afterwards.
+///
+/// # Panics
+/// If a task of the scheduler does.
+pub async fn run(
+    config: Config,
+    client: Client,
+    ambient: Ambient,
+    recorder: Recorder,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    let client = client.with_user_agent("kube-scheduler/v1.35.3");
+    let process = Process::new(ACTOR, &client, &ambient, &recorder).on_host(&config.host);
+    let shared = Arc::new(Shared::default());
+    watch(&process.informers, &shared, &config.name);
+    let scheduler = Scheduler {
+        siblings: Siblings::new(&process.informers),
+        budgets: crate::budgets::lister(&process.informers),
+        events: SeriesRecorder::new(&process, &config.name),
+        random: ambient.random.split("ties"),
+        client: process.client.clone(),
+        informers: process.informers.clone(),
+        name: config.name,
+        ambient,
+        recorder,
+        shared,
+    };
+    let work = async {
+        tokio::join!(biased; process.run(), scheduler.run());
+    };
+    // Looks at the left one first, always.
+    select(pin!(shutdown), pin!(work)).await;
+}
+
+/// The loop and what it needs. Choosing is synchronous; what follows from a choice is a task of its own.
+#[derive(Clone)]
+struct Scheduler {
+    name: String,
+    client: Client,
+    informers: InformerFactory,
+    ambient: Ambient,
+    random: Random,
+    recorder: Recorder,
+    shared: Arc<Shared>,
+    siblings: Siblings,
+    budgets: crate::budgets::Budgets,
+    events: SeriesRecorder,
+}
+
+/// A pod with what the scheduler read of it.
+#[derive(Clone)]
+struct Attempt {
+    pod: Arc<Pod>,
+    info: Arc<PodInfo>,
+    cause: Option<EntryId>,
+}
+
+impl Scheduler {
+    async fn run(self) {
+        self.informers.synced().await;
+        let mut tasks = JoinSet::new();
+        let mut start = 0;
+        loop {
+            while let Some(ended) = tasks.try_join_next() {
+                ended.unwrap_or_else(|error: tokio::task::JoinError| std::panic::resume_unwind(error.into_panic()));
+            }
+            let next = self.shared.lock().queue.pop(Instant::now());
+            match next {
+                Some(queued) => start = self.cycle(&queued, start, &mut tasks),
+                None => self.wait().await,
+            }
+            // One pod at a time, so that others of this process get their turn between.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Waits until something happens or a back-off is over.
+    async fn wait(&self) {
+        let wake = self.shared.lock().queue.next_wake();
+        let changed = pin!(self.shared.changed.notified());
+        match wake {
+            None => changed.await,
+            Some(at) => {
+                select(changed, pin!(sleep_until(at))).await;
+            }
+        }
+    }
+
+    /// One attempt for one pod: choose and count the pod on its node at once, so that the next cycle sees it there.
+    fn cycle(&self, queued: &QueuedPod, start: usize, tasks: &mut JoinSet<()>) -> usize {
+        let mut state = self.shared.lock();
+        let Some(pod) = state.waiting.get(&queued.key).cloned() else {
+            state.queue.remove(&queued.key);
+            return start;
+        };
+        let info = Arc::new(pod_info(&pod, self.siblings.selector(&pod)));
+        let snapshot = state.cache.snapshot();
+        let causes = state.causes.remove(&queued.key).unwrap_or_default();
+        let result = schedule(&info, &snapshot, start, &self.random);
+        let cause = self.record(&queued.key, &result, causes);
+        let attempt = Attempt { pod, info, cause };
+        match result {
+            Ok(choice) => {
+                state.cache.assume(&choice.node, attempt.info.clone());
+                tasks.spawn(self.clone().bind(attempt, choice.node));
+                start + choice.evaluated
+            }
+            Err(Failure::NoNodes) => {
+                state.queue.fail(&queued.key, Instant::now());
+                let text = Failure::NoNodes.to_string();
+                tasks.spawn(self.clone().say_unscheduled(attempt, "Unschedulable", text, None));
+                start
+            }
+            Err(Failure::Unfit(mut unfit)) => {
+                let victims = preempt(&attempt.info, &snapshot, &unfit, &self.budgets.list());
+                if let Err(why) = &victims {
+                    unfit.error.post_filter = Some(format!("no new claims to deallocate, preemption: {why}"));
+                }
+                let info = attempt.info.clone();
+                let hint = |plugin: &str, event: &_| crate::filters::hint(plugin, &info, event);
+                state.queue.reject(&queued.key, unfit.rejected_by.clone(), Instant::now(), hint);
+                if let Ok(victims) = &victims {
+                    state.cache.nominate(attempt.info.clone(), Some(victims.node.clone()));
+                }
+                tasks.spawn(self.clone().unfit(attempt, *unfit, victims.ok()));
+                start
+            }
+        }
+    }
+
+    fn record(&self, key: &ObjectKey, result: &Result<Choice, Failure>, causes: Vec<EntryId>) -> Option<EntryId> {
+        self.recorder.record(ACTOR, Stage::SchedulerPick, || {
+            let detail = Detail::about(format!("pods/{key}")).caused_by(causes);
+            match result {
+                Ok(choice) => detail.with("node", choice.node.as_str()).with("feasible", choice.feasible),
+                Err(failure) => detail.with("feasible", 0).with("why", failure.to_string()),
+            }
+        })
+    }
+
+    fn pods(&self, attempt: &Attempt) -> Api<Pod> {
+        let origin = Origin::new(ACTOR, &format!("pods/{}", attempt.info.key), attempt.cause);
+        Api::of(&self.client.on_behalf_of(origin))
+    }
+
+    async fn bind(self, attempt: Attempt, node: String) {
+        let key = attempt.info.key.clone();
+        match self.pods(&attempt).bind(&key, &attempt.info.uid, &node).await {
+            Ok(()) => {
+                let text = format!("Successfully assigned {key} to {node}");
+                self.say(&attempt, EventType::Normal, "Scheduled", "Binding", &text);
+                let mut state = self.shared.lock();
+                state.queue.remove(&key);
+                state.waiting.remove(&key);
+            }
+            Err(error) => {
+                let gone = {
+                    let mut state = self.shared.lock();
+                    state.cache.forget(&key);
+                    state.queue.fail(&key, Instant::now());
+                    !state.waiting.contains_key(&key)
+                };
+                self.shared.changed.notify_one();
+                if !gone && !error.is_not_found() {
+                    let text = format!("binding rejected: running Bind plugin \"DefaultBinder\": {error}");
+                    self.say_unscheduled(attempt, "SchedulerError", text, None).await;
+                }
+            }
+        }
+    }
+
+    /// Says why, and makes room if that is possible.
+    async fn unfit(self, attempt: Attempt, unfit: Unfit, victims: Option<Victims>) {
+        let node = victims.as_ref().map(|victims| victims.node.clone());
+        if let Some(victims) = &victims {
+            for victim in victims.pods.iter().filter(|victim| !victim.terminating) {
+                if let Err(error) = self.evict(&attempt, victim, &victims.node).await
+                    && !error.is_not_found()
+                {
+                    tracing::warn!(%error, pod = %victim.key, "a pod could not be preempted");
+                }
+            }
+        }
+        self.say_unscheduled(attempt, "Unschedulable", unfit.error.to_string(), node).await;
+    }
+
+    async fn evict(&self, attempt: &Attempt, victim: &PodInfo, node: &str) -> Result<(), Error> {
+        let api = self.pods(attempt);
+        let pod = api.get(&victim.key).await?;
+        let patch = disruption_patch(&pod, &self.name, self.ambient.clock.now());
+        api.patch_status(&victim.key, &patch).await?;
+        api.delete(&victim.key, &coracle_client::DeleteParams::default()).await?;
+        let text = format!("Preempted by pod {} on node {node}", attempt.info.uid);
+        let what = Note { event_type: EventType::Normal, reason: "Preempted", action: "Preempting", note: &text };
+        let related = reference_to(attempt.pod.as_ref());
+        self.events.caused_by(attempt.cause.as_slice()).event(reference_to(&pod), Some(related), what);
+        Ok(())
+    }
+
+    /// Tells in an event and in the pod's status that it got no node.
+    async fn say_unscheduled(self, attempt: Attempt, reason: &str, text: String, nominated: Option<String>) {
+        self.say(&attempt, EventType::Warning, "FailedScheduling", "Scheduling", &note(&text));
+        let now = self.ambient.clock.now();
+        let Some(patch) = unscheduled_patch(&attempt.pod, reason, &text, nominated.as_deref(), now) else { return };
+        if let Err(error) = self.pods(&attempt).patch_status(&attempt.pod.key(), &patch).await
+            && !error.is_not_found()
+        {
+            tracing::debug!(%error, pod = %attempt.info.key, "the reason could not be written to the pod");
+        }
+    }
+
+    fn say(&self, attempt: &Attempt, event_type: EventType, reason: &str, action: &str, text: &str) {
+        let what = Note { event_type, reason, action, note: text };
+        self.events.caused_by(attempt.cause.as_slice()).event(reference_to(attempt.pod.as_ref()), None, what);
+    }
+}
