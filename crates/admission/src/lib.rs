@@ -1,1 +1,29 @@
-//! The admission plug-ins, a file each.
+//! The admission plug-ins: what may change or refuse a write after it was authorized, a file each.
+//!
+//! ```text
+//! registry --Review--> plug-ins in order: mutate … --prepare--> plug-ins in order: validate … --> stored
+//! ```
+//! Start at [`plugins`], the one list, in the order of kube-apiserver.
+//! Not here: RBAC's check of escalation (`auth`), what a kind itself refuses (`resources`).
+
+mod plugins;
+mod reading;
+
+mod certificates;
+mod default_ingress_class;
+mod default_storage_class;
+mod default_toleration_seconds;
+mod limit_ranger;
+mod namespace_lifecycle;
+mod persistent_volume_claim_resize;
+mod pod_security;
+mod pod_topology_labels;
+mod priority;
+mod quota_usage;
+mod resource_quota;
+mod runtime_class;
+mod service_account;
+mod storage_object_in_use_protection;
+mod taint_nodes_by_condition;
+
+pub use plugins::{PluginError, not_built, plugins};

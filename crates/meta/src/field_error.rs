@@ -18,6 +18,8 @@ pub struct FieldError {
 pub enum FieldErrorKind {
     /// `FieldValueInvalid`, `Invalid value`
     Invalid,
+    /// `FieldValueInvalid`, `Invalid value`, without the value itself
+    InvalidUnprinted,
     /// `FieldValueRequired`, `Required value`
     Required,
     /// `FieldValueNotSupported`, `Unsupported value`
@@ -42,7 +44,7 @@ impl FieldErrorKind {
     /// The `reason` of the cause in a Status.
     pub fn reason(self) -> &'static str {
         match self {
-            Self::Invalid => "FieldValueInvalid",
+            Self::Invalid | Self::InvalidUnprinted => "FieldValueInvalid",
             Self::Required => "FieldValueRequired",
             Self::NotSupported => "FieldValueNotSupported",
             Self::Forbidden => "FieldValueForbidden",
@@ -57,7 +59,7 @@ impl FieldErrorKind {
 
     fn sentence(self) -> &'static str {
         match self {
-            Self::Invalid | Self::TypeInvalid => "Invalid value",
+            Self::Invalid | Self::InvalidUnprinted | Self::TypeInvalid => "Invalid value",
             Self::Required => "Required value",
             Self::NotSupported => "Unsupported value",
             Self::Forbidden => "Forbidden",
@@ -78,6 +80,11 @@ impl FieldError {
     /// The value does not do.
     pub fn invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Invalid, field, value.into(), detail)
+    }
+
+    /// The value is wrong, and is not to be printed. In Kubernetes: `field.OmitValueType`.
+    pub fn invalid_unprinted(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(FieldErrorKind::InvalidUnprinted, field, Value::Null, detail)
     }
 
     /// The value has the wrong JSON type.
@@ -137,6 +144,7 @@ impl FieldError {
         let mut text = self.kind.sentence().to_owned();
         match self.kind {
             FieldErrorKind::Required
+            | FieldErrorKind::InvalidUnprinted
             | FieldErrorKind::Forbidden
             | FieldErrorKind::TooLong
             | FieldErrorKind::Internal => {}

@@ -9,6 +9,7 @@
 
 mod api_object;
 mod field_error;
+pub mod fields;
 mod human_duration;
 mod int_or_string;
 mod key;
@@ -17,6 +18,7 @@ pub mod lean;
 pub mod names;
 mod object;
 mod object_meta;
+pub mod pod_resources;
 mod quantity;
 mod resource;
 mod selector;

@@ -3,14 +3,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, GroupVersionResource, Object, Status};
-use coracle_registry::{Column, Computed, Generation, Registry, Request, Reservation, Strategy, Subresource, table};
+use coracle_registry::{Column, Generation, Registry, Request, Reservation, Strategy, Subresource, table};
 use coracle_schema::{ResourceRow, Table};
 use serde_json::Value;
 
 use crate::columns::columns;
 use crate::defaults;
-use crate::fields::Fields;
 use crate::rules::Rules;
+use coracle_meta::fields::Fields;
 
 /// The strategy of a built-in kind in one version: its row of the table, its pure rules, its subresources, and the few
 /// hooks that do I/O.
@@ -20,7 +20,6 @@ pub(crate) struct BuiltIn {
     subresources: Vec<Subresource>,
     hooks: Arc<dyn Hooks>,
     versions: Arc<dyn Versions>,
-    computed: Option<Arc<dyn Computed>>,
 }
 
 /// What a few kinds do beyond pure rules.
@@ -61,11 +60,6 @@ pub(crate) trait Hooks: Send + Sync + 'static {
     /// See [`Strategy::grace_period`].
     fn grace_period(&self, _object: &Object, _requested: Option<i64>) -> Option<i64> {
         None
-    }
-
-    /// See [`Strategy::check_delete`].
-    fn check_delete(&self, _object: &Object, _request: &Request) -> Result<(), Status> {
-        Ok(())
     }
 
     /// See [`Strategy::begin_delete`].
@@ -122,11 +116,6 @@ impl BuiltIn {
     /// In a version that is not the stored one.
     pub(crate) fn with_versions(self, versions: impl Versions) -> Self {
         Self { versions: Arc::new(versions), ..self }
-    }
-
-    /// Computed, not stored.
-    pub(crate) fn computed_by(self, computed: impl Computed) -> Self {
-        Self { computed: Some(Arc::new(computed)), ..self }
     }
 
     fn has_status(&self) -> bool {
@@ -260,10 +249,6 @@ impl Strategy for BuiltIn {
         self.hooks.grace_period(object, requested)
     }
 
-    fn check_delete(&self, object: &Object, request: &Request) -> Result<(), Status> {
-        self.hooks.check_delete(object, request)
-    }
-
     fn begin_delete(&self, object: &mut Object, request: &Request) {
         self.hooks.begin_delete(object, request);
     }
@@ -309,10 +294,6 @@ impl Strategy for BuiltIn {
 
     fn time_to_live(&self, _object: &Object) -> Option<i64> {
         self.rules.time_to_live
-    }
-
-    fn computed(&self) -> Option<&dyn Computed> {
-        self.computed.as_deref()
     }
 
     async fn begin_create(

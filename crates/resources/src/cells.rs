@@ -4,7 +4,7 @@ use coracle_ambient::Timestamp;
 use coracle_meta::{LabelSelector, Object, human_duration, parse_time};
 use serde_json::Value;
 
-use crate::fields::Fields;
+use coracle_meta::fields::Fields;
 
 /// The age of an object.
 pub(crate) fn age(object: &Object, now: Timestamp) -> Value {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::built_in::restore;
 use crate::cells::{age, text_or};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, edit_at, edit_spec};
 use crate::rules::Rules;
+use coracle_meta::fields::{Fields, FieldsMut, edit_at, edit_spec};
 
 /// `certificatesigningrequests.certificates.k8s.io`. In Kubernetes: `pkg/registry/certificates/certificates`.
 pub(crate) const CERTIFICATE_SIGNING_REQUEST: Rules = Rules {

@@ -497,13 +497,6 @@ pub(crate) const ROLE_BINDING: &[Heading] = &[
 
 pub(crate) const RUNTIME_CLASS: &[Heading] = &[NAME, text("Handler", ""), AGE];
 
-pub(crate) const SCALE: &[Heading] = &[
-    text("Name", NAME_TEXT),
-    integer("Desired", "replicas is the desired number of instances for the scaled object."),
-    integer("Available", "replicas is the actual number of observed instances of the scaled object."),
-    AGE,
-];
-
 pub(crate) const SECRET: &[Heading] = &[
     NAME,
     text(

@@ -10,8 +10,8 @@ use coracle_meta::{Object, Quantity};
 use coracle_schema::{KindSchema, Node, Special, TypeRef};
 use serde_json::{Value, json};
 
-use crate::fields::{Fields, FieldsMut, Tree};
 use crate::image::tag_of;
+use coracle_meta::fields::{Fields, FieldsMut, Tree};
 
 /// Fills in the parts of an object.
 pub(crate) fn fill_parts(schema: &KindSchema, object: &mut Object) {

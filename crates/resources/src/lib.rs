@@ -16,7 +16,6 @@ mod rules;
 mod cells;
 mod columns;
 mod defaults;
-mod fields;
 mod image;
 mod pod_spec;
 mod scale;

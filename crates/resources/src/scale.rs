@@ -2,7 +2,7 @@ use coracle_meta::{FieldError, GroupVersionKind, LabelSelector, Object, Status};
 use coracle_registry::Projection;
 use serde_json::{Value, json};
 
-use crate::fields::Fields;
+use coracle_meta::fields::Fields;
 
 /// The `scale` subresource of the kinds that make pods: how many there are and should be.
 /// In Kubernetes: `ScaleREST` of `pkg/registry/apps/*/storage`.

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::{Fields, FieldsMut};
 use crate::rules::{Rules, SPEC_AND_METADATA};
+use coracle_meta::fields::{Fields, FieldsMut};
 
 /// `leases.coordination.k8s.io`.
 pub(crate) const LEASE: Rules = Rules {
@@ -49,7 +49,7 @@ pub(crate) const PRIORITY_CLASS: Rules = Rules {
 /// `apiservices.apiregistration.k8s.io`. The objects are kept; requests are not passed on to other servers.
 pub(crate) const API_SERVICE: Rules = Rules {
     set_defaults: |object| {
-        crate::fields::edit_at(object, "spec.service", |service| service.fill("port", 443));
+        coracle_meta::fields::edit_at(object, "spec.service", |service| service.fill("port", 443));
     },
     name: names::path_segment,
     kept_by_status: SPEC_AND_METADATA,

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, edit_spec};
 use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 const GROUP: &str = "admissionregistration.k8s.io";
 

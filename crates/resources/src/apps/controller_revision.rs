@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::Rules;
+use coracle_meta::fields::Fields;
 
 /// `controllerrevisions.apps`. In Kubernetes: `pkg/registry/apps/controllerrevision`.
 pub(crate) const CONTROLLER_REVISION: Rules =

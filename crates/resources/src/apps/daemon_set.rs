@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use crate::cells::{age, containers, labels, selector};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
+use crate::pod_spec;
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `daemonsets.apps`. In Kubernetes: `pkg/registry/apps/daemonset`.
 pub(crate) const DAEMON_SET: Rules = Rules {
@@ -21,6 +22,7 @@ pub(crate) const DAEMON_SET: Rules = Rules {
         count_templates(new, template_generation(old) + i64::from(changed));
     },
     generation: BY_SPEC,
+    warnings: |new, old| pod_spec::warnings_of_kind(new, old, "spec.template"),
     columns: columns::DAEMON_SET,
     cells,
     ..Rules::of("apps", "v1", "daemonsets")

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use crate::cells::{age, containers, selector_text};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, edit_spec};
+use crate::pod_spec;
 use crate::rules::Rules;
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `deployments.apps`. In Kubernetes: `pkg/registry/apps/deployment`.
 pub(crate) const DEPLOYMENT: Rules = Rules {
@@ -14,6 +15,7 @@ pub(crate) const DEPLOYMENT: Rules = Rules {
     // A rollback used to be asked for by annotation, so annotations count, too.
     generation: Generation::Fields(&["spec", "metadata.annotations"]),
     kept_by_status: &["spec", "metadata.labels"],
+    warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
     columns: columns::DEPLOYMENT,
     cells,
     ..Rules::of("apps", "v1", "deployments")

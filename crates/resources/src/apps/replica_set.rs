@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::cells::{age, containers, selector};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, edit_spec};
+use crate::pod_spec;
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `replicasets.apps`. In Kubernetes: `pkg/registry/apps/replicaset`.
 pub(crate) const REPLICA_SET: Rules = Rules {
@@ -13,6 +14,7 @@ pub(crate) const REPLICA_SET: Rules = Rules {
     generation: BY_SPEC,
     selectable: &["status.replicas"],
     field: |object, name| (name == "status.replicas").then(|| object.int("status.replicas").to_string()),
+    warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
     columns: columns::REPLICA_SET,
     cells,
     ..Rules::of("apps", "v1", "replicasets")

@@ -4,13 +4,15 @@ use serde_json::{Value, json};
 
 use crate::cells::{age, containers};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
+use crate::pod_spec;
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `statefulsets.apps`. In Kubernetes: `pkg/registry/apps/statefulset`.
 pub(crate) const STATEFUL_SET: Rules = Rules {
     set_defaults: |object| edit_spec(object, set_defaults),
     generation: BY_SPEC,
+    warnings,
     columns: columns::STATEFUL_SET,
     cells,
     ..Rules::of("apps", "v1", "statefulsets")
@@ -43,6 +45,17 @@ fn set_defaults(spec: &mut Tree) {
             status.fill_text("phase", "Pending");
         }
     });
+}
+
+fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
+    let mut warnings = pod_spec::warnings_of_kind(new, old, "spec.template");
+    if new.int("spec.revisionHistoryLimit") < 0 {
+        warnings.push(
+            "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
+                .to_owned(),
+        );
+    }
+    warnings
 }
 
 fn cells(object: &Object, now: Timestamp) -> Vec<Value> {

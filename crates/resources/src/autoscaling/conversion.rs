@@ -5,7 +5,7 @@ use coracle_meta::{Object, Status};
 use serde_json::{Value, json};
 
 use crate::built_in::Versions;
-use crate::fields::{Fields, Tree};
+use coracle_meta::fields::{Fields, Tree};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";

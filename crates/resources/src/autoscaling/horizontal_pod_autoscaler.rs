@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::cells::{age, some_of};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
 use crate::rules::Rules;
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `horizontalpodautoscalers.autoscaling` in v2. In Kubernetes: `pkg/registry/autoscaling/horizontalpodautoscaler`.
 pub(crate) const V2: Rules = Rules {

@@ -4,13 +4,14 @@ use serde_json::Value;
 
 use crate::cells::{age, containers, flag_word, selector, set_or, since};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, edit_spec};
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `cronjobs.batch`. In Kubernetes: `pkg/registry/batch/cronjob`.
 pub(crate) const CRON_JOB: Rules = Rules {
     set_defaults,
     generation: BY_SPEC,
+    warnings,
     columns: columns::CRON_JOB,
     cells,
     ..Rules::of("batch", "v1", "cronjobs")
@@ -23,6 +24,14 @@ fn set_defaults(object: &mut Object) {
         spec.fill("successfulJobsHistoryLimit", 3);
         spec.fill("failedJobsHistoryLimit", 1);
     });
+}
+
+fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
+    let mut warnings = super::job::warnings(new, old, "spec.jobTemplate.spec");
+    if old.is_some() && new.text(&["spec", "schedule"]).contains("TZ") {
+        warnings.push("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details".to_owned());
+    }
+    warnings
 }
 
 fn cells(object: &Object, now: Timestamp) -> Vec<Value> {

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use crate::cells::{age, containers, has_condition, selector};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
+use crate::pod_spec;
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `jobs.batch`. In Kubernetes: `pkg/registry/batch/job`.
 pub(crate) const JOB: Rules = Rules {
@@ -19,6 +20,7 @@ pub(crate) const JOB: Rules = Rules {
     orphans_by_default: true,
     selectable: &["status.successful"],
     field: |object, name| (name == "status.successful").then(|| object.int("status.succeeded").to_string()),
+    warnings: |new, old| warnings(new, old, "spec"),
     columns: columns::JOB,
     cells,
     ..Rules::of("batch", "v1", "jobs")
@@ -75,6 +77,19 @@ fn select_own_pods(object: &mut Object) {
             selected.fill(UID_LABELS[1], uid.as_str());
         }
     });
+}
+
+/// What a writer of a job should know; `path` is that of the job's specification.
+pub(super) fn warnings(new: &Object, old: Option<&Object>, path: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let job = new.at(path);
+    let is_new = old.is_none_or(|old| old.at("spec") != new.at("spec"));
+    let many = job.int("completions") > 100_000 && job.int("parallelism") > 10_000;
+    if is_new && job.text("completionMode") == "Indexed" && many {
+        warnings.push(format!("{path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"));
+    }
+    warnings.extend(pod_spec::warnings_of_named_kind(new, old, &format!("{path}.template")));
+    warnings
 }
 
 fn cells(object: &Object, now: Timestamp) -> Vec<Value> {

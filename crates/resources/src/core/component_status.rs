@@ -3,8 +3,8 @@ use coracle_meta::Object;
 use serde_json::Value;
 
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::Rules;
+use coracle_meta::fields::Fields;
 
 /// `componentstatuses`, computed and deprecated. In Kubernetes: `pkg/registry/core/componentstatus`.
 pub(crate) const COMPONENT_STATUS: Rules =

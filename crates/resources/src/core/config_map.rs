@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::Rules;
+use coracle_meta::fields::Fields;
 
 /// `configmaps`. In Kubernetes: `pkg/registry/core/configmap`.
 pub(crate) const CONFIG_MAP: Rules = Rules { columns: columns::CONFIG_MAP, cells, ..Rules::of("", "v1", "configmaps") };

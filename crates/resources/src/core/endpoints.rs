@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cells::{age, some_of};
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::Rules;
+use coracle_meta::fields::Fields;
 
 /// `endpoints`. In Kubernetes: `pkg/registry/core/endpoint`.
 pub(crate) const ENDPOINTS: Rules = Rules {

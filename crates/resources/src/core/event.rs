@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cells::since;
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::Rules;
+use coracle_meta::fields::Fields;
 
 /// `events`. In Kubernetes: `pkg/registry/core/event`.
 pub(crate) const EVENT: Rules = Rules {

@@ -16,7 +16,6 @@ pub(crate) mod pod_resources;
 pub(crate) mod pod_table;
 pub(crate) mod pod_template;
 pub(crate) mod pod_views;
-pub(crate) mod qos;
 pub(crate) mod replication_controller;
 pub(crate) mod resource_quota;
 pub(crate) mod secret;

@@ -1,13 +1,13 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, GroupResource, Object, Status, names};
+use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{Request, Verb, View};
 use serde_json::{Value, json};
 
 use crate::built_in::{Hooks, restore};
 use crate::cells::age;
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, edit_spec};
 use crate::rules::Rules;
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `namespaces`. In Kubernetes: `pkg/registry/core/namespace`.
 pub(crate) const NAMESPACE: Rules = Rules {
@@ -53,14 +53,6 @@ fn add_kubernetes_finalizer(object: &mut Object) {
 pub(crate) struct NamespaceHooks;
 
 impl Hooks for NamespaceHooks {
-    fn check_delete(&self, object: &Object, _request: &Request) -> Result<(), Status> {
-        if matches!(object.name(), "default" | "kube-system" | "kube-public") {
-            let resource = GroupResource::new("", "namespaces");
-            return Err(Status::forbidden(&resource, object.name(), "this namespace may not be deleted"));
-        }
-        Ok(())
-    }
-
     fn begin_delete(&self, object: &mut Object, _request: &Request) {
         object.set(&["status", "phase"], "Terminating");
     }

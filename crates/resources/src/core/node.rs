@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::cells::{age, text_or};
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::Rules;
+use coracle_meta::fields::Fields;
 
 /// `nodes`. In Kubernetes: `pkg/registry/core/node`.
 pub(crate) const NODE: Rules = Rules {

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::cells::{age, set_or};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, edit_spec};
 use crate::rules::Rules;
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `persistentvolumes`. In Kubernetes: `pkg/registry/core/persistentvolume`.
 pub(crate) const PERSISTENT_VOLUME: Rules = Rules {

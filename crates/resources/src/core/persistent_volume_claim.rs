@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::persistent_volume::{access_modes, phase, storage_class};
 use crate::cells::{age, set_or};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
 use crate::rules::Rules;
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `persistentvolumeclaims`. In Kubernetes: `pkg/registry/core/persistentvolumeclaim`.
 pub(crate) const PERSISTENT_VOLUME_CLAIM: Rules = Rules {

@@ -1,13 +1,13 @@
-use coracle_meta::{Object, format_time, names};
+use coracle_meta::{Object, format_time};
 use coracle_registry::Request;
 use serde_json::{Value, json};
 
-use super::{pod_resources, pod_table, qos};
+use super::{pod_resources, pod_table};
 use crate::built_in::{Hooks, restore};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
 use crate::pod_spec;
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `pods`. In Kubernetes: `pkg/registry/core/pod`.
 pub(crate) const POD: Rules = Rules {
@@ -86,7 +86,7 @@ fn align_addresses(status: &mut Tree, single: &str, list: &str) {
 }
 
 fn prepare_create(object: &mut Object, request: &Request) {
-    let mut status = json!({"phase": "Pending", "qosClass": qos::class_of(object)});
+    let mut status = json!({"phase": "Pending", "qosClass": coracle_meta::pod_resources::quality_of_service(object)});
     if !object.list("spec.schedulingGates").is_empty() {
         status["conditions"] = json!([{
             "type": "PodScheduled",
@@ -113,7 +113,7 @@ fn prepare_status(new: &mut Object, old: &Object, _request: &Request) {
     let generation_of = |kind: &str| {
         before.iter().find(|condition| condition.text("type") == kind).map(|found| found.int("observedGeneration"))
     };
-    crate::fields::edit_at(new, "status", |status| {
+    coracle_meta::fields::edit_at(new, "status", |status| {
         status.each_in("conditions", |condition| {
             if condition.int("observedGeneration") == 0 {
                 if let Some(generation @ 1..) = generation_of(condition.text("type")) {
@@ -129,13 +129,7 @@ fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
         return Vec::new();
     }
     let mut warnings = Vec::new();
-    let wrong = names::dns1123_label(new.name());
-    if !wrong.is_empty() {
-        warnings.push(format!(
-            "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended: [{}]",
-            wrong.join(" ")
-        ));
-    }
+    warnings.extend(pod_spec::name_warning(new.name(), "the Pod's hostname"));
     warnings.extend(pod_spec::warnings(new.at("metadata"), new.at("spec"), ""));
     warnings
 }

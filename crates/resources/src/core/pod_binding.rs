@@ -3,7 +3,7 @@ use coracle_meta::{FieldError, GroupResource, GroupVersionKind, GroupVersionReso
 use coracle_registry::{Action, Preconditions, Registry, Request, Verb};
 use serde_json::{Value, json};
 
-use crate::fields::{Fields, FieldsMut};
+use coracle_meta::fields::{Fields, FieldsMut};
 
 /// `pods/binding`: puts a pod on a node. In Kubernetes: `BindingREST`.
 pub(crate) struct Binding;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{Connect, Destination, GetOptions, Registry, Request, Verb};
 
-use crate::fields::Fields;
+use coracle_meta::fields::Fields;
 
 /// `pods/log`. In Kubernetes: `LogLocation`.
 pub(crate) struct Log;

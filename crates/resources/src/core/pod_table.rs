@@ -5,7 +5,7 @@ use coracle_meta::{Object, parse_time};
 use serde_json::{Value, json};
 
 use crate::cells::{age, since, text_or};
-use crate::fields::Fields;
+use coracle_meta::fields::Fields;
 
 /// The cells of a pod. In Kubernetes: `printPod`.
 pub(super) fn cells(object: &Object, now: Timestamp) -> Vec<Value> {

@@ -5,12 +5,14 @@ use serde_json::Value;
 
 use crate::cells::{containers, labels};
 use crate::columns;
-use crate::fields::Fields;
+use crate::pod_spec;
 use crate::rules::Rules;
+use coracle_meta::fields::Fields;
 
 /// `podtemplates`. In Kubernetes: `pkg/registry/core/podtemplate`.
 pub(crate) const POD_TEMPLATE: Rules = Rules {
     generation: Generation::Fields(&["template"]),
+    warnings: |new, old| pod_spec::warnings_of_kind(new, old, "template"),
     columns: columns::POD_TEMPLATE,
     cells,
     ..Rules::of("", "v1", "podtemplates")

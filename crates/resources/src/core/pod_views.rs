@@ -5,7 +5,7 @@ use coracle_registry::{Request, View};
 use serde_json::Value;
 
 use crate::built_in::{restore, restore_metadata};
-use crate::fields::{Fields, FieldsMut, edit_spec};
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `pods/ephemeralcontainers`: adds containers to look around in.
 pub(crate) struct EphemeralContainers;
@@ -93,10 +93,11 @@ impl View for Resize {
 
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
         let mut wrong = Vec::new();
-        if super::qos::class_of(new) != super::qos::class_of(old) {
+        if coracle_meta::pod_resources::quality_of_service(new) != coracle_meta::pod_resources::quality_of_service(old)
+        {
             wrong.push(FieldError::invalid(
                 "spec",
-                super::qos::class_of(new),
+                coracle_meta::pod_resources::quality_of_service(new),
                 "Pod QOS Class may not change as a result of resizing",
             ));
         }

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use crate::cells::{age, containers, labels};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, edit_spec};
+use crate::pod_spec;
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `replicationcontrollers`. In Kubernetes: `pkg/registry/core/replicationcontroller`.
 pub(crate) const REPLICATION_CONTROLLER: Rules = Rules {
@@ -15,6 +16,7 @@ pub(crate) const REPLICATION_CONTROLLER: Rules = Rules {
     store_directory: Some("controllers"),
     selectable: &["status.replicas"],
     field: |object, name| (name == "status.replicas").then(|| object.int("status.replicas").to_string()),
+    warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
     columns: columns::REPLICATION_CONTROLLER,
     cells,
     ..Rules::of("", "v1", "replicationcontrollers")

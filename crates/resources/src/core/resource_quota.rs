@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::Rules;
+use coracle_meta::fields::Fields;
 
 /// `resourcequotas`. In Kubernetes: `pkg/registry/core/resourcequota`.
 pub(crate) const RESOURCE_QUOTA: Rules = Rules {

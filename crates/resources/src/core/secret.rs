@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::built_in::restore;
 use crate::cells::age;
 use crate::columns;
-use crate::fields::{Fields, FieldsMut};
 use crate::rules::Rules;
+use coracle_meta::fields::{Fields, FieldsMut};
 
 /// `secrets`. In Kubernetes: `pkg/registry/core/secret`.
 pub(crate) const SECRET: Rules = Rules {

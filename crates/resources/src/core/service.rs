@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::cells::{age, labels, load_balancer_addresses};
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
 use crate::rules::Rules;
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `services`. In Kubernetes: `pkg/registry/core/service`. Addresses and node ports are handed out by
 /// [`super::service_allocation`].

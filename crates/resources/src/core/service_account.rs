@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::FieldsMut;
 use crate::rules::Rules;
+use coracle_meta::fields::FieldsMut;
 
 /// `serviceaccounts`. In Kubernetes: `pkg/registry/core/serviceaccount`.
 pub(crate) const SERVICE_ACCOUNT: Rules = Rules {
@@ -37,7 +37,7 @@ fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fields::Fields;
+    use coracle_meta::fields::Fields;
     use serde_json::json;
 
     #[test]

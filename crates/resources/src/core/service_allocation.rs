@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::built_in::Hooks;
 use crate::cidr::{Cidr, family};
-use crate::fields::{Fields, FieldsMut, edit_spec};
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// The ranges that services draw from.
 pub(crate) struct Allocator {
@@ -166,7 +166,7 @@ async fn allocate(taken: &mut Taken, service: &mut Object, old: Option<&Object>)
 impl Taken {
     fn forget_ports(&self) {
         let mut chosen = self.allocator.chosen.lock().unwrap_or_else(PoisonError::into_inner);
-        self.ports.iter().for_each(|port| drop(chosen.remove(port)));
+        chosen.retain(|port| !self.ports.contains(port));
     }
 
     /// Gives an address back. That it is gone already is as well.
@@ -267,7 +267,7 @@ impl Taken {
         }
         let mut used = self.used_ports().await?;
         let held: BTreeSet<i64> = old.map(ports_of).unwrap_or_default().into_iter().collect();
-        held.iter().for_each(|port| drop(used.remove(port)));
+        used.retain(|port| !held.contains(port));
         let mut own: BTreeSet<i64> = BTreeSet::new();
         let mut by_port: BTreeMap<i64, i64> = BTreeMap::new();
         let ports = service.list("spec.ports").to_vec();

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::cells::{age, set_or};
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
+use coracle_meta::fields::Fields;
 
 const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 

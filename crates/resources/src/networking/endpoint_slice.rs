@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::cells::{age, some_of};
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::Rules;
+use coracle_meta::fields::Fields;
 
 /// `endpointslices.discovery.k8s.io`. In Kubernetes: `pkg/registry/discovery/endpointslice`.
 pub(crate) const ENDPOINT_SLICE: Rules = Rules {

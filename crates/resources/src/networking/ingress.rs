@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cells::{age, load_balancer_addresses, set_or};
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::Fields;
 
 /// `ingresses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ingress`.
 pub(crate) const INGRESS: Rules = Rules {

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, edit_at};
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 
 /// `ingressclasses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ingressclass`.
 pub(crate) const INGRESS_CLASS: Rules = Rules {

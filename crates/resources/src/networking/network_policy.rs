@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::cells::{age, selector};
 use crate::columns;
-use crate::fields::{Fields, edit_spec};
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::{Fields, edit_spec};
 
 /// `networkpolicies.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/networkpolicy`.
 pub(crate) const NETWORK_POLICY: Rules = Rules {

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::{Rules, SPEC_AND_METADATA};
+use coracle_meta::fields::Fields;
 
 /// `servicecidrs.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/servicecidr`.
 pub(crate) const SERVICE_CIDR: Rules = Rules {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::fields::{Fields, FieldsMut, Tree};
+use coracle_meta::fields::{Fields, FieldsMut, Tree};
 
 /// Turns `matchLabelKeys` and `mismatchLabelKeys` into requirements of the selectors beside them, with the values that
 /// the pod's own labels have. In Kubernetes: `mutatePodAffinity` and `mutateTopologySpreadConstraints`.

@@ -6,10 +6,10 @@ mod warnings;
 pub(crate) use label_keys::merge_label_keys;
 pub(crate) use warnings::{template_warnings, warnings};
 
-use coracle_meta::Object;
+use coracle_meta::{Object, names};
 use serde_json::Value;
 
-use crate::fields::Fields;
+use coracle_meta::fields::Fields;
 
 /// All containers, with their paths below the specification.
 pub(crate) fn containers<'s>(spec: &'s Value, path: &str) -> Vec<(String, &'s Value)> {
@@ -29,4 +29,25 @@ pub(crate) fn warnings_of_kind(new: &Object, old: Option<&Object>, template: &st
         Some(old) if old.at("spec") == new.at("spec") => Vec::new(),
         _ => template_warnings(new.at(template), template),
     }
+}
+
+/// The same of a kind whose name becomes part of the names of pods, and of their hosts.
+pub(crate) fn warnings_of_named_kind(new: &Object, old: Option<&Object>, template: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if old.is_none() {
+        warnings.extend(name_warning(new.name(), "Pod names and hostnames"));
+    }
+    warnings.extend(warnings_of_kind(new, old, template));
+    warnings
+}
+
+/// A name that does not do for everything that it is used for.
+pub(crate) fn name_warning(name: &str, used_in: &str) -> Option<String> {
+    let wrong = names::dns1123_label(name);
+    (!wrong.is_empty()).then(|| {
+        format!(
+            "metadata.name: this is used in {used_in}, which can result in surprising behavior; a DNS label is recommended: [{}]",
+            wrong.join(" ")
+        )
+    })
 }

@@ -4,7 +4,7 @@ use coracle_meta::Quantity;
 use serde_json::Value;
 
 use super::containers;
-use crate::fields::Fields;
+use coracle_meta::fields::Fields;
 
 /// What somebody who writes a template of pods should know. `path` is the template's.
 pub(crate) fn template_warnings(template: &Value, path: &str) -> Vec<String> {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cells::has_condition;
 use crate::core::pod_binding::{check, success, update_condition};
-use crate::fields::Fields;
+use coracle_meta::fields::Fields;
 
 /// `pods/eviction`: deletes a pod if its disruption budget allows. In Kubernetes: `EvictionREST`.
 pub(crate) struct Eviction;
@@ -156,8 +156,8 @@ fn take_one(budget: &mut Object, pod: &str, now: &str) -> Result<(), Status> {
         let condition = json!({"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods",
             "message": "", "observedGeneration": budget.int("status.observedGeneration")});
         update_condition(budget, &condition, now);
-        crate::fields::edit_at(budget, "status", |status| {
-            crate::fields::FieldsMut::each_in(status, "conditions", |condition| {
+        coracle_meta::fields::edit_at(budget, "status", |status| {
+            coracle_meta::fields::FieldsMut::each_in(status, "conditions", |condition| {
                 drop(condition.remove("lastProbeTime"))
             });
         });

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::Fields;
 use crate::rules::{BY_SPEC, Rules};
+use coracle_meta::fields::Fields;
 
 /// `poddisruptionbudgets.policy`. In Kubernetes: `pkg/registry/policy/poddisruptionbudget`.
 pub(crate) const POD_DISRUPTION_BUDGET: Rules = Rules {

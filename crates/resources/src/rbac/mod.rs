@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, edit_at};
 use crate::rules::Rules;
+use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

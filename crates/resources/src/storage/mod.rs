@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::cells::age;
 use crate::columns;
-use crate::fields::{Fields, FieldsMut, Tree, edit_spec};
 use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `storageclasses`.
 pub(crate) const STORAGE_CLASS: Rules = Rules {

@@ -3,16 +3,17 @@
 //! In Go a missing text is `""`, a missing number 0 and a missing list empty; so it is here, which is what lets the
 //! rules of a kind be written down without a match on every step. Nothing here panics on a tree of another shape.
 
-use coracle_meta::Object;
 use serde_json::{Map, Value};
 
+use crate::Object;
+
 /// A JSON object.
-pub(crate) type Tree = Map<String, Value>;
+pub type Tree = Map<String, Value>;
 
 static NULL: Value = Value::Null;
 
 /// Reads fields by name; a path of several names is written with dots.
-pub(crate) trait Fields {
+pub trait Fields {
     /// The value of one field, `null` if it is missing.
     fn field_named(&self, name: &str) -> &Value;
 
@@ -78,7 +79,7 @@ impl Fields for Object {
 }
 
 /// Changes fields by name.
-pub(crate) trait FieldsMut {
+pub trait FieldsMut {
     /// The object in a field, to change.
     fn object_in(&mut self, name: &str) -> Option<&mut Tree>;
 
@@ -144,7 +145,7 @@ impl FieldsMut for Tree {
 }
 
 /// Calls `change` with the object at a dotted path of an API object, if it is there.
-pub(crate) fn edit_at(object: &mut Object, path: &str, change: impl FnOnce(&mut Tree)) {
+pub fn edit_at(object: &mut Object, path: &str, change: impl FnOnce(&mut Tree)) {
     object.edit(|tree| {
         let found = path.split('.').try_fold(tree, |tree, step| tree.object_in(step));
         if let Some(found) = found {
@@ -154,7 +155,7 @@ pub(crate) fn edit_at(object: &mut Object, path: &str, change: impl FnOnce(&mut 
 }
 
 /// Calls `change` with the `spec`, made if it is missing.
-pub(crate) fn edit_spec(object: &mut Object, change: impl FnOnce(&mut Tree)) {
+pub fn edit_spec(object: &mut Object, change: impl FnOnce(&mut Tree)) {
     object.edit(|tree| {
         if let Some(spec) = tree.object_made("spec") {
             change(spec);

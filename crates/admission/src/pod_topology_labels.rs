@@ -1,0 +1,47 @@
+use async_trait::async_trait;
+use coracle_meta::{Object, Status};
+use coracle_registry::{Admission, Operation, Review};
+
+use crate::reading::{core, get};
+
+/// `PodTopologyLabels`: a pod carries the zone and the region of its node as labels.
+pub(crate) struct PodTopologyLabels;
+
+const LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
+
+#[async_trait]
+impl Admission for PodTopologyLabels {
+    fn name(&self) -> &'static str {
+        "PodTopologyLabels"
+    }
+
+    fn handles(&self, operation: Operation) -> bool {
+        operation == Operation::Create
+    }
+
+    async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
+        let is_binding = review.is_about_any_part("", "pods") && review.request.subresource == "binding";
+        if !is_binding && !review.is_about("", "pods") && !review.is_about("", "bindings") {
+            return Ok(());
+        }
+        let path: &[&str] = if review.is_about("", "pods") { &["spec", "nodeName"] } else { &["target", "name"] };
+        let node = review.object.as_ref().map_or("", |object| object.text(path)).to_owned();
+        if node.is_empty() {
+            return Ok(());
+        }
+        // A binding to a node that is not there is not refused here.
+        let Some(node) = get(review, core("nodes"), "", &node).await? else { return Ok(()) };
+        if let Some(object) = &mut review.object {
+            copy_labels(&node, object);
+        }
+        Ok(())
+    }
+}
+
+fn copy_labels(node: &Object, object: &mut Object) {
+    for label in LABELS {
+        if let Some(value) = node.label(label) {
+            object.set(&["metadata", "labels", label], value);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+use async_trait::async_trait;
+use coracle_meta::fields::{Fields, edit_spec};
+use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_registry::{Admission, Operation, Review};
+use serde_json::Value;
+
+use crate::reading::{forbidden, get, list};
+
+/// `Priority`: a pod's priority is that of its class.
+pub(crate) struct Priority;
+
+#[async_trait]
+impl Admission for Priority {
+    fn name(&self) -> &'static str {
+        "Priority"
+    }
+
+    fn handles(&self, operation: Operation) -> bool {
+        matches!(operation, Operation::Create | Operation::Update)
+    }
+
+    async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
+        match review.operation {
+            _ if !review.is_about("", "pods") => Ok(()),
+            Operation::Create => resolve(review).await,
+            _ => {
+                keep(review);
+                Ok(())
+            }
+        }
+    }
+
+    async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
+        if !review.is_about("scheduling.k8s.io", "priorityclasses") {
+            return Ok(());
+        }
+        let Some(class) = &review.object else { return Ok(()) };
+        if !class.flag("globalDefault") {
+            return Ok(());
+        }
+        match default_class(review).await? {
+            Some(other) if review.operation == Operation::Create || other.name() != class.name() => Err(forbidden(
+                review,
+                format!("PriorityClass {} is already marked as default. Only one default can exist", other.name()),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn classes() -> GroupVersionResource {
+    GroupVersionResource::new("scheduling.k8s.io", "v1", "priorityclasses")
+}
+
+/// The class that pods have who name none; of several the lowest.
+async fn default_class(review: &Review<'_>) -> Result<Option<Object>, Status> {
+    let all = list(review, classes(), "").await?;
+    Ok(all.into_iter().filter(|class| class.flag("globalDefault")).min_by_key(|class| class.int("value")))
+}
+
+/// What was resolved at creation stays when an update does not mention it.
+fn keep(review: &mut Review<'_>) {
+    let (Some(new), Some(old)) = (&mut review.object, review.old) else { return };
+    for field in ["priority", "preemptionPolicy"] {
+        let before = old.at("spec").at(field);
+        if new.at("spec").at(field).is_null() && !before.is_null() {
+            new.set(&["spec", field], before.clone());
+        }
+    }
+}
+
+async fn resolve(review: &mut Review<'_>) -> Result<(), Status> {
+    let Some(pod) = &review.object else { return Ok(()) };
+    let asked = pod.text(&["spec", "priorityClassName"]).to_owned();
+    let class = if asked.is_empty() {
+        default_class(review).await?
+    } else {
+        let class = get(review, classes(), "", &asked).await?;
+        Some(class.ok_or_else(|| forbidden(review, format!("no PriorityClass with name {asked} was found")))?)
+    };
+    let priority = class.as_ref().map_or(0, |class| class.int("value"));
+    let policy = match &class {
+        None => Some("PreemptLowerPriority".to_owned()),
+        Some(class) => class.at("preemptionPolicy").as_str().map(str::to_owned),
+    };
+    if let Some(given) = pod.int_if_set("spec.priority").filter(|given| *given != priority) {
+        return Err(forbidden(
+            review,
+            format!(
+                "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed {priority} from the given PriorityClass name"
+            ),
+        ));
+    }
+    if let (Some(given), Some(policy)) = (pod.at("spec.preemptionPolicy").as_str(), &policy) {
+        if given != policy {
+            return Err(forbidden(
+                review,
+                format!(
+                    "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
+                ),
+            ));
+        }
+    }
+    if let Some(pod) = &mut review.object {
+        edit_spec(pod, |spec| {
+            if let Some(class) = &class {
+                spec.insert("priorityClassName".to_owned(), class.name().into());
+            }
+            spec.insert("priority".to_owned(), priority.into());
+            if let Some(policy) = policy {
+                spec.insert("preemptionPolicy".to_owned(), Value::from(policy));
+            }
+        });
+    }
+    Ok(())
+}

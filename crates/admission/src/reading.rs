@@ -1,0 +1,50 @@
+//! What several plug-ins ask: other objects, and how to refuse.
+
+use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_registry::{GetOptions, ListOptions, Request, Review, Verb};
+
+/// The refusal of a review. In Kubernetes: `admission.NewForbidden`.
+pub(crate) fn forbidden(review: &Review<'_>, why: impl AsRef<str>) -> Status {
+    let request = review.request;
+    let object = review.object.as_ref();
+    let given = object.map_or("", Object::name);
+    let prefix = object.map_or("", |object| object.text(&["metadata", "generateName"]));
+    let name = [request.name.as_str(), given, prefix].into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown");
+    Status::forbidden(&request.group_resource(), name, why.as_ref())
+}
+
+/// Another object, as the server itself reads it; `None` if there is none.
+pub(crate) async fn get(
+    review: &Review<'_>,
+    resource: GroupVersionResource,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Object>, Status> {
+    let request = own(review.request.about(Verb::Get, resource, namespace, name));
+    match review.registry.get(&request, &GetOptions::default()).await {
+        Ok(stored) => Ok(Some(Object::clone(&stored.object()))),
+        Err(status) if status.is_not_found() => Ok(None),
+        Err(status) => Err(status),
+    }
+}
+
+/// All objects of a namespace, or of the cluster, as the server itself reads them.
+pub(crate) async fn list(
+    review: &Review<'_>,
+    resource: GroupVersionResource,
+    namespace: &str,
+) -> Result<Vec<Object>, Status> {
+    let request = own(review.request.about(Verb::List, resource, namespace, ""));
+    let list = review.registry.list(&request, &ListOptions::default()).await?;
+    Ok(list.items.iter().map(|stored| Object::clone(&stored.object())).collect())
+}
+
+/// The same request, made by the server itself.
+pub(crate) fn own(request: Request) -> Request {
+    Request { user: std::sync::Arc::new(coracle_registry::User::system()), ..request }
+}
+
+/// A resource of the core group.
+pub(crate) fn core(plural: &str) -> GroupVersionResource {
+    GroupVersionResource::new("", "v1", plural)
+}

@@ -1,0 +1,158 @@
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use coracle_meta::fields::Fields;
+use coracle_meta::pod_resources::{Amounts, amounts};
+use coracle_meta::{GroupResource, Object, Quantity, Status};
+use coracle_registry::{Admission, Operation, Request, Review, Verb};
+use serde_json::Value;
+
+use crate::quota_usage::{concerns, is_in_scope, unsaid, usage};
+use crate::reading::{core, forbidden, list, own};
+
+/// `ResourceQuota`: nothing is created beyond the quotas of its namespace; what is created is counted at once, and
+/// recounted by the controller when things go.
+pub(crate) struct ResourceQuota;
+
+/// How often the count is tried when others count at the same time.
+const ATTEMPTS: usize = 10;
+
+#[async_trait]
+impl Admission for ResourceQuota {
+    fn name(&self) -> &'static str {
+        "ResourceQuota"
+    }
+
+    fn handles(&self, operation: Operation) -> bool {
+        matches!(operation, Operation::Create | Operation::Update)
+    }
+
+    async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
+        if !is_counted(review) {
+            return Ok(());
+        }
+        for _ in 0..ATTEMPTS {
+            let quotas = list(review, core("resourcequotas"), &review.request.namespace).await?;
+            let changed = charge(review, &quotas)?;
+            if review.request.dry_run || write(review, changed).await? {
+                return Ok(());
+            }
+        }
+        Err(Status::conflict(
+            &GroupResource::new("", "resourcequotas"),
+            "",
+            "the quotas of the namespace are changing too fast to be counted",
+        ))
+    }
+}
+
+fn is_counted(review: &Review<'_>) -> bool {
+    let request = review.request;
+    if request.namespace.is_empty() || review.is_about_any_part("", "namespaces") {
+        return false;
+    }
+    let is_pod = review.is_about_any_part("", "pods");
+    match (request.subresource.as_str(), review.operation) {
+        ("", Operation::Create) => true,
+        ("", Operation::Update) => {
+            review.is_about("", "services") || review.is_about("", "persistentvolumeclaims") || is_pod
+        }
+        ("resize", Operation::Update) => is_pod,
+        _ => false,
+    }
+}
+
+/// The quotas as they are when the object is counted, or why it cannot be. Only those that change are returned.
+/// In Kubernetes: `resourcequota.CheckRequest`.
+fn charge(review: &Review<'_>, quotas: &[Object]) -> Result<Vec<Object>, Status> {
+    let Some(object) = &review.object else { return Ok(Vec::new()) };
+    let resource = review.request.group_resource();
+    let used_now = usage(&resource, object);
+    let used_before = review.old.map(|old| usage(&resource, old)).unwrap_or_default();
+    let mut changed = Vec::new();
+    for quota in quotas.iter().filter(|quota| is_in_scope(&resource, object, quota)) {
+        let hard = amounts(quota.at("status.hard"));
+        let limited: BTreeSet<String> =
+            hard.keys().filter(|name| concerns(&resource, name, &used_now)).cloned().collect();
+        if limited.is_empty() {
+            continue;
+        }
+        if resource == GroupResource::new("", "pods") {
+            say_all(review, quota, object, &limited)?;
+        }
+        let used = amounts(quota.at("status.used"));
+        if let Some(unknown) = limited.iter().find(|name| !used.contains_key(*name)) {
+            let why = format!("status unknown for quota: {}, resources: {unknown}", quota.name());
+            return Err(forbidden(review, why));
+        }
+        let was_counted = review.old.is_some_and(|old| is_in_scope(&resource, old, quota));
+        let added = difference(&used_now, was_counted.then_some(&used_before), &limited);
+        if added.is_empty() {
+            continue;
+        }
+        let sum = |name: &str| used.get(name).copied().unwrap_or_default() + added[name];
+        let exceeded: Vec<&String> = added.keys().filter(|name| sum(name) > hard[*name]).collect();
+        if !exceeded.is_empty() {
+            let print = |amounts: &Amounts| -> String {
+                let parts = exceeded.iter().filter_map(|name| Some(format!("{name}={}", amounts.get(*name)?)));
+                parts.collect::<Vec<_>>().join(",")
+            };
+            return Err(forbidden(
+                review,
+                format!(
+                    "exceeded quota: {}, requested: {}, used: {}, limited: {}",
+                    quota.name(),
+                    print(&added),
+                    print(&used),
+                    print(&hard)
+                ),
+            ));
+        }
+        let mut counted = quota.clone();
+        for name in added.keys() {
+            counted.set(&["status", "used", name], Value::from(sum(name).to_string()));
+        }
+        changed.push(counted);
+    }
+    Ok(changed)
+}
+
+fn say_all(review: &Review<'_>, quota: &Object, pod: &Object, limited: &BTreeSet<String>) -> Result<(), Status> {
+    let unsaid = unsaid(pod, limited);
+    if unsaid.is_empty() {
+        return Ok(());
+    }
+    let parts: Vec<String> = unsaid
+        .iter()
+        .map(|(name, containers)| {
+            let containers: Vec<&str> = containers.iter().map(String::as_str).collect();
+            format!("{name} for: {}", containers.join(","))
+        })
+        .collect();
+    Err(forbidden(review, format!("failed quota: {}: must specify {}", quota.name(), parts.join("; "))))
+}
+
+/// What comes to the limited resources.
+fn difference(now: &Amounts, before: Option<&Amounts>, limited: &BTreeSet<String>) -> Amounts {
+    let of_limited = now.iter().filter(|(name, _)| limited.contains(*name));
+    let added = of_limited.map(|(name, amount)| {
+        let before = before.and_then(|before| before.get(name)).copied().unwrap_or_default();
+        (name.clone(), *amount - before)
+    });
+    added.filter(|(_, amount)| *amount > Quantity::default()).collect()
+}
+
+/// Writes the counts; whether nobody else counted in between.
+async fn write(review: &Review<'_>, quotas: Vec<Object>) -> Result<bool, Status> {
+    for quota in quotas {
+        let about = review.request.about(Verb::Update, core("resourcequotas"), quota.namespace(), quota.name());
+        let request =
+            Request { subresource: "status".to_owned(), field_manager: "kube-apiserver".to_owned(), ..own(about) };
+        match review.registry.update(&request, quota).await {
+            Ok(_) => {}
+            Err(status) if status.is_conflict() => return Ok(false),
+            Err(status) => return Err(status),
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,139 @@
+use async_trait::async_trait;
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
+use coracle_meta::{Object, Status};
+use coracle_registry::{Admission, Operation, Review};
+use serde_json::{Value, json};
+
+use crate::reading::{core, forbidden, get};
+
+/// `ServiceAccount`: every pod has a service account, and its token unless somebody does not want it.
+pub(crate) struct ServiceAccount;
+
+const MIRROR: &str = "kubernetes.io/config.mirror";
+const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+const VOLUME_PREFIX: &str = "kube-api-access-";
+
+#[async_trait]
+impl Admission for ServiceAccount {
+    fn name(&self) -> &'static str {
+        "ServiceAccount"
+    }
+
+    fn handles(&self, operation: Operation) -> bool {
+        operation == Operation::Create
+    }
+
+    async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
+        if !review.is_about("", "pods") {
+            return Ok(());
+        }
+        let Some(pod) = &mut review.object else { return Ok(()) };
+        if pod.annotation(MIRROR).is_some() {
+            return refuse_mirror(review);
+        }
+        edit_spec(pod, |spec| {
+            spec.fill_text("serviceAccountName", "default");
+            let name = spec.text("serviceAccountName").to_owned();
+            spec.insert("serviceAccount".to_owned(), name.into());
+        });
+        let account = account_of(review).await?;
+        let random = review.registry.ambient().random.clone();
+        let Some(pod) = &mut review.object else { return Ok(()) };
+        if wants_token(pod, &account) {
+            let volume = format!("{VOLUME_PREFIX}{}", random.name_suffix(5));
+            edit_spec(pod, |spec| mount_token(spec, volume));
+        }
+        edit_spec(pod, |spec| take_pull_secrets(spec, &account));
+        Ok(())
+    }
+}
+
+fn refuse_mirror(review: &Review<'_>) -> Result<(), Status> {
+    let name = review.object.as_ref().map_or("", |pod| pod.text(&["spec", "serviceAccountName"]));
+    if name.is_empty() {
+        return Ok(());
+    }
+    Err(forbidden(review, "a mirror pod may not reference service accounts"))
+}
+
+async fn account_of(review: &Review<'_>) -> Result<Object, Status> {
+    let namespace = review.request.namespace.as_str();
+    let name = review.object.as_ref().map_or("", |pod| pod.text(&["spec", "serviceAccountName"]));
+    match get(review, core("serviceaccounts"), namespace, name).await? {
+        Some(account) => Ok(account),
+        None => Err(forbidden(
+            review,
+            format!("error looking up service account {namespace}/{name}: serviceaccount \"{name}\" not found"),
+        )),
+    }
+}
+
+fn wants_token(pod: &Object, account: &Object) -> bool {
+    let own = pod.at("spec.automountServiceAccountToken").as_bool();
+    own.or(account.at("automountServiceAccountToken").as_bool()).unwrap_or(true)
+}
+
+fn take_pull_secrets(spec: &mut Tree, account: &Object) {
+    if !spec.list("imagePullSecrets").is_empty() || account.list("imagePullSecrets").is_empty() {
+        return;
+    }
+    let names = account.list("imagePullSecrets").iter();
+    let secrets: Vec<Value> = names.map(|secret| json!({"name": secret.text("name")})).collect();
+    spec.insert("imagePullSecrets".to_owned(), secrets.into());
+}
+
+/// Mounts the token where nothing else is mounted at its path.
+fn mount_token(spec: &mut Tree, new_volume: String) {
+    let volumes = spec.list("volumes").iter();
+    let existing = volumes.map(|volume| volume.text("name")).find(|name| name.starts_with(VOLUME_PREFIX));
+    let existing = existing.map(str::to_owned);
+    let has_volume = existing.is_some();
+    let volume = existing.unwrap_or(new_volume);
+    let mut is_needed = false;
+    for list in ["initContainers", "containers"] {
+        spec.each_in(list, |container| {
+            if container.list("volumeMounts").iter().any(|mount| mount.text("mountPath") == TOKEN_PATH) {
+                return;
+            }
+            is_needed = true;
+            container.fill("volumeMounts", json!([]));
+            if let Some(Value::Array(mounts)) = container.get_mut("volumeMounts") {
+                mounts.push(json!({"name": volume, "readOnly": true, "mountPath": TOKEN_PATH}));
+            }
+        });
+    }
+    if !has_volume && is_needed {
+        spec.fill("volumes", json!([]));
+        if let Some(Value::Array(volumes)) = spec.get_mut("volumes") {
+            volumes.push(token_volume(&volume));
+        }
+    }
+}
+
+/// The token, the authority's certificate and the namespace. In Kubernetes: `TokenVolumeSource`.
+fn token_volume(name: &str) -> Value {
+    json!({"name": name, "projected": {"defaultMode": 420, "sources": [
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [
+            {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
+        ]}},
+    ]}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_is_mounted_once_into_every_container() {
+        let spec = json!({"containers": [{"name": "a"}, {"name": "b", "volumeMounts": [{"mountPath": TOKEN_PATH}]}]});
+        let mut spec = spec.as_object().unwrap().clone();
+        mount_token(&mut spec, format!("{VOLUME_PREFIX}x"));
+        assert_eq!(spec.list("containers")[0].list("volumeMounts").len(), 1);
+        assert_eq!(spec.list("containers")[1].list("volumeMounts").len(), 1);
+        assert_eq!(spec.list("volumes").len(), 1);
+        mount_token(&mut spec, format!("{VOLUME_PREFIX}y"));
+        assert_eq!(spec.list("volumes").len(), 1);
+    }
+}
