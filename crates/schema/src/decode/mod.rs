@@ -7,7 +7,7 @@
 //! ```
 //! The pass against the type does what a decode into a Go struct and an encode out of it does: unknown fields go,
 //! zeros are left out or printed as the type says, times and quantities take their canonical form.
-//! Start at [`decode`] (a body) and [`normalize`] (an object that a patch or a default has changed).
+//! Start at [`decode`] (a body), [`decode_value`] (what a patch has made) and [`normalize`] (before a write).
 
 mod go;
 pub(crate) mod json;
@@ -23,8 +23,8 @@ use serde_json::Value;
 
 use crate::table::{KindSchema, Table};
 use raw::Raw;
-use typed::Pass;
 pub(crate) use typed::schema_type;
+use typed::{Form, Pass};
 
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ fn decode_raw(mut raw: Raw, expected: &GroupVersionKind, schema: &KindSchema) ->
     if raw == Raw::Null {
         raw = Raw::Object(Vec::new());
     }
-    let mut pass = Pass::new();
+    let mut pass = Pass::new(Form::Received);
     let value = pass.resource(raw, schema);
     if let Some(error) = pass.error {
         return Err(cannot_be_handled(&found, expected, &error));
@@ -179,20 +179,45 @@ fn internal_package(group: &str) -> &str {
     }
 }
 
-/// An object after a change: typed, pruned and printed as Kubernetes prints it; an error in Go's words.
+/// A document that a patch has made, as an object of a kind: checked and pruned like a body; an error in Go's words.
 ///
 /// `apiVersion` and `kind` stay as they are.
+pub fn decode_value(document: Value, schema: &KindSchema) -> Result<Decoded, String> {
+    typed(document, schema, Form::Received)
+}
+
+/// An object in the form in which Kubernetes stores and prints it, before it is written: what defaults and admission
+/// have left is put into canonical form. Doing it twice changes nothing.
 pub fn normalize(object: Object, schema: &KindSchema) -> Result<Decoded, String> {
-    let kind = (object.api_version().to_owned(), object.kind().to_owned());
-    let mut pass = Pass::new();
-    let value = pass.resource(Raw::from(object.into_value()), schema);
+    typed(object.into_value(), schema, Form::Stored)
+}
+
+fn typed(document: Value, schema: &KindSchema, form: Form) -> Result<Decoded, String> {
+    let text = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let mut pass = Pass::new(form);
+    let value = pass.value(Raw::from(document), schema.root());
     if let Some(error) = pass.error {
         return Err(error);
     }
     let mut object = Object::from_value(value.unwrap_or_default()).map_err(|error| error.to_string())?;
-    object.set(&["apiVersion"], kind.0);
-    object.set(&["kind"], kind.1);
+    api_version.into_iter().for_each(|text| object.set(&["apiVersion"], text));
+    kind.into_iter().for_each(|text| object.set(&["kind"], text));
     Ok(Decoded { object, strict: pass.strict })
+}
+
+/// A document of no particular kind, such as a patch, with the fields that are there twice.
+///
+/// Errors are Go's words. Protobuf has no documents of no kind.
+pub fn parse(body: &[u8], format: Format) -> Result<(Value, Vec<String>), String> {
+    let raw = match format {
+        Format::Json => json::parse(body)?,
+        Format::Yaml => yaml::parse(body)?,
+        Format::Protobuf => return Err("protobuf is no format for patches".to_owned()),
+    };
+    let mut pass = Pass::new(Form::Received);
+    let value = pass.free(raw);
+    Ok((value, pass.strict))
 }
 
 fn cannot_be_handled(found: &GroupVersionKind, expected: &GroupVersionKind, error: &str) -> Status {

@@ -13,8 +13,19 @@ use crate::table::{KindSchema, Node, Presence, Special, Struct, TypeRef};
 /// How many strict errors are told. In Kubernetes: 100.
 const MAX_STRICT: usize = 100;
 
+/// Which form of an object a pass leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As it came: an empty list that is always printed is still empty.
+    Received,
+    /// As it is stored: such a list is `null`, because protobuf, in which Kubernetes stores, does not know the
+    /// difference.
+    Stored,
+}
+
 /// A decode under way.
 pub(crate) struct Pass {
+    form: Form,
     /// The first error of a value that does not fit its type; decoding goes on, as in Go.
     pub(crate) error: Option<String>,
     /// Unknown and duplicate fields, in the order of the text.
@@ -30,8 +41,15 @@ const TIME_LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
 const MICRO_TIME_LAYOUT: &str = "2006-01-02T15:04:05.000000Z07:00";
 
 impl Pass {
-    pub(crate) fn new() -> Self {
-        Self { error: None, strict: Vec::new(), path: String::new(), go_struct: String::new(), go_fields: Vec::new() }
+    pub(crate) fn new(form: Form) -> Self {
+        Self {
+            form,
+            error: None,
+            strict: Vec::new(),
+            path: String::new(),
+            go_struct: String::new(),
+            go_fields: Vec::new(),
+        }
     }
 
     /// A whole object: typed if the kind is built in, pruned by its schema and with typed metadata if it is custom.
@@ -141,7 +159,7 @@ impl Pass {
             }
         }
         self.go_struct = outer;
-        print_always(body, ty, &mut out);
+        print_always(body, ty, &mut out, self.form);
         Value::Object(out)
     }
 
@@ -179,7 +197,7 @@ impl Pass {
     }
 
     /// A value without a type; duplicate fields are still told.
-    fn free(&mut self, raw: Raw) -> Value {
+    pub(crate) fn free(&mut self, raw: Raw) -> Value {
         match raw {
             Raw::List(elements) => {
                 let read = |(at, raw)| self.within(&format!("[{at}]"), |pass: &mut Self| pass.free(raw));
@@ -283,20 +301,20 @@ pub(crate) fn zero(ty: TypeRef<'_>) -> Value {
         Node::Special(Special::Quantity) => Value::from("0"),
         Node::Struct(body) => {
             let mut out = Map::new();
-            print_always(body, ty, &mut out);
+            print_always(body, ty, &mut out, Form::Stored);
             Value::Object(out)
         }
         Node::List | Node::Map | Node::Any | Node::Special(_) => Value::Null,
     }
 }
 
-/// Adds what Go prints whether it is set or not. An empty list becomes `null`, because protobuf, in which Kubernetes
-/// stores, does not know the difference.
-fn print_always(body: &Struct, ty: TypeRef<'_>, out: &mut Map<String, Value>) {
+/// Adds what Go prints whether it is set or not.
+fn print_always(body: &Struct, ty: TypeRef<'_>, out: &mut Map<String, Value>, form: Form) {
     for field in body.fields.iter().filter(|field| matches!(field.presence, Presence::Always | Presence::OrNull)) {
         let field_type = TypeRef::new(ty.table(), &field.shape);
-        let is_empty =
-            |value: &Value| matches!(field_type.node(), Node::List | Node::Map) && is_zero(value, field_type);
+        let is_empty = |value: &Value| {
+            form == Form::Stored && matches!(field_type.node(), Node::List | Node::Map) && is_zero(value, field_type)
+        };
         if out.get(&field.name).is_none_or(is_empty) {
             let unset = match field.presence {
                 Presence::OrNull => Value::Null,
