@@ -1,0 +1,51 @@
+use coracle_apiserver::Body;
+use http::{Method, StatusCode};
+use serde_json::json;
+
+use crate::server::{Server, request};
+
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+#[tokio::test(start_paused = true)]
+async fn the_older_documents_name_groups_versions_and_resources() {
+    let server = Server::start().await;
+    assert_eq!(server.get("/api").await.json()["versions"], json!(["v1"]));
+    let groups = server.get("/apis").await.json();
+    assert_eq!(groups["groups"][0]["preferredVersion"]["groupVersion"], "apps/v1");
+    let resources = server.get("/apis/apps/v1").await.json();
+    let names: Vec<_> = resources["resources"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
+    assert_eq!(names, ["deployments", "deployments/scale", "deployments/status"]);
+    assert_eq!(server.get("/apis/nope").await.code, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn aggregated_discovery_is_one_document_that_is_not_sent_twice() {
+    let server = Server::start().await;
+    let first = server.send(request(Method::GET, "/apis", &[("accept", AGGREGATED)], Body::empty())).await;
+    assert_eq!(first.header("content-type"), AGGREGATED);
+    assert_eq!(first.header("vary"), "Accept");
+    assert_eq!(first.json()["items"][0]["versions"][0]["resources"][0]["resource"], "deployments");
+    let headers = [("accept", AGGREGATED), ("if-none-match", first.header("etag"))];
+    let second = server.send(request(Method::GET, "/apis", &headers, Body::empty())).await;
+    assert_eq!((second.code, second.body.len()), (StatusCode::NOT_MODIFIED, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn health_is_told_in_short_in_full_and_by_check() {
+    let server = Server::start().await;
+    assert_eq!(server.get("/healthz").await.body, b"ok");
+    let full = String::from_utf8(server.get("/readyz?verbose").await.body).unwrap();
+    assert!(full.contains("[+]etcd ok\n") && full.ends_with("readyz check passed\n"), "{full}");
+    assert_eq!(server.get("/livez/ping").await.body, b"ok");
+    assert_eq!(server.get("/livez/unknown").await.code, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_version_and_the_metrics_are_served() {
+    let server = Server::start().await;
+    let version = server.get("/version").await.json();
+    assert_eq!((&version["major"], &version["minor"]), (&json!("1"), &json!("35")));
+    server.create_config_map("a").await;
+    let metrics = String::from_utf8(server.get("/metrics").await.body).unwrap();
+    assert!(metrics.contains("apiserver_request_total{code=\"201\","), "{metrics}");
+}

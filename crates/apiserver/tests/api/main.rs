@@ -1,0 +1,7 @@
+//! The API over HTTP, in one process: the real router over the real registry over a store in memory.
+
+mod discovery;
+mod hostile;
+mod server;
+mod verbs;
+mod watches;

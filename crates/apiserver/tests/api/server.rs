@@ -1,0 +1,159 @@
+//! A server with plain kinds out of the schema table, and a way to talk to it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coracle_ambient::Ambient;
+use coracle_apiserver::{ApiServer, Body, Limits, NoNodes, Shutdown, router};
+use coracle_journal::Recorder;
+use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_registry::{
+    Attributes, Authenticated, Authenticator, Authorizer, Credentials, Decision, Registry, Request, Rules, Strategy,
+    User, Verb,
+};
+use coracle_schema::{ResourceRow, Table};
+use coracle_storage::Storage;
+use coracle_store::{Engine, Options};
+use http::{Method, Response, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use tower::ServiceExt;
+
+/// A kind about which nothing is special.
+struct Plain(ResourceRow);
+
+impl Strategy for Plain {
+    fn row(&self) -> &ResourceRow {
+        &self.0
+    }
+}
+
+/// Knows one token.
+struct OneToken;
+
+#[async_trait]
+impl Authenticator for OneToken {
+    async fn authenticate(&self, _: &Registry, credentials: &Credentials) -> Result<Option<Authenticated>, Status> {
+        let known = credentials.bearer_token.as_deref() == Some("ann's");
+        let user = Arc::new(User::new("ann", ["devs"]));
+        Ok(known.then(|| Authenticated { user, audiences: Vec::new() }))
+    }
+}
+
+/// Lets everybody do everything but touch secrets.
+struct NoSecrets;
+
+#[async_trait]
+impl Authorizer for NoSecrets {
+    async fn authorize(&self, _: &Registry, attributes: &Attributes) -> Result<Decision, Status> {
+        match &attributes.target {
+            coracle_registry::Target::Resource(at) if at.resource == "secrets" => {
+                Ok(Decision::NoOpinion(String::new()))
+            }
+            _ => Ok(Decision::Allow(String::new())),
+        }
+    }
+
+    async fn rules(&self, _: &Registry, _: &User, _: &str) -> Result<Rules, Status> {
+        Ok(Rules::default())
+    }
+}
+
+/// A server, and what belongs to it.
+pub(crate) struct Server {
+    router: axum::Router,
+    pub(crate) shutdown: Shutdown,
+    pub(crate) recorder: Recorder,
+}
+
+/// An answer, read to its end.
+pub(crate) struct Answer {
+    pub(crate) code: StatusCode,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+impl Server {
+    /// A server that serves config maps, secrets, namespaces and deployments, with the namespace `default`.
+    pub(crate) async fn start() -> Self {
+        Self::with_limits(Limits::default()).await
+    }
+
+    pub(crate) async fn with_limits(limits: Limits) -> Self {
+        let (ambient, recorder) = (Ambient::seeded(1), Recorder::ring(1000));
+        let engine = Engine::in_memory(Options::new(ambient.split("store"), recorder.clone()));
+        let storage = Storage::new(Arc::new(engine));
+        let rows = Table::v1_35()
+            .resources()
+            .iter()
+            .filter(|row| matches!(row.plural.as_str(), "configmaps" | "secrets" | "namespaces" | "deployments"));
+        let kinds: Vec<Arc<dyn Strategy>> = rows.map(|row| Arc::new(Plain(row.clone())) as Arc<dyn Strategy>).collect();
+        let registry = Registry::builder(storage, ambient, recorder.clone()).kinds(kinds).build();
+        registry.set_authorizer(Arc::new(NoSecrets));
+        let mut namespace = Object::default();
+        namespace.set(&["apiVersion"], "v1");
+        namespace.set(&["kind"], "Namespace");
+        namespace.set(&["metadata", "name"], "default");
+        let resource = GroupVersionResource::new("", "v1", "namespaces");
+        let request = Request::new(Verb::Create, resource, registry.ambient().clock.now());
+        registry.create(&request, namespace).await.unwrap();
+        let shutdown = Shutdown::default();
+        let server = ApiServer {
+            registry,
+            authenticator: Arc::new(OneToken),
+            nodes: Arc::new(NoNodes),
+            documents: Vec::new(),
+            limits,
+            shutdown: shutdown.clone(),
+        };
+        Self { router: router(server), shutdown, recorder }
+    }
+
+    /// Sends a request and gives back the answer with its body still to be read.
+    pub(crate) async fn open(&self, request: http::Request<Body>) -> Response<Body> {
+        self.router.clone().oneshot(request).await.expect("the router does not fail")
+    }
+
+    pub(crate) async fn send(&self, request: http::Request<Body>) -> Answer {
+        let (parts, body) = self.open(request).await.into_parts();
+        let body = body.collect().await.unwrap().to_bytes().to_vec();
+        Answer { code: parts.status, headers: parts.headers, body }
+    }
+
+    pub(crate) async fn get(&self, target: &str) -> Answer {
+        self.send(request(Method::GET, target, &[], Body::empty())).await
+    }
+
+    pub(crate) async fn call(&self, method: Method, target: &str, headers: &[(&str, &str)], body: Value) -> Answer {
+        self.send(request(method, target, headers, Body::from(body.to_string()))).await
+    }
+
+    /// Creates a config map in `default`.
+    pub(crate) async fn create_config_map(&self, name: &str) -> Value {
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": name}});
+        let answer = self.call(Method::POST, CONFIG_MAPS, &[], body).await;
+        assert_eq!(answer.code, StatusCode::CREATED, "{}", answer.json());
+        answer.json()
+    }
+}
+
+pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+pub(crate) fn request(method: Method, target: &str, headers: &[(&str, &str)], body: Body) -> http::Request<Body> {
+    let mut builder = http::Request::builder().method(method).uri(target).header("authorization", "Bearer ann's");
+    for (name, value) in headers {
+        builder = builder.header(*name, *value);
+    }
+    builder.body(body).unwrap()
+}
