@@ -1,0 +1,264 @@
+mod lease;
+mod tls;
+mod watch;
+
+use async_trait::async_trait;
+use coracle_store::{
+    Error, HistoryHash, LeaseId, LeaseStatus, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn,
+    TxnResponse, WatchRequest, Watcher,
+};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status};
+
+pub use tls::Tls;
+
+use crate::convert;
+use crate::proto::etcdserverpb::kv_client::KvClient;
+use crate::proto::etcdserverpb::lease_client::LeaseClient;
+use crate::proto::etcdserverpb::maintenance_client::MaintenanceClient;
+use crate::proto::etcdserverpb::watch_client::WatchClient;
+use crate::proto::etcdserverpb::{self as pb};
+use crate::status::from_status;
+
+/// How often a read is tried while no server can be reached.
+const READ_ATTEMPTS: u32 = 6;
+/// How long to wait before the second attempt; doubled from one to the next.
+const FIRST_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// How to reach an etcd cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The URLs of its members, `http://host:2379`. In Kubernetes: `--etcd-servers`.
+    pub endpoints: Vec<String>,
+    /// For `https` URLs: whom to trust and who we are.
+    pub tls: Option<Tls>,
+}
+
+/// A [`Store`] in another process: an etcd cluster, or our own face.
+///
+/// Connections are made when they are needed and made again when they break. A read is tried again; a write is not,
+/// because nobody knows whether the first one took effect: it is answered with [`Error::Unavailable`].
+#[derive(Clone, Debug)]
+pub struct EtcdStore {
+    channel: Channel,
+}
+
+impl EtcdStore {
+    /// Prepares connections to the members, and asks one of them for its status.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if an URL or a certificate cannot be read, or nobody answers.
+    pub async fn connect(options: Options) -> Result<Self, Error> {
+        let store = Self::lazy(options)?;
+        store.status().await?;
+        Ok(store)
+    }
+
+    /// Prepares connections to the members, and makes none yet.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if an URL or a certificate cannot be read.
+    pub fn lazy(options: Options) -> Result<Self, Error> {
+        let mut endpoints = Vec::new();
+        for url in &options.endpoints {
+            let endpoint = endpoint(url, options.tls.as_ref()).map_err(|error| {
+                Error::Unavailable(format!("the etcd server {url:?} cannot be used: {}", explain(&error)))
+            })?;
+            endpoints.push(endpoint);
+        }
+        let channel = match <[Endpoint; 1]>::try_from(endpoints) {
+            Ok([endpoint]) => endpoint.connect_lazy(),
+            Err(endpoints) if endpoints.is_empty() => {
+                return Err(Error::Unavailable("no etcd server is named".to_owned()));
+            }
+            Err(endpoints) => Channel::balance_list(endpoints.into_iter()),
+        };
+        Ok(Self { channel })
+    }
+
+    fn kv(&self) -> KvClient<Channel> {
+        KvClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX).max_encoding_message_size(usize::MAX)
+    }
+
+    fn lease(&self) -> LeaseClient<Channel> {
+        LeaseClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
+    }
+
+    fn maintenance(&self) -> MaintenanceClient<Channel> {
+        MaintenanceClient::new(self.channel.clone())
+    }
+
+    fn watch_client(&self) -> WatchClient<Channel> {
+        WatchClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
+    }
+}
+
+fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Endpoint, tonic::transport::Error> {
+    use std::time::Duration;
+    let mut endpoint = Endpoint::from_shared(url.to_owned())?
+        .connect_timeout(Duration::from_secs(5))
+        .http2_keep_alive_interval(Duration::from_secs(30))
+        .keep_alive_timeout(Duration::from_secs(10))
+        .keep_alive_while_idle(true)
+        .initial_stream_window_size(1 << 22)
+        .initial_connection_window_size(1 << 24)
+        .tcp_nodelay(true);
+    if url.starts_with("https:") {
+        endpoint = endpoint.tls_config(tls.cloned().unwrap_or_default().into_config())?;
+    }
+    Ok(endpoint)
+}
+
+fn explain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}
+
+/// Tries a read again while no server can be reached.
+async fn read<C: Clone, Q: Clone, R, F>(client: C, request: Q, call: impl Fn(C, Q) -> F) -> Result<R, Error>
+where
+    F: Future<Output = Result<R, Status>>,
+{
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..READ_ATTEMPTS {
+        match call(client.clone(), request.clone()).await {
+            Err(status) if status.code() == Code::Unavailable => {
+                tokio::time::sleep(pause).await;
+                pause *= 2;
+            }
+            outcome => return outcome.map_err(|status| from_status(&status)),
+        }
+    }
+    call(client, request).await.map_err(|status| from_status(&status))
+}
+
+#[async_trait]
+impl Store for EtcdStore {
+    async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error> {
+        let request = convert::to_range_request(request);
+        let response = read(self.kv(), request, |mut kv, request| async move { kv.range(request).await }).await?;
+        Ok(convert::range_response(response.get_ref()))
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
+        let response = self.kv().txn(convert::to_txn(txn)).await.map_err(|status| from_status(&status))?;
+        Ok(convert::txn_response(response.get_ref()))
+    }
+
+    async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
+        Ok(Box::new(watch::RemoteWatcher::open(self.watch_client(), self.knows_progress().await, request).await?))
+    }
+
+    async fn compact(&self, revision: Revision) -> Result<(), Error> {
+        let request = pb::CompactionRequest { revision, physical: false };
+        self.kv().compact(request).await.map(|_| ()).map_err(|status| from_status(&status))
+    }
+
+    async fn lease_grant(&self, id: LeaseId, ttl_seconds: i64) -> Result<LeaseId, Error> {
+        lease::grant(self.lease(), id, ttl_seconds).await
+    }
+
+    async fn lease_revoke(&self, id: LeaseId) -> Result<(), Error> {
+        let request = pb::LeaseRevokeRequest { id };
+        self.lease().lease_revoke(request).await.map(|_| ()).map_err(|status| from_status(&status))
+    }
+
+    async fn lease_keep_alive(&self, id: LeaseId) -> Result<i64, Error> {
+        lease::keep_alive(self.lease(), id).await
+    }
+
+    async fn lease_status(&self, id: LeaseId) -> Result<LeaseStatus, Error> {
+        lease::status(self.lease(), id).await
+    }
+
+    async fn leases(&self) -> Result<Vec<LeaseId>, Error> {
+        let response =
+            read(
+                self.lease(),
+                pb::LeaseLeasesRequest {},
+                |mut lease, all| async move { lease.lease_leases(all).await },
+            )
+            .await?;
+        Ok(response.into_inner().leases.into_iter().map(|lease| lease.id).collect())
+    }
+
+    async fn history_hash(&self, revision: Revision) -> Result<HistoryHash, Error> {
+        let response = read(self.maintenance(), pb::HashKvRequest { revision }, |mut client, asked| async move {
+            client.hash_kv(asked).await
+        })
+        .await?;
+        let response = response.into_inner();
+        let current = convert::revision(response.header.as_ref());
+        let asked = if revision > 0 { revision } else { current };
+        Ok(HistoryHash {
+            hash: response.hash,
+            // Before 3.6 an etcd does not say it.
+            hash_revision: if response.hash_revision > 0 { response.hash_revision } else { asked },
+            compacted: response.compact_revision,
+            revision: current,
+        })
+    }
+
+    async fn defragment(&self) -> Result<(), Error> {
+        let request = pb::DefragmentRequest {};
+        self.maintenance().defragment(request).await.map(|_| ()).map_err(|status| from_status(&status))
+    }
+
+    async fn status(&self) -> Result<StoreStatus, Error> {
+        let response =
+            read(
+                self.maintenance(),
+                pb::StatusRequest {},
+                |mut client, asked| async move { client.status(asked).await },
+            )
+            .await?
+            .into_inner();
+        Ok(StoreStatus {
+            revision: convert::revision(response.header.as_ref()),
+            // An etcd does not say it.
+            compacted: -1,
+            size_bytes: response.db_size,
+            size_in_use_bytes: response.db_size_in_use,
+            no_space: response.errors.iter().any(|error| error.contains("NOSPACE")),
+            version: response.version,
+            ..StoreStatus::default()
+        })
+    }
+}
+
+impl EtcdStore {
+    /// Whether the answer to a question for progress can be believed: before these versions an etcd may answer ahead of
+    /// the events. In Kubernetes: `storage/feature/feature_support_checker.go`.
+    async fn knows_progress(&self) -> bool {
+        self.status().await.is_ok_and(|status| progress_is_sound(&status.version))
+    }
+}
+
+fn progress_is_sound(version: &str) -> bool {
+    let mut numbers = version.split(['.', '-', '+']).map_while(|number| number.parse::<u32>().ok());
+    match (numbers.next(), numbers.next(), numbers.next()) {
+        (Some(3), Some(4), Some(patch)) => patch >= 31,
+        (Some(3), Some(5), Some(patch)) => patch >= 13,
+        (Some(3), Some(minor), _) => minor > 5,
+        (Some(major), ..) => major > 3,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_believed_from_the_versions_that_kubernetes_believes() {
+        let sound = ["3.4.31", "3.5.13", "3.6.0", "3.6.0-rc.1", "4.0.0"];
+        assert!(sound.into_iter().all(progress_is_sound));
+        let unsound = ["3.4.23", "3.5.12", "3.3.99", "", "unknown"];
+        assert!(!unsound.into_iter().any(progress_is_sound));
+    }
+}

@@ -1,0 +1,18 @@
+//! The messages and services of the protocol, written by `cargo run -p xtask --features proto -- proto`.
+
+#![expect(unreachable_pub, clippy::all, clippy::disallowed_types, reason = "generated; etcd documents them")]
+
+#[rustfmt::skip]
+pub(crate) mod mvccpb {
+    include!("mvccpb.rs");
+}
+
+#[rustfmt::skip]
+pub(crate) mod etcdserverpb {
+    include!("etcdserverpb.rs");
+}
+
+#[rustfmt::skip]
+pub(crate) mod health {
+    include!("grpc.health.v1.rs");
+}

@@ -1,0 +1,50 @@
+use async_trait::async_trait;
+use tonic::{Request, Response, Status};
+
+use super::{MEMBER_ID, Shared};
+use crate::proto::etcdserverpb::{self as pb, cluster_server::Cluster};
+
+fn refused<R>() -> Result<R, Status> {
+    Err(Status::unimplemented("this store is a cluster of one member; run an etcd cluster where more are needed"))
+}
+
+#[async_trait]
+impl Cluster for Shared {
+    async fn member_list(&self, _: Request<pb::MemberListRequest>) -> Result<Response<pb::MemberListResponse>, Status> {
+        let member = pb::Member {
+            id: MEMBER_ID,
+            name: self.options.name.clone(),
+            peer_ur_ls: Vec::new(),
+            client_ur_ls: self.options.client_urls.clone(),
+            is_learner: false,
+        };
+        // Clients look at the members' ids and URLs alone; etcd answers without a revision here.
+        let header = pb::ResponseHeader { revision: 0, ..self.current_header().await? };
+        Ok(Response::new(pb::MemberListResponse { header: Some(header), members: vec![member] }))
+    }
+
+    async fn member_add(&self, _: Request<pb::MemberAddRequest>) -> Result<Response<pb::MemberAddResponse>, Status> {
+        refused()
+    }
+
+    async fn member_remove(
+        &self,
+        _: Request<pb::MemberRemoveRequest>,
+    ) -> Result<Response<pb::MemberRemoveResponse>, Status> {
+        refused()
+    }
+
+    async fn member_update(
+        &self,
+        _: Request<pb::MemberUpdateRequest>,
+    ) -> Result<Response<pb::MemberUpdateResponse>, Status> {
+        refused()
+    }
+
+    async fn member_promote(
+        &self,
+        _: Request<pb::MemberPromoteRequest>,
+    ) -> Result<Response<pb::MemberPromoteResponse>, Status> {
+        refused()
+    }
+}

@@ -1,0 +1,118 @@
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use coracle_store::Store;
+use http::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tonic::body::Body;
+use tower::{Service, ServiceExt};
+
+use super::{FaceOptions, Shared, http::text};
+use crate::proto::etcdserverpb::auth_server::AuthServer;
+use crate::proto::etcdserverpb::cluster_server::ClusterServer;
+use crate::proto::etcdserverpb::kv_server::KvServer;
+use crate::proto::etcdserverpb::lease_server::LeaseServer;
+use crate::proto::etcdserverpb::maintenance_server::MaintenanceServer;
+use crate::proto::etcdserverpb::watch_server::WatchServer;
+use crate::proto::health::health_server::HealthServer;
+
+/// A store as etcd's clients see it: a tower service over HTTP requests, gRPC and plain.
+#[derive(Clone)]
+pub struct Face {
+    shared: Shared,
+}
+
+impl Face {
+    /// Serves `store`.
+    pub fn new(store: Arc<dyn Store>, options: FaceOptions) -> Self {
+        Self { shared: Shared { store, options: Arc::new(options) } }
+    }
+
+    /// Serves one accepted connection, TLS taken off already, until either side ends it. Speaks HTTP/2 and HTTP/1.1,
+    /// whichever the client begins with.
+    ///
+    /// # Errors
+    /// Whatever broke the connection; nothing has to be done about it.
+    pub async fn serve_connection<I>(&self, io: I) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        const WINDOW: u32 = 1 << 20;
+        let mut builder = auto::Builder::new(TokioExecutor::new());
+        // A client may open a stream for every watch, so their number has no bound; their windows do.
+        builder
+            .http2()
+            .max_concurrent_streams(None)
+            .initial_stream_window_size(WINDOW)
+            .initial_connection_window_size(4 * WINDOW);
+        builder.serve_connection(TokioIo::new(io), TowerToHyperService::new(self.clone())).await
+    }
+
+    async fn answer<B>(self, request: Request<B>) -> Result<Response<Body>, Infallible>
+    where
+        B: http_body_util::BodyExt<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
+    {
+        let shared = self.shared;
+        let limit = shared.options.max_message_bytes;
+        let service = request.uri().path().split('/').nth(1).unwrap_or_default();
+        match service {
+            "etcdserverpb.KV" => {
+                KvServer::new(shared)
+                    .max_decoding_message_size(limit)
+                    .max_encoding_message_size(usize::MAX)
+                    .oneshot(request)
+                    .await
+            }
+            "etcdserverpb.Watch" => {
+                WatchServer::new(shared)
+                    .max_decoding_message_size(limit)
+                    .max_encoding_message_size(usize::MAX)
+                    .oneshot(request)
+                    .await
+            }
+            "etcdserverpb.Lease" => LeaseServer::new(shared).oneshot(request).await,
+            "etcdserverpb.Cluster" => ClusterServer::new(shared).oneshot(request).await,
+            "etcdserverpb.Maintenance" => MaintenanceServer::new(shared).oneshot(request).await,
+            "etcdserverpb.Auth" => AuthServer::new(shared).oneshot(request).await,
+            "grpc.health.v1.Health" => HealthServer::new(shared).oneshot(request).await,
+            _ => Ok(plain(&shared, &request.into_parts().0).await),
+        }
+    }
+}
+
+/// Answers what is not one of our services: a plain request, or a gRPC service that there is not.
+async fn plain(shared: &Shared, request: &http::request::Parts) -> Response<Body> {
+    let path = request.uri.path();
+    let kind = request.headers.get(http::header::CONTENT_TYPE).map(http::HeaderValue::as_bytes).unwrap_or_default();
+    if kind.starts_with(b"application/grpc") {
+        return tonic::Status::unimplemented(format!("unknown service {}", path.trim_start_matches('/'))).into_http();
+    }
+    match shared.plain(path).await {
+        Some(response) => response,
+        None => text("text/plain; charset=utf-8", StatusCode::NOT_FOUND, "404 page not found\n".to_owned()),
+    }
+}
+
+impl<B> Service<Request<B>> for Face
+where
+    B: http_body_util::BodyExt<Data = bytes::Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        Box::pin(self.clone().answer(request))
+    }
+}

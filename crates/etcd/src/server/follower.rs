@@ -1,0 +1,227 @@
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use coracle_store::{Error, Event, EventKind, Revision, WatchBatch, Watcher};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use prost::Message;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::header;
+use super::watch::canceled;
+use crate::convert::to_event;
+use crate::proto::etcdserverpb::{self as pb, watch_create_request::FilterType};
+
+/// Responses larger than this are ended at the next revision.
+const RESPONSE_BYTES: usize = 1 << 20;
+
+/// Turns the batches of one watch into messages.
+pub(super) struct Follower {
+    id: i64,
+    watcher: Box<dyn Watcher>,
+    start: Revision,
+    commands: mpsc::UnboundedReceiver<u64>,
+    puts: bool,
+    deletes: bool,
+    /// How long the watch may be idle before it says how far it is.
+    progress_interval: Option<Duration>,
+    progress_due: Option<Instant>,
+    /// The largest message, if the client puts fragments together.
+    fragment_bytes: Option<usize>,
+    ready: VecDeque<pb::WatchResponse>,
+    ended: bool,
+}
+
+/// What a follower has to say.
+pub(super) enum Told {
+    /// Events of whole revisions, or a fragment of them.
+    Events(pb::WatchResponse),
+    /// Nothing happened, and this is how far it is.
+    Idle(pb::WatchResponse),
+    /// The last message of the watch.
+    Ended(pb::WatchResponse),
+    /// The answer to a question for progress; `None` if the watch begins in the future.
+    Progress { id: i64, round: u64, revision: Option<Revision> },
+}
+
+enum Happened {
+    Batch(Result<WatchBatch, Error>),
+    Command(Option<u64>),
+    ProgressDue,
+}
+
+impl Follower {
+    pub(super) fn new(
+        id: i64,
+        watcher: Box<dyn Watcher>,
+        start: Revision,
+        commands: mpsc::UnboundedReceiver<u64>,
+        filters: &[i32],
+        progress_interval: Option<Duration>,
+    ) -> Self {
+        let filtered = |filter: FilterType| filters.contains(&filter.into());
+        Self {
+            id,
+            watcher,
+            start,
+            commands,
+            puts: !filtered(FilterType::Noput),
+            deletes: !filtered(FilterType::Nodelete),
+            progress_interval,
+            progress_due: progress_interval.map(|interval| Instant::now() + interval),
+            fragment_bytes: None,
+            ready: VecDeque::new(),
+            ended: false,
+        }
+    }
+
+    pub(super) fn in_fragments(self, fragment_bytes: Option<usize>) -> Self {
+        Self { fragment_bytes, ..self }
+    }
+
+    pub(super) fn follow(self) -> BoxStream<'static, Told> {
+        stream::unfold(self, |mut follower| async move {
+            let told = follower.next().await?;
+            Some((told, follower))
+        })
+        .boxed()
+    }
+
+    async fn next(&mut self) -> Option<Told> {
+        loop {
+            if let Some(response) = self.ready.pop_front() {
+                return Some(Told::Events(response));
+            }
+            if self.ended {
+                return None;
+            }
+            match self.happened().await {
+                Happened::Batch(Ok(batch)) => self.take(batch),
+                Happened::Batch(Err(error)) => return Some(self.end(Some(&error)).await),
+                Happened::Command(None) => return Some(self.end(None).await),
+                Happened::Command(Some(round)) => {
+                    let revision = self.progress().await;
+                    return Some(Told::Progress { id: self.id, round, revision });
+                }
+                Happened::ProgressDue => {
+                    self.postpone_progress();
+                    if let Some(revision) = self.progress().await {
+                        let header = Some(header(revision));
+                        return Some(Told::Idle(pb::WatchResponse { header, watch_id: self.id, ..Default::default() }));
+                    }
+                }
+            }
+        }
+    }
+
+    async fn happened(&mut self) -> Happened {
+        let due = self.progress_due;
+        let progress_due = async {
+            match due {
+                Some(due) => sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        #[expect(clippy::disallowed_macros, reason = "biased")]
+        {
+            tokio::select! {
+                biased;
+                command = self.commands.recv() => Happened::Command(command),
+                batch = self.watcher.next() => Happened::Batch(batch),
+                () = progress_due => Happened::ProgressDue,
+            }
+        }
+    }
+
+    fn take(&mut self, batch: WatchBatch) {
+        let mut response = self.response();
+        let (mut bytes, mut last) = (0, 0);
+        let wanted = |event: &Event| match event.kind {
+            EventKind::Put => self.puts,
+            EventKind::Delete => self.deletes,
+        };
+        let events: Vec<Event> = batch.events.into_iter().filter(wanted).collect();
+        for event in events {
+            // A revision is never split over two responses.
+            if bytes >= RESPONSE_BYTES && event.kv.mod_revision > last {
+                let full = std::mem::replace(&mut response, self.response());
+                self.send(full, last);
+                bytes = 0;
+            }
+            last = event.kv.mod_revision;
+            let event = to_event(event);
+            bytes += event.encoded_len();
+            response.events.push(event);
+        }
+        if !response.events.is_empty() {
+            self.send(response, batch.revision);
+            self.postpone_progress();
+        }
+    }
+
+    fn response(&self) -> pb::WatchResponse {
+        pb::WatchResponse { watch_id: self.id, ..Default::default() }
+    }
+
+    fn send(&mut self, mut response: pb::WatchResponse, revision: Revision) {
+        response.header = Some(header(revision));
+        match self.fragment_bytes.filter(|limit| response.encoded_len() > *limit) {
+            None => self.ready.push_back(response),
+            Some(limit) => self.ready.extend(fragments(response, limit)),
+        }
+    }
+
+    fn postpone_progress(&mut self) {
+        self.progress_due = self.progress_interval.map(|interval| Instant::now() + interval);
+    }
+
+    /// Up to where everything has been sent; nothing is said of a watch that begins in the future.
+    async fn progress(&mut self) -> Option<Revision> {
+        self.watcher.progress().await.ok().filter(|revision| *revision >= self.start - 1)
+    }
+
+    async fn end(&mut self, error: Option<&Error>) -> Told {
+        self.ended = true;
+        let revision = self.watcher.progress().await.unwrap_or(0);
+        Told::Ended(canceled(self.id, revision, error))
+    }
+}
+
+/// Cuts a response into pieces of at most `limit` bytes, with one event at the least; all but the last are marked.
+fn fragments(response: pb::WatchResponse, limit: usize) -> Vec<pb::WatchResponse> {
+    let template = pb::WatchResponse { events: Vec::new(), ..response.clone() };
+    let mut pieces = vec![template.clone()];
+    let mut bytes = 0;
+    for event in response.events {
+        let length = event.encoded_len();
+        if bytes > 0 && bytes + length > limit {
+            pieces.push(template.clone());
+            bytes = 0;
+        }
+        bytes += length;
+        pieces.last_mut().expect("there is one from the beginning").events.push(event);
+    }
+    let last = pieces.len() - 1;
+    pieces[..last].iter_mut().for_each(|piece| piece.fragment = true);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::mvccpb;
+
+    #[test]
+    fn fragments_keep_every_event_in_order_and_only_the_last_is_unmarked() {
+        let event = |version| {
+            let value = vec![0; 100].into();
+            mvccpb::Event { kv: Some(mvccpb::KeyValue { version, value, ..Default::default() }), ..Default::default() }
+        };
+        let response = pb::WatchResponse { watch_id: 3, events: (1..=10).map(event).collect(), ..Default::default() };
+        let pieces = fragments(response.clone(), 250);
+        assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.events.len() <= 2 && piece.watch_id == 3));
+        assert_eq!(pieces.iter().filter(|piece| !piece.fragment).count(), 1);
+        assert!(!pieces.last().unwrap().fragment);
+        assert_eq!(pieces.into_iter().flat_map(|piece| piece.events).collect::<Vec<_>>(), response.events);
+    }
+}

@@ -1,0 +1,74 @@
+//! What is asked over plain HTTP: health, version, metrics.
+
+use std::fmt::Write;
+
+use bytes::Bytes;
+use coracle_store::StoreStatus;
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use tonic::body::Body;
+
+use super::Shared;
+
+impl Shared {
+    /// Answers a plain request; `None` if there is nothing at `path`.
+    pub(super) async fn plain(&self, path: &str) -> Option<Response<Body>> {
+        let status = self.store.status().await;
+        Some(match (path, status) {
+            ("/health" | "/readyz" | "/livez", Ok(status)) if !status.no_space => {
+                json(StatusCode::OK, r#"{"health":"true","reason":""}"#)
+            }
+            ("/health" | "/readyz" | "/livez", Ok(_)) => {
+                json(StatusCode::SERVICE_UNAVAILABLE, r#"{"health":"false","reason":"ALARM NOSPACE"}"#)
+            }
+            ("/health" | "/readyz" | "/livez", Err(_)) => {
+                json(StatusCode::SERVICE_UNAVAILABLE, r#"{"health":"false","reason":"STORE UNAVAILABLE"}"#)
+            }
+            ("/version", Ok(status)) => {
+                let cluster = status.version.rsplit_once('.').map_or(&status.version[..], |(minor, _)| minor);
+                let version = format!(r#"{{"etcdserver":"{}","etcdcluster":"{cluster}.0"}}"#, status.version);
+                json(StatusCode::OK, &version)
+            }
+            ("/metrics", Ok(status)) => {
+                text("text/plain; version=0.0.4; charset=utf-8", StatusCode::OK, metrics(&status))
+            }
+            ("/version" | "/metrics", Err(error)) => {
+                text("text/plain; charset=utf-8", StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn json(code: StatusCode, body: &str) -> Response<Body> {
+    text("application/json", code, body.to_owned())
+}
+
+pub(super) fn text(kind: &'static str, code: StatusCode, body: String) -> Response<Body> {
+    let mut response = Response::new(Body::new(Full::new(Bytes::from(body))));
+    *response.status_mut() = code;
+    response.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(kind));
+    response
+}
+
+/// etcd's metrics, under etcd's names.
+fn metrics(status: &StoreStatus) -> String {
+    let gauges = [
+        ("etcd_mvcc_db_total_size_in_bytes", "Bytes of the data, on disk if there is one.", status.size_bytes),
+        ("etcd_mvcc_db_total_size_in_use_in_bytes", "Bytes of the live data.", status.size_in_use_bytes),
+        ("etcd_debugging_mvcc_current_revision", "The newest revision.", status.revision),
+        ("etcd_debugging_mvcc_compact_revision", "Up to where history is gone.", status.compacted),
+        ("etcd_debugging_mvcc_watcher_total", "Open watches.", count(status.watchers)),
+        ("etcd_debugging_mvcc_slow_watcher_total", "Watches with events to fetch.", count(status.lagging_watchers)),
+        ("etcd_server_has_leader", "Always 1: there is one member.", 1),
+    ];
+    let mut text = String::new();
+    for (name, help, value) in gauges {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
+    }
+    text
+}
+
+fn count(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

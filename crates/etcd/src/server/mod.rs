@@ -1,0 +1,69 @@
+mod auth;
+mod cluster;
+mod face;
+mod follower;
+mod health;
+mod http;
+mod kv;
+mod lease;
+mod maintenance;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_store::{Revision, Store};
+
+pub use face::Face;
+
+use crate::proto::etcdserverpb::ResponseHeader;
+
+/// What the serving side says of itself.
+#[derive(Clone, Debug)]
+pub struct FaceOptions {
+    /// The name of the one member. In etcd: `--name`.
+    pub name: String,
+    /// Where clients find it. In etcd: `--advertise-client-urls`.
+    pub client_urls: Vec<String>,
+    /// How long a watch that asked for progress is idle before it is told. In etcd:
+    /// `--watch-progress-notify-interval`.
+    pub progress_interval: Duration,
+    /// The largest message that is taken from a client, in bytes.
+    pub max_message_bytes: usize,
+}
+
+impl Default for FaceOptions {
+    /// etcd's.
+    fn default() -> Self {
+        Self {
+            name: "default".to_owned(),
+            client_urls: vec!["http://localhost:2379".to_owned()],
+            progress_interval: Duration::from_secs(600),
+            max_message_bytes: 2 << 20,
+        }
+    }
+}
+
+/// What every service answers with.
+#[derive(Clone)]
+struct Shared {
+    store: Arc<dyn Store>,
+    options: Arc<FaceOptions>,
+}
+
+/// One cluster of one member: clients only compare these numbers.
+const CLUSTER_ID: u64 = 0xc04a_c1e0_0000_0001;
+const MEMBER_ID: u64 = 0xc04a_c1e0_0000_0002;
+const RAFT_TERM: u64 = 1;
+
+fn header(revision: Revision) -> ResponseHeader {
+    ResponseHeader { cluster_id: CLUSTER_ID, member_id: MEMBER_ID, revision, raft_term: RAFT_TERM }
+}
+
+impl Shared {
+    /// A header at the newest revision.
+    async fn current_header(&self) -> Result<ResponseHeader, tonic::Status> {
+        let status = self.store.status().await.map_err(|error| crate::status::to_status(&error))?;
+        Ok(header(status.revision))
+    }
+}

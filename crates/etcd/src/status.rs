@@ -1,0 +1,85 @@
+//! Errors as they cross the wire: etcd's codes and texts, from which its clients make their own errors.
+
+use coracle_store::Error;
+use tonic::{Code, Status};
+
+/// What a client is told.
+pub(crate) fn to_status(error: &Error) -> Status {
+    let code = match error {
+        Error::Compacted { .. } | Error::FutureRevision { .. } | Error::LeaseTtlTooLarge => Code::OutOfRange,
+        Error::Invalid(_) | Error::TooLarge => Code::InvalidArgument,
+        Error::LeaseNotFound => Code::NotFound,
+        Error::LeaseExists => Code::FailedPrecondition,
+        Error::NoSpace => Code::ResourceExhausted,
+        Error::Unsupported(_) => Code::Unimplemented,
+        Error::Unavailable(_) => Code::Unavailable,
+        Error::Corrupt(_) => Code::DataLoss,
+    };
+    Status::new(code, error.to_string())
+}
+
+/// The errors that a store refuses a request with, known by their texts.
+const REFUSALS: [&str; 8] = [
+    "etcdserver: key is not provided",
+    "etcdserver: key not found",
+    "etcdserver: value is provided",
+    "etcdserver: lease is provided",
+    "etcdserver: too many operations in txn request",
+    "etcdserver: duplicate key given in txn request",
+    "etcdserver: invalid sort option",
+    "etcdserver: authentication is not enabled",
+];
+
+/// How the gRPC of an etcd, and ours, refuse a message before anybody has read it.
+const TOO_LARGE: [&str; 2] = ["grpc: received message larger than max", "Error, decoded message length too large"];
+
+/// What an etcd means. It does not say at which revision a range was compacted, or which one is the newest: those are 0.
+pub(crate) fn from_status(status: &Status) -> Error {
+    let text = status.message();
+    let known = [
+        Error::Compacted { compacted: 0 },
+        Error::FutureRevision { current: 0 },
+        Error::TooLarge,
+        Error::LeaseNotFound,
+        Error::LeaseExists,
+        Error::LeaseTtlTooLarge,
+        Error::NoSpace,
+    ];
+    if let Some(error) = known.into_iter().find(|error| error.to_string() == text) {
+        return error;
+    }
+    if let Some(text) = REFUSALS.into_iter().find(|refusal| *refusal == text) {
+        return Error::Invalid(text);
+    }
+    if TOO_LARGE.iter().any(|beginning| text.starts_with(beginning)) {
+        return Error::TooLarge;
+    }
+    match status.code() {
+        Code::DataLoss => Error::Corrupt(text.to_owned()),
+        Code::Unimplemented => Error::Unsupported("the etcd server does not do this"),
+        code => Error::Unavailable(format!("{code:?}: {text}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_crosses_the_wire_and_stays_what_it_was() {
+        let errors = [
+            Error::Compacted { compacted: 0 },
+            Error::FutureRevision { current: 0 },
+            Error::TooLarge,
+            Error::LeaseNotFound,
+            Error::LeaseExists,
+            Error::LeaseTtlTooLarge,
+            Error::NoSpace,
+            Error::Corrupt("record 7".to_owned()),
+        ];
+        let refusals = REFUSALS.map(Error::Invalid);
+        for error in errors.iter().chain(&refusals) {
+            assert_eq!(from_status(&to_status(error)), *error);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A face over the engine, and a real etcd, for tests that ask both the same.
+
+#![allow(dead_code, clippy::allow_attributes, reason = "every test uses a part of it")]
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_ambient::Ambient;
+use coracle_etcd::{EtcdStore, Face, FaceOptions, Options};
+use coracle_journal::Recorder;
+use coracle_store::{Engine, Store};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+/// A store that listens on a socket, until it is dropped.
+pub(crate) struct Served {
+    pub(crate) engine: Engine,
+    pub(crate) url: String,
+    _tasks: JoinSet<()>,
+}
+
+pub(crate) async fn serve() -> Served {
+    let engine = Engine::in_memory(coracle_store::Options::new(Ambient::seeded(1), Recorder::off()));
+    serve_engine(engine).await
+}
+
+pub(crate) async fn serve_engine(engine: Engine) -> Served {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let options = FaceOptions { client_urls: vec![url.clone()], ..FaceOptions::default() };
+    let face = Face::new(Arc::new(engine.clone()), options);
+    let mut tasks = JoinSet::new();
+    let expiry = engine.clone();
+    tasks.spawn(async move { expiry.expire_leases().await });
+    tasks.spawn(async move {
+        let mut connections = JoinSet::new();
+        while let Ok((socket, _)) = listener.accept().await {
+            socket.set_nodelay(true).unwrap();
+            let face = face.clone();
+            connections.spawn(async move { drop(face.serve_connection(socket).await) });
+        }
+    });
+    Served { engine, url, _tasks: tasks }
+}
+
+/// An etcd process, until it is dropped.
+pub(crate) struct RealEtcd {
+    pub(crate) url: String,
+    child: Child,
+    _data: TempDir,
+}
+
+impl Drop for RealEtcd {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts the machine's etcd; `None`, with a line that says so, if it has none.
+pub(crate) async fn real_etcd() -> Option<RealEtcd> {
+    let Some(program) = find("etcd") else {
+        eprintln!("skipped: there is no etcd on this machine");
+        return None;
+    };
+    let data = tempfile::tempdir().unwrap();
+    let (client, peer) = (free_port().await, free_port().await);
+    let url = format!("http://127.0.0.1:{client}");
+    let peer = format!("http://127.0.0.1:{peer}");
+    let child = Command::new(program)
+        .args(["--data-dir", data.path().to_str().unwrap(), "--unsafe-no-fsync", "--log-level", "error"])
+        .args(["--listen-client-urls", &url, "--advertise-client-urls", &url])
+        .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+        .args(["--initial-cluster", &format!("default={peer}")])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let etcd = RealEtcd { url, child, _data: data };
+    for _ in 0..200 {
+        if let Ok(store) = EtcdStore::connect(endpoints(&etcd.url)).await
+            && store.status().await.is_ok()
+        {
+            return Some(etcd);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the etcd of this machine does not start");
+}
+
+pub(crate) fn endpoints(url: &str) -> Options {
+    Options { endpoints: vec![url.to_owned()], tls: None }
+}
+
+pub(crate) async fn connect(url: &str) -> EtcdStore {
+    EtcdStore::connect(endpoints(url)).await.unwrap()
+}
+
+pub(crate) fn find(program: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+async fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port()
+}
