@@ -110,15 +110,7 @@ impl Client {
 
     /// Reads any path of the server: `/version`, `/apis/apps/v1`, `/openapi/v2`.
     pub async fn get_path<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        let request = Request {
-            method: http::Method::GET,
-            uri: path.to_owned(),
-            accept: "application/json",
-            content_type: "",
-            body: Bytes::new(),
-            written: None,
-        };
-        self.call(&request).await
+        self.call(&read(path, "application/json")).await
     }
 
     /// Sends a request and reads the whole answer.
@@ -180,6 +172,18 @@ impl Client {
         let audit_id = uuid_text(self.audit_ids.uuid_bytes());
         origin.record(&self.recorder, written, &audit_id);
         Some(audit_id)
+    }
+}
+
+/// A request that reads a path.
+pub(crate) fn read(path: &str, accept: &'static str) -> Request {
+    Request {
+        method: http::Method::GET,
+        uri: path.to_owned(),
+        accept,
+        content_type: "",
+        body: Bytes::new(),
+        written: None,
     }
 }
 

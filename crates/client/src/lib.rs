@@ -14,6 +14,7 @@ mod api;
 mod client;
 #[cfg(feature = "kubeconfig")]
 mod connector;
+mod discovery;
 mod error;
 #[cfg(feature = "kubeconfig")]
 mod https;
@@ -29,6 +30,7 @@ mod watch;
 
 pub use api::{Api, Deletion};
 pub use client::{Body, BoxError, Client, ResponseBody};
+pub use discovery::ApiResource;
 pub use error::Error;
 #[cfg(feature = "kubeconfig")]
 pub use https::Https;

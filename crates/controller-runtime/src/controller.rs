@@ -3,7 +3,7 @@ use std::sync::Arc;
 use coracle_client::Client;
 use coracle_informer::{Notification, SharedInformer};
 use coracle_meta::{ApiObject, ObjectKey};
-use coracle_workqueue::WorkQueue;
+use coracle_workqueue::{RateLimiter, WorkQueue};
 use tokio::task::JoinSet;
 
 use crate::cache::Cache;
@@ -34,9 +34,14 @@ pub struct Controller<R> {
 impl<R: Reconciler> Controller<R> {
     /// A controller with one worker that never gives up. It records as `process/name`.
     pub fn new(process: &Process, name: &str, reconciler: R) -> Self {
+        Self::with_limits(process, name, reconciler, RateLimiter::default())
+    }
+
+    /// A controller whose failed keys come back after other times than the usual.
+    pub fn with_limits(process: &Process, name: &str, reconciler: R, limits: RateLimiter<ObjectKey>) -> Self {
         let actor = format!("{}/{name}", process.name);
         Self {
-            queue: WorkQueue::recorded(name, &actor, process.recorder.clone()),
+            queue: WorkQueue::with(name, &actor, process.recorder.clone(), limits),
             actor,
             process: process.clone(),
             client: process.client.clone(),

@@ -12,7 +12,6 @@
 
 mod cache;
 mod controller;
-mod controller_index;
 mod event_correlator;
 mod event_queue;
 mod event_recorder;
@@ -28,7 +27,6 @@ mod slow_start;
 mod worker;
 
 pub use controller::Controller;
-pub use controller_index::{by_controller, index_by_controller, without_controller};
 /// The event log's types, for components that record stages of their own.
 pub use coracle_journal::{Detail, EntryId, Recorder, Stage};
 pub use event_recorder::{EventRecorder, EventType, reference_to};

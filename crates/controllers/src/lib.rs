@@ -15,7 +15,10 @@ mod index;
 mod pods;
 
 mod deployment;
+mod namespace;
 mod replicaset;
+mod root_ca;
+mod service_accounts;
 
 pub use config::Config;
 pub use controllers::{names, run};

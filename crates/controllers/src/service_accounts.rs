@@ -1,0 +1,56 @@
+//! Keeps a ServiceAccount `default` in each active namespace.
+//!
+//! In Kubernetes: `pkg/controller/serviceaccount/serviceaccounts_controller.go`.
+
+use coracle_api::core_v1::{Namespace, ServiceAccount};
+use coracle_controller_runtime::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler, key_of};
+use coracle_informer::{Lister, Notification};
+use coracle_meta::ObjectKey;
+use futures_util::future::BoxFuture;
+
+use crate::Config;
+
+const NAME: &str = "default";
+
+pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
+    let namespaces = process.informers.informer::<Namespace>();
+    let accounts = process.informers.informer::<ServiceAccount>();
+    let reconciler = ServiceAccounts { namespaces: namespaces.lister(), accounts: accounts.lister() };
+    let controller = Controller::new(process, "serviceaccount", reconciler)
+        .client(config.client(process))
+        .watches(&namespaces, key_of)
+        .watches(&accounts, namespace_of_deleted);
+    Box::pin(controller.run())
+}
+
+/// The namespace whose account is gone.
+fn namespace_of_deleted(notification: &Notification<ServiceAccount>) -> Vec<ObjectKey> {
+    match notification {
+        Notification::Deleted { object, .. } => {
+            object.metadata.namespace.clone().map(ObjectKey::cluster).into_iter().collect()
+        }
+        Notification::Added { .. } | Notification::Updated { .. } => Vec::new(),
+    }
+}
+
+struct ServiceAccounts {
+    namespaces: Lister<Namespace>,
+    accounts: Lister<ServiceAccount>,
+}
+
+impl Reconciler for ServiceAccounts {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
+        let active = self.namespaces.get(key).is_some_and(|namespace| namespace.status.phase == "Active");
+        let wanted = ObjectKey::new(key.name.as_str(), NAME);
+        if !active || self.accounts.get(&wanted).is_some() {
+            return Ok(Outcome::Done);
+        }
+        let mut account = ServiceAccount::default();
+        account.metadata.name = Some(wanted.name);
+        account.metadata.namespace = Some(wanted.namespace);
+        match pass.api().create(&account).await {
+            Err(error) if !error.is_already_exists() => Err(error.into()),
+            _ => Ok(Outcome::Done),
+        }
+    }
+}
