@@ -1,1 +1,27 @@
-//! Puts a control plane together.
+//! Puts a control plane together: in one process, or one component at a time.
+//!
+//! ```text
+//! Builder --start--> Cluster { store, API server, controller-manager, scheduler, kubelet }
+//!                       \--service()--> Transport (a tower service) --> any client, no socket
+//! serve::Listener --TLS--> Transport                                    (feature `serve`)
+//! ```
+//! Start at [`Cluster`]. Tasks, sockets, threads and shutdown are decided here and nowhere else.
+//! Not here: what any of the components does.
+
+mod bootstrap;
+mod control_plane;
+mod error;
+mod kinds;
+/// Sockets and TLS: how other processes reach the API server.
+#[cfg(feature = "serve")]
+pub mod serve;
+mod store;
+mod transport;
+
+pub use control_plane::{ApiServerSpec, ControlPlane};
+pub use coracle_apiserver::NoNodes;
+pub use coracle_registry::User;
+pub use error::Error;
+pub use kinds::built_in_kinds;
+pub use store::{OpenStore, StoreSpec};
+pub use transport::{Body, BoxError, Transport, boxed};

@@ -99,7 +99,7 @@ impl BuiltIn {
     pub(crate) fn new(rules: Rules) -> Self {
         let resource = GroupVersionResource::new(rules.group, rules.version, rules.plural);
         let row = Table::v1_35().resource(&resource).expect("the table has a row for every built-in kind");
-        Self { row, rules, subresources: Vec::new(), hooks: Arc::new(Plain), versions: Arc::new(Plain), computed: None }
+        Self { row, rules, subresources: Vec::new(), hooks: Arc::new(Plain), versions: Arc::new(Plain) }
     }
 
     /// With a subresource.

@@ -284,7 +284,7 @@ fn with_suggestion(message: &str) -> String {
 }
 
 /// The candidate with the smallest edit distance, if it is near enough to be meant.
-fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     candidates
         .map(|candidate| (distance(&lower, &candidate.to_lowercase()), candidate))

@@ -8,11 +8,15 @@
 //! Not here: the words of a scenario file (`scenario`), the cluster itself (`cluster`).
 
 mod invariant;
+mod latency;
 mod partial;
+mod runtime;
 mod view;
 mod world;
 
 pub use invariant::{Answer, Invariant, Lists, Polarity, Question};
+pub use latency::Latency;
 pub use partial::{Mismatch, matches, mismatches};
+pub use runtime::{ClockMode, run_in};
 pub use view::{Change, View};
 pub use world::{Broken, NotInTime, PluralOf, Verdict, World};

@@ -1,0 +1,78 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use clap::Args;
+use coracle_ambient::Ambient;
+use coracle_cluster::{ControlPlane, StoreSpec};
+use coracle_journal::Recorder;
+
+use crate::commands::server_flags::{IDENTITIES, ServerFlags};
+use crate::exit;
+use crate::interrupt::interrupted;
+
+/// Runs an API server alone.
+#[derive(Debug, Args)]
+pub(crate) struct Apiserver {
+    /// Where the state lives: `memory` or `sled:DIR`
+    #[arg(long, conflicts_with = "etcd_servers")]
+    store: Option<String>,
+    /// Where the state lives: the URLs of an etcd or of `coracle store`
+    #[arg(long, value_name = "URLS", value_delimiter = ',')]
+    etcd_servers: Vec<String>,
+    /// The folder of the certificate authority; kubeconfigs for the other components are written there
+    #[arg(long, value_name = "DIR", default_value = ".coracle/pki")]
+    cert_dir: PathBuf,
+    #[command(flatten)]
+    server: ServerFlags,
+}
+
+impl Apiserver {
+    pub(crate) fn run(self) -> Result<u8> {
+        tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(self.serve())
+    }
+
+    async fn serve(self) -> Result<u8> {
+        let store = self.store_spec()?;
+        std::fs::create_dir_all(&self.cert_dir)
+            .map_err(|error| exit::Usage(format!("--cert-dir {}: {error}", self.cert_dir.display())))?;
+        let door = self.server.open(&self.cert_dir, 6443).await?;
+        for (file, user, groups) in IDENTITIES {
+            door.write_kubeconfig(&self.cert_dir.join(format!("{file}.kubeconfig")), user, groups)?;
+        }
+        let mut spec = self.server.spec()?;
+        spec.root_ca = Some(door.authority_certificate().to_owned());
+        spec.advertised = Some(door.listener.address());
+        let (ambient, recorder) = (Ambient::system(), Recorder::off());
+        let store = store.open(&ambient, &recorder).await?;
+        let nodes = Arc::new(coracle_cluster::NoNodes);
+        let control_plane = ControlPlane::start(&spec, Arc::clone(&store.store), nodes, &ambient, &recorder).await?;
+        println!("API server ready at {}; kubeconfigs in {}", door.url(), self.cert_dir.display());
+        for limit in control_plane.limits() {
+            eprintln!("note: {limit}");
+        }
+        let mut code = exit::PASS;
+        let stop = async {
+            code = interrupted().await;
+            control_plane.stop();
+        };
+        door.listener.serve(control_plane.transport(), stop).await;
+        store.close().await;
+        Ok(code)
+    }
+
+    fn store_spec(&self) -> Result<StoreSpec> {
+        match self.store.as_deref() {
+            None if self.etcd_servers.is_empty() => {
+                Err(exit::Usage("name a store: --store memory, --store sled:DIR or --etcd-servers URLS".to_owned())
+                    .into())
+            }
+            None => Ok(StoreSpec::Etcd(self.etcd_servers.clone())),
+            Some("memory") => Ok(StoreSpec::Memory),
+            Some(other) => match other.strip_prefix("sled:") {
+                Some(folder) if !folder.is_empty() => Ok(StoreSpec::Sled(PathBuf::from(folder))),
+                _ => Err(exit::Usage(format!("--store `{other}` is neither `memory` nor `sled:DIR`")).into()),
+            },
+        }
+    }
+}

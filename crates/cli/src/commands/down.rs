@@ -1,0 +1,39 @@
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::commands::env::StateArgs;
+use crate::exit;
+
+/// How long a cluster may take to stop.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Stops a cluster.
+#[derive(Debug, Args)]
+pub(crate) struct Down {
+    #[command(flatten)]
+    state: StateArgs,
+}
+
+impl Down {
+    pub(crate) fn run(self) -> Result<u8> {
+        let folder = self.state.folder();
+        let Some(process) = folder.running().and_then(Pid::from_raw) else {
+            println!("no cluster runs in {}", folder.path().display());
+            return Ok(exit::PASS);
+        };
+        kill_process(process, Signal::TERM).context("the cluster's process cannot be signalled")?;
+        let step = Duration::from_millis(20);
+        for _ in 0..PATIENCE.as_millis() / step.as_millis() {
+            if folder.running().is_none() {
+                println!("stopped; the state is kept in {}", folder.path().display());
+                return Ok(exit::PASS);
+            }
+            #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
+            std::thread::sleep(step);
+        }
+        anyhow::bail!("process {} has not stopped within {} s", process.as_raw_nonzero(), PATIENCE.as_secs())
+    }
+}

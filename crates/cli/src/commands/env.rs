@@ -1,0 +1,49 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::exit;
+use crate::state::StateFolder;
+
+/// Prints the environment of a cluster.
+#[derive(Debug, Args)]
+pub(crate) struct Env {
+    #[command(flatten)]
+    pub(crate) state: StateArgs,
+}
+
+/// Where a cluster keeps its state.
+#[derive(Debug, Args)]
+pub(crate) struct StateArgs {
+    /// The folder of the cluster's state
+    #[arg(long, env = "CORACLE_STATE_DIR", value_name = "DIR")]
+    state_dir: Option<PathBuf>,
+}
+
+impl StateArgs {
+    pub(crate) fn folder(&self) -> StateFolder {
+        StateFolder::named(self.state_dir.as_deref())
+    }
+
+    /// The kubeconfig of the cluster that runs there.
+    ///
+    /// # Errors
+    /// If none runs; the message says what to do.
+    pub(crate) fn kubeconfig(&self) -> Result<PathBuf> {
+        let folder = self.folder();
+        if folder.running().is_none() {
+            let message = format!("no cluster runs in {}; start one with `coracle up`", folder.path().display());
+            return Err(exit::Usage(message).into());
+        }
+        Ok(std::path::absolute(folder.kubeconfig())?)
+    }
+}
+
+impl Env {
+    pub(crate) fn run(self) -> Result<u8> {
+        println!("export KUBECONFIG='{}'", self.state.kubeconfig()?.display());
+        println!("export USE_EXISTING_CLUSTER=true");
+        Ok(exit::PASS)
+    }
+}

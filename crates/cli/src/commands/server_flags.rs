@@ -1,0 +1,111 @@
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use coracle_cluster::ApiServerSpec;
+use coracle_cluster::serve::{Authority, Identity, Listener, kubeconfig};
+
+use crate::exit;
+
+/// The flags of an API server; names and meanings are kube-apiserver's.
+#[derive(Debug, Args)]
+pub(crate) struct ServerFlags {
+    /// Where to listen; anything but loopback lets other machines in
+    #[arg(long, default_value = "127.0.0.1")]
+    bind_address: IpAddr,
+    /// The port of HTTPS; 0 takes a free one
+    #[arg(long)]
+    secure_port: Option<u16>,
+    /// A file of tokens: token,user,uid,"group1,group2"
+    #[arg(long, value_name = "FILE")]
+    token_auth_file: Option<PathBuf>,
+    /// The addresses of services
+    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/16")]
+    service_cluster_ip_range: String,
+    /// Admission plug-ins to leave out
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    disable_admission_plugins: Vec<String>,
+    /// Who may do what: Node, RBAC, AlwaysAllow
+    #[arg(long, value_name = "MODES", default_value = "Node,RBAC")]
+    authorization_mode: String,
+}
+
+/// An API server's socket, and the papers of those who may come in.
+pub(crate) struct Door {
+    pub(crate) listener: Listener,
+    authority: Authority,
+}
+
+/// Who needs a kubeconfig, under which name it is filed, and in which groups it is.
+pub(crate) const IDENTITIES: [(&str, &str, &[&str]); 4] = [
+    ("admin", "kubernetes-admin", &["system:masters"]),
+    ("controller-manager", "system:kube-controller-manager", &[]),
+    ("scheduler", "system:kube-scheduler", &[]),
+    ("kubelet", "system:node:simulated", &["system:nodes"]),
+];
+
+impl ServerFlags {
+    /// How the API server is configured by the flags.
+    pub(crate) fn spec(&self) -> Result<ApiServerSpec> {
+        let tokens = match &self.token_auth_file {
+            None => None,
+            Some(path) => Some(
+                std::fs::read_to_string(path)
+                    .map_err(|error| exit::Usage(format!("--token-auth-file {}: {error}", path.display())))?,
+            ),
+        };
+        Ok(ApiServerSpec {
+            authorization_mode: self.authorization_mode.clone(),
+            disable_admission_plugins: self.disable_admission_plugins.clone(),
+            service_cluster_ip_range: self.service_cluster_ip_range.clone(),
+            tokens,
+            ..ApiServerSpec::default()
+        })
+    }
+
+    /// Opens the authority in `folder` and listens; `preferred` is the port if the flags name none.
+    pub(crate) async fn open(&self, folder: &Path, preferred: u16) -> Result<Door> {
+        let authority = Authority::open(folder)?;
+        let names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut addresses = vec![self.bind_address, IpAddr::from([127, 0, 0, 1])];
+        addresses.extend(first_address(&self.service_cluster_ip_range));
+        let identity = authority.server(&names, &addresses)?;
+        let address = SocketAddr::new(self.bind_address, self.secure_port.unwrap_or(preferred));
+        let listener = Listener::bind(address, &identity, authority.certificate()).await?;
+        Ok(Door { listener, authority })
+    }
+}
+
+impl Door {
+    /// `https://127.0.0.1:41234`
+    pub(crate) fn url(&self) -> String {
+        let mut address = self.listener.address();
+        if address.ip().is_unspecified() {
+            address.set_ip(IpAddr::from([127, 0, 0, 1]));
+        }
+        format!("https://{address}")
+    }
+
+    /// The authority's certificate, PEM.
+    pub(crate) fn authority_certificate(&self) -> &str {
+        self.authority.certificate()
+    }
+
+    /// Writes a kubeconfig for `user`, which only its owner may read.
+    pub(crate) fn write_kubeconfig(&self, path: &Path, user: &str, groups: &[&str]) -> Result<()> {
+        let identity: Identity = self.authority.client(user, groups)?;
+        let text = kubeconfig("coracle", &self.url(), self.authority.certificate(), &identity);
+        coracle_cluster::serve::write_private(path, &text).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// The address of the service `kubernetes`: the first of the range.
+fn first_address(range: &str) -> Option<IpAddr> {
+    let (network, _) = range.split_once('/')?;
+    match network.parse().ok()? {
+        IpAddr::V4(network) => Some(IpAddr::from((u32::from(network) + 1).to_be_bytes())),
+        IpAddr::V6(network) => Some(IpAddr::from((u128::from(network) + 1).to_be_bytes())),
+    }
+}

@@ -1,0 +1,132 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use coracle_cluster::{Cluster, StoreSpec, controllers};
+
+use crate::commands::env::StateArgs;
+use crate::commands::server_flags::{Door, ServerFlags};
+use crate::interrupt::interrupted;
+use crate::state::StateFolder;
+use crate::{exit, state};
+
+/// Starts a cluster and keeps it until Ctrl-C.
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    #[command(flatten)]
+    state: StateArgs,
+    #[command(flatten)]
+    server: ServerFlags,
+    /// Keep nothing on disk but the kubeconfig
+    #[arg(long)]
+    ephemeral: bool,
+    /// Start with nothing in it
+    #[arg(long)]
+    empty: bool,
+    /// How many simulated nodes
+    #[arg(long, default_value_t = 2)]
+    nodes: usize,
+    /// A flag of the controllers, as NAME=VALUE
+    #[arg(long, value_name = "NAME=VALUE")]
+    kube_controller_manager_arg: Vec<String>,
+}
+
+/// A running cluster with its socket, its folder and its kubeconfig.
+pub(crate) struct RunningCluster {
+    pub(crate) cluster: Cluster,
+    pub(crate) door: Door,
+    pub(crate) kubeconfig: PathBuf,
+    claim: state::Claim,
+}
+
+impl Up {
+    pub(crate) fn run(self) -> Result<u8> {
+        runtime()?.block_on(self.serve())
+    }
+
+    async fn serve(self) -> Result<u8> {
+        let started = tokio::time::Instant::now();
+        let folder = self.state.folder();
+        let known = folder.data().exists();
+        let running = self.start(&folder).await?;
+        self.greet(&running, &folder, started.elapsed(), known);
+        let front = running.cluster.front_door();
+        let stop = std::sync::Arc::new(tokio::sync::Notify::new());
+        let serving = tokio::spawn(running.door.listener.serve(front, {
+            let stop = std::sync::Arc::clone(&stop);
+            async move { stop.notified().await }
+        }));
+        let code = interrupted().await;
+        eprintln!("stopping");
+        stop.notify_one();
+        running.cluster.shutdown().await;
+        let _ = serving.await;
+        drop(running.claim);
+        Ok(code)
+    }
+
+    async fn start(&self, folder: &StateFolder) -> Result<RunningCluster> {
+        let (controllers, warnings) = controller_flags(&self.kube_controller_manager_arg)?;
+        for warning in warnings {
+            eprintln!("warning: {warning}");
+        }
+        folder.create()?;
+        let claim = folder.claim()?;
+        let door = self.server.open(&folder.pki(), 0).await?;
+        let mut spec = self.server.spec()?;
+        spec.root_ca = Some(door.authority_certificate().to_owned());
+        spec.service_account_key = Some(service_account_key(folder)?);
+        spec.advertised = Some(door.listener.address());
+        let store = if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) };
+        let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec).controllers(controllers);
+        let cluster = builder.start().await?;
+        let kubeconfig = folder.kubeconfig();
+        door.write_kubeconfig(&kubeconfig, "kubernetes-admin", &["system:masters"])?;
+        Ok(RunningCluster { cluster, door, kubeconfig, claim })
+    }
+
+    fn greet(&self, running: &RunningCluster, folder: &StateFolder, took: Duration, known: bool) {
+        let kubeconfig = running.kubeconfig.display();
+        let kept = match (self.ephemeral, known) {
+            (true, _) => "gone when it stops".to_owned(),
+            (false, true) => format!("found again in {}", folder.data().display()),
+            (false, false) => format!("kept in {}", folder.data().display()),
+        };
+        println!(" ✓ Kubernetes 1.35 ready in {} ms at {}, {} simulated nodes", took.as_millis(), running.door.url(), self.nodes);
+        println!(" ✓ kubeconfig {kubeconfig} (yours is untouched); objects are {kept}");
+        println!(" Use    coracle kubectl get nodes        or  eval \"$(coracle env)\"");
+        println!(" Try    coracle kubectl create deployment web --image=nginx --replicas=3");
+        println!("        coracle kubectl delete pod -l app=web --wait=false    and watch:  coracle kubectl get pods -w");
+        for limit in running.cluster.limits() {
+            eprintln!("note: {limit}");
+        }
+    }
+}
+
+/// The key that signs service account tokens: kept, so that tokens outlive a restart.
+fn service_account_key(folder: &StateFolder) -> Result<String> {
+    let path = folder.pki().join("service-account.key");
+    if path.exists() {
+        return std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
+    }
+    let key = coracle_cluster::new_service_account_key()?;
+    coracle_cluster::serve::write_private(&path, &key)?;
+    Ok(key)
+}
+
+fn controller_flags(flags: &[String]) -> Result<(controllers::Config, Vec<String>)> {
+    let mut pairs = Vec::new();
+    for flag in flags {
+        let Some((name, value)) = flag.split_once('=') else {
+            return Err(exit::Usage(format!("--kube-controller-manager-arg `{flag}` is not NAME=VALUE")).into());
+        };
+        pairs.push((name.to_owned(), value.to_owned()));
+    }
+    controllers::Config::from_flags(pairs).map_err(|error| exit::Usage(error.to_string()).into())
+}
+
+/// The runtime of a server: one thread a core.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
+}

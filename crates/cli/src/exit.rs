@@ -1,0 +1,28 @@
+//! The exit codes, which are part of what Coracle promises.
+
+/// All is well; every check held.
+pub(crate) const PASS: u8 = 0;
+/// A check did not hold.
+pub(crate) const CHECK_FAILED: u8 = 1;
+/// The command line, a scenario or another input is not valid; nothing was run.
+pub(crate) const USAGE: u8 = 2;
+/// A scenario did not reach what it waited for in time.
+pub(crate) const NOT_IN_TIME: u8 = 3;
+/// Nothing matched: no scenario in the folder, no story to tell.
+pub(crate) const NOTHING_MATCHED: u8 = 4;
+/// A part of Coracle failed, or the system refused what it needs.
+pub(crate) const FAILED: u8 = 70;
+/// Interrupted by Ctrl-C.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// What a person asked for cannot be done as asked; nothing was done.
+#[derive(Debug)]
+pub(crate) struct Usage(pub(crate) String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}

@@ -1,0 +1,83 @@
+//! The block that is redrawn while a scenario runs.
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use coracle_journal::{Entry, EntryId, Recorder, Stage};
+use coracle_scenario::lanes;
+
+/// How often the block is drawn, on the machine's clock.
+const EVERY: Duration = Duration::from_millis(100);
+/// How many lanes of pods are shown.
+const LANES: usize = 8;
+
+/// Draws a scenario's event log while it grows; does nothing where there is no terminal.
+pub(crate) struct Live {
+    wanted: bool,
+    ended: Arc<AtomicBool>,
+    thread: RefCell<Option<JoinHandle<()>>>,
+}
+
+impl Live {
+    pub(crate) fn for_terminal(wanted: bool) -> Self {
+        Self { wanted, ended: Arc::default(), thread: RefCell::default() }
+    }
+
+    /// Begins to draw. The drawing has a thread of its own, because the scenario's clock may stand or jump.
+    pub(crate) fn follow(&self, name: &str, recorder: &Recorder) {
+        if !self.wanted {
+            return;
+        }
+        let (name, recorder, ended) = (name.to_owned(), recorder.clone(), Arc::clone(&self.ended));
+        #[expect(clippy::disallowed_methods, reason = "the terminal lives on the machine's clock")]
+        let thread = std::thread::spawn(move || {
+            let mut drawn = 0;
+            while !ended.load(Ordering::Relaxed) {
+                std::thread::sleep(EVERY);
+                drawn = redraw(&block(&name, &recorder.entries(EntryId(0))), drawn);
+            }
+            erase(drawn);
+        });
+        *self.thread.borrow_mut() = Some(thread);
+    }
+
+    /// Ends the drawing and removes the block.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.borrow_mut().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn block(name: &str, entries: &[Entry]) -> Vec<String> {
+    let step = entries.iter().rev().find(|entry| entry.stage == Stage::StepStart);
+    let step = step.and_then(|entry| entry.data.get("name")).and_then(|name| name.as_str()).unwrap_or("");
+    let at = entries.last().map_or(0.0, |entry| entry.at.as_secs_f64());
+    let revision = entries.iter().rev().find_map(|entry| entry.revision).unwrap_or_default();
+    let mut lines = vec![format!(" {name}   {step}   t {at:.3} s   rev {revision}")];
+    lines.extend(lanes(entries, 100, LANES));
+    lines
+}
+
+fn redraw(lines: &[String], drawn: usize) -> usize {
+    erase(drawn);
+    let mut out = std::io::stdout().lock();
+    for line in lines {
+        let _ = writeln!(out, "{line}");
+    }
+    let _ = out.flush();
+    lines.len()
+}
+
+fn erase(lines: usize) {
+    let mut out = std::io::stdout().lock();
+    for _ in 0..lines {
+        let _ = write!(out, "\x1b[1A\x1b[2K");
+    }
+    let _ = out.flush();
+}

@@ -1,0 +1,92 @@
+//! The state folder: where `up` keeps what has to outlive it, and where the other commands find it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+/// The folder of one cluster: its authority, its kubeconfig, its data, and who is running it.
+#[derive(Clone, Debug)]
+pub(crate) struct StateFolder {
+    path: PathBuf,
+}
+
+/// Held while a cluster runs in a folder; the lock goes with the process, however it ends.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    _lock: File,
+    process_file: PathBuf,
+}
+
+impl StateFolder {
+    /// The folder that the person named, or `.coracle` in the working directory.
+    pub(crate) fn named(path: Option<&Path>) -> Self {
+        Self { path: path.map_or_else(|| PathBuf::from(".coracle"), Path::to_owned) }
+    }
+
+    /// The folder itself.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the folder, for nobody's eyes but its owner's.
+    pub(crate) fn create(&self) -> Result<()> {
+        use std::os::unix::fs::DirBuilderExt;
+        for folder in [self.path.clone(), self.pki()] {
+            std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&folder)
+                .with_context(|| format!("cannot make the state folder {}", folder.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Certificates and keys.
+    pub(crate) fn pki(&self) -> PathBuf {
+        self.path.join("pki")
+    }
+
+    /// The store's data.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.path.join("data")
+    }
+
+    /// The administrator's kubeconfig.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.path.join("kubeconfig")
+    }
+
+    /// The number of the process that runs a cluster here, if one does.
+    pub(crate) fn running(&self) -> Option<i32> {
+        let lock = File::open(self.path.join("lock")).ok()?;
+        if lock.try_lock_shared().is_ok() {
+            return None;
+        }
+        std::fs::read_to_string(self.path.join("pid")).ok()?.trim().parse().ok()
+    }
+
+    /// Claims the folder for this process.
+    pub(crate) fn claim(&self) -> Result<Claim> {
+        let path = self.path.join("lock");
+        let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        if lock.try_lock().is_err() {
+            let who = std::fs::read_to_string(self.path.join("pid")).unwrap_or_default();
+            bail!(
+                "the state folder {} is in use by process {}; stop it with `coracle down`, or name another with --state-dir",
+                self.path.display(),
+                who.trim()
+            );
+        }
+        let process_file = self.path.join("pid");
+        std::fs::write(&process_file, std::process::id().to_string())
+            .with_context(|| format!("cannot write {}", process_file.display()))?;
+        Ok(Claim { _lock: lock, process_file })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.process_file);
+    }
+}

@@ -1,0 +1,144 @@
+use std::sync::Arc;
+
+use coracle_ambient::Ambient;
+use coracle_journal::Recorder;
+use coracle_kubelet::NodeSpec;
+
+use crate::{ApiServerSpec, Cluster, Error, StoreSpec, Transport};
+
+/// What stands between a component and the API server: a latency, a fault. Called once for each start of a component.
+pub type TransportLayer = Arc<dyn Fn(&str, Transport) -> Transport + Send + Sync>;
+
+/// What a cluster is made of. Everything has a default.
+#[derive(Clone)]
+pub struct Builder {
+    pub(crate) ambient: Option<Ambient>,
+    pub(crate) recorder: Recorder,
+    pub(crate) store: StoreSpec,
+    pub(crate) api_server: ApiServerSpec,
+    pub(crate) nodes: Vec<NodeSpec>,
+    pub(crate) delays: coracle_kubelet::Delays,
+    pub(crate) controllers: coracle_controllers::Config,
+    pub(crate) layer: Option<TransportLayer>,
+    pub(crate) components: Components,
+}
+
+/// Which components run beside the API server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Components {
+    All,
+    None,
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder").field("store", &self.store).field("nodes", &self.nodes.len()).finish_non_exhaustive()
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            ambient: None,
+            recorder: Recorder::off(),
+            store: StoreSpec::Memory,
+            api_server: ApiServerSpec::default(),
+            nodes: Vec::new(),
+            delays: coracle_kubelet::Delays::default(),
+            controllers: coracle_controllers::Config::default(),
+            layer: None,
+            components: Components::All,
+        }
+    }
+}
+
+impl Builder {
+    /// So many simulated nodes, called `node-1` and so on.
+    #[must_use]
+    pub fn nodes(mut self, count: usize) -> Self {
+        self.nodes = (1..=count).map(|number| NodeSpec::new(format!("node-{number}"))).collect();
+        self
+    }
+
+    /// These simulated nodes.
+    #[must_use]
+    pub fn node_specs(mut self, nodes: Vec<NodeSpec>) -> Self {
+        self.nodes = nodes;
+        self
+    }
+
+    /// How long pods take to start, become ready and stop on simulated nodes.
+    #[must_use]
+    pub fn pod_delays(mut self, delays: coracle_kubelet::Delays) -> Self {
+        self.delays = delays;
+        self
+    }
+
+    /// The seed of all randomness, with a clock that starts at a fixed date.
+    ///
+    /// Without a seed, a cluster on a paused clock has the seed 0, and any other the system's clock and randomness.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        self.ambient(Ambient::seeded(seed))
+    }
+
+    /// This clock and this randomness.
+    #[must_use]
+    pub fn ambient(mut self, ambient: Ambient) -> Self {
+        self.ambient = Some(ambient);
+        self
+    }
+
+    /// Where what happens is recorded.
+    #[must_use]
+    pub fn recorder(mut self, recorder: Recorder) -> Self {
+        self.recorder = recorder;
+        self
+    }
+
+    /// Where the state lives.
+    #[must_use]
+    pub fn store(mut self, store: StoreSpec) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// How the API server is configured.
+    #[must_use]
+    pub fn api_server(mut self, spec: ApiServerSpec) -> Self {
+        self.api_server = spec;
+        self
+    }
+
+    /// How the controllers are configured.
+    #[must_use]
+    pub fn controllers(mut self, config: coracle_controllers::Config) -> Self {
+        self.controllers = config;
+        self
+    }
+
+    /// Puts something between each component and the API server.
+    #[must_use]
+    pub fn transport_layer(mut self, layer: TransportLayer) -> Self {
+        self.layer = Some(layer);
+        self
+    }
+
+    /// Only the API server and its store: no controllers, no scheduler, no nodes.
+    #[must_use]
+    pub fn api_server_only(mut self) -> Self {
+        self.components = Components::None;
+        self
+    }
+
+    /// Starts the cluster; when this returns, the API answers and all components have been started.
+    ///
+    /// # Errors
+    /// If the store does not open or an option is not valid.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn start(self) -> Result<Cluster, Error> {
+        Cluster::start(self).await
+    }
+}

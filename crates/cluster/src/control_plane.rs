@@ -1,0 +1,159 @@
+use std::sync::Arc;
+
+use coracle_ambient::Ambient;
+use coracle_apiserver::{ApiServer, Document, Limits, NodeTransport, Shutdown};
+use coracle_auth::{
+    Authenticators, Authorizers, ClientCertificates, Issuer, ServiceAccountTokens, StaticTokens, TokenRequests,
+};
+use coracle_journal::Recorder;
+use coracle_registry::{Authenticator, Registry};
+use coracle_storage::Storage;
+use coracle_store::Store;
+
+use crate::{Error, Transport, bootstrap};
+
+/// Who issues service account tokens, by name. In Kubernetes: the default of `--service-account-issuer`.
+const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+
+/// How an API server is configured. The names are those of kube-apiserver's flags.
+#[derive(Clone, Debug)]
+pub struct ApiServerSpec {
+    /// `--authorization-mode`
+    pub authorization_mode: String,
+    /// `--disable-admission-plugins`
+    pub disable_admission_plugins: Vec<String>,
+    /// `--service-cluster-ip-range`
+    pub service_cluster_ip_range: String,
+    /// The content of `--token-auth-file`.
+    pub tokens: Option<String>,
+    /// The key that signs service account tokens, PEM; a new one for each start if there is none.
+    pub service_account_key: Option<String>,
+    /// The authority of the serving certificate, PEM, which pods are told in `kube-root-ca.crt`.
+    pub root_ca: Option<String>,
+    /// The port under which the API is reached from outside, for the endpoints of the service `kubernetes`.
+    pub advertised: Option<std::net::SocketAddr>,
+}
+
+impl Default for ApiServerSpec {
+    fn default() -> Self {
+        Self {
+            authorization_mode: "Node,RBAC".to_owned(),
+            disable_admission_plugins: Vec::new(),
+            service_cluster_ip_range: "10.0.0.0/16".to_owned(),
+            tokens: None,
+            service_account_key: None,
+            root_ca: None,
+            advertised: None,
+        }
+    }
+}
+
+impl ApiServerSpec {
+    /// Where the API is reached from outside; inside the process, the name of the service.
+    fn url(&self) -> String {
+        let inside = || "https://kubernetes.default.svc".to_owned();
+        self.advertised.map_or_else(inside, |address| format!("https://{address}"))
+    }
+}
+
+/// An API server over a store: registry, permissions and router. No sockets.
+pub struct ControlPlane {
+    registry: Registry,
+    front: Transport,
+    shutdown: Shutdown,
+    limits: Vec<String>,
+}
+
+impl std::fmt::Debug for ControlPlane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ControlPlane")
+    }
+}
+
+impl ControlPlane {
+    /// Puts an API server together and writes what every cluster begins with, where it is missing.
+    ///
+    /// # Errors
+    /// If an option is not valid, or the store refuses.
+    pub async fn start(
+        spec: &ApiServerSpec,
+        store: Arc<dyn Store>,
+        nodes: Arc<dyn NodeTransport>,
+        ambient: &Ambient,
+        recorder: &Recorder,
+    ) -> Result<Self, Error> {
+        let ambient = ambient.split("apiserver");
+        let issuer = match &spec.service_account_key {
+            Some(pem) => Issuer::from_pem(ISSUER, pem),
+            None => Issuer::generate(ISSUER),
+        }
+        .map_err(Error::options)?;
+        let authenticator = authenticator(spec, &issuer)?;
+        let authorizer = Authorizers::parse(&spec.authorization_mode).map_err(Error::options)?;
+        let plugins = coracle_admission::plugins(&[], &spec.disable_admission_plugins).map_err(Error::options)?;
+        let mut limits = authorizer.limits().to_vec();
+        limits.push(format!("admission plug-ins that are not built: {}", coracle_admission::not_built().join(", ")));
+
+        let kinds = coracle_resources::kinds(coracle_resources::Config {
+            service_cluster_ip_ranges: ranges(&spec.service_cluster_ip_range)?,
+            ..coracle_resources::Config::default()
+        });
+        let (service_accounts, token) = TokenRequests::new(issuer.clone()).into_subresource();
+        let mut builder = Registry::builder(Storage::new(store), ambient.clone(), recorder.clone())
+            .kinds(kinds)
+            .admission(plugins)
+            .subresource(service_accounts, token);
+        for (resource, computed) in coracle_auth::reviews(Arc::clone(&authenticator), ISSUER) {
+            builder = builder.computed(resource, computed);
+        }
+        let registry = builder.build();
+        registry.set_authorizer(Arc::new(authorizer));
+        bootstrap::write(&registry, spec).await?;
+
+        let shutdown = Shutdown::default();
+        let documents = issuer.documents(&spec.url());
+        let documents = documents.into_iter().map(|(path, media_type, body)| Document { path, media_type, body });
+        let router = coracle_apiserver::router(ApiServer {
+            registry: registry.clone(),
+            authenticator,
+            nodes,
+            documents: documents.collect(),
+            limits: Limits::default(),
+            shutdown: shutdown.clone(),
+        });
+        Ok(Self { registry, front: Transport::to(router), shutdown, limits })
+    }
+
+    /// The way in: each request shows its own credentials.
+    pub fn transport(&self) -> Transport {
+        self.front.clone()
+    }
+
+    /// What is behind the API.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// What this API server does not do though its configuration asks for it, a sentence each.
+    pub fn limits(&self) -> &[String] {
+        &self.limits
+    }
+
+    /// Ends the watches cleanly and lets `/readyz` fail.
+    pub fn stop(&self) {
+        self.shutdown.begin();
+    }
+}
+
+fn authenticator(spec: &ApiServerSpec, issuer: &Issuer) -> Result<Arc<dyn Authenticator>, Error> {
+    let mut all: Vec<Arc<dyn Authenticator>> = vec![Arc::new(ClientCertificates)];
+    if let Some(tokens) = &spec.tokens {
+        all.push(Arc::new(StaticTokens::parse(tokens).map_err(Error::options)?));
+    }
+    all.push(Arc::new(ServiceAccountTokens::new(issuer.clone())));
+    Ok(Arc::new(Authenticators::new(all)))
+}
+
+fn ranges(list: &str) -> Result<Vec<coracle_resources::Cidr>, Error> {
+    list.split(',').map(|range| coracle_resources::Cidr::parse(range.trim()).map_err(Error::options)).collect()
+}

@@ -1,0 +1,52 @@
+use std::path::{Path, PathBuf};
+
+/// Why a cluster could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The options contradict each other, or one is not understood.
+    #[error("{0}")]
+    Options(String),
+    /// The store refused to open; its message says what to do.
+    #[error("store: {0}")]
+    Store(#[from] coracle_store::Error),
+    /// The API server could not write what it starts with.
+    #[error("bootstrap: {0}")]
+    Bootstrap(#[from] coracle_meta::Status),
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the file system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A certificate or key is not usable.
+    #[error("{0}")]
+    Certificate(String),
+    /// The address cannot be listened at.
+    #[error("cannot listen at {address}: {source}")]
+    Listen {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn options(error: impl std::fmt::Display) -> Self {
+        Self::Options(error.to_string())
+    }
+
+    #[cfg(feature = "serve")]
+    pub(crate) fn certificate(path: &Path, why: &str) -> Self {
+        Self::Certificate(format!("{}: {why}", path.display()))
+    }
+
+    #[cfg(feature = "serve")]
+    pub(crate) fn certificates(error: impl std::fmt::Display) -> Self {
+        Self::Certificate(error.to_string())
+    }
+}

@@ -1,0 +1,161 @@
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SanType,
+};
+
+use crate::Error;
+
+/// A certificate authority of a cluster's own, kept in a folder so that its clients outlive a restart.
+///
+/// Keys are P-256: they are made in a fraction of a millisecond, where RSA keys take longer than all the rest of a start.
+#[derive(Debug)]
+pub struct Authority {
+    certificate: String,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// A certificate with its private key, both PEM.
+#[derive(Clone)]
+pub struct Identity {
+    /// The certificate.
+    pub certificate: String,
+    /// The private key. Never logged.
+    pub key: String,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Identity")
+    }
+}
+
+const CERTIFICATE_FILE: &str = "ca.crt";
+const KEY_FILE: &str = "ca.key";
+
+impl Authority {
+    /// The authority kept in `folder`, or a new one that is put there.
+    ///
+    /// # Errors
+    /// If only one of its two files is there, or one is no PEM, or the folder cannot be written.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let (certificate, key) = (folder.join(CERTIFICATE_FILE), folder.join(KEY_FILE));
+        match (certificate.exists(), key.exists()) {
+            (true, true) => Self::load(&certificate, &key),
+            (false, false) => {
+                let authority = Self::new()?;
+                write_private(&key, &authority.issuer.key().serialize_pem())?;
+                write(&certificate, &authority.certificate)?;
+                Ok(authority)
+            }
+            (true, false) => Err(Error::certificate(&key, "is missing beside ca.crt; restore it or remove both")),
+            (false, true) => {
+                Err(Error::certificate(&certificate, "is missing beside ca.key; restore it or remove both"))
+            }
+        }
+    }
+
+    /// A new authority.
+    pub fn new() -> Result<Self, Error> {
+        let key = KeyPair::generate().map_err(Error::certificates)?;
+        let certificate = authority_params().self_signed(&key).map_err(Error::certificates)?;
+        Ok(Self { certificate: certificate.pem(), issuer: Issuer::new(authority_params(), key) })
+    }
+
+    fn load(certificate: &Path, key: &Path) -> Result<Self, Error> {
+        let pem = read(key)?;
+        let key_pair = KeyPair::from_pem(&pem).map_err(|error| Error::certificate(key, &error.to_string()))?;
+        let text = read(certificate)?;
+        if !text.contains("BEGIN CERTIFICATE") {
+            return Err(Error::certificate(certificate, "is no PEM certificate"));
+        }
+        Ok(Self { certificate: text, issuer: Issuer::new(authority_params(), key_pair) })
+    }
+
+    /// The authority's certificate, PEM.
+    pub fn certificate(&self) -> &str {
+        &self.certificate
+    }
+
+    /// A certificate for a server reached under these names and addresses.
+    pub fn server(&self, names: &[String], addresses: &[IpAddr]) -> Result<Identity, Error> {
+        let mut params = CertificateParams::new(names.to_vec()).map_err(Error::certificates)?;
+        params.distinguished_name = name("kube-apiserver", &[]);
+        params.subject_alt_names.extend(addresses.iter().map(|address| SanType::IpAddress(*address)));
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(params)
+    }
+
+    /// A certificate by which `user`, a member of `groups`, proves who it is.
+    pub fn client(&self, user: &str, groups: &[&str]) -> Result<Identity, Error> {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = name(user, groups);
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        self.sign(params)
+    }
+
+    fn sign(&self, mut params: CertificateParams) -> Result<Identity, Error> {
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+        params.not_before = rcgen::date_time_ymd(2024, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2124, 1, 1);
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate().map_err(Error::certificates)?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(Error::certificates)?;
+        Ok(Identity { certificate: certificate.pem(), key: key.serialize_pem() })
+    }
+}
+
+fn authority_params() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = name("coracle-ca", &[]);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::CrlSign];
+    params.not_before = rcgen::date_time_ymd(2024, 1, 1);
+    params.not_after = rcgen::date_time_ymd(2124, 1, 1);
+    params
+}
+
+fn name(common_name: &str, organizations: &[&str]) -> DistinguishedName {
+    let mut name = DistinguishedName::new();
+    for organization in organizations {
+        name.push(DnType::OrganizationName, *organization);
+    }
+    name.push(DnType::CommonName, common_name);
+    name
+}
+
+pub(crate) fn read(path: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(path).map_err(|source| Error::Io { path: path.to_owned(), source })
+}
+
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
+    std::fs::write(path, text).map_err(|source| Error::Io { path: path.to_owned(), source })
+}
+
+/// Writes a file that only its owner may read; it is never there with wider rights, not even for a moment.
+pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let failed = |source| Error::Io { path: PathBuf::from(path), source };
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_is_found_again_and_half_of_one_is_refused() {
+        let folder = std::env::temp_dir().join(format!("coracle-authority-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let first = Authority::open(&folder).unwrap();
+        assert_eq!(Authority::open(&folder).unwrap().certificate(), first.certificate());
+        std::fs::remove_file(folder.join(KEY_FILE)).unwrap();
+        assert!(Authority::open(&folder).unwrap_err().to_string().contains("ca.key"));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

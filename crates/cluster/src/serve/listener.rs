@@ -1,0 +1,117 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_apiserver::PeerCertificates;
+use http::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tower::Service;
+
+use super::Identity;
+use crate::transport::{Transport, boxed};
+use crate::{Body, Error};
+
+/// How long a client may take for its TLS handshake and for the headers of a request.
+const PATIENCE: Duration = Duration::from_secs(32);
+/// How long connections have to end after they were asked to. Watches end at once.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A socket that speaks HTTP/1.1 and HTTP/2 over TLS, and knows the client certificates of its authority.
+pub struct Listener {
+    socket: TcpListener,
+    tls: TlsAcceptor,
+}
+
+impl Listener {
+    /// Listens at `address`; port 0 takes a free one. Clients may show a certificate of `client_authority` (PEM).
+    pub async fn bind(address: SocketAddr, identity: &Identity, client_authority: &str) -> Result<Self, Error> {
+        let socket = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
+        Ok(Self { socket, tls: TlsAcceptor::from(Arc::new(tls_config(identity, client_authority)?)) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.socket.local_addr().expect("a bound socket has an address")
+    }
+
+    /// Serves until `shutdown`, then lets the requests in flight end.
+    pub async fn serve(self, service: Transport, shutdown: impl Future<Output = ()>) {
+        let connections = GracefulShutdown::new();
+        let mut shutdown = std::pin::pin!(shutdown);
+        loop {
+            #[expect(clippy::disallowed_macros, reason = "biased")]
+            let accepted = tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                accepted = self.socket.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => {
+                    tokio::spawn(connection(stream, self.tls.clone(), service.clone(), connections.watcher()));
+                }
+                // Out of file descriptors, say: those who are connected go on, and a place may come free.
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+        drop(self.socket);
+        let _ = tokio::time::timeout(GRACE, connections.shutdown()).await;
+    }
+}
+
+async fn connection(
+    stream: TcpStream,
+    tls: TlsAcceptor,
+    service: Transport,
+    watcher: hyper_util::server::graceful::Watcher,
+) {
+    let _ = stream.set_nodelay(true);
+    let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await else { return };
+    let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
+    let chain: Vec<Vec<u8>> = chain.iter().map(|certificate| certificate.to_vec()).collect();
+    let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
+        let mut request: Request<Body> = request.map(boxed);
+        if !chain.is_empty() {
+            request.extensions_mut().insert(PeerCertificates(chain.clone()));
+        }
+        service.clone().call(request)
+    });
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(Some(1000)).keep_alive_interval(Some(PATIENCE));
+    let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), answer);
+    // A connection that breaks is the client's affair.
+    let _ = watcher.watch(served.into_owned()).await;
+}
+
+fn tls_config(identity: &Identity, client_authority: &str) -> Result<ServerConfig, Error> {
+    let certificates = CertificateDer::pem_slice_iter(identity.certificate.as_bytes())
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(Error::certificates)?;
+    let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).map_err(Error::certificates)?;
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(client_authority.as_bytes()) {
+        roots.add(certificate.map_err(Error::certificates)?).map_err(Error::certificates)?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+        .allow_unauthenticated()
+        .build()
+        .map_err(Error::certificates)?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(Error::certificates)?
+        .with_client_cert_verifier(clients)
+        .with_single_cert(certificates, key)
+        .map_err(Error::certificates)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}

@@ -1,0 +1,91 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_ambient::Ambient;
+use coracle_journal::Recorder;
+use coracle_store::{AutoCompaction, Engine, Options, Store};
+use tokio::task::JoinSet;
+
+use crate::Error;
+
+/// How much history is kept for watches, as kube-apiserver has etcd keep it.
+const HISTORY: Duration = Duration::from_secs(300);
+
+/// Where a cluster's state lives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum StoreSpec {
+    /// In this process, as long as it lives.
+    #[default]
+    Memory,
+    /// In a folder on disk, by sled. Needs the feature `sled`.
+    Sled(PathBuf),
+    /// In an etcd, or in `coracle store`: one of these URLs. Needs the feature `etcd`.
+    Etcd(Vec<String>),
+}
+
+/// An open store, with the tasks that keep it in order.
+pub struct OpenStore {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    engine: Option<Engine>,
+    tasks: JoinSet<()>,
+}
+
+impl std::fmt::Debug for OpenStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenStore").field("in_process", &self.engine.is_some()).finish()
+    }
+}
+
+impl StoreSpec {
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// If the folder is damaged, in use or not ours, or the etcd cannot be reached; the message says what to do.
+    pub async fn open(&self, ambient: &Ambient, recorder: &Recorder) -> Result<OpenStore, Error> {
+        let options = Options::new(ambient.split("store"), recorder.clone());
+        match self {
+            Self::Memory => Ok(OpenStore::of(Engine::in_memory(options))),
+            #[cfg(feature = "sled")]
+            Self::Sled(folder) => {
+                let disk = coracle_store::disk::Folder::open(folder, coracle_store::disk::Sync::Always)?;
+                let (engine, commit_loop) = Engine::open(Box::new(disk), options)?;
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "sled has one owner, a thread that may block on the disk"
+                )]
+                std::thread::spawn(move || commit_loop.run());
+                Ok(OpenStore::of(engine))
+            }
+            #[cfg(not(feature = "sled"))]
+            Self::Sled(_) => Err(Error::Options("this build has no store on disk (feature `sled`)".to_owned())),
+            #[cfg(feature = "etcd")]
+            Self::Etcd(endpoints) => {
+                let store = coracle_etcd::EtcdStore::connect(endpoints).await?;
+                Ok(OpenStore { store: Arc::new(store), engine: None, tasks: JoinSet::new() })
+            }
+            #[cfg(not(feature = "etcd"))]
+            Self::Etcd(_) => Err(Error::Options("this build cannot reach an etcd (feature `etcd`)".to_owned())),
+        }
+    }
+}
+
+impl OpenStore {
+    fn of(engine: Engine) -> Self {
+        let mut tasks = JoinSet::new();
+        let leases = engine.clone();
+        tasks.spawn(async move { leases.expire_leases().await });
+        let history = engine.clone();
+        tasks.spawn(async move { history.auto_compact(AutoCompaction::Periodic(HISTORY)).await });
+        Self { store: Arc::new(engine.clone()), engine: Some(engine), tasks }
+    }
+
+    /// Stops the store's tasks and gives its folder free.
+    pub async fn close(mut self) {
+        self.tasks.shutdown().await;
+        if let Some(engine) = self.engine {
+            engine.close();
+        }
+    }
+}

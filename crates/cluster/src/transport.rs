@@ -1,0 +1,94 @@
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use coracle_registry::User;
+use http::{Request, Response};
+use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
+use tower::util::BoxCloneSyncService;
+use tower::{Service, ServiceExt};
+
+/// Whatever goes wrong on the way.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A body on the way between a client and the API server.
+pub type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+/// The API server as a tower service: no socket, no port. Any client that takes a service can sit on it.
+///
+/// Each clone is a connection of its own; who is asking is fixed when the transport is made.
+#[derive(Clone)]
+pub struct Transport {
+    service: BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>,
+}
+
+impl std::fmt::Debug for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Transport")
+    }
+}
+
+impl Transport {
+    /// A transport to any HTTP service.
+    pub fn to<S, B>(service: S) -> Self
+    where
+        S: Service<Request<Body>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send + 'static,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let boxed = |answer: Response<B>| answer.map(boxed);
+        Self { service: BoxCloneSyncService::new(service.map_response(boxed).map_err(Into::into)) }
+    }
+
+    /// The same way, asking as `user`.
+    #[must_use]
+    pub fn asking_as(self, user: Arc<User>) -> Self {
+        let identify = move |mut request: Request<Body>| {
+            request.extensions_mut().insert(User::clone(&user));
+            request
+        };
+        Self { service: BoxCloneSyncService::new(self.service.map_request(identify)) }
+    }
+
+    /// The same way through a tower layer: a latency, a fault.
+    #[must_use]
+    pub fn through<L>(self, layer: &L) -> Self
+    where
+        L: tower::Layer<Self>,
+        L::Service: Service<Request<Body>, Response = Response<Body>> + Clone + Send + Sync + 'static,
+        <L::Service as Service<Request<Body>>>::Error: Into<BoxError>,
+        <L::Service as Service<Request<Body>>>::Future: Send + 'static,
+    {
+        Self::to(layer.layer(self))
+    }
+}
+
+/// Any body as the one that transports carry.
+pub fn boxed<B>(body: B) -> Body
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    body.map_err(Into::into).boxed_unsync()
+}
+
+impl<B> Service<Request<B>> for Transport
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = <BoxCloneSyncService<Request<Body>, Response<Body>, BoxError> as Service<Request<Body>>>::Future;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.service.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        self.service.call(request.map(boxed))
+    }
+}

@@ -1,0 +1,96 @@
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_cluster::{Cluster, Delays, Error};
+use coracle_journal::Recorder;
+use coracle_meta::Object;
+use coracle_sim::{Latency, PluralOf, World};
+
+use crate::file::Scenario;
+use crate::mode::Mode;
+use crate::report::Report;
+use crate::run::{Run, invariants};
+
+/// How a scenario is run; what is `None` is taken from the file.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How the clock runs.
+    pub mode: Option<Mode>,
+    /// The seed.
+    pub seed: Option<u64>,
+}
+
+impl Options {
+    /// The mode and the seed of this run.
+    pub fn settle(&self, scenario: &Scenario) -> (Mode, u64) {
+        let written = scenario.spec.cluster.mode.as_ref().and_then(|mode| mode.value.parse().ok());
+        let mode = self.mode.or(written).unwrap_or(Mode::Virtual);
+        (mode, self.seed.or(scenario.spec.cluster.seed).unwrap_or(1))
+    }
+}
+
+/// Runs a scenario in a cluster of its own and says what became of it. What happens goes to `make_recorder`'s recorder,
+/// which is made on the scenario's runtime because it takes its time from there.
+///
+/// # Errors
+/// If the cluster does not start or no runtime can be made.
+pub fn execute(
+    scenario: &Scenario,
+    path: &Path,
+    options: &Options,
+    make_recorder: impl FnOnce() -> Recorder,
+) -> Result<Report, Error> {
+    let (mode, seed) = options.settle(scenario);
+    let wall = wall_clock();
+    coracle_sim::run_in(mode.into(), async move {
+        let recorder = make_recorder();
+        let cluster = start(scenario, mode, seed, recorder).await?;
+        let plural_of = plurals(&cluster);
+        let world = World::new(&scenario.spec.namespace, plural_of, invariants(scenario));
+        let store = cluster.store();
+        let follower = tokio::spawn({
+            let world = world.clone();
+            async move { world.follow(&*store).await }
+        });
+        let report = Run::new(scenario, path, &cluster, world).to_the_end(mode, seed, wall).await;
+        follower.abort();
+        cluster.shutdown().await;
+        Ok(report)
+    })
+    .map_err(|error| Error::Options(error.to_string()))?
+}
+
+async fn start(scenario: &Scenario, mode: Mode, seed: u64, recorder: Recorder) -> Result<Cluster, Error> {
+    let spec = &scenario.spec.cluster;
+    let latency = Latency { request: spec.latency.request, watch: spec.latency.watch };
+    let delays = Delays { container_start: spec.latency.pod_start, stop: spec.latency.pod_stop, ..Delays::default() };
+    let builder = Cluster::builder().nodes(spec.nodes).recorder(recorder).pod_delays(delays);
+    let builder = match mode {
+        Mode::Real => builder,
+        Mode::Scaled(_) | Mode::Virtual => builder.transport_layer(Arc::new(move |_, transport| latency.over(transport))),
+    };
+    let ambient = match mode {
+        Mode::Real => {
+            let system = coracle_ambient::Ambient::system();
+            coracle_ambient::Ambient { random: coracle_ambient::Random::from_seed(seed), ..system }
+        }
+        Mode::Scaled(_) | Mode::Virtual => coracle_ambient::Ambient::seeded(seed),
+    };
+    builder.ambient(ambient).start().await
+}
+
+fn plurals(cluster: &Cluster) -> PluralOf {
+    let registry = cluster.registry().clone();
+    Arc::new(move |object: &Object| {
+        let kinds = registry.kinds();
+        Some(kinds.kind(&object.group_version_kind()?)?.row().plural.clone())
+    })
+}
+
+/// How long ago, on the machine's own clock, this was called.
+fn wall_clock() -> impl Fn() -> Duration {
+    #[expect(clippy::disallowed_methods, reason = "a report says how long the run took on the machine's clock")]
+    let started = std::time::Instant::now();
+    move || started.elapsed()
+}

@@ -1,0 +1,199 @@
+use std::path::Path;
+use std::sync::Arc;
+
+use coracle_client::{Api, Client, DeleteParams, Deletion, Error, Patch, Propagation, WriteParams};
+use coracle_cluster::{Cluster, User};
+use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, ObjectKey};
+use coracle_sim::World;
+use serde_json::Value;
+
+use crate::file::{self, Delete, Reference, Resource, Scale};
+use crate::parse::{read_objects, take_apart};
+
+/// The operations of a scenario on the API, as the user `scenario`.
+pub(crate) struct Objects {
+    client: Client,
+    namespace: String,
+    plural: Box<dyn Fn(&str, &str) -> Option<(String, bool)> + Send + Sync>,
+}
+
+/// Why an operation could not be done.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Refusal {
+    message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl Objects {
+    pub(crate) fn new(cluster: &Cluster, namespace: &str) -> Self {
+        let client = cluster.client_as(User::new("scenario", ["system:masters"])).with_user_agent("coracle-scenario");
+        let registry = cluster.registry().clone();
+        let plural = move |api_version: &str, kind: &str| {
+            let kinds = registry.kinds();
+            let found = kinds.kind(&GroupVersion::parse(api_version)?.kind(kind))?;
+            Some((found.row().plural.clone(), found.row().scope == coracle_meta::Scope::Namespaced))
+        };
+        Self { client, namespace: namespace.to_owned(), plural: Box::new(plural) }
+    }
+
+    /// The objects of an operation, in the scenario or in a file beside it.
+    pub(crate) fn read(&self, resource: &Resource, folder: &Path) -> Result<Vec<Object>, Refusal> {
+        let values = match (&resource.resource, &resource.file) {
+            (Some(value), _) => take_apart(value.value.clone()),
+            (None, Some(file)) => read_objects(&folder.join(&file.value)).map_err(Refusal::new)?,
+            (None, None) => Vec::new(),
+        };
+        values.into_iter().map(|value| self.object(value)).collect()
+    }
+
+    fn object(&self, value: Value) -> Result<Object, Refusal> {
+        let mut object = Object::from_value(value).map_err(|error| Refusal::new(error.to_string()))?;
+        let (_, namespaced) = self.resource(object.api_version(), object.kind())?;
+        if namespaced && object.namespace().is_empty() {
+            object.set(&["metadata", "namespace"], self.namespace.as_str());
+        }
+        Ok(object)
+    }
+
+    fn resource(&self, api_version: &str, kind: &str) -> Result<(GroupVersionResource, bool), Refusal> {
+        let unknown = || Refusal::new(format!("the cluster serves no kind `{kind}` in `{api_version}`"));
+        let (plural, namespaced) = (self.plural)(api_version, kind).ok_or_else(unknown)?;
+        let GroupVersion { group, version } = GroupVersion::parse(api_version).ok_or_else(unknown)?;
+        Ok((GroupVersionResource::new(group, version, plural), namespaced))
+    }
+
+    fn api(&self, object: &Object) -> Result<Api<Object>, Refusal> {
+        self.api_of(object.api_version(), object.kind(), object.namespace())
+    }
+
+    fn api_of(&self, api_version: &str, kind: &str, namespace: &str) -> Result<Api<Object>, Refusal> {
+        let (resource, namespaced) = self.resource(api_version, kind)?;
+        let api = Api::dynamic(&self.client, resource);
+        Ok(if namespaced { api.within(namespace) } else { api })
+    }
+
+    pub(crate) async fn create(&self, object: Object) -> Result<(), Refusal> {
+        self.api(&object)?.create(&object).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn apply(&self, object: Object) -> Result<(), Refusal> {
+        let api = self.api(&object)?;
+        let api = api.writing(WriteParams { field_manager: Some("scenario".to_owned()), ..WriteParams::default() });
+        let patch = Patch::Apply { object: object.to_value(), force: true };
+        api.patch(&object.key(), &patch).await?;
+        Ok(())
+    }
+
+    /// Patches the object named, or those chosen by label; returns the first before it was changed.
+    pub(crate) async fn patch(&self, patch: &file::Patch, world: &World) -> Result<Option<Arc<Object>>, Refusal> {
+        let part = self.object(patch.resource.value.clone())?;
+        let chosen = match &patch.selector {
+            Some(selector) => {
+                let selector = LabelSelector::parse(&selector.value).map_err(|error| Refusal::new(error.to_string()))?;
+                choose(world, part.api_version(), part.kind(), part.namespace(), patch.pick, &selector)?
+            }
+            None => one(world, &part)?,
+        };
+        let api = self.api(&part)?;
+        for object in &chosen {
+            let body = Patch::Merge(part.to_value());
+            match patch.subresource.as_deref() {
+                Some(subresource) => {
+                    let _: Object = api.patch_subresource(&object.key(), subresource, &body).await?;
+                }
+                None => {
+                    api.patch(&object.key(), &body).await?;
+                }
+            }
+        }
+        Ok(chosen.into_iter().next())
+    }
+
+    pub(crate) async fn scale(&self, scale: &Scale) -> Result<(), Refusal> {
+        let Reference { api_version, kind, name, namespace, .. } = &scale.reference;
+        let namespace = namespace.as_deref().unwrap_or(&self.namespace);
+        let api = self.api_of(&api_version.value, &kind.value, namespace)?;
+        let key = ObjectKey::new(namespace, name.clone().unwrap_or_default());
+        api.patch_scale(&key, i32::try_from(scale.replicas).unwrap_or(i32::MAX)).await?;
+        Ok(())
+    }
+
+    /// Deletes the object named, or those chosen by label; returns the first as it was.
+    pub(crate) async fn delete(&self, delete: &Delete, world: &World) -> Result<Option<Arc<Object>>, Refusal> {
+        let Reference { api_version, kind, name, namespace, labels } = &delete.reference;
+        let namespace = namespace.as_deref().unwrap_or(&self.namespace);
+        let chosen = match name {
+            Some(name) => {
+                let found = world.look(|view| view.object(&api_version.value, &kind.value, namespace, name).cloned());
+                vec![found.ok_or_else(|| Refusal::new(format!("there is no {} {name}", kind.value)))?]
+            }
+            None => {
+                let selector = LabelSelector::of_labels(labels);
+                choose(world, &api_version.value, &kind.value, namespace, delete.pick, &selector)?
+            }
+        };
+        let api = self.api_of(&api_version.value, &kind.value, namespace)?;
+        let params = DeleteParams {
+            grace_period_seconds: delete.grace_period_seconds,
+            propagation: delete.deletion_propagation_policy.as_ref().and_then(|policy| propagation(&policy.value)),
+            ..DeleteParams::default()
+        };
+        for object in &chosen {
+            let (Deletion::Object(_) | Deletion::Done(_)) = api.delete(&object.key(), &params).await?;
+        }
+        Ok(chosen.into_iter().next())
+    }
+}
+
+fn propagation(word: &str) -> Option<Propagation> {
+    match word {
+        "Background" => Some(Propagation::Background),
+        "Foreground" => Some(Propagation::Foreground),
+        "Orphan" => Some(Propagation::Orphan),
+        _ => None,
+    }
+}
+
+fn one(world: &World, part: &Object) -> Result<Vec<Arc<Object>>, Refusal> {
+    let found = world
+        .look(|view| view.object(part.api_version(), part.kind(), part.namespace(), part.name()).cloned())
+        .ok_or_else(|| Refusal::new(format!("there is no {} {}", part.kind(), part.name())))?;
+    Ok(vec![found])
+}
+
+/// The objects that a selector chooses and that are not being deleted already, in the order of their names.
+fn choose(
+    world: &World,
+    api_version: &str,
+    kind: &str,
+    namespace: &str,
+    pick: Option<usize>,
+    selector: &LabelSelector,
+) -> Result<Vec<Arc<Object>>, Refusal> {
+    let chosen: Vec<_> = world.look(|view| {
+        view.of_kind(api_version, kind)
+            .filter(|object| object.namespace().is_empty() || object.namespace() == namespace)
+            .filter(|object| !object.is_terminating() && selector.matches(&object.labels()))
+            .take(pick.unwrap_or(usize::MAX))
+            .cloned()
+            .collect()
+    });
+    if chosen.is_empty() || pick.is_some_and(|pick| chosen.len() < pick) {
+        let wanted = pick.map_or("one".to_owned(), |pick| pick.to_string());
+        return Err(Refusal::new(format!("`{selector}` chooses {} {kind} objects, wanted {wanted}", chosen.len())));
+    }
+    Ok(chosen)
+}

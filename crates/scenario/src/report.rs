@@ -1,0 +1,177 @@
+use std::fmt::Write;
+use std::time::Duration;
+
+use coracle_journal::{Entry, Stage};
+use serde_json::Value;
+
+use crate::mode::Mode;
+
+/// What became of a scenario.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The scenario's name.
+    pub name: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was checked, in the order of the file.
+    pub checks: Vec<Check>,
+    /// How often what happened.
+    pub counts: Counts,
+    /// The seed by which the run can be repeated.
+    pub seed: u64,
+    /// How the clock ran.
+    pub mode: Mode,
+    /// How long it took on the cluster's clock.
+    pub cluster_time: Duration,
+    /// How long it took on the machine's clock.
+    pub wall_time: Duration,
+    /// The event log, as far as it is kept in memory.
+    pub entries: Vec<Entry>,
+}
+
+/// How a scenario ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All steps were taken and every check held.
+    Passed,
+    /// A check did not hold, or the API refused an operation.
+    Failed(Failure),
+    /// Something that was waited for did not come.
+    NotInTime(Failure),
+}
+
+/// What was expected and what was there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The step or the check.
+    pub what: String,
+    /// What was expected.
+    pub expected: String,
+    /// What was there.
+    pub found: String,
+    /// At which revision.
+    pub revision: i64,
+    /// Who wrote what was there, as far as the log says.
+    pub written_by: Option<String>,
+}
+
+/// One check and what became of it.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The sentence from the file.
+    pub name: String,
+    /// Whether it held.
+    pub held: bool,
+    /// At which revision it held (or broke); the last one for what had to hold throughout.
+    pub revision: i64,
+    /// When, since the cluster's start.
+    pub at: Duration,
+    /// Whether it had to hold throughout.
+    pub throughout: bool,
+}
+
+/// How often what happened in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Revisions of the store.
+    pub revisions: usize,
+    /// Syncs of controllers.
+    pub syncs: usize,
+    /// Keys that were in a queue already when they were added.
+    pub merged: usize,
+    /// Keys that came back after a failure.
+    pub retried: usize,
+    /// Lists after the first of each reflector.
+    pub relists: usize,
+}
+
+impl Counts {
+    /// Counts over a log.
+    pub fn of(entries: &[Entry]) -> Self {
+        let count = |holds: &dyn Fn(&Entry) -> bool| entries.iter().filter(|entry| holds(entry)).count();
+        let word = |entry: &Entry, name: &str, expected: &str| {
+            entry.data.get(name).and_then(Value::as_str).is_some_and(|found| found == expected)
+        };
+        let revisions: std::collections::BTreeSet<i64> =
+            entries.iter().filter(|entry| entry.stage == Stage::StoreCommit).filter_map(|entry| entry.revision).collect();
+        Self {
+            revisions: revisions.len(),
+            syncs: count(&|entry| entry.stage == Stage::SyncEnd),
+            merged: count(&|entry| {
+                entry.stage == Stage::QueueAdd && (word(entry, "how", "merged") || word(entry, "how", "marked-dirty"))
+            }),
+            retried: count(&|entry| entry.stage == Stage::QueueDelay && word(entry, "why", "rate-limited")),
+            relists: count(&|entry| entry.stage == Stage::ReflectorList && !word(entry, "why", "start")),
+        }
+    }
+}
+
+impl Report {
+    /// Whether everything held.
+    pub fn passed(&self) -> bool {
+        self.outcome == Outcome::Passed
+    }
+
+    /// The block that a terminal shows when a scenario is over.
+    pub fn block(&self) -> String {
+        let mut text = String::new();
+        let word = if self.passed() { "PASS" } else { "FAIL" };
+        let name = &self.name;
+        let (cluster, wall) = (seconds(self.cluster_time), seconds(self.wall_time));
+        let _ = writeln!(text, " {word}  {name:<32} {cluster} {}   {wall} wall   seed {}", self.clock_word(), self.seed);
+        for check in &self.checks {
+            let mark = if check.held { '✓' } else { '✗' };
+            let place = match (check.held, check.throughout) {
+                (true, true) => format!("at every revision up to {}", check.revision),
+                (true, false) => format!("at rev {}, {} after the start", check.revision, seconds(check.at)),
+                (false, _) => format!("broken at rev {}, {} after the start", check.revision, seconds(check.at)),
+            };
+            let _ = writeln!(text, "       {mark} {:<56} {place}", check.name);
+        }
+        if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &self.outcome {
+            let late = matches!(self.outcome, Outcome::NotInTime(_));
+            let _ = writeln!(text, "       {} {}", if late { "not in time:" } else { "failed:" }, failure.what);
+            let _ = writeln!(text, "         expected   {}", failure.expected);
+            let _ = writeln!(text, "         found      {}", failure.found);
+            let _ = writeln!(text, "         at         rev {}", failure.revision);
+            if let Some(who) = &failure.written_by {
+                let _ = writeln!(text, "         written by {who}");
+            }
+        }
+        let Counts { revisions, syncs, merged, retried, relists } = self.counts;
+        let _ = writeln!(
+            text,
+            "       {revisions} revisions   {syncs} syncs ({merged} merged, {retried} retried)   {relists} relists"
+        );
+        text
+    }
+
+    fn clock_word(&self) -> String {
+        match self.mode {
+            Mode::Virtual => "virtual".to_owned(),
+            Mode::Real => "real".to_owned(),
+            Mode::Scaled(factor) => format!("at {factor} times real speed"),
+        }
+    }
+}
+
+fn seconds(duration: Duration) -> String {
+    match duration.as_secs_f64() {
+        seconds if seconds >= 1.0 => format!("{seconds:.3} s"),
+        seconds => format!("{:.1} ms", seconds * 1000.0),
+    }
+}
+
+/// Who made a revision, as far as the log says: the user, and the part of a component that asked.
+pub(crate) fn author(entries: &[Entry], revision: i64) -> Option<String> {
+    let by_id = |id| entries.binary_search_by_key(&id, |entry: &Entry| entry.id).ok().map(|index| &entries[index]);
+    let commit = entries.iter().find(|entry| entry.stage == Stage::StoreCommit && entry.revision == Some(revision))?;
+    let request = commit.causes.iter().filter_map(|id| by_id(*id)).find(|entry| entry.stage == Stage::ApiRequest)?;
+    let word = |name: &str| request.data.get(name).and_then(Value::as_str).unwrap_or("");
+    let sender = request.causes.iter().filter_map(|id| by_id(*id)).find(|entry| entry.stage == Stage::SyncWrite);
+    let what = format!("{} {}", word("verb"), request.subject);
+    Some(match sender {
+        Some(sender) => format!("{} ({what})", sender.actor),
+        None => format!("{} ({what})", word("user")),
+    })
+}

@@ -1,0 +1,317 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_cluster::{Cluster, Component};
+use coracle_expression::Expression;
+use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_sim::{Answer, Invariant, NotInTime, Polarity, Question, World};
+use serde_saphyr::Spanned;
+use tokio::time::Instant;
+
+use crate::file::{self, Assert, Operation, Part, RequestCount, Scenario};
+use crate::mode::Mode;
+use crate::objects::{Objects, Refusal};
+use crate::report::{Check, Counts, Failure, Outcome, Report, author};
+use crate::wait;
+
+/// Who the scenario is in the event log.
+const ACTOR: &str = "scenario";
+
+/// A scenario on its way through a running cluster.
+pub(crate) struct Run<'a> {
+    scenario: &'a Scenario,
+    /// The folder that files named in the scenario are relative to.
+    folder: PathBuf,
+    cluster: &'a Cluster,
+    world: World,
+    objects: Objects,
+    recorder: Recorder,
+    started: Instant,
+    checks: Vec<Check>,
+    /// The first entry of each step, for counts that begin there.
+    steps: Vec<(String, EntryId)>,
+}
+
+/// Why a step stopped the scenario.
+enum Stop {
+    Refused(Refusal),
+    NotInTime { expected: String, found: String, revision: i64 },
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, path: &Path, cluster: &'a Cluster, world: World) -> Self {
+        Self {
+            scenario,
+            folder: path.parent().unwrap_or(Path::new(".")).to_owned(),
+            cluster,
+            objects: Objects::new(cluster, &scenario.spec.namespace),
+            world,
+            recorder: cluster.recorder().clone(),
+            started: Instant::now(),
+            checks: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// Takes all steps, and says what became of the scenario.
+    pub(crate) async fn to_the_end(mut self, mode: Mode, seed: u64, wall: impl Fn() -> Duration) -> Report {
+        let mut outcome = self.all_steps().await;
+        let cluster_time = self.started.elapsed();
+        let entries = self.recorder.entries(EntryId(0));
+        self.judge_throughout(&mut outcome);
+        self.count_requests(&entries, &mut outcome);
+        if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome {
+            failure.written_by = author(&entries, failure.revision);
+        }
+        Report {
+            name: self.scenario.metadata.name.clone(),
+            outcome,
+            checks: self.checks,
+            counts: Counts::of(&entries),
+            seed,
+            mode,
+            cluster_time,
+            wall_time: wall(),
+            entries,
+        }
+    }
+
+    async fn all_steps(&mut self) -> Outcome {
+        for step in &self.scenario.spec.steps {
+            let entry = self.recorder.record(ACTOR, Stage::StepStart, || Detail::default().with("name", step.name.as_str()));
+            self.steps.push((step.name.clone(), entry.unwrap_or(EntryId(0))));
+            let mut held = None;
+            for operation in &step.operations {
+                match self.operation(&operation.value).await {
+                    Ok(Some(revision)) => held = Some(revision),
+                    Ok(None) => {}
+                    Err(stop) => return self.stopped(&step.name, &operation.value, stop),
+                }
+            }
+            if let Some(revision) = held {
+                self.checks.push(self.check(&step.name, true, revision));
+                self.recorder.record(ACTOR, Stage::CheckPass, || Detail::default().at(revision).with("name", step.name.as_str()));
+            }
+            self.recorder.record(ACTOR, Stage::StepEnd, || Detail::default().with("name", step.name.as_str()));
+        }
+        Outcome::Passed
+    }
+
+    /// Does one operation; a check returns the revision at which it held.
+    async fn operation(&mut self, operation: &Operation) -> Result<Option<i64>, Stop> {
+        match operation {
+            Operation::Create(resource) => {
+                for object in self.objects.read(resource, &self.folder)? {
+                    self.objects.create(object).await?;
+                }
+            }
+            Operation::Apply(resource) => {
+                for object in self.objects.read(resource, &self.folder)? {
+                    self.objects.apply(object).await?;
+                }
+            }
+            Operation::Patch(patch) => {
+                let first = self.objects.patch(patch, &self.world).await?;
+                self.bind(patch.binding.as_ref(), first);
+            }
+            Operation::Scale(scale) => self.objects.scale(scale).await?,
+            Operation::Delete(delete) => {
+                let first = self.objects.delete(delete, &self.world).await?;
+                self.bind(delete.binding.as_ref(), first);
+            }
+            Operation::Wait(wait) => {
+                let timeout = wait.timeout.unwrap_or(self.scenario.spec.timeout);
+                let namespace = wait.namespace.as_deref().unwrap_or(&self.scenario.spec.namespace);
+                let seen = self.world.until_seen(timeout, |view| wait::look(wait, namespace, view)).await;
+                return seen.map(Some).map_err(late);
+            }
+            Operation::Assert(assert) => return self.until(assert, Polarity::Always).await.map(Some),
+            Operation::Error(assert) => return self.until(assert, Polarity::Never).await.map(Some),
+            Operation::Sleep(sleep) => tokio::time::sleep(sleep.duration).await,
+            Operation::Stop(part) => self.stop(part).await?,
+            Operation::Start(part) => self.start(part)?,
+        }
+        Ok(None)
+    }
+
+    async fn until(&self, assert: &Assert, wanted: Polarity) -> Result<i64, Stop> {
+        let question = question(assert.resource.as_ref(), assert.cel.as_ref());
+        let timeout = assert.timeout.unwrap_or(self.scenario.spec.timeout);
+        self.world.until(&question, wanted, timeout).await.map_err(late)
+    }
+
+    async fn stop(&self, part: &Part) -> Result<(), Stop> {
+        match component(part) {
+            Ok(component) => self.cluster.stop_component(component).await,
+            Err(node) => self.node(node, coracle_cluster::Kubelet::stop_node)?,
+        }
+        Ok(())
+    }
+
+    fn start(&self, part: &Part) -> Result<(), Stop> {
+        match component(part) {
+            Ok(component) => self.cluster.start_component(component),
+            Err(node) => self.node(node, coracle_cluster::Kubelet::start_node)?,
+        }
+        Ok(())
+    }
+
+    fn node(&self, name: &str, change: fn(&coracle_cluster::Kubelet, &str) -> bool) -> Result<(), Stop> {
+        match change(self.cluster.kubelet(), name) {
+            true => Ok(()),
+            false => Err(Stop::Refused(Refusal::new(format!("there is no simulated node `{name}`")))),
+        }
+    }
+
+    fn bind(&self, name: Option<&Spanned<String>>, object: Option<Arc<coracle_meta::Object>>) {
+        if let (Some(name), Some(object)) = (name, object) {
+            self.world.bind(&name.value, &object);
+        }
+    }
+
+    fn stopped(&mut self, step: &str, operation: &Operation, stop: Stop) -> Outcome {
+        let what = format!("step `{step}`, {}", operation.word());
+        let (outcome, revision): (fn(Failure) -> Outcome, i64) = match &stop {
+            Stop::Refused(_) => (Outcome::Failed, self.world.revision()),
+            Stop::NotInTime { revision, .. } => (Outcome::NotInTime, *revision),
+        };
+        let (expected, found) = match stop {
+            Stop::Refused(refusal) => ("the operation to succeed".to_owned(), refusal.to_string()),
+            Stop::NotInTime { expected, found, .. } => (expected, found),
+        };
+        self.checks.push(self.check(step, false, revision));
+        self.record_failure(step, &expected, &found, revision);
+        outcome(Failure { what, expected, found, revision, written_by: None })
+    }
+
+    fn judge_throughout(&mut self, outcome: &mut Outcome) {
+        for verdict in self.world.verdicts() {
+            let check = match &verdict.broken {
+                None => Check { throughout: true, ..self.check(&verdict.name, true, self.world.revision()) },
+                Some(broken) => {
+                    let at = broken.at.saturating_duration_since(self.started);
+                    Check { at, throughout: true, ..self.check(&verdict.name, false, broken.revision) }
+                }
+            };
+            self.checks.push(check);
+            if let Some(broken) = verdict.broken {
+                self.record_failure(&verdict.name, &broken.expected, &broken.found, broken.revision);
+                fail(outcome, &verdict.name, broken.expected, broken.found, broken.revision);
+            }
+        }
+    }
+
+    fn count_requests(&mut self, entries: &[coracle_journal::Entry], outcome: &mut Outcome) {
+        let revision = self.world.revision();
+        for expected in &self.scenario.spec.requests {
+            let since = self.beginning_of(expected);
+            let senders = senders(entries, expected, since);
+            let own = senders.iter().filter(|sender| **sender == expected.by).count();
+            let others: Vec<_> = senders.iter().filter(|sender| **sender != expected.by).cloned().collect();
+            let held = others.is_empty() && expected.count.map_or(own > 0, |count| own == count);
+            self.checks.push(Check { throughout: true, ..self.check(&expected.name, held, revision) });
+            if !held {
+                let count = expected.count.map_or("at least one".to_owned(), |count| count.to_string());
+                let wanted = format!("{count} {} of {} by {} alone", expected.verb.value, expected.resource, expected.by);
+                let found = format!("{own} by it, {} by others{}", others.len(), listed(&others));
+                self.record_failure(&expected.name, &wanted, &found, revision);
+                fail(outcome, &expected.name, wanted, found, revision);
+            }
+        }
+    }
+
+    fn beginning_of(&self, expected: &RequestCount) -> EntryId {
+        let named = |name: &Spanned<String>| self.steps.iter().find(|(step, _)| *step == name.value).map(|(_, entry)| *entry);
+        expected.since.as_ref().and_then(named).unwrap_or(EntryId(0))
+    }
+
+    fn check(&self, name: &str, held: bool, revision: i64) -> Check {
+        Check { name: name.to_owned(), held, revision, at: self.started.elapsed(), throughout: false }
+    }
+
+    fn record_failure(&self, name: &str, expected: &str, found: &str, revision: i64) {
+        self.recorder.record(ACTOR, Stage::CheckFail, || {
+            Detail::default().at(revision).with("name", name).with("expected", expected).with("found", found)
+        });
+    }
+}
+
+/// The first failure is the one that is shown.
+fn fail(outcome: &mut Outcome, what: &str, expected: String, found: String, revision: i64) {
+    if *outcome == Outcome::Passed {
+        *outcome = Outcome::Failed(Failure { what: what.to_owned(), expected, found, revision, written_by: None });
+    }
+}
+
+/// Who sent the requests of one kind that the server took, from an entry on: the sender's actor, or the user.
+fn senders(entries: &[coracle_journal::Entry], expected: &RequestCount, since: EntryId) -> Vec<String> {
+    let word = |entry: &coracle_journal::Entry, name: &str| {
+        entry.data.get(name).and_then(serde_json::Value::as_str).unwrap_or("").to_owned()
+    };
+    let by_id = |id| entries.binary_search_by_key(&id, |entry| entry.id).ok().map(|index| &entries[index]);
+    entries
+        .iter()
+        .filter(|entry| entry.id >= since && entry.stage == Stage::ApiRequest)
+        .filter(|entry| word(entry, "verb") == expected.verb.value)
+        .filter(|entry| entry.subject.split('/').next() == Some(expected.resource.as_str()))
+        .filter(|entry| entry.subject.split('/').count() <= 3)
+        .map(|entry| {
+            let sender = entry.causes.iter().filter_map(|id| by_id(*id)).find(|cause| cause.stage == Stage::SyncWrite);
+            sender.map_or_else(|| word(entry, "user"), |sender| sender.actor.clone())
+        })
+        .collect()
+}
+
+fn listed(others: &[String]) -> String {
+    if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) }
+}
+
+fn late(late: NotInTime) -> Stop {
+    let NotInTime { answer, revision } = late;
+    match answer {
+        Answer::Fails { expected, found, .. } => Stop::NotInTime { expected, found, revision },
+        Answer::Unanswerable(why) => Stop::NotInTime { expected: "an answer".to_owned(), found: why, revision },
+        Answer::Holds => {
+            Stop::NotInTime { expected: "not to hold any more".to_owned(), found: "it still holds".to_owned(), revision }
+        }
+    }
+}
+
+/// The component, or else the node, that an operation names. The file was checked when it was read.
+fn component(part: &Part) -> Result<Component, &str> {
+    match (&part.component, &part.node) {
+        (Some(word), _) => Ok(Component::named(&word.value).expect("the reader accepts known components only")),
+        (None, Some(node)) => Err(&node.value),
+        (None, None) => unreachable!("the reader demands a component or a node"),
+    }
+}
+
+fn question(resource: Option<&Spanned<serde_json::Value>>, cel: Option<&Spanned<String>>) -> Question {
+    match (resource, cel) {
+        (Some(object), _) => Question::Partial(object.value.clone()),
+        (None, Some(cel)) => {
+            Question::Expression(Expression::compile(&cel.value).expect("the reader compiled the expression"))
+        }
+        (None, None) => unreachable!("the reader demands a resource or an expression"),
+    }
+}
+
+/// What has to hold throughout a scenario.
+pub(crate) fn invariants(scenario: &Scenario) -> Vec<Invariant> {
+    let make = |polarity: Polarity| {
+        move |invariant: &Spanned<file::Invariant>| Invariant {
+            name: invariant.value.name.clone(),
+            polarity,
+            question: question(invariant.value.resource.as_ref(), invariant.value.cel.as_ref()),
+        }
+    };
+    let spec = &scenario.spec;
+    spec.always.iter().map(make(Polarity::Always)).chain(spec.never.iter().map(make(Polarity::Never))).collect()
+}

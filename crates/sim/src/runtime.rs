@@ -1,0 +1,83 @@
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// How a runtime's clock goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ClockMode {
+    /// As the machine's does.
+    Real,
+    /// This many times as fast.
+    Scaled(f64),
+    /// It jumps to the next timer whenever all is idle.
+    Virtual,
+}
+
+/// How often a scaled clock is brought up to date, on the machine's clock.
+const PACE: Duration = Duration::from_millis(5);
+
+/// Runs a future to its end on one thread, with a clock of this kind.
+///
+/// # Errors
+/// If the system does not give what a runtime needs.
+pub fn run_in<F: Future>(mode: ClockMode, future: F) -> std::io::Result<F::Output> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_all();
+    if mode != ClockMode::Real {
+        builder.start_paused(true);
+    }
+    let runtime = builder.build()?;
+    Ok(runtime.block_on(async move {
+        let pacer = match mode {
+            ClockMode::Scaled(factor) => Some(tokio::spawn(pace(factor))),
+            ClockMode::Real | ClockMode::Virtual => None,
+        };
+        let output = future.await;
+        if let Some(pacer) = pacer {
+            pacer.abort();
+        }
+        output
+    }))
+}
+
+/// Holds a paused clock back to `factor` times the machine's.
+///
+/// A blocking task that has not ended keeps tokio from moving a paused clock. So the clock stands while the machine's
+/// runs on a bit, and is then let go until a sleep at the next target fires: every timer in between fires in its order.
+async fn pace(factor: f64) {
+    let origin = Instant::now();
+    let mut elapsed = Duration::ZERO;
+    loop {
+        #[expect(clippy::disallowed_methods, reason = "the brake of the paused clock")]
+        let brake = tokio::task::spawn_blocking(|| std::thread::sleep(PACE));
+        let _ = brake.await;
+        elapsed += PACE.mul_f64(factor);
+        tokio::time::sleep_until(origin + elapsed).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_virtual_hour_passes_at_once_and_a_scaled_one_takes_its_share() {
+        let hour = Duration::from_secs(3600);
+        let passed = run_in(ClockMode::Virtual, async {
+            let start = Instant::now();
+            tokio::time::sleep(hour).await;
+            start.elapsed()
+        });
+        assert_eq!(passed.unwrap(), hour);
+        let fired = run_in(ClockMode::Scaled(36_000.0), async {
+            let mut beats = 0;
+            let mut heart = tokio::time::interval(Duration::from_secs(10));
+            let end = Instant::now() + hour;
+            while heart.tick().await < end {
+                beats += 1;
+            }
+            beats
+        });
+        assert_eq!(fired.unwrap(), 360);
+    }
+}
