@@ -109,16 +109,20 @@ impl Cache {
 
     async fn reach(&self, revision: Revision) -> Result<(), Status> {
         loop {
-            let moved = self.moved.notified();
-            if self.state().revision >= revision {
-                return Ok(());
-            }
             self.ask.notify_one();
-            tokio::select! {
-                biased;
-                () = moved => {}
-                pulled = self.pull() => pulled?,
-                () = tokio::time::sleep(ASK_AGAIN) => {}
+            let again = tokio::time::sleep(ASK_AGAIN);
+            tokio::pin!(again);
+            loop {
+                let moved = self.moved.notified();
+                if self.state().revision >= revision {
+                    return Ok(());
+                }
+                tokio::select! {
+                    biased;
+                    () = moved => {}
+                    pulled = self.pull() => pulled?,
+                    () = &mut again => break,
+                }
             }
         }
     }
@@ -127,7 +131,7 @@ impl Cache {
     pub(crate) async fn pull(&self) -> Result<(), Status> {
         let mut feed = self.feed.lock().await;
         let Some(watcher) = feed.as_mut() else {
-            return self.refill(&mut feed).await;
+            return self.reopen(&mut feed).await;
         };
         let pulled = tokio::select! {
             biased;
@@ -142,28 +146,26 @@ impl Cache {
                 self.apply(batch.revision, batch.events);
                 Ok(())
             }
-            Err(Error::Compacted { .. } | Error::Unavailable(_)) => {
+            Err(Error::Compacted { .. }) => {
                 *feed = None;
-                self.refill(&mut feed).await
+                self.fill(&mut feed).await.map_err(errors::status)
+            }
+            Err(Error::Unavailable(_)) => {
+                *feed = None;
+                self.reopen(&mut feed).await
             }
             Err(error) => Err(errors::status(error)),
         }
     }
 
-    /// Opens the feed again where it was; where history is gone, reads everything anew.
-    async fn refill(&self, feed: &mut Option<Box<dyn Watcher>>) -> Result<(), Status> {
+    /// Opens the feed again where it was.
+    async fn reopen(&self, feed: &mut Option<Box<dyn Watcher>>) -> Result<(), Status> {
         let since = self.state().revision;
-        let resumed = async {
-            let mut watcher = self.open(since + 1).await?;
-            watcher.progress().await?;
-            Ok::<_, Error>(watcher)
-        };
-        match resumed.await {
+        match self.open(since + 1).await {
             Ok(watcher) => {
                 *feed = Some(watcher);
                 Ok(())
             }
-            Err(Error::Compacted { .. }) => self.fill(feed).await.map_err(errors::status),
             Err(error) => {
                 // Whoever waits tries again; a store that is away must not be asked without pause.
                 tokio::time::sleep(ASK_AGAIN).await;

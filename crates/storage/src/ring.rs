@@ -122,7 +122,9 @@ mod tests {
     fn bytes_bound_a_ring_too_but_a_few_changes_always_stay() {
         let limits = HistoryLimits { min_changes: 2, max_changes: 100, max_bytes: 1 };
         let mut ring = Ring::new(0, 0, limits);
-        (1..=5).for_each(|revision| drop(ring.push(change(revision))));
+        for revision in 1..=5 {
+            ring.push(change(revision));
+        }
         assert_eq!(ring.from(3).unwrap().count(), 2);
     }
 }

@@ -1,0 +1,451 @@
+//! What storage promises, over any store: the suite is a function, so that every kind of store can be held to it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_ambient::Ambient;
+use coracle_journal::Recorder;
+use coracle_meta::{FieldSelector, GroupResource, LabelSelector, Object, ObjectKey, Status, WatchEvent};
+use coracle_storage::{
+    Attempt, Change, Freshness, HistoryLimits, ListQuery, Resource, Selection, Storage, Stored, Watch, WatchQuery,
+    WatchStart,
+};
+use coracle_store::{Engine, Options, Store};
+use proptest::prelude::*;
+use serde_json::json;
+
+fn store() -> Arc<dyn Store> {
+    Arc::new(Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off())))
+}
+
+fn things() -> Arc<Resource> {
+    let mut resource = Resource::new(GroupResource::new("", "things"), "things", true);
+    resource.selectable = vec!["spec.node".to_owned()];
+    resource.indexed = resource.selectable.clone();
+    resource.field = Box::new(|object, field| match field {
+        "spec.node" => object.text(&["spec", "node"]).to_owned(),
+        _ => String::new(),
+    });
+    Arc::new(resource)
+}
+
+fn thing(name: &str, color: &str, node: &str) -> Object {
+    Object::from_value(json!({
+        "apiVersion": "v1", "kind": "Thing",
+        "metadata": {"name": name, "namespace": "ns", "labels": {"color": color}},
+        "spec": {"node": node},
+    }))
+    .unwrap()
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new("ns", name)
+}
+
+async fn put(storage: &Storage, object: Object) -> Stored {
+    let key = object.key();
+    let change = |_: Option<&Stored>| Ok(Change::Put(object.clone()));
+    storage.guaranteed_update(&things(), &key, None, change).await.unwrap().unwrap()
+}
+
+async fn delete(storage: &Storage, name: &str) {
+    storage.guaranteed_update(&things(), &key(name), None, |_| Ok(Change::Delete)).await.unwrap();
+}
+
+async fn list(storage: &Storage, query: ListQuery) -> Result<coracle_storage::List, Status> {
+    storage.list(&things(), &query).await
+}
+
+async fn watch(storage: &Storage, query: WatchQuery) -> Watch {
+    storage.watch(&things(), &query).await.unwrap()
+}
+
+async fn event(watch: &mut Watch) -> String {
+    match tokio::time::timeout(Duration::from_secs(600), watch.next()).await {
+        Ok(Some(event)) => text(&event),
+        Ok(None) => "end".to_owned(),
+        Err(_) => "silence".to_owned(),
+    }
+}
+
+fn text(event: &WatchEvent<Stored>) -> String {
+    let word = event.event_type().as_str();
+    match event {
+        WatchEvent::Bookmark { resource_version, initial_events_end } => {
+            format!("{word} {resource_version}{}", if *initial_events_end { " end" } else { "" })
+        }
+        WatchEvent::Error(status) => format!("{word} {} {}", status.code, status.message),
+        event => {
+            let stored = event.object().unwrap();
+            format!("{word} {} {}", stored.object().name(), stored.revision())
+        }
+    }
+}
+
+fn names(list: &coracle_storage::List) -> Vec<String> {
+    list.items.iter().map(|stored| stored.object().name().to_owned()).collect()
+}
+
+fn labelled(text: &str) -> Selection {
+    Selection { labels: LabelSelector::parse(text).unwrap(), ..Selection::namespace("ns") }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_is_written_against_a_revision_and_comes_back_with_its_own() {
+    let storage = Storage::new(store());
+    let object = Arc::new(thing("a", "red", ""));
+    let Attempt::Done(first) = storage.put(&things(), &key("a"), 0, &object, None, None).await.unwrap() else {
+        panic!("nothing was there")
+    };
+    let Attempt::Stale(Some(found)) = storage.put(&things(), &key("a"), 0, &object, None, None).await.unwrap() else {
+        panic!("something was there")
+    };
+    assert_eq!(found.revision(), first.revision());
+    for freshness in [Freshness::Newest, Freshness::Any, Freshness::NotOlderThan(first.revision())] {
+        let found = storage.get(&things(), &key("a"), freshness).await.unwrap();
+        // Whatever is at hand may be older.
+        if freshness != Freshness::Any {
+            assert_eq!(found.unwrap().object().resource_version(), first.revision().to_string());
+        }
+    }
+    assert!(storage.get(&things(), &key("b"), Freshness::Newest).await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revision_that_has_not_happened_is_waited_for_and_then_a_timeout() {
+    let storage = Storage::new(store());
+    let status = storage.get(&things(), &key("a"), Freshness::NotOlderThan(99)).await.unwrap_err();
+    assert_eq!((status.code, &*status.message), (504, "Timeout: Too large resource version: 99, current: 1"));
+    assert!(status.has_cause("ResourceVersionTooLarge"));
+    let exact = ListQuery { freshness: Freshness::Exact(99), ..ListQuery::default() };
+    assert_eq!(list(&storage, exact).await.unwrap_err().code, 504);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_are_of_the_revision_of_the_first_and_after_compaction_go_on_inconsistently() {
+    let storage = Storage::new(store());
+    for name in ["a", "b", "c", "d", "e"] {
+        put(&storage, thing(name, "red", "")).await;
+    }
+    let page = |token: &str| ListQuery {
+        selection: Selection::namespace("ns"),
+        limit: 2,
+        continue_token: token.to_owned(),
+        ..ListQuery::default()
+    };
+    let first = list(&storage, page("")).await.unwrap();
+    assert_eq!((names(&first), first.remaining), (vec!["a".into(), "b".into()], Some(3)));
+    put(&storage, thing("bb", "red", "")).await;
+    let second = list(&storage, page(&first.continue_token)).await.unwrap();
+    assert_eq!((names(&second), second.remaining), (vec!["c".into(), "d".into()], Some(1)));
+    assert_eq!(second.revision, first.revision);
+    let third = list(&storage, page(&second.continue_token)).await.unwrap();
+    assert_eq!((names(&third), third.remaining, &*third.continue_token), (vec!["e".into()], None, ""));
+    let newest = storage.revision(&things()).await.unwrap();
+    storage.compact(newest).await.unwrap();
+    let expired = list(&storage, page(&first.continue_token)).await.unwrap_err();
+    assert_eq!(expired.code, 410);
+    let fresh = expired.metadata["continue"].as_str().unwrap().to_owned();
+    assert_eq!(names(&list(&storage, page(&fresh)).await.unwrap()), ["bb", "c"]);
+    let exact = ListQuery { freshness: Freshness::Exact(first.revision), ..ListQuery::default() };
+    let status = list(&storage, exact).await.unwrap_err();
+    assert_eq!((status.code, &*status.message), (410, "The resourceVersion for the provided list is too old."));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_with_a_selector_is_full_and_does_not_count_the_rest() {
+    let storage = Storage::new(store());
+    for (name, color) in [("a", "red"), ("b", "blue"), ("c", "red"), ("d", "red")] {
+        put(&storage, thing(name, color, "")).await;
+    }
+    let query = ListQuery { selection: labelled("color=red"), limit: 2, ..ListQuery::default() };
+    let first = list(&storage, query.clone()).await.unwrap();
+    assert_eq!((names(&first), first.remaining), (vec!["a".into(), "c".into()], None));
+    let rest = ListQuery { continue_token: first.continue_token, ..query };
+    let rest = list(&storage, rest).await.unwrap();
+    assert_eq!((names(&rest), &*rest.continue_token), (vec!["d".into()], ""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_sees_objects_come_to_match_and_cease_to() {
+    let storage = Storage::new(store());
+    let start = put(&storage, thing("a", "red", "")).await.revision();
+    put(&storage, thing("b", "blue", "")).await;
+    put(&storage, thing("a", "blue", "")).await;
+    put(&storage, thing("b", "red", "")).await;
+    delete(&storage, "b").await;
+    let query =
+        WatchQuery { selection: labelled("color=red"), start: WatchStart::After(start), ..WatchQuery::default() };
+    let mut watch = watch(&storage, query).await;
+    assert_eq!(event(&mut watch).await, "DELETED a 4");
+    let WatchEvent::Added(added) = watch.next().await.unwrap() else { panic!("b turns red") };
+    assert_eq!((added.revision(), added.object().label("color")), (5, Some("red")));
+    assert_eq!(event(&mut watch).await, "DELETED b 6");
+    assert_eq!(event(&mut watch).await, "silence");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_begins_with_what_is_there_then_a_marked_bookmark_then_what_comes() {
+    let storage = Storage::new(store());
+    put(&storage, thing("a", "red", "")).await;
+    put(&storage, thing("b", "red", "")).await;
+    let query = WatchQuery { bookmarks: true, initial_events_end: true, ..WatchQuery::default() };
+    let mut watch = watch(&storage, query).await;
+    put(&storage, thing("c", "red", "")).await;
+    let mut events = Vec::new();
+    for _ in 0..5 {
+        events.push(event(&mut watch).await);
+    }
+    assert_eq!(events, ["ADDED a 2", "ADDED b 3", "BOOKMARK 3 end", "ADDED c 4", "BOOKMARK 4"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bookmark_of_an_idle_watch_moves_with_the_store() {
+    let storage = Storage::new(store());
+    let others = Arc::new(Resource::new(GroupResource::new("", "others"), "others", false));
+    let query = WatchQuery { start: WatchStart::Now, bookmarks: true, ..WatchQuery::default() };
+    let mut watch = watch(&storage, query).await;
+    let change = |_: Option<&Stored>| Ok(Change::Put(thing("x", "", "")));
+    storage.guaranteed_update(&others, &ObjectKey::cluster("x"), None, change).await.unwrap();
+    assert_eq!(event(&mut watch).await, "BOOKMARK 2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn compaction_does_not_end_a_watch_to_which_nothing_happened() {
+    let storage = Storage::new(store());
+    let others = Arc::new(Resource::new(GroupResource::new("", "others"), "others", false));
+    let mut watch = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
+    assert_eq!(event(&mut watch).await, "silence");
+    for color in ["1", "2", "3"] {
+        let change = |_: Option<&Stored>| Ok(Change::Put(thing("x", color, "")));
+        storage.guaranteed_update(&others, &ObjectKey::cluster("x"), None, change).await.unwrap();
+    }
+    storage.compact(4).await.unwrap();
+    put(&storage, thing("a", "", "")).await;
+    assert_eq!(event(&mut watch).await, "ADDED a 5");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_of_a_field_wakes_for_its_value_alone() {
+    let storage = Storage::new(store());
+    let fields = FieldSelector::parse("spec.node=n1").unwrap();
+    let selection = Selection { fields, ..Selection::default() };
+    let mut watch = watch(&storage, WatchQuery { selection, start: WatchStart::Now, ..WatchQuery::default() }).await;
+    put(&storage, thing("a", "", "")).await;
+    put(&storage, thing("b", "", "n2")).await;
+    put(&storage, thing("a", "", "n1")).await;
+    put(&storage, thing("a", "", "n2")).await;
+    assert_eq!(event(&mut watch).await, "ADDED a 4");
+    assert_eq!(event(&mut watch).await, "DELETED a 5");
+    assert_eq!(event(&mut watch).await, "silence");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_too_slow_or_begins_too_early_ends_as_expired() {
+    let limits = HistoryLimits { min_changes: 1, max_changes: 3, max_bytes: 1 << 20 };
+    let storage = Storage::with_history(store(), limits);
+    let mut slow = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
+    for color in ["1", "2", "3", "4", "5"] {
+        put(&storage, thing("a", color, "")).await;
+    }
+    // Somebody else keeps the cache going meanwhile.
+    list(&storage, ListQuery::default()).await.unwrap();
+    assert_eq!(event(&mut slow).await, "ERROR 410 too old resource version: 1 (3)");
+    assert_eq!(event(&mut slow).await, "end");
+    let early = WatchQuery { start: WatchStart::After(2), ..WatchQuery::default() };
+    let status = storage.watch(&things(), &early).await.unwrap_err();
+    assert_eq!((status.code, &*status.message), (410, "too old resource version: 2 (3)"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_watches_see_the_same_events_in_the_same_order() {
+    let storage = Storage::new(store());
+    let mut watches = Vec::new();
+    for _ in 0..20 {
+        watches.push(watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await);
+    }
+    let tasks: Vec<_> = watches
+        .into_iter()
+        .map(|mut watch| {
+            tokio::spawn(async move {
+                let mut seen = Vec::new();
+                for _ in 0..30 {
+                    seen.push(event(&mut watch).await);
+                }
+                seen
+            })
+        })
+        .collect();
+    for number in 0..30 {
+        put(&storage, thing(&format!("t{}", number % 7), &number.to_string(), "")).await;
+        tokio::task::yield_now().await;
+    }
+    let mut all = Vec::new();
+    for task in tasks {
+        all.push(task.await.unwrap());
+    }
+    assert!(all.iter().all(|seen| seen == &all[0] && seen.len() == 30), "{all:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_with_a_time_to_live_is_dropped_by_the_store() {
+    let engine = Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off()));
+    let expiry = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.expire_leases().await }
+    });
+    let storage = Storage::new(Arc::new(engine));
+    let object = Arc::new(thing("a", "", ""));
+    storage.put(&things(), &key("a"), 0, &object, Some(100), None).await.unwrap();
+    let mut watch = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
+    assert!(event(&mut watch).await.starts_with("DELETED a"));
+    expiry.abort();
+}
+
+/// What a client does in the property test.
+#[derive(Clone, Debug)]
+enum Step {
+    Put(u8, u8),
+    Delete(u8),
+    Compact,
+    /// Lets the mirror take at most so many events.
+    Take(u8),
+    /// The connection breaks: the watch starts again where it was, or with a list if that is gone.
+    Reconnect,
+    /// Another reader keeps the cache going.
+    List,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        5 => (0..6_u8, 0..3_u8).prop_map(|(name, color)| Step::Put(name, color)),
+        2 => (0..6_u8).prop_map(Step::Delete),
+        1 => Just(Step::Compact),
+        3 => (0..5_u8).prop_map(Step::Take),
+        2 => Just(Step::Reconnect),
+        1 => Just(Step::List),
+    ];
+    prop::collection::vec(step, 0..60)
+}
+
+/// A client's copy of the objects of a selection, kept as informers keep theirs.
+struct Mirror {
+    selection: Selection,
+    objects: BTreeMap<String, i64>,
+    seen: i64,
+    watch: Option<Watch>,
+}
+
+impl Mirror {
+    async fn connect(&mut self, storage: &Storage) {
+        let query = WatchQuery {
+            selection: self.selection.clone(),
+            start: WatchStart::After(self.seen),
+            bookmarks: true,
+            ..WatchQuery::default()
+        };
+        self.watch = match storage.watch(&things(), &query).await {
+            Ok(watch) if self.seen > 0 => Some(watch),
+            _ => {
+                let everything = ListQuery { selection: self.selection.clone(), ..ListQuery::default() };
+                let list = storage.list(&things(), &everything).await.unwrap();
+                assert!(list.revision >= self.seen, "a list went back");
+                let entry = |stored: &Stored| (stored.object().name().to_owned(), stored.revision());
+                self.objects = list.items.iter().map(entry).collect();
+                self.seen = list.revision;
+                let query = WatchQuery { start: WatchStart::After(self.seen), ..query };
+                Some(storage.watch(&things(), &query).await.unwrap())
+            }
+        };
+    }
+
+    /// Takes events for as long as there are some at once; with a bound, at most so many.
+    async fn take(&mut self, storage: &Storage, most: usize) {
+        for _ in 0..most {
+            let watch = self.watch.as_mut().unwrap();
+            let Ok(event) = tokio::time::timeout(Duration::from_millis(10), watch.next()).await else { return };
+            let revision = event.as_ref().and_then(WatchEvent::object).map(Stored::revision);
+            if let Some(revision) = revision {
+                assert!(revision > self.seen, "an event came twice or out of order");
+                self.seen = revision;
+            }
+            match event {
+                Some(WatchEvent::Added(stored)) => {
+                    let before = self.objects.insert(stored.object().name().to_owned(), stored.revision());
+                    assert_eq!(before, None, "added twice");
+                }
+                Some(WatchEvent::Modified(stored)) => {
+                    let before = self.objects.insert(stored.object().name().to_owned(), stored.revision());
+                    assert!(before.is_some(), "modified before it was added");
+                }
+                Some(WatchEvent::Deleted(stored)) => {
+                    assert!(self.objects.remove(stored.object().name()).is_some(), "deleted before it was added");
+                }
+                Some(WatchEvent::Bookmark { resource_version, .. }) => {
+                    self.seen = self.seen.max(resource_version.parse().unwrap());
+                }
+                Some(WatchEvent::Error(_)) | None => {
+                    self.seen = 0;
+                    self.connect(storage).await;
+                }
+            }
+        }
+    }
+}
+
+/// Any interleaving leaves the mirrors equal to the store.
+async fn mirrors_stay_equal(store: Arc<dyn Store>, limits: HistoryLimits, steps: &[Step]) {
+    let storage = Storage::with_history(store, limits);
+    let selections = [Selection::default(), labelled("color=c1")];
+    let mut mirrors = Vec::new();
+    for selection in selections {
+        let mut mirror = Mirror { selection, objects: BTreeMap::new(), seen: 0, watch: None };
+        mirror.connect(&storage).await;
+        mirrors.push(mirror);
+    }
+    for step in steps {
+        match step {
+            Step::Put(name, color) => {
+                put(&storage, thing(&format!("t{name}"), &format!("c{color}"), "")).await;
+            }
+            Step::Delete(name) => delete(&storage, &format!("t{name}")).await,
+            Step::Compact => {
+                let newest = storage.revision(&things()).await.unwrap();
+                storage.compact(newest).await.unwrap();
+            }
+            Step::Take(most) => {
+                for mirror in &mut mirrors {
+                    mirror.take(&storage, usize::from(*most)).await;
+                }
+            }
+            Step::Reconnect => {
+                for mirror in &mut mirrors {
+                    mirror.connect(&storage).await;
+                }
+            }
+            Step::List => drop(list(&storage, ListQuery::default()).await.unwrap()),
+        }
+    }
+    for mirror in &mut mirrors {
+        mirror.take(&storage, usize::MAX).await;
+        let query = ListQuery { selection: mirror.selection.clone(), ..ListQuery::default() };
+        let list = storage.list(&things(), &query).await.unwrap();
+        let entry = |stored: &Stored| (stored.object().name().to_owned(), stored.revision());
+        assert_eq!(mirror.objects, list.items.iter().map(entry).collect::<BTreeMap<_, _>>());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_interleaving_of_lists_watches_writes_and_compaction_leaves_a_mirror_equal_to_the_store(
+        steps in steps(),
+        max_changes in 1..12_usize,
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let limits = HistoryLimits { min_changes: 1, max_changes, max_bytes: 1 << 20 };
+        runtime.block_on(async { mirrors_stay_equal(store(), limits, &steps).await });
+    }
+}
