@@ -19,8 +19,16 @@ pub(crate) fn history_hash(snapshot: &Snapshot, revision: Revision) -> Result<Hi
     let mut versions: Vec<&Arc<Version>> = snapshot
         .keys
         .values()
-        .flat_map(|history| history.iter())
-        .filter(|version| version.kv.mod_revision <= hash_revision)
+        .flat_map(|history| {
+            // Whether a superseded version is still there depends on when each store compacted; so at or below that
+            // revision only what a reader at `hash_revision` sees counts.
+            let seen = history.at(hash_revision);
+            history.iter().filter(move |version| {
+                let revision = version.kv.mod_revision;
+                let compacted = revision <= snapshot.compacted;
+                revision <= hash_revision && (!compacted || seen.is_some_and(|seen| Arc::ptr_eq(seen, version)))
+            })
+        })
         .collect();
     versions.sort_unstable_by_key(|version| (version.kv.mod_revision, version.sub));
     let mut hash = crc32c::crc32c(b"key");

@@ -54,7 +54,8 @@ struct Shared {
 /// One cluster of one member: clients only compare these numbers.
 const CLUSTER_ID: u64 = 0xc04a_c1e0_0000_0001;
 const MEMBER_ID: u64 = 0xc04a_c1e0_0000_0002;
-const RAFT_TERM: u64 = 1;
+/// The term in which an etcd of one member elects itself.
+const RAFT_TERM: u64 = 2;
 
 fn header(revision: Revision) -> ResponseHeader {
     ResponseHeader { cluster_id: CLUSTER_ID, member_id: MEMBER_ID, revision, raft_term: RAFT_TERM }
