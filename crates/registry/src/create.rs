@@ -89,6 +89,7 @@ impl Registry {
         }
         strategy.warnings(&object, None).into_iter().for_each(|warning| request.warnings.add(warning));
         strategy.canonicalize(&mut object);
+        let object = kind.normalize(object)?;
         let served = kind.from_hub(object.clone())?;
         self.admit(&with_name(request, object.name()), kind, Operation::Create, &served, None).await?;
         self.store_new(request, kind, object).await
@@ -227,9 +228,13 @@ fn name_conflict(mut status: Status) -> Status {
 /// Counts a generation up where the part of the object that it counts has changed.
 pub(crate) fn count_generation(rule: Generation, new: &mut Object, old: &Object) {
     let same = |name: &str| semantic(new.tree().get(name)) == semantic(old.tree().get(name));
+    let same_at = |path: &str| {
+        let path: Vec<&str> = path.split('.').collect();
+        semantic(new.field(&path)) == semantic(old.field(&path))
+    };
     let changed = match rule {
         Generation::None => return,
-        Generation::Fields(fields) => fields.iter().any(|field| !same(field)),
+        Generation::Fields(paths) => paths.iter().any(|path| !same_at(path)),
         Generation::AllBut(fields) => {
             let counted = |name: &&String| !fields.contains(&name.as_str()) && !IDENTITY.contains(&name.as_str());
             let names = new.tree().keys().chain(old.tree().keys()).filter(counted);

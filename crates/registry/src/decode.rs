@@ -2,6 +2,7 @@
 
 use coracle_meta::{FieldError, GroupVersionKind, Object, Status};
 use coracle_schema::KindSchema;
+use coracle_schema::decode::{self, Format};
 use serde_json::Value;
 
 use crate::{FieldValidation, Kind, PatchKind, Request};
@@ -54,38 +55,49 @@ fn invalid_patch(patched: &Value, why: &str) -> Status {
 
 /// Reads the body of a JSON, merge or strategic patch.
 pub(crate) fn patch_json(body: &[u8], kind: PatchKind) -> Result<(Value, Objections), Status> {
-    let value = serde_json::from_slice(body).map_err(|error| match kind {
-        PatchKind::Strategic => Status::bad_request(error.to_string()),
+    let (value, twice) = decode::parse(body, Format::Json).map_err(|error| match kind {
+        PatchKind::Strategic => Status::bad_request(error),
         _ => Status::bad_request(format!("error decoding patch: {error}")),
     })?;
-    Ok((value, Objections::default()))
+    Ok((value, Objections(twice)))
 }
 
 /// Reads the body of an apply.
 pub(crate) fn yaml(body: &[u8]) -> Result<(Value, Objections), Status> {
-    let value =
-        serde_json::from_slice(body).map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
-    Ok((value, Objections::default()))
+    let (value, twice) = decode::parse(body, Format::Yaml)
+        .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
+    Ok((value, Objections(twice)))
 }
 
-/// Reads a patched document as an object of a kind.
-pub(crate) fn patched(_kind: &Kind, value: Value, _request: &Request) -> Result<Object, Status> {
-    let text = value.clone();
-    Object::from_value(value).map_err(|error| invalid_patch(&text, &error.to_string()))
+/// Reads a patched document as an object of a kind; what the patch itself was objected to is reported with it.
+pub(crate) fn patched(
+    kind: &Kind,
+    value: Value,
+    mut objections: Objections,
+    request: &Request,
+) -> Result<Object, Status> {
+    let document = value.clone();
+    let decoded = kind.decode_value(value).map_err(|error| invalid_patch(&document, &error))?;
+    objections.extend(decoded.strict);
+    objections.report_patch(request, &document)?;
+    Ok(decoded.object)
 }
 
 /// Reads what an apply made.
-pub(crate) fn applied(_kind: &Kind, value: Value, _request: &Request) -> Result<Object, Status> {
-    Object::from_value(value).map_err(|error| Status::internal(error.to_string()))
+pub(crate) fn applied(kind: &Kind, value: Value) -> Result<Object, Status> {
+    Ok(kind.decode_value(value).map_err(Status::internal)?.object)
 }
 
 /// Reads a patched document as one of a kind that has no resource of its own.
 pub(crate) fn with_schema(
-    _kind: &GroupVersionKind,
-    _schema: &KindSchema,
+    schema: &KindSchema,
     value: Value,
-    _request: &Request,
+    mut objections: Objections,
+    request: &Request,
 ) -> Result<Object, Status> {
-    let text = value.clone();
-    Object::from_value(value).map_err(|error| invalid_patch(&text, &error.to_string()))
+    let document = value.clone();
+    let decoded = decode::decode_value(value, schema).map_err(|error| invalid_patch(&document, &error))?;
+    objections.extend(decoded.strict);
+    objections.report_patch(request, &document)?;
+    Ok(decoded.object)
 }

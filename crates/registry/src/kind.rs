@@ -1,8 +1,10 @@
 use std::sync::Arc;
 
-use coracle_meta::{GroupVersionKind, GroupVersionResource, Scope};
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Scope, Status};
+use coracle_schema::decode::{self, Decoded};
 use coracle_schema::{KindSchema, ResourceRow, Table};
 use coracle_storage::Resource;
+use serde_json::Value;
 
 use crate::{Computed, Strategy, Subresource};
 
@@ -52,6 +54,29 @@ impl Kind {
     /// What objects look like.
     pub fn schema(&self) -> &KindSchema {
         &self.schema
+    }
+
+    /// Whether the kind is one of Kubernetes' own, and not defined at run time.
+    pub fn is_built_in(&self) -> bool {
+        Table::v1_35().kind(self.gvk()).is_some()
+    }
+
+    /// Reads a JSON document as an object of the kind, in the served version: unknown fields go and are told.
+    ///
+    /// # Errors
+    /// What is wrong, in Go's words.
+    pub fn decode_value(&self, value: Value) -> Result<Decoded, String> {
+        match self.strategy.decode(&value) {
+            Some(decoded) => decoded,
+            None => decode::decode_value(value, &self.schema),
+        }
+    }
+
+    /// An object in the form in which it is stored, as Kubernetes prints it.
+    pub(crate) fn normalize(&self, object: Object) -> Result<Object, Status> {
+        let hub = &self.hub().row().kind;
+        let Some(schema) = Table::v1_35().kind(hub) else { return Ok(object) };
+        Ok(decode::normalize(object, &schema).map_err(Status::internal)?.object)
     }
 
     /// The row of the served version.

@@ -4,7 +4,7 @@ use coracle_schema::patch::{JsonPatch, merge_patch, strategic_merge_patch};
 use coracle_schema::{KindSchema, apply::TablePlace};
 use serde_json::Value;
 
-use crate::decode;
+use crate::decode::{self, Objections};
 use crate::update::Intent;
 use crate::versions::KindVersions;
 use crate::{Kind, Patch, PatchKind, Registry, Request, Written, object_meta};
@@ -18,8 +18,8 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// Reads a patch; says what a strict reader objects to.
-    pub(crate) fn parse(request: &Request, patch: &Patch) -> Result<Self, Status> {
+    /// Reads a patch; beside it, what a strict reader objects to.
+    pub(crate) fn parse(request: &Request, patch: &Patch) -> Result<(Self, Objections), Status> {
         let (value, mut objections) = match patch.kind {
             PatchKind::Apply { .. } => decode::yaml(&patch.body)?,
             kind => decode::patch_json(&patch.body, kind)?,
@@ -34,10 +34,11 @@ impl Change {
             PatchKind::Strategic => Self::Strategic(value),
             PatchKind::Apply { force } => Self::Apply { config: value, force },
         };
-        if !matches!(change, Self::Apply { .. }) {
-            return objections.report_patch(request, &Value::Null).map(|()| change);
+        if matches!(change, Self::Apply { .. }) {
+            objections.report_apply(request)?;
+            return Ok((change, Objections::default()));
         }
-        objections.report_apply(request).map(|()| change)
+        Ok((change, objections))
     }
 
     /// The patched document, not decoded yet. Not for an apply.
@@ -57,6 +58,7 @@ struct Patching<'a> {
     kind: &'a Kind,
     versions: KindVersions,
     change: Change,
+    objections: Objections,
 }
 
 impl Intent for Patching<'_> {
@@ -66,7 +68,7 @@ impl Intent for Patching<'_> {
             Change::Apply { config, force } => self.apply(live, config, *force)?,
             change => {
                 let patched = change.patched(live.to_value(), kind.schema())?;
-                let mut object = decode::patched(kind, patched, request)?;
+                let mut object = decode::patched(kind, patched, self.objections.clone(), request)?;
                 kind.strategy().set_defaults(&mut object);
                 registry.book(request, kind, live, object, &self.versions)
             }
@@ -109,7 +111,7 @@ impl Patching<'_> {
             live
         };
         let applied = managed_fields::apply(&write, &live.to_value(), config, force)?;
-        let mut object = decode::applied(kind, applied, request)?;
+        let mut object = decode::applied(kind, applied)?;
         kind.strategy().set_defaults(&mut object);
         Ok(object)
     }
@@ -125,9 +127,9 @@ impl Registry {
             Ok(part) => part,
             Err(projection) => return self.patch_projection(request, &kind, &projection, patch).await,
         };
-        let change = Change::parse(request, patch)?;
+        let (change, objections) = Change::parse(request, patch)?;
         let versions = part.versions(self, &kind);
-        let intent = Patching { request, kind: &kind, versions, change };
+        let intent = Patching { request, kind: &kind, versions, change, objections };
         self.write(request, &kind, &part, &intent).await
     }
 }

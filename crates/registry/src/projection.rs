@@ -8,15 +8,16 @@ use coracle_storage::{Freshness, Stored};
 use serde_json::Value;
 
 use crate::create::check_kind;
+use crate::decode::{self, Objections};
 use crate::patch::Change;
 use crate::update::{Intent, Part};
 use crate::versions::OneVersion;
-use crate::{Kind, Patch, Projection, Registry, Request, Written, decode, object_meta};
+use crate::{Kind, Patch, Projection, Registry, Request, Written, object_meta};
 
 /// How the projected part is to change.
 enum Wanted {
     Body(Object),
-    Change(Change),
+    Change(Change, Objections),
 }
 
 /// A write of a part with a kind of its own, as a write of the object. In Kubernetes: `scaleUpdatedObjectInfo`.
@@ -47,12 +48,12 @@ impl Projected<'_> {
             time: &time,
         };
         let booked = match &self.wanted {
-            Wanted::Change(Change::Apply { config, force }) => {
+            Wanted::Change(Change::Apply { config, force }, _) => {
                 managed_fields::apply(&write, &shown.to_value(), config, *force)?
             }
-            Wanted::Change(change) => {
+            Wanted::Change(change, objections) => {
                 let patched = change.patched(shown.to_value(), &self.schema)?;
-                let new = decode::with_schema(&kind, &self.schema, patched, self.request)?;
+                let new = decode::with_schema(&self.schema, patched, objections.clone(), self.request)?;
                 managed_fields::update(&write, &shown.to_value(), new.into_value())
             }
             Wanted::Body(body) => managed_fields::update(&write, &shown.to_value(), body.to_value()),
@@ -127,8 +128,8 @@ impl Registry {
         projection: &Arc<dyn Projection>,
         patch: &Patch,
     ) -> Result<Written, Status> {
-        let change = Change::parse(request, patch)?;
-        self.write_projection(request, kind, &**projection, Wanted::Change(change)).await
+        let (change, objections) = Change::parse(request, patch)?;
+        self.write_projection(request, kind, &**projection, Wanted::Change(change, objections)).await
     }
 
     async fn write_projection(

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, Object, Status, names};
+use coracle_schema::decode::Decoded;
 use coracle_schema::{KindSchema, ResourceRow, Table, Trait};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ pub enum Generation {
     /// Never: the kind has none.
     #[default]
     None,
-    /// When one of these top-level fields changes; for most kinds `spec`.
+    /// When one of these fields changes (dotted paths); for most kinds `spec`.
     Fields(&'static [&'static str]),
     /// When anything but the metadata and these top-level fields changes, as for custom resources.
     AllBut(&'static [&'static str]),
@@ -34,6 +35,11 @@ pub trait Strategy: Send + Sync + 'static {
     /// What objects look like, for decoding, patches and apply. By default what the table of built-in kinds says.
     fn schema(&self) -> Option<KindSchema> {
         Table::v1_35().kind(&self.row().kind)
+    }
+
+    /// Reads a document as an object of this kind, for kinds that the table of built-in types does not describe.
+    fn decode(&self, _document: &Value) -> Option<Result<Decoded, String>> {
+        None
     }
 
     // Versions.

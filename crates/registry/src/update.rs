@@ -177,6 +177,7 @@ impl Registry {
     ) -> Result<Outcome, Status> {
         let existing = current.object();
         prepare(request, kind, part, &mut new, &existing)?;
+        let mut new = kind.normalize(new)?;
         if managed_fields::differ_in_times_only(&existing.to_value(), &new.to_value()) {
             new = Object::clone(&existing);
         }

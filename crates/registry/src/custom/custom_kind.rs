@@ -1,0 +1,271 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coracle_ambient::Timestamp;
+use coracle_meta::{FieldError, FieldErrorKind, GroupVersion, GroupVersionKind, Object, Status};
+use coracle_schema::{KindSchema, ResourceRow, SubresourceRow, Trait};
+use serde_json::Value;
+
+use super::columns::Columns;
+use super::definition::{Definition, Version};
+use super::definitions;
+use super::rules::Rules;
+use super::scale::{Scale, count_errors};
+use crate::{Column, Generation, Registry, Request, Strategy, Subresource};
+
+/// The verbs of custom resources, in the order in which Kubernetes lists them.
+const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+
+/// A custom kind in one version. In Kubernetes: `customResourceStrategy`.
+#[derive(Debug)]
+pub(super) struct CustomKind {
+    /// The name of the definition.
+    definition: String,
+    row: ResourceRow,
+    version: Version,
+    kind_schema: KindSchema,
+    rules: Rules,
+    columns: Columns,
+    subresources: Vec<Subresource>,
+    converts_by_webhook: bool,
+}
+
+impl std::fmt::Debug for Subresource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Subresource").field(&self.name()).finish()
+    }
+}
+
+impl CustomKind {
+    pub(super) fn new(definition: &Definition, version: &Version) -> Self {
+        let kind = definition.kind(&version.name);
+        let scale = version.scale.clone().map(|paths| Subresource::Projection(Arc::new(Scale::new(paths))));
+        Self {
+            definition: definition.name.clone(),
+            row: row(definition, version, &kind),
+            kind_schema: version.schema.kind_schema(&kind),
+            rules: Rules::compile(&version.schema),
+            columns: Columns::new(&version.columns),
+            subresources: scale.into_iter().collect(),
+            converts_by_webhook: definition.converts_by_webhook,
+            version: version.clone(),
+        }
+    }
+
+    /// What schema, scale and lists say; without the rules.
+    fn errors(&self, object: &Object) -> Vec<FieldError> {
+        let schema = &self.version.schema;
+        let mut errors = schema.validate(&object.to_value(), "");
+        if let Some(paths) = &self.version.scale {
+            errors.extend(count_errors(object, &paths.desired));
+            errors.extend(count_errors(object, &paths.current));
+        }
+        errors
+    }
+
+    fn check_rules(&self, new: &Object, old: Option<&Object>, errors: &mut Vec<FieldError>) {
+        if self.rules.is_empty() {
+            return;
+        }
+        if errors.iter().any(is_blocking) {
+            let what = "some validation rules were not checked because the object was invalid; correct the existing \
+                errors to complete validation";
+            errors.push(FieldError::invalid("<nil>", Value::Null, what));
+            return;
+        }
+        let old = old.map(Object::to_value);
+        errors.extend(self.rules.check(&self.version.schema, &new.to_value(), old.as_ref()));
+    }
+
+    fn refuse_conversion(&self) -> Result<(), Status> {
+        if !self.converts_by_webhook {
+            return Ok(());
+        }
+        let kind = &self.row.kind;
+        let why = format!("conversion webhook for {}/{}, Kind={} failed: webhooks are not supported", kind.group, kind.version, kind.kind);
+        Err(Status::internal(why))
+    }
+}
+
+/// Errors after which rules make no sense.
+fn is_blocking(error: &FieldError) -> bool {
+    matches!(
+        error.kind,
+        FieldErrorKind::NotSupported
+            | FieldErrorKind::Required
+            | FieldErrorKind::TooLong
+            | FieldErrorKind::TooMany
+            | FieldErrorKind::TypeInvalid
+    )
+}
+
+fn row(definition: &Definition, version: &Version, kind: &GroupVersionKind) -> ResourceRow {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let subresource = |name: &str, kind: GroupVersionKind, foreign| SubresourceRow {
+        name: name.to_owned(),
+        kind,
+        verbs: words(&["get", "patch", "update"]),
+        foreign,
+    };
+    let status = version.has_status.then(|| subresource("status", kind.clone(), false));
+    let scale = version.scale.as_ref().map(|_| subresource("scale", GroupVersionKind::new("autoscaling", "v1", "Scale"), true));
+    let stored = definition.storage_version().map_or(version.name.as_str(), |stored| stored.name.as_str());
+    ResourceRow {
+        kind: kind.clone(),
+        list_kind: definition.names.list_kind.clone(),
+        plural: definition.names.plural.clone(),
+        singular: definition.names.singular.clone(),
+        short_names: definition.names.short_names.clone(),
+        categories: definition.names.categories.clone(),
+        scope: definition.scope,
+        verbs: words(&VERBS),
+        subresources: status.into_iter().chain(scale).collect(),
+        stored_as: definition.resource(stored),
+        storage_version: GroupVersion::new(definition.group.as_str(), stored),
+        traits: BTreeSet::from([Trait::Generation]),
+    }
+}
+
+/// The errors of a change that are not about what stays as it was. In Kubernetes: ratcheting.
+fn ratcheted(errors: Vec<FieldError>, old_errors: &[FieldError], new: &Object, old: &Object) -> Vec<FieldError> {
+    let is_old = |error: &FieldError| {
+        let node = match error.kind {
+            FieldErrorKind::Required => error.field.rsplit_once('.').map_or("", |(parent, _)| parent),
+            _ => error.field.as_str(),
+        };
+        old_errors.contains(error) && !node.is_empty() && value_at(new, node) == value_at(old, node)
+    };
+    errors.into_iter().filter(|error| !is_old(error)).collect()
+}
+
+/// The value at a path as errors write it: `spec.list[0].name`.
+fn value_at<'o>(object: &'o Object, path: &str) -> Option<&'o Value> {
+    let mut steps = path.split(['.', '[']).map(|step| step.trim_end_matches(']'));
+    let first = object.tree().get(steps.next()?)?;
+    steps.try_fold(first, |value, step| match value {
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        other => other.get(step),
+    })
+}
+
+#[async_trait]
+impl Strategy for CustomKind {
+    fn row(&self) -> &ResourceRow {
+        &self.row
+    }
+
+    fn schema(&self) -> Option<KindSchema> {
+        Some(self.kind_schema.clone())
+    }
+
+    fn to_hub(&self, _object: &mut Object) -> Result<(), Status> {
+        self.refuse_conversion()
+    }
+
+    fn from_hub(&self, object: &mut Object) -> Result<(), Status> {
+        self.refuse_conversion()?;
+        self.set_defaults(object);
+        Ok(())
+    }
+
+    fn store_directory(&self) -> Option<String> {
+        Some(format!("{}/{}", self.row.kind.group, self.row.plural))
+    }
+
+    fn set_defaults(&self, object: &mut Object) {
+        object.edit(|tree| self.version.schema.default_fields(tree));
+    }
+
+    fn validate(&self, object: &Object) -> Vec<FieldError> {
+        let mut errors = self.errors(object);
+        errors.extend(self.version.schema.doubled_items(object.tree()));
+        self.check_rules(object, None, &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
+        let mut errors = ratcheted(self.errors(new), &self.errors(old), new, old);
+        let schema = &self.version.schema;
+        if schema.doubled_items(old.tree()).is_empty() {
+            errors.extend(schema.doubled_items(new.tree()));
+        }
+        self.check_rules(new, Some(old), &mut errors);
+        errors
+    }
+
+    fn warnings(&self, _new: &Object, _old: Option<&Object>) -> Vec<String> {
+        let Some(warning) = &self.version.deprecation else { return Vec::new() };
+        let kind = &self.row.kind;
+        vec![match warning.as_str() {
+            "" => format!("{}/{} {} is deprecated", kind.group, kind.version, kind.kind),
+            warning => warning.to_owned(),
+        }]
+    }
+
+    fn generation(&self) -> Generation {
+        if self.version.has_status { Generation::AllBut(&["status"]) } else { Generation::AllBut(&[]) }
+    }
+
+    fn prepare_status_update(&self, new: &mut Object, old: &Object, _request: &Request) {
+        let status = new.remove(&["status"]);
+        let owners = new.remove(&["metadata", "managedFields"]);
+        let version = new.resource_version().to_owned();
+        *new = old.clone();
+        match status {
+            Some(status) => new.set(&["status"], status),
+            None => drop(new.remove(&["status"])),
+        }
+        match owners {
+            Some(owners) => new.set(&["metadata", "managedFields"], owners),
+            None => drop(new.remove(&["metadata", "managedFields"])),
+        }
+        if !version.is_empty() {
+            new.set_resource_version(version);
+        }
+    }
+
+    fn validate_status_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
+        let is_of_status = |error: &FieldError| error.field.starts_with("status") || error.field.starts_with(".status");
+        let errors = ratcheted(self.errors(new), &self.errors(old), new, old);
+        let mut errors: Vec<_> = errors.into_iter().filter(is_of_status).collect();
+        self.check_rules(new, Some(old), &mut errors);
+        errors
+    }
+
+    fn reset_status_fields(&self) -> Vec<Vec<String>> {
+        let below_root = self.version.schema.properties.keys().filter(|name| !["status", "metadata"].contains(&name.as_str()));
+        let mut fields: Vec<_> = below_root.map(|name| vec![name.clone()]).collect();
+        fields.push(vec!["metadata".to_owned()]);
+        fields
+    }
+
+    fn subresources(&self) -> &[Subresource] {
+        &self.subresources
+    }
+
+    fn selectable_fields(&self) -> Vec<&str> {
+        self.version.selectable.iter().map(String::as_str).collect()
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        self.columns.columns()
+    }
+
+    fn cells(&self, object: &Object, now: Timestamp) -> Vec<Value> {
+        self.columns.cells(object, now)
+    }
+
+    async fn after(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        new: Option<&Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), Status> {
+        match new {
+            Some(_) => Ok(()),
+            None => definitions::finish_deletion(registry, request, &self.definition).await,
+        }
+    }
+}

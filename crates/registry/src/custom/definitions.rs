@@ -1,0 +1,302 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coracle_meta::{FieldError, GroupVersionResource, Object, Status, format_time};
+use coracle_schema::{ResourceRow, Table};
+use serde_json::{Value, json};
+
+use super::check::{check, check_update};
+use super::custom_kind::CustomKind;
+use super::definition::{Definition, Version, list};
+use crate::{DeleteOptions, ListOptions, Registry, Request, Strategy, Verb};
+
+/// What keeps a definition until its objects are gone.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+/// Under which name the server writes the status of definitions.
+const MANAGER: &str = "kube-apiserver";
+
+fn resource() -> GroupVersionResource {
+    GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+}
+
+/// The strategy of CustomResourceDefinitions: they define kinds, which are served as soon as they are stored.
+pub fn definitions() -> Arc<dyn Strategy> {
+    Arc::new(Definitions)
+}
+
+struct Definitions;
+
+#[async_trait]
+impl Strategy for Definitions {
+    fn row(&self) -> &ResourceRow {
+        Table::v1_35().resource(&resource()).expect("the table of built-in kinds has definitions")
+    }
+
+    fn set_defaults(&self, object: &mut Object) {
+        let kind = object.text(&["spec", "names", "kind"]).to_owned();
+        if object.text(&["spec", "names", "singular"]).is_empty() && !kind.is_empty() {
+            object.set(&["spec", "names", "singular"], kind.to_lowercase());
+        }
+        if object.text(&["spec", "names", "listKind"]).is_empty() && !kind.is_empty() {
+            object.set(&["spec", "names", "listKind"], format!("{kind}List"));
+        }
+        if object.text(&["spec", "conversion", "strategy"]).is_empty() {
+            object.set(&["spec", "conversion", "strategy"], "None");
+        }
+        let port = ["spec", "conversion", "webhook", "clientConfig", "service"];
+        if object.field(&port).is_some_and(|service| service.get("port").is_none()) {
+            object.set(&["spec", "conversion", "webhook", "clientConfig", "service", "port"], 443);
+        }
+    }
+
+    fn prepare_create(&self, object: &mut Object, _request: &Request) {
+        let names = json!({"kind": "", "plural": ""});
+        object.set(&["status"], json!({"acceptedNames": names, "conditions": null, "storedVersions": null}));
+        remember_stored_version(object);
+    }
+
+    fn prepare_update(&self, new: &mut Object, _old: &Object, _request: &Request) {
+        remember_stored_version(new);
+    }
+
+    fn validate(&self, object: &Object) -> Vec<FieldError> {
+        check(object)
+    }
+
+    fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
+        check_update(new, old)
+    }
+
+    fn begin_delete(&self, object: &mut Object, request: &Request) {
+        let mut finalizers = object.finalizers();
+        finalizers.push(CLEANUP.to_owned());
+        object.set_finalizers(finalizers);
+        let message = "CustomResource deletion is in progress";
+        set_condition(object, "Terminating", true, "InstanceDeletionInProgress", message, request);
+    }
+
+    fn is_held(&self, object: &Object) -> bool {
+        !object.is_terminating() || object.finalizers().iter().any(|finalizer| finalizer == CLEANUP)
+    }
+
+    async fn after(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        new: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<(), Status> {
+        match new {
+            None => {
+                if let Some(old) = old {
+                    registry.stop_serving(&Definition::read(old));
+                }
+                Ok(())
+            }
+            Some(new) if new.is_terminating() => match old.is_some_and(Object::is_terminating) {
+                true => Ok(()),
+                false => delete_objects(registry, request, &Definition::read(new)).await,
+            },
+            Some(new) => registry.establish(request, new).await,
+        }
+    }
+}
+
+/// Keeps in mind in which versions objects may be stored.
+fn remember_stored_version(object: &mut Object) {
+    let value = object.to_value();
+    let storage = list(&value, "/spec/versions").iter().find(|version| version["storage"] == true);
+    let Some(name) = storage.and_then(|version| version["name"].as_str()) else { return };
+    let mut stored = object.texts(&["status", "storedVersions"]);
+    if !stored.iter().any(|known| known == name) {
+        stored.push(name.to_owned());
+        object.set(&["status", "storedVersions"], stored);
+    }
+}
+
+/// Sets a condition; its time only moves when its status does. Says whether anything changed.
+fn set_condition(object: &mut Object, kind: &str, holds: bool, reason: &str, message: &str, request: &Request) -> bool {
+    let status = if holds { "True" } else { "False" };
+    let value = object.to_value();
+    let mut conditions = list(&value, "/status/conditions").to_vec();
+    let known = conditions.iter_mut().find(|condition| condition["type"] == kind);
+    let time = match &known {
+        Some(condition) if condition["status"] == status => condition["lastTransitionTime"].clone(),
+        _ => Value::from(format_time(request.now)),
+    };
+    let condition = json!({
+        "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": time
+    });
+    match known {
+        Some(known) if *known == condition => return false,
+        Some(known) => *known = condition,
+        None => conditions.push(condition),
+    }
+    object.set(&["status", "conditions"], conditions);
+    true
+}
+
+/// Deletes all objects of a kind whose definition goes, and then the definition.
+async fn delete_objects(registry: &Registry, request: &Request, definition: &Definition) -> Result<(), Status> {
+    if let Some(version) = served_version(registry, definition) {
+        let about = request.about(Verb::DeleteCollection, definition.resource(&version.name), "", "");
+        registry.delete_collection(&about, &DeleteOptions::default(), &ListOptions::default()).await?;
+    }
+    finish_deletion(registry, request, &definition.name).await
+}
+
+fn served_version<'d>(registry: &Registry, definition: &'d Definition) -> Option<&'d Version> {
+    definition.versions.iter().find(|version| registry.kind(&definition.resource(&version.name)).is_some())
+}
+
+/// Lets a definition go whose objects are gone. Called whenever one of them went.
+pub(super) async fn finish_deletion(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
+    let about = Request { field_manager: MANAGER.to_owned(), ..request.about(Verb::Get, resource(), "", name) };
+    let stored = match registry.get(&about, &crate::GetOptions::default()).await {
+        Ok(stored) => stored,
+        Err(status) if status.is_not_found() => return Ok(()),
+        Err(status) => return Err(status),
+    };
+    let mut object = Object::clone(&stored.object());
+    if !object.is_terminating() {
+        return Ok(());
+    }
+    let definition = Definition::read(&object);
+    if let Some(version) = served_version(registry, &definition) {
+        let about = request.about(Verb::List, definition.resource(&version.name), "", "");
+        let left = registry.list(&about, &ListOptions { limit: 1, ..ListOptions::default() }).await?;
+        if !left.items.is_empty() {
+            return Ok(());
+        }
+    }
+    object.set_finalizers(object.finalizers().into_iter().filter(|finalizer| finalizer != CLEANUP).collect());
+    let about = Request { verb: Verb::Update, ..about };
+    match registry.update(&about, object).await {
+        // Whoever came between has seen to it, or will.
+        Err(status) if status.is_not_found() || status.is_conflict() => Ok(()),
+        other => other.map(|_| ()),
+    }
+}
+
+impl Registry {
+    /// Serves the kinds that the stored definitions define. To be called once, before the first request.
+    ///
+    /// # Errors
+    /// The definitions cannot be read.
+    pub async fn load_custom_kinds(&self) -> Result<(), Status> {
+        let now = self.ambient().clock.now();
+        let request = Request::new(Verb::List, resource(), now);
+        if self.kind(&resource()).is_none() {
+            return Ok(());
+        }
+        for stored in self.list(&request, &ListOptions::default()).await?.items {
+            let object = stored.object();
+            if is_established(&object) {
+                self.serve(&Definition::read(&object));
+            } else {
+                self.establish(&request.about(Verb::Update, resource(), "", object.name()), &object).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Accepts the names of a definition, serves its kinds, and says so in its status.
+    async fn establish(&self, request: &Request, object: &Object) -> Result<(), Status> {
+        let definition = Definition::read(object);
+        let taken = self.taken_names(&definition);
+        let mut changed = object.clone();
+        let is_changed = match &taken {
+            None => {
+                let names = object.field(&["spec", "names"]).cloned().unwrap_or_default();
+                let renamed = object.field(&["status", "acceptedNames"]) != Some(&names);
+                changed.set(&["status", "acceptedNames"], names);
+                let accepted = ("NoConflicts", "no conflicts found");
+                let accepted = set_condition(&mut changed, "NamesAccepted", true, accepted.0, accepted.1, request);
+                let established = ("InitialNamesAccepted", "the initial names have been accepted");
+                let established = set_condition(&mut changed, "Established", true, established.0, established.1, request);
+                renamed || accepted || established
+            }
+            Some((reason, message)) => {
+                let accepted = set_condition(&mut changed, "NamesAccepted", false, reason, message, request);
+                let not = ("NotAccepted", "not all names are accepted");
+                !is_established(object) && set_condition(&mut changed, "Established", false, not.0, not.1, request) || accepted
+            }
+        };
+        if taken.is_none() || is_established(object) {
+            self.serve(&definition);
+        }
+        if !is_changed {
+            return Ok(());
+        }
+        let about = Request {
+            subresource: "status".to_owned(),
+            field_manager: MANAGER.to_owned(),
+            ..request.about(Verb::Update, resource(), "", object.name())
+        };
+        match self.update(&about, changed).await {
+            // The write that came between establishes the definition itself.
+            Err(status) if status.is_conflict() || status.is_not_found() => Ok(()),
+            other => other.map(|_| ()),
+        }
+    }
+
+    /// Why the names of a definition cannot be accepted: a reason and a message.
+    fn taken_names(&self, definition: &Definition) -> Option<(&'static str, String)> {
+        let kinds = self.kinds();
+        let mut others = kinds.iter().filter(|kind| {
+            kind.gvk().group == definition.group && kind.row().plural != definition.names.plural
+        });
+        let names = &definition.names;
+        others.find_map(|kind| {
+            let row = kind.row();
+            let resources = || [row.plural.as_str(), row.singular.as_str()].into_iter().chain(row.short_names.iter().map(String::as_str));
+            let is_taken = |name: &str| resources().any(|taken| taken == name);
+            let in_use = |name: &str| format!("{name:?} is already in use");
+            if is_taken(&names.plural) {
+                return Some(("PluralConflict", in_use(&names.plural)));
+            }
+            if is_taken(&names.singular) {
+                return Some(("SingularConflict", in_use(&names.singular)));
+            }
+            if let Some(short) = names.short_names.iter().find(|short| is_taken(short)) {
+                return Some(("ShortNamesConflict", in_use(short)));
+            }
+            if row.kind.kind == names.kind || row.list_kind == names.kind {
+                return Some(("KindConflict", in_use(&names.kind)));
+            }
+            (row.list_kind == names.list_kind || row.kind.kind == names.list_kind)
+                .then(|| ("ListKindConflict", in_use(&names.list_kind)))
+        })
+    }
+
+    /// Serves the kinds of a definition, and no longer the versions that it serves no more.
+    fn serve(&self, definition: &Definition) {
+        let mut versions: Vec<_> = definition.versions.iter().filter(|version| version.served).collect();
+        // The other versions look for the one in which objects are stored.
+        versions.sort_by_key(|version| !version.storage);
+        for version in &versions {
+            let strategy: Arc<dyn Strategy> = Arc::new(CustomKind::new(definition, version));
+            self.add_kind(&strategy);
+        }
+        let is_served = |resource: &GroupVersionResource| versions.iter().any(|version| version.name == resource.version);
+        for kind in self.kinds().iter() {
+            let gvr = kind.gvr();
+            let is_own = gvr.group == definition.group && gvr.resource == definition.names.plural;
+            if is_own && !is_served(&gvr) {
+                self.remove_kind(&gvr);
+            }
+        }
+    }
+
+    fn stop_serving(&self, definition: &Definition) {
+        for version in &definition.versions {
+            self.remove_kind(&definition.resource(&version.name));
+        }
+    }
+}
+
+fn is_established(object: &Object) -> bool {
+    let value = object.to_value();
+    let conditions = list(&value, "/status/conditions");
+    conditions.iter().any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+}

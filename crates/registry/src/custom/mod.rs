@@ -1,0 +1,25 @@
+//! Custom resources: kinds that objects of the API define.
+//!
+//! ```text
+//! CustomResourceDefinition --check--> stored --after--> names accepted, Established --CustomKind per version--> Kinds
+//! custom resource --CustomKind: prune, default, validate, rules in CEL--> stored like any other object
+//! ```
+//! Start at [`definitions`], the strategy of the kind that defines kinds, and at [`Registry::load_custom_kinds`], which
+//! serves the definitions that are stored already.
+//! In Kubernetes: apiextensions-apiserver.
+//! Unlike Kubernetes: conversion by webhook is refused, because nothing here calls out; the static cost of rules is not
+//! estimated.
+
+mod check;
+mod columns;
+mod custom_kind;
+mod definition;
+mod definitions;
+mod json_path;
+mod rules;
+mod scale;
+
+#[cfg(test)]
+mod tests;
+
+pub use definitions::definitions;
