@@ -85,6 +85,8 @@ impl NodeSpec {
 /// What a process that simulates nodes is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
+    /// The nodes.
+    pub nodes: Vec<NodeSpec>,
     /// How long things take.
     pub delays: Delays,
     /// How often a node renews its Lease. In Kubernetes: a quarter of `nodeLeaseDurationSeconds`.
@@ -98,6 +100,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            nodes: Vec::new(),
             delays: Delays::default(),
             lease_renewal: Duration::from_secs(10),
             lease_duration: Duration::from_secs(40),

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Pod;
+use coracle_meta::parse_time;
 use jiff::SignedDuration;
 
 use crate::Delays;
@@ -27,7 +28,7 @@ const DEFAULT_GRACE: i64 = 30;
 
 /// Where on its way a pod is on its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// Bound and seen; images are pulled, the sandbox is made.
     Starting,
     /// The sandbox is there, with its address.
@@ -46,9 +47,15 @@ pub enum Stage {
     Ended,
 }
 
+impl std::fmt::Display for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(self, f)
+    }
+}
+
 /// How the containers of a pod ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exit {
+pub(crate) struct Exit {
     /// The exit code.
     pub code: i32,
     /// Since when they had run; none if they never did.
@@ -59,7 +66,7 @@ pub struct Exit {
 
 /// What a node knows of a pod that it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Runtime {
+pub(crate) struct Runtime {
     /// Where on its way the pod is.
     pub stage: Stage,
     /// Since when.
@@ -82,7 +89,7 @@ pub struct Runtime {
 
 /// What happens next to a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// It becomes this.
     Become(Box<Runtime>),
     /// Nothing before this long has passed, or at all until somebody changes the pod.
@@ -92,12 +99,12 @@ pub enum Step {
 }
 
 /// What happens next to a pod of a node; `runtime` is none for one that the node has not seen yet.
-pub fn next(pod: &Pod, runtime: Option<&Runtime>, delays: &Delays, now: Timestamp) -> Step {
+pub(crate) fn next(pod: &Pod, runtime: Option<&Runtime>, delays: &Delays, now: Timestamp) -> Step {
     let Some(runtime) = runtime else {
         return match (pod.is_finished(), pod.is_terminating()) {
             (true, true) => Step::Remove,
             (true, false) => Step::Wait(None),
-            (false, _) => Step::Become(Box::new(Runtime::seen_at(now))),
+            (false, _) => Step::Become(Box::new(Runtime::found(pod).unwrap_or_else(|| Runtime::seen_at(now)))),
         };
     };
     let behaviour = Behaviour::of(pod);
@@ -107,6 +114,12 @@ pub fn next(pod: &Pod, runtime: Option<&Runtime>, delays: &Delays, now: Timestam
         if left.is_positive() { Step::Wait(Some(left)) } else { Step::Become(Box::new(runtime.at(stage, now))) }
     };
     match runtime.stage {
+        // Asked for already: what still holds the object are finalizers.
+        Stage::Ended
+            if pod.metadata.deletion_grace_period_seconds == Some(0) && !pod.metadata.finalizers.is_empty() =>
+        {
+            Step::Wait(None)
+        }
         Stage::Ended if pod.is_terminating() => Step::Remove,
         Stage::Ended => Step::Wait(None),
         Stage::Stopping => stop(pod, runtime, &behaviour, delays, now),
@@ -219,6 +232,22 @@ impl Runtime {
         }
     }
 
+    /// A pod whose containers run already, as its status says: the node was started again, and its machine was not.
+    fn found(pod: &Pod) -> Option<Self> {
+        let status = pod.status.container_statuses.first()?;
+        let running = status.state.running.as_ref()?;
+        let started = running.started_at.as_deref().and_then(parse_time)?;
+        let seen = pod.status.start_time.as_deref().and_then(parse_time).unwrap_or(started);
+        Some(Self {
+            stage: if status.ready { Stage::Ready } else { Stage::Running },
+            since: started,
+            ip: Some(pod.status.pod_ip.clone()).filter(|ip| !ip.is_empty()),
+            running_since: Some(started),
+            restarts: status.restart_count,
+            ..Self::seen_at(seen)
+        })
+    }
+
     /// The same pod in another stage.
     fn at(&self, stage: Stage, now: Timestamp) -> Self {
         let mut next = Self { since: now, ..self.clone() };
@@ -245,7 +274,7 @@ impl Runtime {
     }
 
     /// Whether the pod has come to its end, and well.
-    pub fn succeeded(&self) -> bool {
+    pub(crate) fn succeeded(&self) -> bool {
         self.stage == Stage::Ended && self.failure.is_none() && self.exit.as_ref().is_some_and(|exit| exit.code == 0)
     }
 }
@@ -254,7 +283,6 @@ impl Runtime {
 mod tests {
     use super::*;
     use coracle_api::core_v1::Container;
-    use coracle_meta::parse_time;
 
     fn start() -> Timestamp {
         parse_time("2026-01-01T00:00:00Z").unwrap()
@@ -365,6 +393,29 @@ mod tests {
         let mut runtime = None;
         assert_eq!(live(&pod, &mut runtime, 100), [(0, Stage::Starting), (20, Stage::Ended)]);
         assert_eq!(runtime.unwrap().failure.unwrap().0, "DeadlineExceeded");
+    }
+
+    #[test]
+    fn a_pod_that_runs_already_is_found_running() {
+        let mut pod = pod(&[]);
+        pod.status = serde_json::from_value(serde_json::json!({"phase": "Running", "podIP": "10.1.2.3", "containerStatuses": [
+            {"name": "c", "ready": true, "restartCount": 2, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}]}))
+        .unwrap();
+        let mut runtime = None;
+        assert_eq!(live(&pod, &mut runtime, 100), [(0, Stage::Ready)]);
+        let runtime = runtime.unwrap();
+        assert_eq!((runtime.ip.as_deref(), runtime.restarts), (Some("10.1.2.3"), 2));
+    }
+
+    #[test]
+    fn an_object_that_finalizers_hold_is_removed_once() {
+        let mut pod = pod(&[]);
+        pod.metadata.finalizers = vec!["example.com/hold".to_owned()];
+        pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
+        let ended = Runtime { stage: Stage::Ended, ..Runtime::seen_at(start()) };
+        assert_eq!(next(&pod, Some(&ended), &delays(), start()), Step::Remove);
+        pod.metadata.deletion_grace_period_seconds = Some(0);
+        assert_eq!(next(&pod, Some(&ended), &delays(), start()), Step::Wait(None));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::lifecycle::{Exit, Runtime, Stage};
 /// The status of a pod on the node with this address. Conditions that are not the node's are kept.
 ///
 /// In Kubernetes: `generateAPIPodStatus` of `pkg/kubelet`.
-pub fn pod_status(pod: &Pod, runtime: &Runtime, host_ip: &str, now: Timestamp) -> PodStatus {
+pub(crate) fn pod_status(pod: &Pod, runtime: &Runtime, host_ip: &str, now: Timestamp) -> PodStatus {
     let host_ips = vec![HostIP { ip: host_ip.to_owned(), unknown: None }];
     let ip = if pod.spec.host_network { Some(host_ip.to_owned()) } else { runtime.ip.clone() };
     let (reason, message) = runtime.failure.unwrap_or_default();

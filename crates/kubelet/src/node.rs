@@ -1,0 +1,154 @@
+//! The Node object as a simulated node registers and reports it.
+
+use coracle_ambient::{Random, Timestamp};
+use coracle_api::core_v1::{
+    ContainerImage, DaemonEndpoint, Node, NodeAddress, NodeCondition, NodeDaemonEndpoints, NodeSystemInfo, Taint,
+};
+use coracle_meta::{Quantity, format_time};
+use serde_json::{Value, json};
+
+use crate::NodeSpec;
+
+/// By which a simulated node knows that it registered a Node itself, and not somebody else one of the same name.
+pub(crate) const SIMULATED: &str = "coracle.dev/simulated";
+
+/// The version that simulated nodes claim to run.
+const VERSION: &str = "v1.35.3";
+
+/// The port at which a kubelet's API is expected.
+const KUBELET_PORT: i32 = 10250;
+
+/// The object that a node registers.
+pub(crate) fn node(spec: &NodeSpec, address: &str, now: Timestamp) -> Node {
+    let mut node = Node::default();
+    node.metadata.name = Some(spec.name.clone());
+    let system = [
+        ("beta.kubernetes.io/arch", "amd64"),
+        ("beta.kubernetes.io/os", "linux"),
+        ("kubernetes.io/arch", "amd64"),
+        ("kubernetes.io/hostname", spec.name.as_str()),
+        ("kubernetes.io/os", "linux"),
+    ];
+    node.metadata.labels = system.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    node.metadata.labels.extend(spec.labels.clone());
+    node.metadata.annotations = [
+        (SIMULATED.to_owned(), "true".to_owned()),
+        ("volumes.kubernetes.io/controller-managed-attach-detach".to_owned(), "true".to_owned()),
+    ]
+    .into();
+    node.spec.taints = spec
+        .taints
+        .iter()
+        .map(|(key, value, effect)| Taint {
+            key: key.clone(),
+            value: value.clone(),
+            effect: effect.clone(),
+            ..Taint::default()
+        })
+        .collect();
+    let amounts = spec.capacity.iter().filter_map(|(name, amount)| Some((name.clone(), Quantity::parse(amount).ok()?)));
+    node.status.capacity = amounts.collect();
+    node.status.allocatable = node.status.capacity.clone();
+    node.status.addresses = [("InternalIP", address), ("Hostname", spec.name.as_str())]
+        .map(|(type_, address)| NodeAddress { type_: type_.to_owned(), address: address.to_owned(), unknown: None })
+        .into();
+    node.status.conditions = conditions(None, now);
+    let kubelet_endpoint = DaemonEndpoint { port: KUBELET_PORT, unknown: None };
+    node.status.daemon_endpoints = NodeDaemonEndpoints { kubelet_endpoint, unknown: None };
+    node.status.node_info = system_info(&spec.name);
+    node.status.images = vec![ContainerImage {
+        names: vec!["registry.k8s.io/pause:3.10.1".to_owned()],
+        size_bytes: 320_448,
+        unknown: None,
+    }];
+    node
+}
+
+/// What the node says of itself: everything is well. Times of transition are kept where nothing changes.
+pub(crate) fn conditions(before: Option<&Node>, now: Timestamp) -> Vec<NodeCondition> {
+    let well = [
+        ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+    ];
+    let condition = |(type_, status, reason, message): (&str, &str, &str, &str)| {
+        let same = before.and_then(|node| node.condition(type_)).filter(|condition| condition.status == status);
+        NodeCondition {
+            type_: type_.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            last_heartbeat_time: Some(format_time(now)),
+            last_transition_time: same
+                .and_then(|condition| condition.last_transition_time.clone())
+                .or_else(|| Some(format_time(now))),
+            unknown: None,
+        }
+    };
+    well.map(condition).into()
+}
+
+/// The patch by which a node reports itself.
+pub(crate) fn status_patch(before: &Node, now: Timestamp) -> Value {
+    json!({"metadata": {"uid": before.metadata.uid}, "status": {"conditions": conditions(Some(before), now)}})
+}
+
+/// Whether the API says of the node what it says itself; the times of its heartbeats aside.
+pub(crate) fn is_reported(node: &Node, now: Timestamp) -> bool {
+    conditions(Some(node), now).iter().all(|own| {
+        node.condition(&own.type_).is_some_and(|said| said.status == own.status && said.reason == own.reason)
+    })
+}
+
+/// The ids of a machine follow from its name, so that a node that is started again is the same machine.
+fn system_info(name: &str) -> NodeSystemInfo {
+    let random = Random::from_seed(0).split(name);
+    let id = |what: &str| {
+        let bytes = random.split(what).uuid_bytes();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+    };
+    NodeSystemInfo {
+        architecture: "amd64".to_owned(),
+        boot_id: id("boot"),
+        container_runtime_version: "containerd://2.1.4".to_owned(),
+        kernel_version: "6.12.0".to_owned(),
+        kube_proxy_version: String::new(),
+        kubelet_version: VERSION.to_owned(),
+        machine_id: id("machine").replace('-', ""),
+        operating_system: "linux".to_owned(),
+        os_image: "Coracle".to_owned(),
+        system_uuid: id("system"),
+        ..NodeSystemInfo::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_meta::parse_time;
+
+    #[test]
+    fn a_node_that_was_given_up_reports_again_with_new_times() {
+        let (then, now) = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z").map_times();
+        let mut registered = node(&NodeSpec::new("node-1").with_label("zone", "a"), "172.18.0.2", then);
+        assert_eq!(registered.metadata.labels["kubernetes.io/hostname"], "node-1");
+        assert!(is_reported(&registered, now));
+        registered.status.conditions[3].status = "Unknown".to_owned();
+        assert!(!is_reported(&registered, now));
+        let reported = conditions(Some(&registered), now);
+        assert_eq!(reported[3].last_transition_time.as_deref(), Some("2026-01-01T00:05:00Z"));
+        assert_eq!(reported[0].last_transition_time.as_deref(), Some("2026-01-01T00:00:00Z"));
+    }
+
+    trait MapTimes {
+        fn map_times(self) -> (Timestamp, Timestamp);
+    }
+
+    impl MapTimes for (&str, &str) {
+        fn map_times(self) -> (Timestamp, Timestamp) {
+            (parse_time(self.0).unwrap(), parse_time(self.1).unwrap())
+        }
+    }
+}
