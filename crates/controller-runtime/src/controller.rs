@@ -1,13 +1,13 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use coracle_client::Client;
 use coracle_informer::{Notification, SharedInformer};
 use coracle_meta::{ApiObject, ObjectKey};
-use coracle_workqueue::{RateLimiter, WorkQueue};
+use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 use tokio::task::JoinSet;
 
 use crate::cache::Cache;
-use crate::worker::Worker;
+use crate::worker::{Parked, Worker};
 use crate::{Process, Reconciler};
 
 /// A reconciler with its queue, its workers and the caches that it reads.
@@ -20,29 +20,28 @@ use crate::{Process, Reconciler};
 ///     .run()
 ///     .await
 /// ```
-pub struct Controller<R> {
+pub struct Controller<R, K = ObjectKey> {
     actor: String,
     process: Process,
     client: Client,
     reconciler: R,
-    queue: WorkQueue<ObjectKey>,
+    queue: WorkQueue<K>,
     caches: Vec<Arc<dyn Cache>>,
     workers: usize,
     max_retries: Option<u32>,
 }
 
-impl<R: Reconciler> Controller<R> {
-    /// A controller with one worker that never gives up. It records as `process/name`.
+impl<K: Key, R: Reconciler<K>> Controller<R, K> {
+    /// A controller with one worker that never gives up, on a queue of its own. It records as `process/name`.
     pub fn new(process: &Process, name: &str, reconciler: R) -> Self {
-        Self::with_limits(process, name, reconciler, RateLimiter::default())
+        Self::on_queue(process, name, process.queue(name, RateLimiter::default()), reconciler)
     }
 
-    /// A controller whose failed keys come back after other times than the usual.
-    pub fn with_limits(process: &Process, name: &str, reconciler: R, limits: RateLimiter<ObjectKey>) -> Self {
-        let actor = format!("{}/{name}", process.name);
+    /// A controller on a queue that others know, too, or whose failed keys come back after other times than the usual.
+    pub fn on_queue(process: &Process, name: &str, queue: WorkQueue<K>, reconciler: R) -> Self {
         Self {
-            queue: WorkQueue::with(name, &actor, process.recorder.clone(), limits),
-            actor,
+            queue,
+            actor: process.actor(name),
             process: process.clone(),
             client: process.client.clone(),
             reconciler,
@@ -57,7 +56,7 @@ impl<R: Reconciler> Controller<R> {
     pub fn watches<T, M>(self, informer: &SharedInformer<T>, mut map: M) -> Self
     where
         T: ApiObject,
-        M: FnMut(&Notification<T>) -> Vec<ObjectKey> + Send + 'static,
+        M: FnMut(&Notification<T>) -> Vec<K> + Send + 'static,
     {
         let queue = self.queue.clone();
         informer.add_handler(&self.actor, move |notification, causes| {
@@ -97,7 +96,7 @@ impl<R: Reconciler> Controller<R> {
     }
 
     /// The queue, for handlers and timers that add keys in their own way.
-    pub fn queue(&self) -> WorkQueue<ObjectKey> {
+    pub fn queue(&self) -> WorkQueue<K> {
         self.queue.clone()
     }
 
@@ -128,7 +127,7 @@ impl<R: Reconciler> Controller<R> {
             caches: self.caches,
             max_retries: self.max_retries,
             own_writes: Default::default(),
-            parked: Default::default(),
+            parked: Mutex::new(Parked::new()),
         });
         let mut tasks = JoinSet::new();
         for _ in 0..self.workers {
@@ -144,7 +143,7 @@ impl<R: Reconciler> Controller<R> {
     }
 }
 
-impl<R> std::fmt::Debug for Controller<R> {
+impl<R, K> std::fmt::Debug for Controller<R, K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Controller").field("actor", &self.actor).field("workers", &self.workers).finish_non_exhaustive()
     }

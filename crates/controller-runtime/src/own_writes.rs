@@ -14,9 +14,15 @@ use coracle_meta::{GroupVersionResource, ObjectKey};
 /// ```
 /// In Kubernetes: `consistency.ConsistencyStore`; older controllers count instead (`UIDTrackingControllerExpectations`).
 /// Unlike Kubernetes: every controller has it, because revisions make it one rule for all.
-#[derive(Debug, Default)]
-pub struct OwnWrites {
-    by_key: BTreeMap<ObjectKey, BTreeMap<GroupVersionResource, u64>>,
+#[derive(Debug)]
+pub struct OwnWrites<K = ObjectKey> {
+    by_key: BTreeMap<K, BTreeMap<GroupVersionResource, u64>>,
+}
+
+impl<K> Default for OwnWrites<K> {
+    fn default() -> Self {
+        Self { by_key: BTreeMap::new() }
+    }
 }
 
 /// A write that a cache does not show yet.
@@ -30,9 +36,9 @@ pub struct Unseen {
     pub has: u64,
 }
 
-impl OwnWrites {
+impl<K: Ord + Clone> OwnWrites<K> {
     /// Notes what was written for `key`.
-    pub fn record(&mut self, key: &ObjectKey, written: BTreeMap<GroupVersionResource, u64>) {
+    pub fn record(&mut self, key: &K, written: BTreeMap<GroupVersionResource, u64>) {
         if written.is_empty() {
             return;
         }
@@ -45,7 +51,7 @@ impl OwnWrites {
 
     /// A write for `key` that its cache does not show; `cache` gives a resource's revision, `None` if it is not cached
     /// and so not waited for.
-    pub fn unseen(&mut self, key: &ObjectKey, cache: impl Fn(&GroupVersionResource) -> Option<u64>) -> Option<Unseen> {
+    pub fn unseen(&mut self, key: &K, cache: impl Fn(&GroupVersionResource) -> Option<u64>) -> Option<Unseen> {
         let revisions = self.by_key.get_mut(key)?;
         revisions.retain(|resource, needs| cache(resource).is_some_and(|has| has < *needs));
         let Some((resource, needs)) = revisions.first_key_value() else {

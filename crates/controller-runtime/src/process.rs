@@ -4,6 +4,7 @@ use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_informer::InformerFactory;
 use coracle_journal::Recorder;
+use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 
 use crate::event_queue::EventQueue;
 
@@ -46,6 +47,16 @@ impl Process {
     pub fn on_host(mut self, host: &str) -> Self {
         host.clone_into(&mut self.host);
         self
+    }
+
+    /// The name of one of its controllers in the event log.
+    pub fn actor(&self, controller: &str) -> String {
+        format!("{}/{controller}", self.name)
+    }
+
+    /// A queue for one of its controllers.
+    pub fn queue<K: Key>(&self, controller: &str, limits: RateLimiter<K>) -> WorkQueue<K> {
+        WorkQueue::with(controller, &self.actor(controller), self.recorder.clone(), limits)
     }
 
     /// Runs the informers and posts the events, until it is dropped. To be called once.

@@ -9,9 +9,9 @@ use coracle_meta::{ObjectKey, Resource};
 ///
 /// It is told a key and not what happened to it (level, not edge): it looks at what is, in the caches, decides, and
 /// writes. It must be able to run again at any time.
-pub trait Reconciler: Send + Sync + 'static {
+pub trait Reconciler<K = ObjectKey>: Send + Sync + 'static {
     /// Does what is to be done for `key` at the moment. An object that is not there any more is no error.
-    fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> impl Future<Output = Result<Outcome, ReconcileError>> + Send;
+    fn reconcile(&self, pass: &Pass, key: &K) -> impl Future<Output = Result<Outcome, ReconcileError>> + Send;
 }
 
 /// When a key is worked on again.

@@ -3,8 +3,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use coracle_client::{Client, Origin};
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
-use coracle_meta::ObjectKey;
-use coracle_workqueue::{Work, WorkQueue};
+use coracle_workqueue::{Key, Work, WorkQueue};
 use tokio::task::JoinSet;
 
 use crate::cache::Cache;
@@ -12,27 +11,33 @@ use crate::own_writes::Unseen;
 use crate::{Outcome, OwnWrites, Pass, ReconcileError, Reconciler};
 
 /// What the workers of a controller share: each takes a key, reconciles it, and gives it back.
-pub(crate) struct Worker<R> {
+pub(crate) struct Worker<R, K> {
     pub(crate) actor: String,
     pub(crate) recorder: Recorder,
     pub(crate) client: Client,
     pub(crate) reconciler: R,
-    pub(crate) queue: WorkQueue<ObjectKey>,
+    pub(crate) queue: WorkQueue<K>,
     pub(crate) caches: Vec<Arc<dyn Cache>>,
     pub(crate) max_retries: Option<u32>,
-    pub(crate) own_writes: Mutex<OwnWrites>,
-    pub(crate) parked: Mutex<Parked>,
+    pub(crate) own_writes: Mutex<OwnWrites<K>>,
+    pub(crate) parked: Mutex<Parked<K>>,
 }
 
 /// Keys that come back when a cache shows their own last writes.
-#[derive(Debug, Default)]
-pub(crate) struct Parked {
-    keys: BTreeSet<ObjectKey>,
+#[derive(Debug)]
+pub(crate) struct Parked<K> {
+    keys: BTreeSet<K>,
     /// Each wait ends with the key that it was for.
-    waits: JoinSet<ObjectKey>,
+    waits: JoinSet<K>,
 }
 
-impl<R: Reconciler> Worker<R> {
+impl<K: 'static> Parked<K> {
+    pub(crate) fn new() -> Self {
+        Self { keys: BTreeSet::new(), waits: JoinSet::new() }
+    }
+}
+
+impl<K: Key, R: Reconciler<K>> Worker<R, K> {
     pub(crate) async fn run(self: Arc<Self>) {
         while let Some(work) = self.queue.get().await {
             match self.unseen_write(&work.key) {
@@ -43,7 +48,7 @@ impl<R: Reconciler> Worker<R> {
         }
     }
 
-    async fn sync(&self, work: &Work<ObjectKey>) {
+    async fn sync(&self, work: &Work<K>) {
         let start = self.recorder.record(&self.actor, Stage::SyncStart, || self.start(work));
         let origin = Origin::new(&self.actor, &work.key.to_string(), start);
         let pass = Pass::new(self.client.on_behalf_of(origin.clone()), start);
@@ -53,7 +58,7 @@ impl<R: Reconciler> Worker<R> {
     }
 
     /// Decides when the key is worked on again. In Kubernetes: each controller's `handleErr`.
-    fn settle(&self, key: &ObjectKey, result: Result<Outcome, ReconcileError>, start: Option<EntryId>, writes: usize) {
+    fn settle(&self, key: &K, result: Result<Outcome, ReconcileError>, start: Option<EntryId>, writes: usize) {
         let end = |result: &str, error: Option<&ReconcileError>| {
             let entry = self.recorder.record(&self.actor, Stage::SyncEnd, || {
                 let detail = Detail::about(key.to_string()).caused_by(start).with("result", result);
@@ -92,7 +97,7 @@ impl<R: Reconciler> Worker<R> {
         }
     }
 
-    fn unseen_write(&self, key: &ObjectKey) -> Option<Unseen> {
+    fn unseen_write(&self, key: &K) -> Option<Unseen> {
         lock(&self.own_writes).unseen(key, |resource| {
             let cache = self.caches.iter().find(|cache| cache.resource() == resource)?;
             Some(cache.revision())
@@ -100,7 +105,7 @@ impl<R: Reconciler> Worker<R> {
     }
 
     /// Lets a key come back when the cache has come far enough, without holding a worker up.
-    fn park(&self, work: &Work<ObjectKey>, unseen: Unseen) {
+    fn park(&self, work: &Work<K>, unseen: Unseen) {
         let Unseen { resource, needs, has } = unseen;
         let entry = self.recorder.record(&self.actor, Stage::SyncWaitStale, || {
             let detail = Detail::about(work.key.to_string()).caused_by(work.cause);
@@ -118,20 +123,14 @@ impl<R: Reconciler> Worker<R> {
         }
     }
 
-    fn start(&self, work: &Work<ObjectKey>) -> Detail {
+    fn start(&self, work: &Work<K>) -> Detail {
         let reads: serde_json::Map<_, _> =
             self.caches.iter().map(|cache| (cache.resource().resource.clone(), cache.revision().into())).collect();
         Detail::about(work.key.to_string()).caused_by(work.cause).with("reads", reads)
     }
 }
 
-async fn wait(
-    cache: Arc<dyn Cache>,
-    needs: u64,
-    queue: WorkQueue<ObjectKey>,
-    key: ObjectKey,
-    cause: Option<EntryId>,
-) -> ObjectKey {
+async fn wait<K: Key>(cache: Arc<dyn Cache>, needs: u64, queue: WorkQueue<K>, key: K, cause: Option<EntryId>) -> K {
     cache.reached(needs).await;
     queue.add(key.clone(), cause.as_slice());
     key

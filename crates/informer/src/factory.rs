@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use coracle_ambient::Ambient;
 use coracle_client::{Api, Client};
-use coracle_journal::Recorder;
-use coracle_meta::{ApiObject, GroupVersionResource, Object, PartialObject, Resource};
+use coracle_journal::{EntryId, Recorder};
+use coracle_meta::{ApiObject, GroupVersionResource, Object, ObjectMeta, PartialObject, Resource};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::{Records, Selection, SharedInformer};
+use crate::{Notification, Records, Selection, SharedInformer};
 
 /// Hands out one informer a kind (and selection), so that a process keeps each object once; clones share it.
 ///
@@ -88,6 +88,20 @@ impl InformerFactory {
         self.get((resource.clone(), Selection::default(), Decoded::Metadata), api)
     }
 
+    /// Tells a handler of the metadata of all objects of a resource, from whatever informer of it there is, so that
+    /// nothing is cached twice.
+    pub fn on_metadata(
+        &self,
+        resource: &GroupVersionResource,
+        actor: &str,
+        handler: impl FnMut(&Notification<ObjectMeta>, &[EntryId]) + Send + 'static,
+    ) {
+        let known = self.informers().iter().find_map(|((known, selection, _), informer)| {
+            (known == resource && *selection == Selection::default()).then(|| informer.informer.clone())
+        });
+        known.unwrap_or_else(|| Arc::new(self.metadata(resource))).on_metadata(actor, Box::new(handler));
+    }
+
     fn get<T: ApiObject>(&self, key: InformerKey, api: Api<T>) -> SharedInformer<T> {
         let mut informers = self.informers();
         if let Some(known) = informers.get(&key) {
@@ -141,11 +155,14 @@ impl InformerFactory {
     }
 }
 
+type MetadataHandler = Box<dyn FnMut(&Notification<ObjectMeta>, &[EntryId]) + Send>;
+
 /// An informer whose type is forgotten.
 trait AnyInformer: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     fn spawn(self: Arc<Self>, tasks: &mut JoinSet<()>);
     fn stop(&self);
+    fn on_metadata(&self, actor: &str, handler: MetadataHandler);
     fn wait_synced(&self) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -160,6 +177,13 @@ impl<T: ApiObject> AnyInformer for SharedInformer<T> {
 
     fn stop(&self) {
         Self::stop(self);
+    }
+
+    fn on_metadata(&self, actor: &str, mut handler: MetadataHandler) {
+        self.add_handler(actor, move |notification, causes| {
+            let metadata = notification.map(|object| Arc::new(object.object_meta().into_owned()));
+            handler(&metadata, causes);
+        });
     }
 
     fn wait_synced(&self) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {

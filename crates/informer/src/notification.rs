@@ -45,6 +45,15 @@ impl<T> Notification<T> {
         }
     }
 
+    /// The same change of what `part` sees of the object.
+    pub fn map<U>(&self, part: impl Fn(&T) -> Arc<U>) -> Notification<U> {
+        match self {
+            Self::Added { object, initial } => Notification::Added { object: part(object), initial: *initial },
+            Self::Updated { old, new } => Notification::Updated { old: part(old), new: part(new) },
+            Self::Deleted { object, observed } => Notification::Deleted { object: part(object), observed: *observed },
+        }
+    }
+
     /// The word in the event log.
     pub fn word(&self) -> &'static str {
         match self {

@@ -1,6 +1,8 @@
+use std::borrow::Cow;
+
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{GroupVersionKind, Object, ObjectKey, OwnerReference, Resource, lean_struct};
+use crate::{GroupVersionKind, Object, ObjectKey, ObjectMeta, OwnerReference, Resource, lean_struct};
 
 /// What can be known of any object, typed or not, whole or its metadata alone: enough for clients, caches and queues.
 ///
@@ -14,6 +16,9 @@ pub trait ApiObject: Clone + Serialize + DeserializeOwned + Send + Sync + 'stati
 
     /// The revision of the last write; empty before the server gave one.
     fn resource_version(&self) -> &str;
+
+    /// All metadata.
+    fn object_meta(&self) -> Cow<'_, ObjectMeta>;
 
     /// The objects that this one depends on.
     fn owner_references(&self) -> Vec<OwnerReference>;
@@ -35,7 +40,7 @@ lean_struct! {
         /// `PartialObjectMetadata`, whatever the object's own kind.
         kind: Option<String> = "kind",
         /// The metadata.
-        metadata: crate::ObjectMeta = "metadata",
+        metadata: ObjectMeta = "metadata",
     }
 }
 
@@ -50,6 +55,10 @@ impl<K: Resource> ApiObject for K {
 
     fn resource_version(&self) -> &str {
         self.meta().resource_version.as_deref().unwrap_or("")
+    }
+
+    fn object_meta(&self) -> Cow<'_, ObjectMeta> {
+        Cow::Borrowed(self.meta())
     }
 
     fn owner_references(&self) -> Vec<OwnerReference> {
@@ -77,6 +86,10 @@ impl ApiObject for PartialObject {
         self.metadata.resource_version.as_deref().unwrap_or("")
     }
 
+    fn object_meta(&self) -> Cow<'_, ObjectMeta> {
+        Cow::Borrowed(&self.metadata)
+    }
+
     fn owner_references(&self) -> Vec<OwnerReference> {
         self.metadata.owner_references.clone()
     }
@@ -99,6 +112,10 @@ impl ApiObject for Object {
 
     fn resource_version(&self) -> &str {
         self.resource_version()
+    }
+
+    fn object_meta(&self) -> Cow<'_, ObjectMeta> {
+        Cow::Owned(self.meta())
     }
 
     fn owner_references(&self) -> Vec<OwnerReference> {

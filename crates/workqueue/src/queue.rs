@@ -11,9 +11,9 @@ use crate::delays::Delays;
 use crate::keys::Keys;
 
 /// What can be put into a queue; its text is the subject in the event log.
-pub trait Key: Ord + Clone + Display + Send + 'static {}
+pub trait Key: Ord + Clone + Display + Send + Sync + 'static {}
 
-impl<K: Ord + Clone + Display + Send + 'static> Key for K {}
+impl<K: Ord + Clone + Display + Send + Sync + 'static> Key for K {}
 
 /// A queue of keys to work on; clones are handles of the same queue.
 ///

@@ -32,11 +32,11 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     let namespaces = process.informers.informer::<Namespace>();
     let limits = RateLimiter::exponential(Duration::from_millis(5), Duration::from_secs(60));
     let emptying = Emptying { clock: process.ambient.clock.clone() };
-    let controller = Controller::with_limits(process, "namespace", emptying, limits)
+    let queue = process.queue("namespace", limits);
+    let controller = Controller::on_queue(process, "namespace", queue.clone(), emptying)
         .client(config.client(process))
         .reads(&namespaces)
         .workers(10);
-    let queue = controller.queue();
     namespaces.add_handler(controller.actor(), move |notification, causes| {
         let namespace = notification.object();
         if namespace.metadata.is_terminating() {
