@@ -23,7 +23,9 @@ struct Plan {
 /// Performs a transaction on `snapshot`. On an error the snapshot is as it was.
 pub(crate) fn apply(snapshot: &mut Snapshot, txn: &Txn) -> Result<(TxnResponse, Commit), Error> {
     let plan = plan(snapshot, txn);
-    check(snapshot, txn, &plan)?;
+    // In etcd's order: of two things that are wrong, the same one is told.
+    check(snapshot, txn, &plan, check_put)?;
+    check(snapshot, txn, &plan, check_range)?;
     let mut writer = Writer::new(snapshot);
     let response = writer.txn(txn, &plan);
     let commit = writer.finish(txn.cause);
@@ -95,25 +97,37 @@ fn fulfils(kv: &KeyValue, compare: &Compare) -> bool {
     }
 }
 
-/// Whether the operations that will be performed can be: against the store as it was before, as etcd checks them.
-fn check(snapshot: &Snapshot, txn: &Txn, plan: &Plan) -> Result<(), Error> {
+type Check = fn(&Snapshot, &Operation) -> Result<(), Error>;
+
+/// Whether the operations that will be performed can be, against the store as it was before.
+fn check(snapshot: &Snapshot, txn: &Txn, plan: &Plan, check_one: Check) -> Result<(), Error> {
     let mut inner = plan.inner.iter();
-    for operation in branch(txn, plan.succeeded) {
-        match operation {
-            Operation::Range(request) => snapshot.check_readable(request.revision)?,
-            Operation::Put { key, lease, ignore_value, ignore_lease, .. } => {
-                if (*ignore_value || *ignore_lease) && snapshot.get(key).is_none() {
-                    return Err(Error::Invalid("etcdserver: key not found"));
-                }
-                if *lease != 0 && !snapshot.leases.contains_key(lease) {
-                    return Err(Error::LeaseNotFound);
-                }
-            }
-            Operation::Delete { .. } => {}
-            Operation::Txn(txn) => check(snapshot, txn, inner.next().expect("a plan for each inner transaction"))?,
+    branch(txn, plan.succeeded).iter().try_for_each(|operation| match operation {
+        Operation::Txn(txn) => {
+            check(snapshot, txn, inner.next().expect("a plan for each inner transaction"), check_one)
         }
+        operation => check_one(snapshot, operation),
+    })
+}
+
+fn check_put(snapshot: &Snapshot, operation: &Operation) -> Result<(), Error> {
+    let Operation::Put { key, lease, ignore_value, ignore_lease, .. } = operation else { return Ok(()) };
+    if (*ignore_value || *ignore_lease) && snapshot.get(key).is_none() {
+        return Err(Error::Invalid("etcdserver: key not found"));
+    }
+    if *lease != 0 && !snapshot.leases.contains_key(lease) {
+        return Err(Error::LeaseNotFound);
     }
     Ok(())
+}
+
+fn check_range(snapshot: &Snapshot, operation: &Operation) -> Result<(), Error> {
+    let Operation::Range(request) = operation else { return Ok(()) };
+    // A range alone takes a negative revision for the newest; in a transaction etcd does not.
+    if request.revision < 0 && request.revision < snapshot.compacted {
+        return Err(Error::Compacted { compacted: snapshot.compacted });
+    }
+    snapshot.check_readable(request.revision)
 }
 
 /// Changes a snapshot, all in one revision.

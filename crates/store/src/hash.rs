@@ -16,16 +16,17 @@ pub(crate) fn history_hash(snapshot: &Snapshot, revision: Revision) -> Result<Hi
         return Err(Error::FutureRevision { current: snapshot.revision });
     }
     let hash_revision = if revision > 0 { revision } else { snapshot.revision };
+    let empty = !snapshot.keys.values().any(|history| history.at(hash_revision).is_some());
     let mut versions: Vec<&Arc<Version>> = snapshot
         .keys
         .values()
         .flat_map(|history| {
             // Whether a superseded version is still there depends on when each store compacted; so at or below that
-            // revision only what a reader at `hash_revision` sees counts.
+            // revision only what a reader at `hash_revision` sees counts. (All of it, in etcd, if that is nothing.)
             let seen = history.at(hash_revision);
             history.iter().filter(move |version| {
                 let revision = version.kv.mod_revision;
-                let compacted = revision <= snapshot.compacted;
+                let compacted = revision <= snapshot.compacted && !empty;
                 revision <= hash_revision && (!compacted || seen.is_some_and(|seen| Arc::ptr_eq(seen, version)))
             })
         })

@@ -118,7 +118,7 @@ fn answer(kv: &KeyValue, keys_only: bool) -> KeyValue {
 }
 
 fn passes_bounds(kv: &KeyValue, request: &RangeRequest) -> bool {
-    let within = |revision, min, max| (min <= 0 || revision >= min) && (max <= 0 || revision <= max);
+    let within = |revision, min, max| (min == 0 || revision >= min) && (max == 0 || revision <= max);
     within(kv.mod_revision, request.min_mod_revision, request.max_mod_revision)
         && within(kv.create_revision, request.min_create_revision, request.max_create_revision)
 }
