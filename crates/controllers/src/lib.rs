@@ -10,11 +10,13 @@
 
 mod config;
 mod controllers;
+mod flags;
 mod hash;
 mod index;
 mod pods;
 
 mod deployment;
+mod garbage_collector;
 mod namespace;
 mod replicaset;
 mod root_ca;
@@ -22,3 +24,4 @@ mod service_accounts;
 
 pub use config::Config;
 pub use controllers::{names, run};
+pub use flags::FlagError;

@@ -1,0 +1,129 @@
+//! Deletes what nobody owns any more, and lets owners wait for their dependents or leave them behind.
+//!
+//! ```text
+//! informers of every kind --metadata--> Graph (who depends on whom) --Task--> queues --> Collector, which looks live
+//! ```
+//! [`graph`] is pure: what is seen leads to tasks. [`collector`] carries them out. Which kinds there are is asked at
+//! the start and whenever a definition of kinds changes.
+//! In Kubernetes: `pkg/controller/garbagecollector`. Unlike Kubernetes: kinds are not asked for every 30 s, because the
+//! objects that define them are watched like all others.
+
+mod collector;
+mod graph;
+mod mapper;
+mod objects;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_client::ApiResource;
+use coracle_controller_runtime::{Controller, EventRecorder, Process};
+use coracle_meta::GroupVersionResource;
+use coracle_workqueue::RateLimiter;
+use futures_util::future::BoxFuture;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use self::collector::{Collector, Deleting, Orphaning};
+use self::mapper::Mapper;
+use crate::Config;
+
+const NAME: &str = "garbage-collector";
+/// How long a changed definition of kinds is given to be served, and how long a failed question waits.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Objects of these define kinds.
+const DEFINITIONS: [&str; 2] = ["customresourcedefinitions", "apiservices"];
+
+pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
+    let to_delete = process.queue(NAME, RateLimiter::default());
+    let to_orphan = process.queue(&format!("{NAME}-orphans"), RateLimiter::default());
+    let events = EventRecorder::new(process, "garbage-collector-controller");
+    let collector = Arc::new(Collector::new(to_delete.clone(), to_orphan.clone(), events));
+    let deleting = Controller::on_queue(process, NAME, to_delete, Deleting(collector.clone()));
+    let orphaning = Controller::on_queue(process, NAME, to_orphan, Orphaning(collector.clone()));
+    let deleting = deleting.client(config.client(process)).workers(20);
+    let orphaning = orphaning.client(config.client(process)).workers(20);
+    let monitors = Monitors {
+        process: process.clone(),
+        collector,
+        monitored: BTreeSet::new(),
+        redefined: Arc::new(Notify::new()),
+    };
+    Box::pin(async move {
+        let mut monitors = monitors;
+        monitors.update().await;
+        // Nothing is judged before everything has been seen once.
+        monitors.process.informers.synced().await;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(deleting.run());
+        tasks.spawn(orphaning.run());
+        tasks.spawn(async move { monitors.run().await });
+        while let Some(ended) = tasks.join_next().await {
+            if let Err(error) = ended
+                && error.is_panic()
+            {
+                std::panic::resume_unwind(error.into_panic());
+            }
+        }
+    })
+}
+
+/// One informer for each kind that can be collected.
+struct Monitors {
+    process: Process,
+    collector: Arc<Collector>,
+    monitored: BTreeSet<GroupVersionResource>,
+    redefined: Arc<Notify>,
+}
+
+impl Monitors {
+    async fn run(&mut self) {
+        loop {
+            self.redefined.notified().await;
+            sleep(PAUSE).await;
+            self.update().await;
+        }
+    }
+
+    /// Asks which kinds there are until the server says.
+    async fn update(&mut self) {
+        let resources = loop {
+            match self.process.client.discover().await {
+                Ok(resources) => break resources,
+                Err(error) => tracing::debug!(%error, "the garbage collector does not know the kinds"),
+            }
+            sleep(PAUSE).await;
+        };
+        self.collector.objects.served(Mapper::new(&resources));
+        let collectable: Vec<_> = resources.iter().filter(|found| is_collectable(found)).collect();
+        let wanted: BTreeSet<_> = collectable.iter().map(|found| found.resource.clone()).collect();
+        for gone in self.monitored.difference(&wanted) {
+            self.process.informers.forget(gone);
+        }
+        for found in collectable {
+            if !self.monitored.contains(&found.resource) {
+                self.monitor(found);
+            }
+        }
+        self.monitored = wanted;
+    }
+
+    fn monitor(&self, found: &ApiResource) {
+        let (collector, kind) = (self.collector.clone(), found.kind.clone());
+        let defines = DEFINITIONS.contains(&found.resource.resource.as_str());
+        let redefined = self.redefined.clone();
+        self.process.informers.on_metadata(&found.resource, &self.process.actor(NAME), move |notification, causes| {
+            collector.notice(&kind, notification, causes);
+            if defines {
+                redefined.notify_one();
+            }
+        });
+    }
+}
+
+/// In Kubernetes: `GetDeletableResources`, without what is ignored by default: events.
+fn is_collectable(found: &ApiResource) -> bool {
+    found.preferred && found.resource.resource != "events" && found.supports(&["delete", "list", "watch"])
+}

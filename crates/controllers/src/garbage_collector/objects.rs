@@ -1,0 +1,170 @@
+use std::sync::{Mutex, PoisonError};
+
+use coracle_client::{Api, Client, DeleteParams, Error, Patch, Propagation};
+use coracle_controller_runtime::ReconcileError;
+use coracle_meta::{ObjectKey, OwnerReference, PartialObject, Scope};
+use serde_json::{Value, json};
+
+use super::graph::Identity;
+use super::mapper::Mapper;
+
+/// How often the removal of a finalizer is tried when somebody else writes the object at the same time.
+const MAX_CONFLICTS: usize = 5;
+
+/// The objects behind the graph, live: each is found by its kind, and changed only if it is still the same.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    mapper: Mutex<Mapper>,
+}
+
+/// Why an object could not be looked at.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It is cluster-scoped, and what it names lives in namespaces: nobody can say which one is meant.
+    NoNamespace,
+    /// It failed; to be tried again.
+    Again(ReconcileError),
+}
+
+impl<E: Into<ReconcileError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Again(error.into())
+    }
+}
+
+impl Objects {
+    pub(crate) fn new() -> Self {
+        Self { mapper: Mutex::default() }
+    }
+
+    /// Takes note of what the server serves.
+    pub(crate) fn served(&self, mapper: Mapper) {
+        *self.mapper.lock().unwrap_or_else(PoisonError::into_inner) = mapper;
+    }
+
+    /// The verbs of an object's kind, the key under which it is found, and its scope.
+    pub(crate) fn find(
+        &self,
+        client: &Client,
+        item: &Identity,
+    ) -> Result<(Api<PartialObject>, ObjectKey, Scope), ReconcileError> {
+        let mapper = self.mapper.lock().unwrap_or_else(PoisonError::into_inner);
+        let (resource, scope) = mapper.resource(&item.api_version, &item.kind).map_err(ReconcileError::Object)?;
+        let namespace = if scope == Scope::Namespaced { &*item.namespace } else { "" };
+        Ok((Api::metadata(client, resource), ObjectKey::new(namespace, &*item.name), scope))
+    }
+
+    /// The object as it is now; `None` if it is gone or another one has its name.
+    pub(crate) async fn get(&self, client: &Client, item: &Identity) -> Result<Option<PartialObject>, Failure> {
+        let (api, key, scope) = self.find(client, item)?;
+        if scope == Scope::Namespaced && key.namespace.is_empty() {
+            return Err(Failure::NoNamespace);
+        }
+        let found = api.find(&key).await?;
+        Ok(found.filter(|object| object.metadata.uid.as_deref() == Some(&item.uid)))
+    }
+
+    /// Deletes the object if it is as it was looked at. If it changed meanwhile, but not its owners, it is deleted
+    /// nevertheless. In Kubernetes: `deleteObject`.
+    pub(crate) async fn delete(
+        &self,
+        client: &Client,
+        item: &Identity,
+        latest: &PartialObject,
+        policy: Propagation,
+    ) -> Result<(), Failure> {
+        let (api, key, _) = self.find(client, item)?;
+        let version = latest.metadata.resource_version.clone().unwrap_or_default();
+        let params = DeleteParams::propagating(policy).with_uid(&*item.uid);
+        match api.delete(&key, &params.clone().with_resource_version(version.as_str())).await {
+            Err(error) if error.is_conflict() => {
+                let Some(live) = api.find(&key).await? else { return Ok(()) };
+                let same = live.metadata.uid == latest.metadata.uid
+                    && live.metadata.resource_version != latest.metadata.resource_version
+                    && live.metadata.owner_references == latest.metadata.owner_references;
+                if !same {
+                    return Err(error.into());
+                }
+                api.delete(&key, &params).await?;
+                Ok(())
+            }
+            deleted => deleted.map(drop).map_err(Failure::from),
+        }
+    }
+
+    /// Takes owners out of the object's references. In Kubernetes: `GenerateDeleteOwnerRefStrategicMergeBytes`.
+    pub(crate) async fn remove_owners(&self, client: &Client, item: &Identity, uids: &[String]) -> Result<(), Failure> {
+        let references: Vec<_> = uids.iter().map(|uid| json!({"$patch": "delete", "uid": uid})).collect();
+        let patch = json!({"metadata": {"ownerReferences": references, "uid": &*item.uid}});
+        self.patch_owners(client, item, patch, |owners| owners.retain(|owner| !uids.contains(&owner.uid))).await
+    }
+
+    /// Lets no owner wait for the object any more. In Kubernetes: `unblockOwnerReferencesStrategicMergePatch`.
+    pub(crate) async fn unblock_owners(
+        &self,
+        client: &Client,
+        item: &Identity,
+        owners: &[OwnerReference],
+    ) -> Result<(), Failure> {
+        let blocking = owners.iter().filter(|owner| owner.block_owner_deletion == Some(true)).cloned();
+        let unblocked: Vec<_> = blocking.map(unblocked).collect();
+        let patch = json!({"metadata": {"ownerReferences": unblocked, "uid": &*item.uid}});
+        let unblock_all = |owners: &mut Vec<OwnerReference>| {
+            owners.iter_mut().for_each(|owner| owner.block_owner_deletion = Some(false));
+        };
+        self.patch_owners(client, item, patch, unblock_all).await
+    }
+
+    /// Patches the owners: strategically, or, where the kind has no strategy (custom resources), as a whole list.
+    async fn patch_owners(
+        &self,
+        client: &Client,
+        item: &Identity,
+        strategic: Value,
+        change: impl FnOnce(&mut Vec<OwnerReference>),
+    ) -> Result<(), Failure> {
+        let (api, key, _) = self.find(client, item)?;
+        match api.patch(&key, &Patch::Strategic(strategic)).await {
+            Err(error) if error.status().is_some_and(|status| status.code == 415) => {}
+            patched => return patched.map(drop).map_err(Failure::from),
+        }
+        let mut live = api.get(&key).await?;
+        change(&mut live.metadata.owner_references);
+        let merge = json!({"metadata": {
+            "resourceVersion": live.metadata.resource_version,
+            "ownerReferences": live.metadata.owner_references,
+        }});
+        api.patch(&key, &Patch::Merge(merge)).await?;
+        Ok(())
+    }
+
+    /// Removes a finalizer, so that the object can go.
+    pub(crate) async fn remove_finalizer(
+        &self,
+        client: &Client,
+        item: &Identity,
+        finalizer: &str,
+    ) -> Result<(), Failure> {
+        let mut conflict: Option<Error> = None;
+        for _ in 0..MAX_CONFLICTS {
+            let Some(live) = self.get(client, item).await? else { return Ok(()) };
+            let finalizers: Vec<_> = live.metadata.finalizers.iter().filter(|own| *own != finalizer).collect();
+            if finalizers.len() == live.metadata.finalizers.len() {
+                return Ok(());
+            }
+            let version = &live.metadata.resource_version;
+            let patch = json!({"metadata": {"resourceVersion": version, "finalizers": finalizers}});
+            let (api, key, _) = self.find(client, item)?;
+            match api.patch(&key, &Patch::Merge(patch)).await {
+                Err(error) if error.is_conflict() => conflict = Some(error),
+                Err(error) if error.is_not_found() => return Ok(()),
+                patched => return patched.map(drop).map_err(Failure::from),
+            }
+        }
+        conflict.map_or(Ok(()), |error| Err(error.into()))
+    }
+}
+
+fn unblocked(owner: OwnerReference) -> OwnerReference {
+    OwnerReference { block_owner_deletion: Some(false), ..owner }
+}
