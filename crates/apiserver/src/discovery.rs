@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::body::Body;
 use coracle_meta::{GroupVersion, Scope, Status};
 use coracle_registry::{Kind, Kinds, Verb};
-use coracle_schema::SubresourceRow;
+use coracle_schema::{SubresourceRow, Table};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -129,6 +129,16 @@ fn groups(kinds: &Kinds) -> Vec<Group> {
                 if kind.is_custom() { custom.push(group) } else { built_in.push(group) }
             }
         }
+    }
+    // Kinds are registered in any order; the table has that of discovery.
+    let order = Table::v1_35().group_versions();
+    let place = |group: &str, version: &str| {
+        order.iter().position(|known| known.group == group && (version.is_empty() || known.version == version))
+    };
+    built_in.sort_by_key(|group| place(&group.name, ""));
+    for group in &mut built_in {
+        let name = group.name.clone();
+        group.versions.sort_by_key(|version| place(&name, version));
     }
     for group in &mut custom {
         group.versions.sort_by(|a, b| compare_versions(a, b));
@@ -260,12 +270,17 @@ fn base64(bytes: &[u8]) -> String {
     out
 }
 
+/// Whether the kind of a subresource is of another group or version than its parent.
+fn is_foreign(kind: &Kind, subresource: &SubresourceRow) -> bool {
+    subresource.foreign && subresource.kind.group_version() != kind.gvk().group_version()
+}
+
 fn api_subresource(kind: &Kind, subresource: &SubresourceRow, name: &str) -> Value {
     let mut resource = json!({
         "name": name, "singularName": "", "namespaced": kind.is_namespaced(),
         "kind": subresource.kind.kind, "verbs": subresource.verbs,
     });
-    if subresource.foreign {
+    if is_foreign(kind, subresource) {
         resource["group"] = subresource.kind.group.as_str().into();
         resource["version"] = subresource.kind.version.as_str().into();
     }
@@ -300,7 +315,7 @@ fn aggregated_resource(kind: &Kind) -> Value {
     });
     set_names(&mut resource, kind);
     let subresources = row.subresources.iter().map(|subresource| {
-        let own = if subresource.foreign || kind.is_custom() {
+        let own = if is_foreign(kind, subresource) || kind.is_custom() {
             (subresource.kind.group.as_str(), subresource.kind.version.as_str())
         } else {
             ("", "")

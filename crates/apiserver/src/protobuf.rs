@@ -1,11 +1,9 @@
-use std::sync::Arc;
-
-use coracle_meta::{GroupVersion, GroupVersionKind, Object, Status};
+use coracle_meta::{GroupVersion, Object};
 use coracle_registry::Kind;
-use coracle_schema::{KindSchema, Table, protobuf};
+use coracle_schema::{Table, protobuf};
 use serde_json::{Map, Value};
 
-/// A value of a kind that the table knows, in protobuf with its envelope: a Status, DeleteOptions, a discovery document.
+/// A value of a kind that the table knows, in protobuf with its envelope: a list, metadata, a Status.
 pub(crate) fn encode(value: &Value) -> Vec<u8> {
     let empty = Map::new();
     let tree = value.as_object().unwrap_or(&empty);
@@ -17,26 +15,9 @@ pub(crate) fn encode(value: &Value) -> Vec<u8> {
     }
 }
 
-/// An object, or its metadata, of `kind` or of what a subresource of it shows.
-///
-/// The message of `PartialObjectMetadata` is that of any kind with all fields but the metadata left out.
-pub(crate) fn object(kind: &Kind, object: &Object) -> Result<Vec<u8>, Status> {
+/// An object of `kind`, or of what a subresource of it or a client's wish makes of it.
+pub(crate) fn object(kind: &Kind, object: &Object) -> Vec<u8> {
     let shown = object.group_version_kind().unwrap_or_default();
     let other = Some(shown).filter(|shown| shown != kind.gvk()).and_then(|shown| Table::v1_35().kind(&shown));
-    Ok(protobuf::encode(object.tree(), other.as_ref().unwrap_or(kind.schema())))
-}
-
-/// A list of objects, or of their metadata, under its head.
-pub(crate) fn list(kind: &Kind, head: Map<String, Value>, items: Vec<Arc<Object>>) -> Result<Vec<u8>, Status> {
-    let schema = list_schema(kind)?;
-    let mut tree = head;
-    tree.insert("items".into(), items.iter().map(|item| item.to_value()).collect());
-    Ok(protobuf::encode(&tree, &schema))
-}
-
-fn list_schema(kind: &Kind) -> Result<KindSchema, Status> {
-    let row = kind.row();
-    let list = GroupVersionKind { kind: row.list_kind.clone(), ..row.kind.clone() };
-    let missing = || Status::internal(format!("there is no protobuf message of {list}"));
-    Table::v1_35().kind(&list).ok_or_else(missing)
+    protobuf::encode(object.tree(), other.as_ref().unwrap_or(kind.schema()))
 }

@@ -65,15 +65,9 @@ impl Rendering {
         let parsed = object.object();
         let value = match self.how.transform {
             _ if parsed.kind() == "Status" => parsed.to_value(),
-            Transform::None if self.how.format == Format::Protobuf => return protobuf::object(&self.kind, &parsed),
+            Transform::None if self.how.format == Format::Protobuf => return Ok(protobuf::object(&self.kind, &parsed)),
             Transform::None => parsed.to_value(),
-            Transform::PartialObjectMetadata(version) => {
-                let metadata = metadata_of(&parsed, version);
-                if self.how.format == Format::Protobuf {
-                    return protobuf::object(&self.kind, &metadata);
-                }
-                metadata.into_value()
-            }
+            Transform::PartialObjectMetadata(version) => metadata_of(&parsed, version).into_value(),
             Transform::PartialObjectMetadataList(_) => {
                 let message = format!(
                     "you requested PartialObjectMetadataList, but the requested object is not a list ({})",
@@ -169,7 +163,7 @@ impl Rendering {
         };
         let (format, kind) = (self.how.format, &self.kind);
         let write = |out: &mut Vec<u8>| match format {
-            Format::Protobuf => out.extend(protobuf::object(kind, shown).unwrap_or_default()),
+            Format::Protobuf => out.extend(protobuf::object(kind, shown)),
             Format::Json | Format::Yaml => push_json(&shown.to_value(), out),
         };
         frame::push_event(format, event, write, out);

@@ -28,8 +28,11 @@ pub(crate) fn list(call: &Call, list: List) -> Result<Response<Body>, Status> {
     let rendering = call.rendering()?;
     let (head, member) = rendering.list_head(&list)?;
     if call.how.format == Format::Protobuf {
-        let items = list.items.iter().map(|item| rendering.protobuf_item(item)).collect();
-        return Ok(respond::bytes(StatusCode::OK, call.how.format, protobuf::list(&call.kind, head, items)?));
+        let mut list_value = head;
+        let objects = list.items.iter().map(|item| rendering.protobuf_item(item).to_value());
+        list_value.insert(member.to_owned(), objects.collect());
+        let body = protobuf::encode(&Value::Object(list_value));
+        return Ok(respond::bytes(StatusCode::OK, call.how.format, body));
     }
     if !rendering.is_plain_json() {
         return Ok(respond::value(StatusCode::OK, &whole(&rendering, head, member, &list.items), call.how));

@@ -135,11 +135,8 @@ async fn pods_of(registry: &Registry, node: &str) -> Result<Vec<std::sync::Arc<O
     let resource = GroupVersionResource::new("", "v1", "pods");
     let request = Request::new(Verb::List, resource, registry.ambient().clock.now());
     let requirement = FieldRequirement { field: "spec.nodeName".into(), equal: true, value: node.into() };
-    let options = ListOptions {
-        field_selector: FieldSelector { requirements: vec![requirement] },
-        resource_version: "0".to_owned(),
-        ..ListOptions::default()
-    };
+    let options =
+        ListOptions { field_selector: FieldSelector { requirements: vec![requirement] }, ..ListOptions::default() };
     let list = registry.list(&request, &options).await?;
     Ok(list.items.iter().map(|item| item.object()).collect())
 }

@@ -55,19 +55,22 @@ impl ServiceAccountTokens {
     ) -> Result<(), Status> {
         let resource = GroupVersionResource::new("", "v1", plural);
         let request = Request::new(Verb::Get, resource, now).object(namespace, &reference.name);
-        let at_hand = GetOptions { resource_version: "0".to_owned() };
-        let found = match registry.get(&request, &at_hand).await {
-            Ok(found) => found.object(),
-            Err(status) if status.is_not_found() => return Err(refused("service account token has been invalidated")),
-            Err(status) => return Err(status),
-        };
-        let gone_since = found.deletion_timestamp().and_then(parse_time);
-        let gone = gone_since.is_some_and(|since| since.as_second() + LEEWAY_SECONDS < now.as_second());
-        if found.uid() != reference.uid || gone {
-            return Err(refused("service account token has been invalidated"));
+        // What is at hand mostly does; only where it does not, the newest state decides.
+        for version in ["0", ""] {
+            match registry.get(&request, &GetOptions { resource_version: version.to_owned() }).await {
+                Ok(found) if is_alive(&found.object(), reference, now) => return Ok(()),
+                Err(status) if !status.is_not_found() => return Err(status),
+                _ => {}
+            }
         }
-        Ok(())
+        Err(refused("service account token has been invalidated"))
     }
+}
+
+fn is_alive(object: &Object, reference: &Reference, now: Timestamp) -> bool {
+    let gone_since = object.deletion_timestamp().and_then(parse_time);
+    let gone = gone_since.is_some_and(|since| since.as_second() + LEEWAY_SECONDS < now.as_second());
+    object.uid() == reference.uid && !gone
 }
 
 #[async_trait]
