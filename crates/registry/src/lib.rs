@@ -12,6 +12,7 @@ mod authenticator;
 mod authorizer;
 mod convert;
 mod create;
+pub mod custom;
 mod decode;
 mod delete;
 mod kind;

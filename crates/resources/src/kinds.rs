@@ -62,7 +62,7 @@ impl Default for Config {
 
 /// All built-in kinds, in each of their versions.
 pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
-    let mut kinds: Vec<Arc<dyn Strategy>> = Vec::new();
+    let mut kinds: Vec<Arc<dyn Strategy>> = vec![coracle_registry::custom::definitions()];
     for kind in special(config) {
         kinds.push(Arc::new(kind));
     }
@@ -122,7 +122,6 @@ const PLAIN: &[Rules] = &[
     small::RUNTIME_CLASS,
     small::PRIORITY_CLASS,
     small::API_SERVICE,
-    Rules::of("apiextensions.k8s.io", "v1", "customresourcedefinitions"),
     Rules::of("authentication.k8s.io", "v1", "tokenreviews"),
     Rules::of("authentication.k8s.io", "v1", "selfsubjectreviews"),
     Rules::of("authorization.k8s.io", "v1", "subjectaccessreviews"),

@@ -103,7 +103,8 @@ fn check_version_list(definition: &Definition, value: &Value, errors: &mut Vec<F
     if versions.is_empty() {
         errors.push(FieldError::required("spec.versions", "must have at least one version"));
     }
-    let is_twice = |(index, version): (usize, &Version)| versions[..index].iter().any(|other| other.name == version.name);
+    let is_twice =
+        |(index, version): (usize, &Version)| versions[..index].iter().any(|other| other.name == version.name);
     let printed = || go_versions(value);
     if versions.iter().enumerate().any(is_twice) {
         let what = format!("{}: must contain unique version names", printed());

@@ -83,7 +83,10 @@ impl CustomKind {
             return Ok(());
         }
         let kind = &self.row.kind;
-        let why = format!("conversion webhook for {}/{}, Kind={} failed: webhooks are not supported", kind.group, kind.version, kind.kind);
+        let why = format!(
+            "conversion webhook for {}/{}, Kind={} failed: webhooks are not supported",
+            kind.group, kind.version, kind.kind
+        );
         Err(Status::internal(why))
     }
 }
@@ -109,7 +112,8 @@ fn row(definition: &Definition, version: &Version, kind: &GroupVersionKind) -> R
         foreign,
     };
     let status = version.has_status.then(|| subresource("status", kind.clone(), false));
-    let scale = version.scale.as_ref().map(|_| subresource("scale", GroupVersionKind::new("autoscaling", "v1", "Scale"), true));
+    let scale =
+        version.scale.as_ref().map(|_| subresource("scale", GroupVersionKind::new("autoscaling", "v1", "Scale"), true));
     let stored = definition.storage_version().map_or(version.name.as_str(), |stored| stored.name.as_str());
     ResourceRow {
         kind: kind.clone(),
@@ -234,7 +238,8 @@ impl Strategy for CustomKind {
     }
 
     fn reset_status_fields(&self) -> Vec<Vec<String>> {
-        let below_root = self.version.schema.properties.keys().filter(|name| !["status", "metadata"].contains(&name.as_str()));
+        let below_root =
+            self.version.schema.properties.keys().filter(|name| !["status", "metadata"].contains(&name.as_str()));
         let mut fields: Vec<_> = below_root.map(|name| vec![name.clone()]).collect();
         fields.push(vec!["metadata".to_owned()]);
         fields

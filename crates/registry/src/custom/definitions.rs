@@ -213,13 +213,15 @@ impl Registry {
                 let accepted = ("NoConflicts", "no conflicts found");
                 let accepted = set_condition(&mut changed, "NamesAccepted", true, accepted.0, accepted.1, request);
                 let established = ("InitialNamesAccepted", "the initial names have been accepted");
-                let established = set_condition(&mut changed, "Established", true, established.0, established.1, request);
+                let established =
+                    set_condition(&mut changed, "Established", true, established.0, established.1, request);
                 renamed || accepted || established
             }
             Some((reason, message)) => {
                 let accepted = set_condition(&mut changed, "NamesAccepted", false, reason, message, request);
                 let not = ("NotAccepted", "not all names are accepted");
-                !is_established(object) && set_condition(&mut changed, "Established", false, not.0, not.1, request) || accepted
+                !is_established(object) && set_condition(&mut changed, "Established", false, not.0, not.1, request)
+                    || accepted
             }
         };
         if taken.is_none() || is_established(object) {
@@ -243,13 +245,17 @@ impl Registry {
     /// Why the names of a definition cannot be accepted: a reason and a message.
     fn taken_names(&self, definition: &Definition) -> Option<(&'static str, String)> {
         let kinds = self.kinds();
-        let mut others = kinds.iter().filter(|kind| {
-            kind.gvk().group == definition.group && kind.row().plural != definition.names.plural
-        });
+        let mut others = kinds
+            .iter()
+            .filter(|kind| kind.gvk().group == definition.group && kind.row().plural != definition.names.plural);
         let names = &definition.names;
         others.find_map(|kind| {
             let row = kind.row();
-            let resources = || [row.plural.as_str(), row.singular.as_str()].into_iter().chain(row.short_names.iter().map(String::as_str));
+            let resources = || {
+                [row.plural.as_str(), row.singular.as_str()]
+                    .into_iter()
+                    .chain(row.short_names.iter().map(String::as_str))
+            };
             let is_taken = |name: &str| resources().any(|taken| taken == name);
             let in_use = |name: &str| format!("{name:?} is already in use");
             if is_taken(&names.plural) {
@@ -278,7 +284,8 @@ impl Registry {
             let strategy: Arc<dyn Strategy> = Arc::new(CustomKind::new(definition, version));
             self.add_kind(&strategy);
         }
-        let is_served = |resource: &GroupVersionResource| versions.iter().any(|version| version.name == resource.version);
+        let is_served =
+            |resource: &GroupVersionResource| versions.iter().any(|version| version.name == resource.version);
         for kind in self.kinds().iter() {
             let gvr = kind.gvr();
             let is_own = gvr.group == definition.group && gvr.resource == definition.names.plural;

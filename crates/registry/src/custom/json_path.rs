@@ -13,7 +13,11 @@ enum Step {
     Index(i64),
     All,
     /// The items of which the value at a path equals, or does not equal, a value.
-    Filter { path: Vec<String>, equals: bool, value: Value },
+    Filter {
+        path: Vec<String>,
+        equals: bool,
+        value: Value,
+    },
     /// The items that have a value at a path.
     Has(Vec<String>),
 }
@@ -47,7 +51,9 @@ impl JsonPath {
 
     /// The values at the path.
     pub(super) fn find<'v>(&self, value: &'v Value) -> Vec<&'v Value> {
-        self.steps.iter().fold(vec![value], |found, step| found.into_iter().flat_map(|value| step.take(value)).collect())
+        self.steps
+            .iter()
+            .fold(vec![value], |found, step| found.into_iter().flat_map(|value| step.take(value)).collect())
     }
 }
 

@@ -19,7 +19,4 @@ mod json_path;
 mod rules;
 mod scale;
 
-#[cfg(test)]
-mod tests;
-
 pub use definitions::definitions;

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use coracle_expression::{Error, Expression, Variables};
 use coracle_meta::{FieldError, FieldErrorKind};
-use coracle_schema::structural::{Rule, Structural, ValueType};
 use coracle_schema::ListKind;
+use coracle_schema::structural::{Rule, Structural, ValueType};
 use serde_json::{Map, Value};
 
 /// The rules of a custom kind, compiled, as a tree beside its schema. In Kubernetes: `schema/cel.Validator`.
@@ -49,14 +49,7 @@ impl Rules {
         errors
     }
 
-    fn visit(
-        &self,
-        schema: &Structural,
-        value: &Value,
-        old: Option<&Value>,
-        path: &str,
-        errors: &mut Vec<FieldError>,
-    ) {
+    fn visit(&self, schema: &Structural, value: &Value, old: Option<&Value>, path: &str, errors: &mut Vec<FieldError>) {
         if value.is_null() {
             return;
         }
@@ -183,7 +176,9 @@ fn display(path: &str) -> String {
 /// A value as rules see it: names that are no identifiers escaped, numbers of the declared type.
 fn view(schema: &Structural, value: &Value) -> Value {
     match value {
-        Value::Object(fields) => Value::Object(fields.iter().map(|(name, value)| view_field(schema, name, value)).collect()),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, value)| view_field(schema, name, value)).collect())
+        }
         Value::Array(items) => match &schema.items {
             Some(below) => Value::Array(items.iter().map(|item| view(below, item)).collect()),
             None => value.clone(),
@@ -204,8 +199,29 @@ fn view_field(schema: &Structural, name: &str, value: &Value) -> (String, Value)
 }
 
 const KEYWORDS: [&str; 23] = [
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
-    "loop", "package", "namespace", "return", "var", "void", "while", "__proto__", "type",
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+    "__proto__",
+    "type",
 ];
 
 /// The identifier under which rules find a field. In Kubernetes: `cel.Escape`.

@@ -196,7 +196,7 @@ fn typed(document: Value, schema: &KindSchema, form: Form) -> Result<Decoded, St
     let text = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let mut pass = Pass::new(form);
-    let value = pass.value(Raw::from(document), schema.root());
+    let value = pass.resource(Raw::from(document), schema);
     if let Some(error) = pass.error {
         return Err(error);
     }

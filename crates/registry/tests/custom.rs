@@ -1,0 +1,246 @@
+//! A kind that a definition defines, from the definition to its end.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use coracle_ambient::Ambient;
+use coracle_journal::Recorder;
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
+use coracle_registry::{
+    DeleteOptions, Deleted, GetOptions, ListOptions, Patch, PatchKind, Registry, Request, Verb, custom,
+};
+use coracle_schema::decode::{Format, decode};
+use coracle_storage::Storage;
+use coracle_store::{Engine, Options};
+use serde_json::{Value, json};
+
+fn definitions() -> GroupVersionResource {
+    GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+}
+
+fn boats() -> GroupVersionResource {
+    GroupVersionResource::new("o.example.com", "v1", "boats")
+}
+
+struct World {
+    registry: Registry,
+}
+
+impl World {
+    fn new() -> Self {
+        Self::on(Arc::new(Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off()))))
+    }
+
+    fn on(store: Arc<Engine>) -> Self {
+        let ambient = Ambient::seeded(1);
+        let storage = Storage::new(store);
+        let builder = Registry::builder(storage, ambient, Recorder::off());
+        Self { registry: builder.kinds([custom::definitions()]).build() }
+    }
+
+    fn request(&self, verb: Verb, resource: GroupVersionResource, name: &str) -> Request {
+        let namespace = if resource == definitions() { "" } else { "default" };
+        let request = Request::new(verb, resource, self.registry.ambient().clock.now());
+        Request { field_manager: "me".to_owned(), ..request }.object(namespace, name)
+    }
+
+    async fn create(&self, resource: GroupVersionResource, body: Value) -> Result<Object, Status> {
+        let kind = self.registry.kind(&resource).expect("the kind is served");
+        let decoded = decode(body.to_string().as_bytes(), Format::Json, kind.gvk(), kind.schema())?;
+        let request = self.request(Verb::Create, resource, "");
+        let stored = self.registry.create(&request, decoded.object).await?;
+        Ok(Object::clone(&stored.object()))
+    }
+
+    async fn get(&self, resource: GroupVersionResource, name: &str) -> Result<Object, Status> {
+        let stored = self.registry.get(&self.request(Verb::Get, resource, name), &GetOptions::default()).await?;
+        Ok(Object::clone(&stored.object()))
+    }
+
+    async fn merge(&self, name: &str, subresource: &str, patch: Value) -> Result<Object, Status> {
+        let request = self.request(Verb::Patch, boats(), name);
+        let request = Request { subresource: subresource.to_owned(), ..request };
+        let patch = Patch { kind: PatchKind::Merge, body: Bytes::from(patch.to_string()) };
+        let written = self.registry.patch(&request, &patch).await?;
+        Ok(Object::clone(&written.object.object()))
+    }
+
+    async fn delete(&self, resource: GroupVersionResource, name: &str) -> Result<Deleted, Status> {
+        self.registry.delete(&self.request(Verb::Delete, resource, name), &DeleteOptions::default()).await
+    }
+}
+
+fn definition(spec: Value) -> Value {
+    let version = |schema: Value| {
+        json!([{
+            "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema},
+            "subresources": {"status": {}, "scale": {
+                "specReplicasPath": ".spec.oars", "statusReplicasPath": ".status.oars", "labelSelectorPath": ".status.selector"
+            }},
+            "selectableFields": [{"jsonPath": ".spec.colour"}],
+            "additionalPrinterColumns": [{"name": "Oars", "type": "integer", "jsonPath": ".spec.oars"}]
+        }])
+    };
+    let schema = json!({"type": "object", "properties": {
+        "spec": spec,
+        "status": {"type": "object", "properties": {
+            "oars": {"type": "integer"}, "phase": {"type": "string"}, "selector": {"type": "string"}
+        }}
+    }});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": "boats.o.example.com"},
+        "spec": {
+            "group": "o.example.com", "scope": "Namespaced", "names": {"plural": "boats", "kind": "Boat"},
+            "versions": version(schema)
+        }
+    })
+}
+
+fn spec() -> Value {
+    json!({
+        "type": "object", "required": ["oars"],
+        "properties": {
+            "oars": {"type": "integer", "minimum": 0, "maximum": 20},
+            "colour": {"type": "string", "default": "red"},
+            "min": {"type": "integer"}, "max": {"type": "integer"}
+        },
+        "x-kubernetes-validations": [
+            {"rule": "!has(self.min) || !has(self.max) || self.min <= self.max", "message": "min must not exceed max"},
+            {"rule": "!has(oldSelf.colour) || self.colour == oldSelf.colour", "message": "colour is immutable"}
+        ]
+    })
+}
+
+fn boat(name: &str, spec: Value) -> Value {
+    json!({"apiVersion": "o.example.com/v1", "kind": "Boat", "metadata": {"name": name}, "spec": spec})
+}
+
+fn causes(status: &Status) -> Vec<String> {
+    let details = status.details.as_ref().expect("an invalid object has details");
+    let mut causes: Vec<_> = details.causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+    causes.sort();
+    causes
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_is_established_and_its_kind_served() {
+    let world = World::new();
+    let created = world.create(definitions(), definition(spec())).await.unwrap();
+    assert_eq!(created.field(&["status", "storedVersions"]), Some(&json!(["v1"])));
+    let established = world.get(definitions(), "boats.o.example.com").await.unwrap();
+    let conditions = established.field(&["status", "conditions"]).unwrap();
+    let met: Vec<_> = conditions.as_array().unwrap().iter().map(|c| (&c["type"], &c["status"])).collect();
+    assert_eq!(met, [(&json!("NamesAccepted"), &json!("True")), (&json!("Established"), &json!("True"))]);
+    assert_eq!(established.text(&["status", "acceptedNames", "listKind"]), "BoatList");
+    let kind = world.registry.kind(&boats()).expect("the kind is served");
+    assert_eq!(kind.gvk(), &GroupVersionKind::new("o.example.com", "v1", "Boat"));
+
+    let boat = world.create(boats(), boat("b", json!({"oars": 2, "extra": 1}))).await.unwrap();
+    assert_eq!(boat.field(&["spec"]), Some(&json!({"oars": 2, "colour": "red"})));
+    assert_eq!(boat.generation(), 1);
+    let now = world.registry.ambient().clock.now();
+    assert_eq!(kind.strategy().cells(&boat, now), [json!("b"), json!(2)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn schema_and_rules_refuse_with_their_causes() {
+    let world = World::new();
+    world.create(definitions(), definition(spec())).await.unwrap();
+    let status = world.create(boats(), boat("m", json!({"colour": "red"}))).await.unwrap_err();
+    let unchecked = "<nil>: Invalid value: null: some validation rules were not checked because the object was \
+        invalid; correct the existing errors to complete validation";
+    assert_eq!(causes(&status), [unchecked, "spec.oars: Required value"]);
+    let status = world.create(boats(), boat("m", json!({"oars": 1, "min": 5, "max": 2}))).await.unwrap_err();
+    assert_eq!(causes(&status), ["spec: Invalid value: min must not exceed max"]);
+    world.create(boats(), boat("b", json!({"oars": 1}))).await.unwrap();
+    let status = world.merge("b", "", json!({"spec": {"colour": "blue"}})).await.unwrap_err();
+    assert_eq!(causes(&status), ["spec: Invalid value: colour is immutable"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn status_and_scale_are_parts_of_their_own() {
+    let world = World::new();
+    world.create(definitions(), definition(spec())).await.unwrap();
+    world.create(boats(), boat("b", json!({"oars": 2}))).await.unwrap();
+    let patch = json!({"status": {"phase": "Afloat", "oars": 2, "selector": "a=b"}, "spec": {"oars": 19}});
+    let boat = world.merge("b", "status", patch).await.unwrap();
+    assert_eq!((boat.number(&["spec", "oars"]), boat.generation()), (Some(2), 1));
+    let scale = world.merge("b", "scale", json!({"spec": {"replicas": 6}})).await.unwrap();
+    assert_eq!(scale.field(&["status"]), Some(&json!({"replicas": 2, "selector": "a=b"})));
+    let boat = world.get(boats(), "b").await.unwrap();
+    assert_eq!((boat.number(&["spec", "oars"]), boat.generation()), (Some(6), 2));
+    assert_eq!(boat.text(&["status", "phase"]), "Afloat");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_goes_with_its_objects() {
+    let world = World::new();
+    world.create(definitions(), definition(spec())).await.unwrap();
+    world.create(boats(), boat("a", json!({"oars": 2}))).await.unwrap();
+    let mut held = boat("held", json!({"oars": 2}));
+    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    world.create(boats(), held).await.unwrap();
+    world.delete(definitions(), "boats.o.example.com").await.unwrap();
+    let terminating = world.get(definitions(), "boats.o.example.com").await.unwrap();
+    assert!(terminating.is_terminating(), "an object still waits for its finalizer");
+    world.merge("held", "", json!({"metadata": {"finalizers": null}})).await.unwrap();
+    assert!(world.get(definitions(), "boats.o.example.com").await.unwrap_err().is_not_found());
+    assert!(world.registry.kind(&boats()).is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn definitions_that_are_stored_are_served_by_the_next_server() {
+    let store = Arc::new(Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off())));
+    let first = World::on(Arc::clone(&store));
+    first.create(definitions(), definition(spec())).await.unwrap();
+    first.create(boats(), boat("b", json!({"oars": 2}))).await.unwrap();
+    let second = World::on(store);
+    second.registry.load_custom_kinds().await.unwrap();
+    assert_eq!(second.get(boats(), "b").await.unwrap().number(&["spec", "oars"]), Some(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_cannot_be_right_is_refused_with_the_place() {
+    let world = World::new();
+    let refused = async |change: fn(&mut Value)| {
+        let mut body = definition(spec());
+        change(&mut body);
+        causes(&world.create(definitions(), body).await.unwrap_err())
+    };
+    let name = refused(|body| body["metadata"]["name"] = json!("x.o.example.com")).await;
+    assert_eq!(name, [r#"metadata.name: Invalid value: "x.o.example.com": must be spec.names.plural+"."+spec.group"#]);
+    let scope = refused(|body| body["spec"]["scope"] = json!("Galaxy")).await;
+    assert_eq!(scope, [r#"spec.scope: Unsupported value: "Galaxy": supported values: "Cluster", "Namespaced""#]);
+    let untyped = refused(|body| {
+        body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] =
+            json!({"properties": {"colour": {"type": "string"}}});
+    });
+    let expected = "spec.validation.openAPIV3Schema.properties[spec].type: Required value: must not be empty for \
+        specified object fields";
+    assert_eq!(untyped.await, [expected]);
+    let rule = refused(|body| {
+        body["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["x-kubernetes-validations"] =
+            json!([{"rule": "self.b > 1"}]);
+    });
+    let expected = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: Invalid value: \
+        {\"Rule\":\"self.b \\u003e 1\",\"Message\":\"\",\"MessageExpression\":\"\",\"Reason\":null,\"FieldPath\":\"\",\
+        \"OptionalOldSelf\":null}: compilation failed: ERROR: <input>:1:5: undefined field 'b'\n | self.b > 1\n | ....^";
+    assert_eq!(rule.await, [expected]);
+    let column = refused(|body| body["spec"]["versions"][0]["additionalPrinterColumns"][0]["type"] = json!("wrong"));
+    let expected = r#"spec.additionalPrinterColumns[0].type: Invalid value: "wrong": must be one of boolean,date,integer,number,string"#;
+    assert_eq!(column.await, [expected]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_field_that_is_declared_selectable_selects() {
+    let world = World::new();
+    world.create(definitions(), definition(spec())).await.unwrap();
+    world.create(boats(), boat("r", json!({"oars": 2}))).await.unwrap();
+    world.create(boats(), boat("b", json!({"oars": 2, "colour": "blue"}))).await.unwrap();
+    let request = world.request(Verb::List, boats(), "");
+    let field_selector = coracle_meta::FieldSelector::parse("spec.colour=blue").unwrap();
+    let list = world.registry.list(&request, &ListOptions { field_selector, ..ListOptions::default() }).await.unwrap();
+    let names: Vec<_> = list.items.iter().map(|item| item.object().name().to_owned()).collect();
+    assert_eq!(names, ["b"]);
+}
