@@ -190,7 +190,9 @@ impl Strategy for BuiltIn {
     }
 
     fn validate(&self, object: &Object) -> Vec<FieldError> {
-        (self.rules.validate)(object)
+        let mut wrong = (self.rules.validate)(object);
+        wrong.extend((self.rules.validate_create)(object));
+        wrong
     }
 
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {

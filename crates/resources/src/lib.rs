@@ -14,6 +14,7 @@ mod kinds;
 mod rules;
 
 mod cells;
+mod checks;
 mod columns;
 mod defaults;
 mod image;

@@ -26,6 +26,8 @@ pub(crate) struct Rules {
     pub(crate) name: fn(&str) -> Vec<String>,
     /// What is wrong with an object.
     pub(crate) validate: fn(&Object) -> Vec<FieldError>,
+    /// What is wrong with a new object besides.
+    pub(crate) validate_create: fn(&Object) -> Vec<FieldError>,
     /// What is wrong with a change (new, old), beside what is wrong with the new object.
     pub(crate) validate_change: fn(&Object, &Object) -> Vec<FieldError>,
     /// What is wrong with an update through `/status` (new, old).
@@ -74,6 +76,7 @@ impl Rules {
             prepare_update: |_, _, _| {},
             name: names::dns1123_subdomain,
             validate: |_| Vec::new(),
+            validate_create: |_| Vec::new(),
             validate_change: |_, _| Vec::new(),
             validate_status: |_, _| Vec::new(),
             warnings: |_, _| Vec::new(),

@@ -15,6 +15,7 @@ pub(crate) mod pod_connect;
 pub(crate) mod pod_resources;
 pub(crate) mod pod_table;
 pub(crate) mod pod_template;
+pub(crate) mod pod_validation;
 pub(crate) mod pod_views;
 pub(crate) mod replication_controller;
 pub(crate) mod resource_quota;

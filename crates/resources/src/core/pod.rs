@@ -2,7 +2,7 @@ use coracle_meta::{Object, format_time};
 use coracle_registry::Request;
 use serde_json::{Value, json};
 
-use super::{pod_resources, pod_table};
+use super::{pod_resources, pod_table, pod_validation};
 use crate::built_in::{Hooks, restore};
 use crate::columns;
 use crate::pod_spec;
@@ -13,6 +13,9 @@ use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 pub(crate) const POD: Rules = Rules {
     set_defaults,
     prepare_create,
+    validate: pod_validation::wrong_pod,
+    validate_create: pod_validation::wrong_create,
+    validate_change: pod_validation::wrong_change,
     warnings,
     generation: BY_SPEC,
     kept_by_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],

@@ -1,9 +1,19 @@
 //! The specification of a pod, wherever it stands: in a pod, or in the template of something that makes pods.
 
+mod amounts;
+mod containers;
+mod environment;
+mod handlers;
 mod label_keys;
+mod placement;
+mod validation;
+mod volumes;
 mod warnings;
 
+pub(crate) use amounts::{is_native, whole_if_counted};
 pub(crate) use label_keys::merge_label_keys;
+pub(crate) use placement::{EFFECTS, node_selector, wrong_tolerations};
+pub(crate) use validation::{wrong_lasting_template, wrong_spec, wrong_template};
 pub(crate) use warnings::{template_warnings, warnings};
 
 use coracle_meta::{Object, names};

@@ -1,0 +1,287 @@
+//! Checks that many kinds share, each with the sentence of Kubernetes. They return what is wrong.
+//! In Kubernetes: apimachinery `pkg/api/validation`, `pkg/apis/meta/v1/validation`, and the top of core's validation.
+
+use std::net::IpAddr;
+
+use coracle_meta::fields::Fields;
+use coracle_meta::{FieldError, LabelSelector, Object, Quantity, names};
+use serde_json::Value;
+
+/// What is wrong.
+pub(crate) type Wrong = Vec<FieldError>;
+
+const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
+const IMMUTABLE: &str = "field is immutable";
+
+/// One `Invalid value` for every sentence about a value.
+pub(crate) fn each_invalid(path: &str, value: &str, sentences: Vec<String>) -> Wrong {
+    sentences.into_iter().map(|what| FieldError::invalid(path, value, what)).collect()
+}
+
+/// A number that is not negative.
+pub(crate) fn not_negative(holder: &(impl Fields + ?Sized), field: &str, path: &str) -> Wrong {
+    let value = holder.int(field);
+    if value >= 0 { Wrong::new() } else { vec![FieldError::invalid(format!("{path}.{field}"), value, NOT_NEGATIVE)] }
+}
+
+/// A number above zero.
+pub(crate) fn positive(holder: &(impl Fields + ?Sized), field: &str, path: &str) -> Wrong {
+    let value = holder.int(field);
+    if value > 0 {
+        return Wrong::new();
+    }
+    vec![FieldError::invalid(format!("{path}.{field}"), value, "must be greater than 0")]
+}
+
+/// A text that has to be there.
+pub(crate) fn required(holder: &(impl Fields + ?Sized), field: &str, path: &str) -> Wrong {
+    if !holder.text(field).is_empty() {
+        return Wrong::new();
+    }
+    vec![FieldError::required(join(path, field), "")]
+}
+
+/// A text that is one of some words; empty is required to be something where `empty` says so.
+pub(crate) fn one_of(holder: &(impl Fields + ?Sized), field: &str, path: &str, words: &[&str]) -> Wrong {
+    let value = holder.text(field);
+    if words.contains(&value) {
+        return Wrong::new();
+    }
+    vec![FieldError::not_supported(join(path, field), value, words)]
+}
+
+/// A text that has to be there, and to be one of some words.
+pub(crate) fn required_one_of(holder: &(impl Fields + ?Sized), field: &str, path: &str, words: &[&str]) -> Wrong {
+    let missing = required(holder, field, path);
+    if missing.is_empty() { one_of(holder, field, path, words) } else { missing }
+}
+
+/// A path below another.
+pub(crate) fn join(path: &str, field: &str) -> String {
+    if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") }
+}
+
+/// A field that may not change.
+pub(crate) fn immutable(new: &Object, old: &Object, path: &str) -> Wrong {
+    if same(new.at(path), old.at(path)) {
+        return Wrong::new();
+    }
+    vec![FieldError::invalid(path, new.at(path).clone(), IMMUTABLE)]
+}
+
+/// Whether two values mean the same: amounts by value, and nothing is as good as empty.
+/// In Kubernetes: `apiequality.Semantic.DeepEqual`.
+pub(crate) fn same(left: &Value, right: &Value) -> bool {
+    let is_nothing = |value: &Value| match value {
+        Value::Null => true,
+        Value::Object(tree) => tree.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    match (left, right) {
+        (left, right) if is_nothing(left) && is_nothing(right) => true,
+        (Value::Object(left), Value::Object(right)) => {
+            let names = left.keys().chain(right.keys());
+            names.into_iter().all(|name| same(left.field_named(name), right.field_named(name)))
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+        }
+        (left, right) => left == right,
+    }
+}
+
+/// A label selector.
+pub(crate) fn label_selector(selector: &Value, path: &str) -> Wrong {
+    let mut wrong = labels(selector.at("matchLabels"), &format!("{path}.matchLabels"));
+    for (at, requirement) in selector.list("matchExpressions").iter().enumerate() {
+        let path = format!("{path}.matchExpressions[{at}]");
+        let has_values = !requirement.list("values").is_empty();
+        match (requirement.text("operator"), has_values) {
+            ("In" | "NotIn", false) => wrong.push(FieldError::required(
+                format!("{path}.values"),
+                "must be specified when `operator` is 'In' or 'NotIn'",
+            )),
+            ("Exists" | "DoesNotExist", true) => wrong.push(FieldError::forbidden(
+                format!("{path}.values"),
+                "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+            )),
+            ("In" | "NotIn" | "Exists" | "DoesNotExist", _) => {}
+            (other, _) => {
+                wrong.push(FieldError::invalid(format!("{path}.operator"), other, "not a valid selector operator"));
+            }
+        }
+        let key = requirement.text("key");
+        wrong.extend(each_invalid(&format!("{path}.key"), key, names::qualified_name(key)));
+        for (at, value) in requirement.list("values").iter().filter_map(Value::as_str).enumerate() {
+            wrong.extend(each_invalid(&format!("{path}.values[{at}]"), value, names::label_value(value)));
+        }
+    }
+    wrong
+}
+
+/// A map of labels.
+pub(crate) fn labels(labels: &Value, path: &str) -> Wrong {
+    let mut wrong = Wrong::new();
+    for (name, value) in labels.as_object().into_iter().flatten() {
+        let value = value.as_str().unwrap_or_default();
+        wrong.extend(each_invalid(path, name, names::qualified_name(name)));
+        wrong.extend(each_invalid(path, value, names::label_value(value)));
+    }
+    wrong
+}
+
+/// A map of annotations.
+pub(crate) fn annotations(annotations: &Value, path: &str) -> Wrong {
+    let mut wrong = Wrong::new();
+    let mut total = 0;
+    for (name, value) in annotations.as_object().into_iter().flatten() {
+        wrong.extend(each_invalid(path, name, names::qualified_name(&name.to_lowercase())));
+        total += name.len() + value.as_str().unwrap_or_default().len();
+    }
+    if total > 256 << 10 {
+        wrong.push(FieldError::too_long(path, 256 << 10));
+    }
+    wrong
+}
+
+/// The selector of something that makes pods, and the labels of the pods that it makes.
+pub(crate) fn selector_and_template(spec: &Value, path: &str, kind: &str) -> Wrong {
+    let selector_path = format!("{path}.selector");
+    let selector = spec.at("selector");
+    let mut wrong = Wrong::new();
+    if selector.is_null() {
+        wrong.push(FieldError::required(&selector_path, ""));
+    } else {
+        wrong.extend(label_selector(selector, &selector_path));
+        if selector.entries("matchLabels").count() + selector.list("matchExpressions").len() == 0 {
+            let what = format!("empty selector is invalid for {kind}");
+            wrong.push(FieldError::invalid(&selector_path, selector.clone(), what));
+        }
+    }
+    match LabelSelector::from_json((!selector.is_null()).then_some(selector)) {
+        Err(_) => wrong.push(FieldError::invalid(&selector_path, selector.clone(), "invalid label selector")),
+        Ok(parsed) => wrong.extend(matches_template(&parsed, spec.at("template"), &format!("{path}.template"))),
+    }
+    wrong
+}
+
+/// A selector has to match the labels of the template.
+pub(crate) fn matches_template(selector: &LabelSelector, template: &Value, path: &str) -> Wrong {
+    let labels = template.at("metadata.labels");
+    if selector.is_everything() || selector.matches_by(|name| labels.field_named(name).as_str()) {
+        return Wrong::new();
+    }
+    let what = "`selector` does not match template `labels`";
+    vec![FieldError::invalid(format!("{path}.metadata.labels"), labels.clone(), what)]
+}
+
+/// A number that is not negative, or a share such as `25%`.
+pub(crate) fn count_or_share(value: &Value, path: &str) -> Wrong {
+    match value {
+        Value::String(text) => each_invalid(path, text, names::percent(text)),
+        Value::Number(number) if number.as_i64().unwrap_or(0) < 0 => {
+            vec![FieldError::invalid(path, value.clone(), NOT_NEGATIVE)]
+        }
+        _ => Wrong::new(),
+    }
+}
+
+/// A share may not be more than all.
+pub(crate) fn not_more_than_all(value: &Value, path: &str) -> Wrong {
+    match share(value) {
+        Some(share) if share > 100 => vec![FieldError::invalid(path, value.clone(), "must not be greater than 100%")],
+        _ => Wrong::new(),
+    }
+}
+
+/// The number of a share; `None` for a plain count.
+pub(crate) fn share(value: &Value) -> Option<i64> {
+    value.as_str()?.strip_suffix('%')?.parse().ok()
+}
+
+/// A count, or the number of a share.
+pub(crate) fn amount_of(value: &Value) -> i64 {
+    share(value).or(value.as_i64()).unwrap_or(0)
+}
+
+/// The number of a port, or the name of one.
+pub(crate) fn port_or_name(port: &Value, path: &str) -> Wrong {
+    match port {
+        Value::String(name) => each_invalid(path, name, names::port_name(name)),
+        _ => {
+            let number = port.as_i64().unwrap_or(0);
+            names::port_number(number).into_iter().map(|what| FieldError::invalid(path, number, what)).collect()
+        }
+    }
+}
+
+/// An address.
+pub(crate) fn ip(value: &str, path: &str) -> Wrong {
+    if value.parse::<IpAddr>().is_ok() {
+        return Wrong::new();
+    }
+    vec![FieldError::invalid(path, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
+}
+
+/// A block of addresses.
+pub(crate) fn cidr(value: &str, path: &str) -> Wrong {
+    let is_cidr = value.split_once('/').is_some_and(|(address, prefix)| {
+        let most = address.parse::<IpAddr>().map(|address| if address.is_ipv4() { 32 } else { 128 });
+        most.is_ok_and(|most| prefix.parse::<u8>().is_ok_and(|prefix| prefix <= most))
+    });
+    if is_cidr {
+        return Wrong::new();
+    }
+    vec![FieldError::invalid(path, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
+}
+
+/// An amount that is not negative.
+pub(crate) fn quantity_not_negative(amount: &Value, path: &str) -> Wrong {
+    match amount.as_str().and_then(|text| Quantity::parse(text).ok()) {
+        Some(quantity) if quantity.is_negative() => {
+            vec![FieldError::invalid(path, quantity.to_string(), NOT_NEGATIVE)]
+        }
+        _ => Wrong::new(),
+    }
+}
+
+/// The name of a resource, of which plain ones have to be known.
+pub(crate) fn resource_name(name: &str, path: &str, known: &dyn Fn(&str) -> bool, what: &str) -> Wrong {
+    let mut wrong = each_invalid(path, name, names::qualified_name(name));
+    if wrong.is_empty() && !name.contains('/') && !known(name) {
+        wrong.push(FieldError::invalid(path, name, what));
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn nothing_is_as_good_as_empty() {
+        assert!(same(&json!({"a": 1, "b": {}, "c": []}), &json!({"a": 1, "d": null})));
+        assert!(!same(&json!({"a": 1}), &json!({"a": 2})));
+        assert!(!same(&json!([1, 2]), &json!([2, 1])));
+    }
+
+    #[test]
+    fn a_selector_has_to_match_its_template() {
+        let spec = json!({"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "c"}}}});
+        let wrong = selector_and_template(&spec, "spec", "deployment");
+        assert_eq!(
+            wrong[0].message(),
+            "spec.template.metadata.labels: Invalid value: {\"a\":\"c\"}: `selector` does not match template `labels`"
+        );
+        assert_eq!(selector_and_template(&json!({}), "spec", "x")[0].message(), "spec.selector: Required value");
+    }
+
+    #[test]
+    fn blocks_of_addresses_are_told_from_nonsense() {
+        assert!(cidr("10.0.0.0/8", "p").is_empty());
+        assert!(!cidr("nonsense", "p").is_empty());
+        assert!(!cidr("10.0.0.0/33", "p").is_empty());
+    }
+}
