@@ -8,7 +8,7 @@ use coracle_journal::Recorder;
 use futures_util::future::{BoxFuture, select};
 use tokio::task::JoinSet;
 
-use crate::{Config, garbage_collector, namespace, replicaset, root_ca, service_accounts};
+use crate::{Config, deployment, garbage_collector, namespace, replicaset, root_ca, service_accounts};
 
 /// A controller: its name, as `--controllers` has it, and how it begins. What begins it registers its handlers; the
 /// future that it gives works until it is dropped.
@@ -16,6 +16,7 @@ type Entry = (&'static str, fn(&Process, &Config) -> BoxFuture<'static, ()>);
 
 /// All controllers. Adding one is a folder and a line here.
 const CONTROLLERS: &[Entry] = &[
+    ("deployment-controller", deployment::deployments),
     ("garbage-collector-controller", garbage_collector::start),
     ("namespace-controller", namespace::start),
     ("root-ca-certificate-publisher-controller", root_ca::start),

@@ -12,7 +12,7 @@ const PRIME_32: u32 = 0x0100_0193;
 /// Unlike Kubernetes: the template is hashed as JSON, because there the value follows Go's printing of its structs and
 /// cannot be had elsewhere. What clients may count on holds: the same template and count give the same value, and the
 /// value has only the signs `456789bcdf`.
-pub fn template_hash(template: &impl Serialize, collision_count: Option<i64>) -> String {
+pub(crate) fn template_hash(template: &impl Serialize, collision_count: Option<i64>) -> String {
     let text = serde_json::to_vec(template).expect("a template is made of strings, numbers, lists and maps");
     let mut hash = fnv1a(OFFSET_32, &text);
     if let Some(count) = collision_count {
@@ -25,7 +25,7 @@ pub fn template_hash(template: &impl Serialize, collision_count: Option<i64>) ->
 
 /// The hash in the name of a ControllerRevision of a StatefulSet: FNV-1 (not 1a) over its data, then over the number of
 /// collisions in decimal.
-pub fn revision_hash(data: &[u8], collision_count: Option<i64>) -> String {
+pub(crate) fn revision_hash(data: &[u8], collision_count: Option<i64>) -> String {
     let fnv1 =
         |hash: u32, bytes: &[u8]| bytes.iter().fold(hash, |hash, byte| hash.wrapping_mul(PRIME_32) ^ u32::from(*byte));
     let mut hash = fnv1(OFFSET_32, data);

@@ -4,41 +4,41 @@ use std::collections::BTreeMap;
 
 /// What a rollout looks at of one ReplicaSet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SetSize {
+pub(super) struct SetSize {
     /// Its name.
-    pub name: String,
+    pub(super) name: String,
     /// Its `creationTimestamp`; RFC 3339 in UTC and whole seconds, so that text order is time order.
-    pub created: String,
+    pub(super) created: String,
     /// `spec.replicas`
-    pub replicas: i32,
+    pub(super) replicas: i32,
     /// `status.availableReplicas`
-    pub available: i32,
+    pub(super) available: i32,
     /// The annotation `deployment.kubernetes.io/max-replicas`: how many there were to be at most when it was last scaled.
-    pub max_replicas: Option<i32>,
+    pub(super) max_replicas: Option<i32>,
 }
 
 /// What the Deployment asks for, in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub(super) struct Bounds {
     /// `spec.replicas`
-    pub replicas: i32,
+    pub(super) replicas: i32,
     /// How many more there may be for the time of the rollout.
-    pub surge: i32,
+    pub(super) surge: i32,
     /// How many may be unavailable.
-    pub unavailable: i32,
+    pub(super) unavailable: i32,
 }
 
 impl Bounds {
     /// From the two settings, each already a number: both zero would never get anywhere, so one may be unavailable.
     /// In Kubernetes: `ResolveFenceposts`.
-    pub fn rolling(replicas: i32, surge: i32, unavailable: i32) -> Self {
+    pub(super) fn rolling(replicas: i32, surge: i32, unavailable: i32) -> Self {
         let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable };
         let unavailable = if replicas == 0 { 0 } else { unavailable.min(replicas) };
         Self { replicas, surge, unavailable }
     }
 
     /// With neither surge nor unavailability: the strategy `Recreate`.
-    pub fn recreate(replicas: i32) -> Self {
+    pub(super) fn recreate(replicas: i32) -> Self {
         Self { replicas, surge: 0, unavailable: 0 }
     }
 
@@ -48,7 +48,7 @@ impl Bounds {
 }
 
 /// The new set's size, given the sum of all sizes with its own.
-pub fn new_size(bounds: Bounds, new: i32, sum: i32) -> i32 {
+pub(super) fn new_size(bounds: Bounds, new: i32, sum: i32) -> i32 {
     if new >= bounds.replicas {
         return bounds.replicas;
     }
@@ -58,7 +58,7 @@ pub fn new_size(bounds: Bounds, new: i32, sum: i32) -> i32 {
 
 /// One round of making the old sets smaller: first what is unhealthy in them, then what the availability spares, each
 /// time the oldest set first. Names only the sets that change.
-pub fn shrink_old(bounds: Bounds, new: &SetSize, old: &[SetSize]) -> BTreeMap<String, i32> {
+pub(super) fn shrink_old(bounds: Bounds, new: &SetSize, old: &[SetSize]) -> BTreeMap<String, i32> {
     let old_sum: i32 = old.iter().map(|set| set.replicas).sum();
     let new_unavailable = new.replicas - new.available;
     let budget = old_sum + new.replicas - bounds.min_available() - new_unavailable;
@@ -87,7 +87,7 @@ fn take(sets: &mut [SetSize], budget: i32, spare: impl Fn(&SetSize) -> i32) {
 /// Shares a change of `spec.replicas` in the middle of a rollout among the sets that have replicas, in proportion to
 /// their sizes. `reported` is the Deployment's `status.replicas`, for sets that do not say how many they were to be.
 /// Names every set, changed or not, because their annotations are renewed too.
-pub fn in_proportion(bounds: Bounds, active: &[SetSize], reported: i32) -> BTreeMap<String, i32> {
+pub(super) fn in_proportion(bounds: Bounds, active: &[SetSize], reported: i32) -> BTreeMap<String, i32> {
     let sum: i32 = active.iter().map(|set| set.replicas).sum();
     let most = if bounds.replicas > 0 { bounds.replicas + bounds.surge } else { 0 };
     let change = most - sum;

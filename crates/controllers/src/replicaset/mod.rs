@@ -151,7 +151,7 @@ impl<K: ReplicaOwner> Replicas<K> {
 
     /// Makes pods, gently at first; gives the first error.
     async fn create(&self, pass: &Pass, set: &K, count: usize) -> Option<ReconcileError> {
-        let Some(template) = set.template() else { return None };
+        let template = set.template()?;
         let pod = match new_pod(set, template) {
             Ok(pod) => pod,
             Err(error) => return Some(error),
