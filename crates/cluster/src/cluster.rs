@@ -56,13 +56,22 @@ impl Cluster {
             ControlPlane::start(&builder.api_server, Arc::clone(&store.store), Arc::new(nodes.clone()), &ambient, &recorder)
                 .await?;
         let mut controllers = builder.controllers;
-        controllers.root_ca.clone_from(&builder.api_server.root_ca);
+        if let Some(root_ca) = &builder.api_server.root_ca {
+            controllers.root_ca.clone_from(root_ca);
+        }
         let kubelet_ambient = ambient.split(Component::Kubelet.word());
         let kubelet_config =
             coracle_kubelet::Config { nodes: builder.nodes, delays: builder.delays, ..coracle_kubelet::Config::default() };
-        let transport = component_transport(&control_plane, Component::Kubelet, builder.layer.as_ref());
-        let client = Client::new(transport, &kubelet_ambient).with_recorder(recorder.clone());
-        let kubelet = Kubelet::new(kubelet_config, client, kubelet_ambient, recorder.clone());
+        let node_client = {
+            let (front, ambient, recorder) = (control_plane.transport(), ambient.clone(), recorder.clone());
+            let layer = builder.layer.clone();
+            move |node: &str| {
+                let user = User::new(format!("system:node:{node}"), ["system:nodes"]);
+                let transport = layered(front.clone().asking_as(Arc::new(user)), Component::Kubelet, layer.as_ref());
+                Client::new(transport, &ambient.split(node)).with_recorder(recorder.clone())
+            }
+        };
+        let kubelet = Kubelet::with_clients(kubelet_config, node_client, kubelet_ambient, recorder.clone());
         nodes.served_by(kubelet.clone());
         let cluster = Self {
             control_plane,
@@ -101,6 +110,11 @@ impl Cluster {
     pub fn client_as(&self, user: User) -> Client {
         let ambient = self.ambient.split(&user.name);
         Client::new(self.service_as(user), &ambient).with_recorder(self.recorder.clone())
+    }
+
+    /// What this cluster does not do though its configuration asks for it, a sentence each.
+    pub fn limits(&self) -> &[String] {
+        self.control_plane.limits()
     }
 
     /// The registry behind the API server.
@@ -195,16 +209,14 @@ impl Cluster {
 
 /// The way of a component to the API server, with the identity that it has in a real cluster.
 fn component_transport(control_plane: &ControlPlane, component: Component, layer: Option<&TransportLayer>) -> Transport {
-    let user = match component {
-        Component::ControllerManager => User::new("system:kube-controller-manager", NO_GROUPS),
-        Component::Scheduler => User::new("system:kube-scheduler", NO_GROUPS),
-        Component::Kubelet => User::new("system:node:simulated", ["system:nodes"]),
-    };
-    let transport = control_plane.transport().asking_as(Arc::new(user));
+    let name = format!("system:kube-{}", component.word());
+    let user = User::new(name, std::iter::empty::<String>());
+    layered(control_plane.transport().asking_as(Arc::new(user)), component, layer)
+}
+
+fn layered(transport: Transport, component: Component, layer: Option<&TransportLayer>) -> Transport {
     match layer {
         Some(layer) => layer(component.word(), transport),
         None => transport,
     }
 }
-
-const NO_GROUPS: [&str; 0] = [];

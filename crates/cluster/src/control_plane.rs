@@ -94,7 +94,7 @@ impl ControlPlane {
         let mut limits = authorizer.limits().to_vec();
         limits.push(format!("admission plug-ins that are not built: {}", coracle_admission::not_built().join(", ")));
 
-        let kinds = coracle_resources::kinds(coracle_resources::Config {
+        let kinds = coracle_resources::kinds(&coracle_resources::Config {
             service_cluster_ip_ranges: ranges(&spec.service_cluster_ip_range)?,
             ..coracle_resources::Config::default()
         });
@@ -109,6 +109,7 @@ impl ControlPlane {
         let registry = builder.build();
         registry.set_authorizer(Arc::new(authorizer));
         bootstrap::write(&registry, spec).await?;
+        registry.load_custom_kinds().await?;
 
         let shutdown = Shutdown::default();
         let documents = issuer.documents(&spec.url());

@@ -3,9 +3,5 @@ use coracle_schema::Table;
 
 /// Every kind that a fresh cluster serves, with its plural.
 pub fn built_in_kinds() -> impl Iterator<Item = (GroupVersionKind, String)> {
-    let rows = Table::v1_35().resources().iter();
-    rows.map(|row| {
-        let resource = row.resource();
-        (GroupVersionKind::new(resource.group, resource.version, row.kind.clone()), row.plural.clone())
-    })
+    Table::v1_35().resources().iter().map(|row| (row.kind.clone(), row.plural.clone()))
 }

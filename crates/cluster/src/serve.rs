@@ -1,9 +1,11 @@
-// Sockets and TLS
-
 mod certificates;
 mod kubeconfig;
 mod listener;
+#[cfg(feature = "etcd")]
+mod store_listener;
 
-pub use certificates::{Authority, Identity, write_private};
+pub use certificates::{Authority, Identity, new_service_account_key, write_private};
 pub use kubeconfig::kubeconfig;
 pub use listener::Listener;
+#[cfg(feature = "etcd")]
+pub use store_listener::StoreListener;

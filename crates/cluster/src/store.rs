@@ -49,7 +49,7 @@ impl StoreSpec {
             Self::Memory => Ok(OpenStore::of(Engine::in_memory(options))),
             #[cfg(feature = "sled")]
             Self::Sled(folder) => {
-                let disk = coracle_store::disk::Folder::open(folder, coracle_store::disk::Sync::Always)?;
+                let disk = coracle_store::disk::Disk::open(folder, coracle_store::disk::Syncing::Always)?;
                 let (engine, commit_loop) = Engine::open(Box::new(disk), options)?;
                 #[expect(
                     clippy::disallowed_methods,
@@ -62,7 +62,7 @@ impl StoreSpec {
             Self::Sled(_) => Err(Error::Options("this build has no store on disk (feature `sled`)".to_owned())),
             #[cfg(feature = "etcd")]
             Self::Etcd(endpoints) => {
-                let store = coracle_etcd::EtcdStore::connect(endpoints).await?;
+                let store = coracle_etcd::EtcdStore::connect(coracle_etcd::Options { endpoints: endpoints.clone(), tls: None }).await?;
                 Ok(OpenStore { store: Arc::new(store), engine: None, tasks: JoinSet::new() })
             }
             #[cfg(not(feature = "etcd"))]

@@ -43,6 +43,11 @@ impl Transport {
         Self { service: BoxCloneSyncService::new(service.map_response(boxed).map_err(Into::into)) }
     }
 
+    /// Sends one request whose body is boxed already.
+    pub fn send(&self, request: Request<Body>) -> impl Future<Output = Result<Response<Body>, BoxError>> + Send + use<> {
+        self.service.clone().oneshot(request)
+    }
+
     /// The same way, asking as `user`.
     #[must_use]
     pub fn asking_as(self, user: Arc<User>) -> Self {

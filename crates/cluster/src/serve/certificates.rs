@@ -144,6 +144,11 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     file.write_all(text.as_bytes()).map_err(failed)
 }
 
+/// A new key that signs service account tokens, PEM.
+pub fn new_service_account_key() -> Result<String, Error> {
+    Ok(KeyPair::generate().map_err(Error::certificates)?.serialize_pem())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,7 +14,6 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
-use tower::Service;
 
 use super::Identity;
 use crate::transport::{Transport, boxed};
@@ -82,7 +81,7 @@ async fn connection(
         if !chain.is_empty() {
             request.extensions_mut().insert(PeerCertificates(chain.clone()));
         }
-        service.clone().call(request)
+        service.send(request)
     });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);

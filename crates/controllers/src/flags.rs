@@ -1,0 +1,136 @@
+use std::time::Duration;
+
+use crate::Config;
+
+/// A flag that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FlagError {
+    /// kube-controller-manager has no flag of this name.
+    #[error("`{0}` is not a flag of the controller-manager")]
+    Unknown(String),
+    /// The value is not one of the flag's.
+    #[error("`{name}`: `{value}` is not {expected}")]
+    Value {
+        /// The flag.
+        name: String,
+        /// What it was set to.
+        value: String,
+        /// What it takes.
+        expected: &'static str,
+    },
+    /// The flag is one of a controller that is built, and would have no effect.
+    #[error("`{0}` is not supported: it would change a controller that is built, and does not")]
+    NotSupported(String),
+}
+
+/// Flags of controllers that are not built, by the name of the part: accepted, with a warning that names the part.
+const NOT_BUILT: &[(&str, &str)] = &[
+    ("pvclaimbinder-sync-period", "persistent volumes"),
+    ("attach-detach-reconcile-sync-period", "volume attachment"),
+    ("horizontal-pod-autoscaler-sync-period", "horizontal pod autoscaling"),
+    ("horizontal-pod-autoscaler-tolerance", "horizontal pod autoscaling"),
+    ("horizontal-pod-autoscaler-downscale-stabilization", "horizontal pod autoscaling"),
+    ("horizontal-pod-autoscaler-initial-readiness-delay", "horizontal pod autoscaling"),
+    ("horizontal-pod-autoscaler-cpu-initialization-period", "horizontal pod autoscaling"),
+    ("resource-quota-sync-period", "resource quotas"),
+    ("endpoint-updates-batch-period", "endpoints"),
+    ("endpointslice-updates-batch-period", "endpoint slices"),
+    ("max-endpoints-per-slice", "endpoint slices"),
+    ("cluster-signing-cert-file", "certificate signing"),
+    ("cluster-signing-key-file", "certificate signing"),
+    ("cluster-signing-duration", "certificate signing"),
+    ("allocate-node-cidrs", "node addresses"),
+    ("cluster-cidr", "node addresses"),
+];
+
+/// Flags that ask for more or fewer workers, which here change nothing that can be seen.
+const REFUSED: &[&str] = &[
+    "concurrent-replicaset-syncs",
+    "concurrent-rc-syncs",
+    "concurrent-deployment-syncs",
+    "concurrent-namespace-syncs",
+    "concurrent-gc-syncs",
+    "concurrent-serviceaccount-token-syncs",
+    "namespace-sync-period",
+    "enable-garbage-collector",
+    "leader-elect",
+    "min-resync-period",
+];
+
+impl Config {
+    /// Reads flags of kube-controller-manager, without their dashes. Returns warnings beside: a sentence for each flag of a
+    /// part that is not built.
+    pub fn from_flags(flags: impl IntoIterator<Item = (String, String)>) -> Result<(Self, Vec<String>), FlagError> {
+        let (mut config, mut warnings) = (Self::default(), Vec::new());
+        for (name, value) in flags {
+            let name = name.trim_start_matches('-').to_owned();
+            let wrong = |expected| FlagError::Value { name: name.clone(), value: value.clone(), expected };
+            let duration = || parse_duration(&value).ok_or_else(|| wrong("a duration such as `40s`"));
+            let number = || value.parse::<f64>().map_err(|_| wrong("a number"));
+            let count = || value.parse::<usize>().map_err(|_| wrong("a whole number"));
+            match name.as_str() {
+                "controllers" => config.controllers = value.split(',').map(|word| word.trim().to_owned()).collect(),
+                "kube-api-qps" => {
+                    config.rate_limit = Some((number()? as f32, config.rate_limit.map_or(30, |(_, burst)| burst)))
+                }
+                "kube-api-burst" => {
+                    let burst = u32::try_from(count()?).map_err(|_| wrong("a whole number"))?;
+                    config.rate_limit = Some((config.rate_limit.map_or(20.0, |(rate, _)| rate), burst));
+                }
+                "node-monitor-period" => config.node_monitor_period = duration()?,
+                "node-monitor-grace-period" => config.node_monitor_grace_period = duration()?,
+                "node-startup-grace-period" => config.node_startup_grace_period = duration()?,
+                "node-eviction-rate" => config.node_eviction_rate = number()?,
+                "secondary-node-eviction-rate" => config.secondary_node_eviction_rate = number()?,
+                "large-cluster-size-threshold" => config.large_cluster_size_threshold = count()?,
+                "unhealthy-zone-threshold" => config.unhealthy_zone_threshold = number()?,
+                "terminated-pod-gc-threshold" => config.terminated_pod_gc_threshold = count()?,
+                other if REFUSED.contains(&other) => return Err(FlagError::NotSupported(name)),
+                other => match NOT_BUILT.iter().find(|(flag, _)| *flag == other) {
+                    Some((_, part)) => warnings.push(format!("--{other} has no effect: {part} is not built")),
+                    None => return Err(FlagError::Unknown(name)),
+                },
+            }
+        }
+        Ok((config, warnings))
+    }
+}
+
+/// A duration as Go writes it, of whole or broken units: `1m30s`, `0.5s`.
+fn parse_duration(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut seconds = 0.0;
+    while !rest.is_empty() {
+        let (number, unit) = rest.split_at(rest.find(|sign: char| !sign.is_ascii_digit() && sign != '.')?);
+        let end = unit.find(|sign: char| sign.is_ascii_digit()).unwrap_or(unit.len());
+        let factor = match &unit[..end] {
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3600.0,
+            _ => return None,
+        };
+        seconds += number.parse::<f64>().ok()? * factor;
+        rest = &unit[end..];
+    }
+    (!text.is_empty()).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(flags: &[(&str, &str)]) -> Result<(Config, Vec<String>), FlagError> {
+        Config::from_flags(flags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+    }
+
+    #[test]
+    fn a_flag_takes_effect_is_warned_about_or_is_refused_by_name() {
+        let (config, warnings) = read(&[("node-monitor-period", "1s"), ("pvclaimbinder-sync-period", "5s")]).unwrap();
+        assert_eq!(config.node_monitor_period, Duration::from_secs(1));
+        assert_eq!(warnings, ["--pvclaimbinder-sync-period has no effect: persistent volumes is not built"]);
+        assert_eq!(read(&[("leader-elect", "true")]), Err(FlagError::NotSupported("leader-elect".to_owned())));
+        assert_eq!(read(&[("colour", "red")]), Err(FlagError::Unknown("colour".to_owned())));
+        assert!(matches!(read(&[("node-monitor-period", "soon")]), Err(FlagError::Value { .. })));
+    }
+}
