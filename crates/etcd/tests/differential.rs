@@ -207,6 +207,10 @@ async fn random_operations_have_the_same_effect_on_both() {
     let operations = number("CORACLE_OPERATIONS", 4000);
     for step in 0..operations {
         let request = generator.request();
+        // Whether the compacted revision itself can be hashed differs between versions of etcd.
+        if matches!(request, Request::Hash(revision) if revision == served.engine.compacted()) {
+            continue;
+        }
         let (expected, found) = tokio::join!(ask(&theirs, request.clone()), ask(&ours, request.clone()));
         assert_eq!(expected, found, "seed {seed}, step {step}: {request:?}");
         if step % 16 == 0 {

@@ -1,74 +1,59 @@
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use coracle_journal::Recorder;
+use tokio::time::Instant;
 
 use crate::commit::{Change, Commit};
-use crate::durable::{Base, Content, Durable, LeaseChange, Record, Trim};
+use crate::durable::{Base, Content, Durable, LeaseChange, Record};
 use crate::hub::Hub;
+use crate::latency::DiskStatistics;
 use crate::log::Log;
 use crate::snapshot::{Lease, Snapshot};
 use crate::version::{History, Version};
-use crate::writer::{Ack, Pending, Work, Writer};
+use crate::writer::{Pending, Work, Writer};
 use crate::{Error, LeaseId};
 
 /// How long to wait before the disk is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What the disk takes, told to whoever asks for the status.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct DiskSize(Arc<AtomicI64>);
-
-impl DiskSize {
-    pub(crate) fn get(&self) -> i64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// Owns the disk: writes what gathers in the queue, syncs once for all of it, makes it visible, and acknowledges it.
 pub struct CommitLoop {
     durable: Box<dyn Durable>,
     writer: Arc<Writer>,
-    size: DiskSize,
+    statistics: Arc<DiskStatistics>,
 }
 
 /// Loads what `durable` has.
 pub(crate) fn open(
     mut durable: Box<dyn Durable>,
     recorder: Recorder,
-) -> Result<(Arc<Writer>, CommitLoop, DiskSize), Error> {
+) -> Result<(Arc<Writer>, CommitLoop, Arc<DiskStatistics>), Error> {
     let mut loading = Loading::default();
     let base = durable.load(&mut |record| loading.take(record))?;
     let (snapshot, log) = loading.finish(base);
     let hub = Arc::new(Hub::new(snapshot, log));
     let writer = Arc::new(Writer::new(hub, Some(Vec::new()), recorder));
-    let size = DiskSize::default();
-    size.0.store(durable.size_bytes(), Ordering::Relaxed);
-    let commit_loop = CommitLoop { durable, writer: writer.clone(), size: size.clone() };
-    Ok((writer, commit_loop, size))
+    let statistics = Arc::new(DiskStatistics::default());
+    statistics.set_size(durable.size_bytes());
+    let commit_loop = CommitLoop { durable, writer: writer.clone(), statistics: statistics.clone() };
+    Ok((writer, commit_loop, statistics))
 }
 
 impl CommitLoop {
     /// Runs until the engine is closed or dropped, and has nothing more to write then. Blocks its thread.
     pub fn run(mut self) {
         while let Some((batch, snapshot)) = self.take() {
-            let (commits, trims) = sort(batch);
-            let outcome = self.write(&commits, &trims);
-            self.size.0.store(self.durable.size_bytes(), Ordering::Relaxed);
-            match outcome {
-                Ok(()) => {
-                    self.publish(snapshot, &commits, !trims.is_empty());
-                    let acks = commits.into_iter().map(|(_, ack)| ack).chain(trims.into_iter().map(|(_, ack)| ack));
-                    acks.for_each(|ack| drop(ack.send(Ok(()))));
-                }
-                Err(error) => {
-                    self.writer.roll_back(&mut self.writer.lock(), &error);
-                    let acks = commits.into_iter().map(|(_, ack)| ack).chain(trims.into_iter().map(|(_, ack)| ack));
-                    acks.for_each(|ack| drop(ack.send(Err(error.clone()))));
-                    self.recover();
-                }
+            let outcome = self.write(&batch);
+            self.statistics.set_size(self.durable.size_bytes());
+            match &outcome {
+                Ok(()) => self.publish(snapshot, &batch),
+                Err(error) => self.writer.roll_back(&mut self.writer.lock(), error),
+            }
+            batch.into_iter().for_each(|pending| drop(pending.ack.send(outcome.clone())));
+            if outcome.is_err() {
+                self.recover();
             }
         }
     }
@@ -88,19 +73,26 @@ impl CommitLoop {
         }
     }
 
-    fn write(&mut self, commits: &[(Commit, Ack)], trims: &[(Trim, Ack)]) -> Result<(), Error> {
-        let records: Vec<Record> = commits.iter().flat_map(|(commit, _)| commit.records()).collect();
+    fn write(&mut self, batch: &[Pending]) -> Result<(), Error> {
+        let records: Vec<Record> = commits(batch).flat_map(Commit::records).collect();
         if !records.is_empty() {
+            let started = Instant::now();
             self.durable.append(&records)?;
             self.durable.sync()?;
+            self.statistics.record(started.elapsed());
         }
-        trims.iter().try_for_each(|(trim, _)| self.durable.trim(trim))
+        batch.iter().try_for_each(|pending| match &pending.work {
+            Work::Commit(_) => Ok(()),
+            Work::Trim(trim) => self.durable.trim(trim),
+            Work::Defragment => self.durable.defragment(),
+        })
     }
 
-    fn publish(&self, snapshot: Snapshot, commits: &[(Commit, Ack)], compacted: bool) {
-        self.writer.record(commits.iter().map(|(commit, _)| commit));
+    fn publish(&self, snapshot: Snapshot, batch: &[Pending]) {
+        self.writer.record(commits(batch));
+        let compacted = batch.iter().any(|pending| matches!(pending.work, Work::Trim(_)));
         let last = compacted.then(|| snapshot.clone());
-        self.writer.hub.publish(snapshot, commits.iter().map(|(commit, _)| commit));
+        self.writer.hub.publish(snapshot, commits(batch));
         if let Some(snapshot) = last {
             self.writer.hub.publish_compacted(snapshot);
         }
@@ -128,18 +120,11 @@ impl CommitLoop {
     }
 }
 
-type Acked<T> = Vec<(T, Ack)>;
-
-fn sort(batch: Vec<Pending>) -> (Acked<Commit>, Acked<Trim>) {
-    let mut commits = Vec::with_capacity(batch.len());
-    let mut trims = Vec::new();
-    for Pending { work, ack } in batch {
-        match work {
-            Work::Commit(commit) => commits.push((commit, ack)),
-            Work::Trim(trim) => trims.push((trim, ack)),
-        }
-    }
-    (commits, trims)
+fn commits(batch: &[Pending]) -> impl Iterator<Item = &Commit> {
+    batch.iter().filter_map(|pending| match &pending.work {
+        Work::Commit(commit) => Some(commit),
+        Work::Trim(_) | Work::Defragment => None,
+    })
 }
 
 /// Builds the store from its records.

@@ -10,6 +10,7 @@ use crate::commit_loop::{self, CommitLoop};
 use crate::cursor::Cursor;
 use crate::durable::Durable;
 use crate::hub::Hub;
+use crate::latency::DiskStatistics;
 use crate::log::Log;
 use crate::request::{Limits, check_range, check_txn};
 use crate::snapshot::Snapshot;
@@ -55,7 +56,7 @@ struct Shared {
     hub: Arc<Hub>,
     writer: Arc<Writer>,
     options: Options,
-    disk: Option<commit_loop::DiskSize>,
+    disk: Option<Arc<DiskStatistics>>,
 }
 
 impl Drop for Shared {
@@ -157,6 +158,10 @@ impl Store for Engine {
 
     async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
         check_txn(&txn, self.shared.options.limits)?;
+        if txn.is_read_only() {
+            let mut snapshot = Snapshot::clone(&self.shared.hub.snapshot());
+            return apply::apply(&mut snapshot, &txn).map(|(response, _)| response);
+        }
         self.shared.writer.write(|snapshot| apply::apply(snapshot, &txn)).await
     }
 
@@ -220,20 +225,22 @@ impl Store for Engine {
     }
 
     async fn defragment(&self) -> Result<(), Error> {
-        Ok(())
+        self.shared.writer.defragment().await
     }
 
     async fn status(&self) -> Result<StoreStatus, Error> {
         let snapshot = self.shared.hub.snapshot();
         let (watchers, lagging_watchers) = self.shared.hub.cursors();
+        let disk = self.shared.disk.as_deref();
         Ok(StoreStatus {
             revision: snapshot.revision,
             compacted: snapshot.compacted,
-            size_bytes: self.shared.disk.as_ref().map_or(snapshot.size, commit_loop::DiskSize::get),
+            size_bytes: disk.map_or(snapshot.size, DiskStatistics::size),
             size_in_use_bytes: snapshot.live_size,
             no_space: self.shared.writer.lock().refusal.is_some(),
             watchers,
             lagging_watchers,
+            disk_writes: disk.map(DiskStatistics::latency).unwrap_or_default(),
             version: ETCD_VERSION.to_owned(),
         })
     }

@@ -32,6 +32,7 @@ mod commit_loop;
 #[cfg(feature = "sled")]
 pub mod disk;
 mod durable;
+mod latency;
 mod writer;
 
 mod auto_compaction;
@@ -44,6 +45,7 @@ pub use commit_loop::CommitLoop;
 pub use durable::{Base, Content, Durable, LeaseChange, Record, Trim};
 pub use engine::{ETCD_VERSION, Engine, Options};
 pub use error::Error;
+pub use latency::Latency;
 pub use request::Limits;
 pub use types::{
     Compare, CompareOperator, CompareTarget, Event, EventKind, HistoryHash, KeyRange, KeyValue, LeaseId, LeaseStatus,

@@ -1,6 +1,8 @@
 use bytes::Bytes;
 use coracle_journal::EntryId;
 
+use crate::Latency;
+
 /// A point in the store's history. A fresh store is at 1; each transaction that changes something makes the next.
 pub type Revision = i64;
 
@@ -141,6 +143,17 @@ pub struct Txn {
     pub failure: Vec<Operation>,
     /// The log entry that asked for this, to be named as the commit's cause. Does not cross the etcd protocol.
     pub cause: Option<EntryId>,
+}
+
+impl Txn {
+    /// Whether neither branch can change anything.
+    pub fn is_read_only(&self) -> bool {
+        self.success.iter().chain(&self.failure).all(|operation| match operation {
+            Operation::Range(_) => true,
+            Operation::Put { .. } | Operation::Delete { .. } => false,
+            Operation::Txn(inner) => inner.is_read_only(),
+        })
+    }
 }
 
 /// A condition on the keys of a range; holds if every key in the range fulfils it. A missing key compares as zeros,
@@ -334,6 +347,8 @@ pub struct StoreStatus {
     pub watchers: usize,
     /// How many of them have events to fetch.
     pub lagging_watchers: usize,
+    /// How long the disk took to make groups of commits survive; empty in memory.
+    pub disk_writes: Latency,
     /// The version of the protocol that it speaks, as etcd counts.
     pub version: String,
 }

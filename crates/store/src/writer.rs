@@ -13,6 +13,7 @@ use crate::{Error, Revision};
 
 /// Tells a request that its commit is durable.
 pub(crate) type Ack = oneshot::Sender<Result<(), Error>>;
+type Acked = oneshot::Receiver<Result<(), Error>>;
 
 /// The one place where the store changes. In memory a change is visible at once. With a disk it waits in a queue: the
 /// owner of the disk writes all that has gathered, syncs once, and makes it visible; if that fails, all of it is undone.
@@ -52,6 +53,8 @@ pub(crate) enum Work {
     Commit(Commit),
     /// Records to forget.
     Trim(Trim),
+    /// Space to give back.
+    Defragment,
 }
 
 impl Writer {
@@ -93,19 +96,18 @@ impl Writer {
             }
             let changes = self.hub.changes(compacted, revision);
             let trim = compaction::compact(&mut state.working, revision, &changes);
-            match &mut state.queue {
-                Some(queue) => {
-                    let (ack, acked) = oneshot::channel();
-                    queue.push(Pending { work: Work::Trim(trim), ack });
-                    self.filled.notify_one();
-                    Some(acked)
-                }
-                None => {
-                    self.hub.publish_compacted(state.working.clone());
-                    None
-                }
+            let ack = self.enqueue(&mut state, Work::Trim(trim));
+            if ack.is_none() {
+                self.hub.publish_compacted(state.working.clone());
             }
+            ack
         };
+        wait(ack).await
+    }
+
+    /// Lets the disk give space back, between two commits.
+    pub(crate) async fn defragment(&self) -> Result<(), Error> {
+        let ack = self.enqueue(&mut *self.writable()?, Work::Defragment);
         wait(ack).await
     }
 
@@ -161,18 +163,24 @@ impl Writer {
         }
     }
 
-    fn commit(&self, state: &mut State, commit: Commit) -> Option<oneshot::Receiver<Result<(), Error>>> {
-        if let Some(queue) = &mut state.queue {
-            let (ack, acked) = oneshot::channel();
-            queue.push(Pending { work: Work::Commit(commit), ack });
-            self.filled.notify_one();
-            return Some(acked);
+    fn commit(&self, state: &mut State, commit: Commit) -> Option<Acked> {
+        if commit.is_empty() && state.working.sequence == self.hub.snapshot().sequence {
+            return None;
         }
-        if !commit.is_empty() {
-            self.record(std::iter::once(&commit));
-            self.hub.publish(state.working.clone(), std::iter::once(&commit));
+        if state.queue.is_some() {
+            return self.enqueue(state, Work::Commit(commit));
         }
+        self.record(std::iter::once(&commit));
+        self.hub.publish(state.working.clone(), std::iter::once(&commit));
         None
+    }
+
+    /// Puts work into the queue to the disk; `None` if there is no disk.
+    fn enqueue(&self, state: &mut State, work: Work) -> Option<Acked> {
+        let (ack, acked) = oneshot::channel();
+        state.queue.as_mut()?.push(Pending { work, ack });
+        self.filled.notify_one();
+        Some(acked)
     }
 
     fn follow_lease(&self, state: &mut State, commit: &Commit) {
@@ -194,7 +202,7 @@ fn renew_unknown(snapshot: &Snapshot, deadlines: &mut Deadlines) {
     }
 }
 
-async fn wait(ack: Option<oneshot::Receiver<Result<(), Error>>>) -> Result<(), Error> {
+async fn wait(ack: Option<Acked>) -> Result<(), Error> {
     match ack {
         None => Ok(()),
         Some(acked) => match acked.await {

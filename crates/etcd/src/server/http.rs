@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use bytes::Bytes;
-use coracle_store::StoreStatus;
+use coracle_store::{Latency, StoreStatus};
 use http::{Response, StatusCode};
 use http_body_util::Full;
 use tonic::body::Body;
@@ -66,7 +66,22 @@ fn metrics(status: &StoreStatus) -> String {
     for (name, help, value) in gauges {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
     }
+    histogram(
+        &mut text,
+        "etcd_disk_wal_fsync_duration_seconds",
+        "How long a group of commits took to be on disk.",
+        &status.disk_writes,
+    );
     text
+}
+
+fn histogram(text: &mut String, name: &str, help: &str, latency: &Latency) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} histogram");
+    for (micros, below) in &latency.cumulative {
+        let _ = writeln!(text, "{name}_bucket{{le=\"{}\"}} {below}", *micros as f64 / 1e6);
+    }
+    let _ = writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {}", latency.count);
+    let _ = writeln!(text, "{name}_sum {}\n{name}_count {}", latency.sum_micros as f64 / 1e6, latency.count);
 }
 
 fn count(number: usize) -> i64 {

@@ -1,0 +1,77 @@
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// The upper bounds of the classes, in microseconds; each twice the one before. Above the last everything counts
+/// together.
+const BOUNDS: [u64; 14] =
+    [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288];
+
+/// How long something took, how often.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Latency {
+    /// For each class its upper bound in microseconds, and how many took no longer.
+    pub cumulative: Vec<(u64, u64)>,
+    /// How many there were.
+    pub count: u64,
+    /// All of them together, in microseconds.
+    pub sum_micros: u64,
+}
+
+/// What the owner of a disk tells whoever asks for the status.
+#[derive(Debug, Default)]
+pub(crate) struct DiskStatistics {
+    size: AtomicI64,
+    classes: [AtomicU64; BOUNDS.len()],
+    count: AtomicU64,
+    sum_micros: AtomicU64,
+}
+
+impl DiskStatistics {
+    pub(crate) fn set_size(&self, bytes: i64) {
+        self.size.store(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn size(&self) -> i64 {
+        self.size.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn record(&self, took: Duration) {
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let class = BOUNDS.partition_point(|bound| *bound < micros);
+        if let Some(class) = self.classes.get(class) {
+            class.fetch_add(1, Ordering::Relaxed);
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.sum_micros.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    pub(crate) fn latency(&self) -> Latency {
+        let mut below = 0;
+        let cumulative = BOUNDS.iter().zip(&self.classes).map(|(bound, class)| {
+            below += class.load(Ordering::Relaxed);
+            (*bound, below)
+        });
+        Latency {
+            cumulative: cumulative.collect(),
+            count: self.count.load(Ordering::Relaxed),
+            sum_micros: self.sum_micros.load(Ordering::Relaxed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_counts_what_took_no_longer_than_its_bound() {
+        let statistics = DiskStatistics::default();
+        for micros in [1, 64, 65, 1_000_000] {
+            statistics.record(Duration::from_micros(micros));
+        }
+        let latency = statistics.latency();
+        assert_eq!(latency.cumulative[..2], [(64, 2), (128, 3)]);
+        assert_eq!((latency.cumulative.last(), latency.count), (Some(&(524_288, 3)), 4));
+        assert_eq!(latency.sum_micros, 1_000_130);
+    }
+}
