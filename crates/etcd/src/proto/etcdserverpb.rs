@@ -833,13 +833,6 @@ impl AlarmType {
 }
 /// Generated client implementations.
 pub mod kv_client {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
     #[derive(Debug, Clone)]
@@ -1049,13 +1042,6 @@ pub mod kv_client {
 }
 /// Generated server implementations.
 pub mod kv_server {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     /// Generated trait containing gRPC methods that should be implemented for use with KvServer.
     #[async_trait]
@@ -1177,7 +1163,6 @@ pub mod kv_server {
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
                 "/etcdserverpb.KV/Range" => {
-                    #[allow(non_camel_case_types)]
                     struct RangeSvc<T: Kv>(pub Arc<T>);
                     impl<T: Kv> tonic::server::UnaryService<super::RangeRequest>
                     for RangeSvc<T> {
@@ -1220,7 +1205,6 @@ pub mod kv_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.KV/RangeStream" => {
-                    #[allow(non_camel_case_types)]
                     struct RangeStreamSvc<T: Kv>(pub Arc<T>);
                     impl<
                         T: Kv,
@@ -1266,7 +1250,6 @@ pub mod kv_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.KV/Put" => {
-                    #[allow(non_camel_case_types)]
                     struct PutSvc<T: Kv>(pub Arc<T>);
                     impl<T: Kv> tonic::server::UnaryService<super::PutRequest>
                     for PutSvc<T> {
@@ -1309,7 +1292,6 @@ pub mod kv_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.KV/DeleteRange" => {
-                    #[allow(non_camel_case_types)]
                     struct DeleteRangeSvc<T: Kv>(pub Arc<T>);
                     impl<T: Kv> tonic::server::UnaryService<super::DeleteRangeRequest>
                     for DeleteRangeSvc<T> {
@@ -1352,7 +1334,6 @@ pub mod kv_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.KV/Txn" => {
-                    #[allow(non_camel_case_types)]
                     struct TxnSvc<T: Kv>(pub Arc<T>);
                     impl<T: Kv> tonic::server::UnaryService<super::TxnRequest>
                     for TxnSvc<T> {
@@ -1395,7 +1376,6 @@ pub mod kv_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.KV/Compact" => {
-                    #[allow(non_camel_case_types)]
                     struct CompactSvc<T: Kv>(pub Arc<T>);
                     impl<T: Kv> tonic::server::UnaryService<super::CompactionRequest>
                     for CompactSvc<T> {
@@ -1479,13 +1459,6 @@ pub mod kv_server {
 }
 /// Generated client implementations.
 pub mod watch_client {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
     #[derive(Debug, Clone)]
@@ -1593,13 +1566,6 @@ pub mod watch_client {
 }
 /// Generated server implementations.
 pub mod watch_server {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     /// Generated trait containing gRPC methods that should be implemented for use with WatchServer.
     #[async_trait]
@@ -1692,7 +1658,6 @@ pub mod watch_server {
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
                 "/etcdserverpb.Watch/Watch" => {
-                    #[allow(non_camel_case_types)]
                     struct WatchSvc<T: Watch>(pub Arc<T>);
                     impl<T: Watch> tonic::server::StreamingService<super::WatchRequest>
                     for WatchSvc<T> {
@@ -1779,13 +1744,6 @@ pub mod watch_server {
 }
 /// Generated client implementations.
 pub mod lease_client {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
     #[derive(Debug, Clone)]
@@ -1994,13 +1952,6 @@ pub mod lease_client {
 }
 /// Generated server implementations.
 pub mod lease_server {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     /// Generated trait containing gRPC methods that should be implemented for use with LeaseServer.
     #[async_trait]
@@ -2124,7 +2075,6 @@ pub mod lease_server {
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
                 "/etcdserverpb.Lease/LeaseGrant" => {
-                    #[allow(non_camel_case_types)]
                     struct LeaseGrantSvc<T: Lease>(pub Arc<T>);
                     impl<T: Lease> tonic::server::UnaryService<super::LeaseGrantRequest>
                     for LeaseGrantSvc<T> {
@@ -2167,7 +2117,6 @@ pub mod lease_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Lease/LeaseRevoke" => {
-                    #[allow(non_camel_case_types)]
                     struct LeaseRevokeSvc<T: Lease>(pub Arc<T>);
                     impl<T: Lease> tonic::server::UnaryService<super::LeaseRevokeRequest>
                     for LeaseRevokeSvc<T> {
@@ -2210,7 +2159,6 @@ pub mod lease_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Lease/LeaseKeepAlive" => {
-                    #[allow(non_camel_case_types)]
                     struct LeaseKeepAliveSvc<T: Lease>(pub Arc<T>);
                     impl<
                         T: Lease,
@@ -2258,7 +2206,6 @@ pub mod lease_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Lease/LeaseTimeToLive" => {
-                    #[allow(non_camel_case_types)]
                     struct LeaseTimeToLiveSvc<T: Lease>(pub Arc<T>);
                     impl<
                         T: Lease,
@@ -2303,7 +2250,6 @@ pub mod lease_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Lease/LeaseLeases" => {
-                    #[allow(non_camel_case_types)]
                     struct LeaseLeasesSvc<T: Lease>(pub Arc<T>);
                     impl<T: Lease> tonic::server::UnaryService<super::LeaseLeasesRequest>
                     for LeaseLeasesSvc<T> {
@@ -2387,13 +2333,6 @@ pub mod lease_server {
 }
 /// Generated client implementations.
 pub mod cluster_client {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
     #[derive(Debug, Clone)]
@@ -2600,13 +2539,6 @@ pub mod cluster_client {
 }
 /// Generated server implementations.
 pub mod cluster_server {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     /// Generated trait containing gRPC methods that should be implemented for use with ClusterServer.
     #[async_trait]
@@ -2724,7 +2656,6 @@ pub mod cluster_server {
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
                 "/etcdserverpb.Cluster/MemberAdd" => {
-                    #[allow(non_camel_case_types)]
                     struct MemberAddSvc<T: Cluster>(pub Arc<T>);
                     impl<T: Cluster> tonic::server::UnaryService<super::MemberAddRequest>
                     for MemberAddSvc<T> {
@@ -2767,7 +2698,6 @@ pub mod cluster_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Cluster/MemberRemove" => {
-                    #[allow(non_camel_case_types)]
                     struct MemberRemoveSvc<T: Cluster>(pub Arc<T>);
                     impl<
                         T: Cluster,
@@ -2812,7 +2742,6 @@ pub mod cluster_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Cluster/MemberUpdate" => {
-                    #[allow(non_camel_case_types)]
                     struct MemberUpdateSvc<T: Cluster>(pub Arc<T>);
                     impl<
                         T: Cluster,
@@ -2857,7 +2786,6 @@ pub mod cluster_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Cluster/MemberList" => {
-                    #[allow(non_camel_case_types)]
                     struct MemberListSvc<T: Cluster>(pub Arc<T>);
                     impl<
                         T: Cluster,
@@ -2902,7 +2830,6 @@ pub mod cluster_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Cluster/MemberPromote" => {
-                    #[allow(non_camel_case_types)]
                     struct MemberPromoteSvc<T: Cluster>(pub Arc<T>);
                     impl<
                         T: Cluster,
@@ -2988,13 +2915,6 @@ pub mod cluster_server {
 }
 /// Generated client implementations.
 pub mod maintenance_client {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
     #[derive(Debug, Clone)]
@@ -3261,13 +3181,6 @@ pub mod maintenance_client {
 }
 /// Generated server implementations.
 pub mod maintenance_server {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     /// Generated trait containing gRPC methods that should be implemented for use with MaintenanceServer.
     #[async_trait]
@@ -3397,7 +3310,6 @@ pub mod maintenance_server {
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
                 "/etcdserverpb.Maintenance/Alarm" => {
-                    #[allow(non_camel_case_types)]
                     struct AlarmSvc<T: Maintenance>(pub Arc<T>);
                     impl<T: Maintenance> tonic::server::UnaryService<super::AlarmRequest>
                     for AlarmSvc<T> {
@@ -3440,7 +3352,6 @@ pub mod maintenance_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Maintenance/Status" => {
-                    #[allow(non_camel_case_types)]
                     struct StatusSvc<T: Maintenance>(pub Arc<T>);
                     impl<
                         T: Maintenance,
@@ -3485,7 +3396,6 @@ pub mod maintenance_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Maintenance/Defragment" => {
-                    #[allow(non_camel_case_types)]
                     struct DefragmentSvc<T: Maintenance>(pub Arc<T>);
                     impl<
                         T: Maintenance,
@@ -3530,7 +3440,6 @@ pub mod maintenance_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Maintenance/Hash" => {
-                    #[allow(non_camel_case_types)]
                     struct HashSvc<T: Maintenance>(pub Arc<T>);
                     impl<T: Maintenance> tonic::server::UnaryService<super::HashRequest>
                     for HashSvc<T> {
@@ -3573,7 +3482,6 @@ pub mod maintenance_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Maintenance/HashKV" => {
-                    #[allow(non_camel_case_types)]
                     struct HashKVSvc<T: Maintenance>(pub Arc<T>);
                     impl<
                         T: Maintenance,
@@ -3618,7 +3526,6 @@ pub mod maintenance_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Maintenance/Snapshot" => {
-                    #[allow(non_camel_case_types)]
                     struct SnapshotSvc<T: Maintenance>(pub Arc<T>);
                     impl<
                         T: Maintenance,
@@ -3664,7 +3571,6 @@ pub mod maintenance_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Maintenance/MoveLeader" => {
-                    #[allow(non_camel_case_types)]
                     struct MoveLeaderSvc<T: Maintenance>(pub Arc<T>);
                     impl<
                         T: Maintenance,
@@ -3709,7 +3615,6 @@ pub mod maintenance_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Maintenance/Downgrade" => {
-                    #[allow(non_camel_case_types)]
                     struct DowngradeSvc<T: Maintenance>(pub Arc<T>);
                     impl<
                         T: Maintenance,
@@ -3795,13 +3700,6 @@ pub mod maintenance_server {
 }
 /// Generated client implementations.
 pub mod auth_client {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
     #[derive(Debug, Clone)]
@@ -4244,13 +4142,6 @@ pub mod auth_client {
 }
 /// Generated server implementations.
 pub mod auth_server {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     /// Generated trait containing gRPC methods that should be implemented for use with AuthServer.
     #[async_trait]
@@ -4404,7 +4295,6 @@ pub mod auth_server {
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
                 "/etcdserverpb.Auth/AuthEnable" => {
-                    #[allow(non_camel_case_types)]
                     struct AuthEnableSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for AuthEnableSvc<T> {
@@ -4447,7 +4337,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/AuthDisable" => {
-                    #[allow(non_camel_case_types)]
                     struct AuthDisableSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for AuthDisableSvc<T> {
@@ -4490,7 +4379,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/AuthStatus" => {
-                    #[allow(non_camel_case_types)]
                     struct AuthStatusSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for AuthStatusSvc<T> {
@@ -4533,7 +4421,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/Authenticate" => {
-                    #[allow(non_camel_case_types)]
                     struct AuthenticateSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for AuthenticateSvc<T> {
@@ -4576,7 +4463,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/UserAdd" => {
-                    #[allow(non_camel_case_types)]
                     struct UserAddSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for UserAddSvc<T> {
@@ -4619,7 +4505,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/UserGet" => {
-                    #[allow(non_camel_case_types)]
                     struct UserGetSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for UserGetSvc<T> {
@@ -4662,7 +4547,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/UserList" => {
-                    #[allow(non_camel_case_types)]
                     struct UserListSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for UserListSvc<T> {
@@ -4705,7 +4589,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/UserDelete" => {
-                    #[allow(non_camel_case_types)]
                     struct UserDeleteSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for UserDeleteSvc<T> {
@@ -4748,7 +4631,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/UserChangePassword" => {
-                    #[allow(non_camel_case_types)]
                     struct UserChangePasswordSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for UserChangePasswordSvc<T> {
@@ -4791,7 +4673,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/UserGrantRole" => {
-                    #[allow(non_camel_case_types)]
                     struct UserGrantRoleSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for UserGrantRoleSvc<T> {
@@ -4834,7 +4715,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/UserRevokeRole" => {
-                    #[allow(non_camel_case_types)]
                     struct UserRevokeRoleSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for UserRevokeRoleSvc<T> {
@@ -4877,7 +4757,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/RoleAdd" => {
-                    #[allow(non_camel_case_types)]
                     struct RoleAddSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for RoleAddSvc<T> {
@@ -4920,7 +4799,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/RoleGet" => {
-                    #[allow(non_camel_case_types)]
                     struct RoleGetSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for RoleGetSvc<T> {
@@ -4963,7 +4841,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/RoleList" => {
-                    #[allow(non_camel_case_types)]
                     struct RoleListSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for RoleListSvc<T> {
@@ -5006,7 +4883,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/RoleDelete" => {
-                    #[allow(non_camel_case_types)]
                     struct RoleDeleteSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for RoleDeleteSvc<T> {
@@ -5049,7 +4925,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/RoleGrantPermission" => {
-                    #[allow(non_camel_case_types)]
                     struct RoleGrantPermissionSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for RoleGrantPermissionSvc<T> {
@@ -5092,7 +4967,6 @@ pub mod auth_server {
                     Box::pin(fut)
                 }
                 "/etcdserverpb.Auth/RoleRevokePermission" => {
-                    #[allow(non_camel_case_types)]
                     struct RoleRevokePermissionSvc<T: Auth>(pub Arc<T>);
                     impl<T: Auth> tonic::server::UnaryService<super::AuthRequest>
                     for RoleRevokePermissionSvc<T> {

@@ -56,13 +56,6 @@ pub mod health_check_response {
 }
 /// Generated client implementations.
 pub mod health_client {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     use tonic::codegen::http::Uri;
     #[derive(Debug, Clone)]
@@ -197,13 +190,6 @@ pub mod health_client {
 }
 /// Generated server implementations.
 pub mod health_server {
-    #![allow(
-        unused_variables,
-        dead_code,
-        missing_docs,
-        clippy::wildcard_imports,
-        clippy::let_unit_value,
-    )]
     use tonic::codegen::*;
     /// Generated trait containing gRPC methods that should be implemented for use with HealthServer.
     #[async_trait]
@@ -303,7 +289,6 @@ pub mod health_server {
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
                 "/grpc.health.v1.Health/Check" => {
-                    #[allow(non_camel_case_types)]
                     struct CheckSvc<T: Health>(pub Arc<T>);
                     impl<
                         T: Health,
@@ -348,7 +333,6 @@ pub mod health_server {
                     Box::pin(fut)
                 }
                 "/grpc.health.v1.Health/Watch" => {
-                    #[allow(non_camel_case_types)]
                     struct WatchSvc<T: Health>(pub Arc<T>);
                     impl<
                         T: Health,
