@@ -114,6 +114,7 @@ impl Follower {
         }
     }
 
+    #[expect(clippy::disallowed_macros, reason = "biased")]
     async fn happened(&mut self) -> Happened {
         let due = self.progress_due;
         let progress_due = async {
@@ -122,14 +123,11 @@ impl Follower {
                 None => std::future::pending().await,
             }
         };
-        #[expect(clippy::disallowed_macros, reason = "biased")]
-        {
-            tokio::select! {
-                biased;
-                command = self.commands.recv() => Happened::Command(command),
-                batch = self.watcher.next() => Happened::Batch(batch),
-                () = progress_due => Happened::ProgressDue,
-            }
+        tokio::select! {
+            biased;
+            command = self.commands.recv() => Happened::Command(command),
+            batch = self.watcher.next() => Happened::Batch(batch),
+            () = progress_due => Happened::ProgressDue,
         }
     }
 

@@ -98,17 +98,15 @@ impl WatchStream {
         }
     }
 
+    #[expect(clippy::disallowed_macros, reason = "biased")]
     async fn happened(&mut self) -> Result<Happened, Status> {
         if self.followers.is_empty() {
             return Ok(Happened::Request(self.requests.message().await?));
         }
-        #[expect(clippy::disallowed_macros, reason = "biased")]
-        {
-            tokio::select! {
-                biased;
-                request = self.requests.message() => Ok(Happened::Request(request?)),
-                Some(told) = self.followers.next() => Ok(Happened::Told(told)),
-            }
+        tokio::select! {
+            biased;
+            request = self.requests.message() => Ok(Happened::Request(request?)),
+            Some(told) = self.followers.next() => Ok(Happened::Told(told)),
         }
     }
 
