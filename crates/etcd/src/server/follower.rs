@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_macros, reason = "biased")]
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -114,7 +116,6 @@ impl Follower {
         }
     }
 
-    #[expect(clippy::disallowed_macros, reason = "biased")]
     async fn happened(&mut self) -> Happened {
         let due = self.progress_due;
         let progress_due = async {

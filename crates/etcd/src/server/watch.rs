@@ -5,6 +5,8 @@
 //!        <--created, events, progress, canceled--
 //! ```
 
+#![expect(clippy::disallowed_macros, reason = "biased")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
@@ -98,7 +100,6 @@ impl WatchStream {
         }
     }
 
-    #[expect(clippy::disallowed_macros, reason = "biased")]
     async fn happened(&mut self) -> Result<Happened, Status> {
         if self.followers.is_empty() {
             return Ok(Happened::Request(self.requests.message().await?));
