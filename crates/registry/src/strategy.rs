@@ -42,6 +42,16 @@ pub trait Strategy: Send + Sync + 'static {
         None
     }
 
+    /// What clients of this version should know with every answer: that it goes, and what to use instead.
+    fn deprecation(&self) -> Option<String> {
+        None
+    }
+
+    /// The `openAPIV3Schema` of a custom kind, as its definition has it, for the documents.
+    fn published_schema(&self) -> Option<&Value> {
+        None
+    }
+
     // Versions.
 
     /// Turns an object of this version into one of the hub's (`apiVersion` and `kind` are set by the caller).

@@ -168,6 +168,10 @@ impl Strategy for BuiltIn {
         self.rules.store_directory.map(str::to_owned)
     }
 
+    fn deprecation(&self) -> Option<String> {
+        self.rules.deprecation.map(str::to_owned)
+    }
+
     fn set_defaults(&self, object: &mut Object) {
         (self.rules.set_defaults)(object);
         if let Some(schema) = self.schema() {

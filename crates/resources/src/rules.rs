@@ -48,6 +48,8 @@ pub(crate) struct Rules {
     pub(crate) orphans_by_default: bool,
     /// The folder in the store, where it is not `group/plural`.
     pub(crate) store_directory: Option<&'static str>,
+    /// See [`coracle_registry::Strategy::deprecation`].
+    pub(crate) deprecation: Option<&'static str>,
     /// How long objects live, in seconds; `None` for ever.
     pub(crate) time_to_live: Option<i64>,
     /// The fields that a selector may name.
@@ -87,6 +89,7 @@ impl Rules {
             reset_fields: &[],
             orphans_by_default: false,
             store_directory: None,
+            deprecation: None,
             time_to_live: None,
             selectable: &[],
             indexed: &[],

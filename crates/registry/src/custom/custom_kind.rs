@@ -198,13 +198,17 @@ impl Strategy for CustomKind {
         errors
     }
 
-    fn warnings(&self, _new: &Object, _old: Option<&Object>) -> Vec<String> {
-        let Some(warning) = &self.version.deprecation else { return Vec::new() };
+    fn deprecation(&self) -> Option<String> {
+        let warning = self.version.deprecation.as_deref()?;
         let kind = &self.row.kind;
-        vec![match warning.as_str() {
+        Some(match warning {
             "" => format!("{}/{} {} is deprecated", kind.group, kind.version, kind.kind),
             warning => warning.to_owned(),
-        }]
+        })
+    }
+
+    fn published_schema(&self) -> Option<&Value> {
+        Some(&self.version.published)
     }
 
     fn generation(&self) -> Generation {

@@ -35,6 +35,8 @@ pub(super) struct Version {
     /// The warning of a deprecated version.
     pub deprecation: Option<String>,
     pub schema: Arc<Structural>,
+    /// The schema as it came.
+    pub published: Value,
     pub has_status: bool,
     pub scale: Option<ScalePaths>,
     pub columns: Vec<ColumnDefinition>,
@@ -124,6 +126,7 @@ impl Version {
             storage: flag("/storage"),
             deprecation: flag("/deprecated").then(|| text(version, "/deprecationWarning")),
             schema: Arc::new(Structural::from_json(schema)),
+            published: schema.clone(),
             has_status: version.pointer("/subresources/status").is_some_and(|status| !status.is_null()),
             scale: version.pointer("/subresources/scale").filter(|scale| scale.is_object()).map(ScalePaths::read),
             columns: list(version, "/additionalPrinterColumns").iter().map(ColumnDefinition::read).collect(),

@@ -9,7 +9,7 @@ use coracle_meta::fields::Fields;
 
 /// `endpoints`. In Kubernetes: `pkg/registry/core/endpoint`.
 pub(crate) const ENDPOINTS: Rules = Rules {
-    warnings: |_, _| vec!["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned()],
+    deprecation: Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
     store_directory: Some("services/endpoints"),
     columns: columns::ENDPOINTS,
     cells,
