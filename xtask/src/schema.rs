@@ -82,6 +82,10 @@ fn write_type(
     if !kinds.is_empty() {
         write!(out, " kinds={}", kinds.join(","))?;
     }
+    let required: Vec<_> = list(definition, "required").collect();
+    if !required.is_sorted() {
+        write!(out, " required={}", required.join(","))?;
+    }
     if let Some(unions) = definition.get("x-kubernetes-unions") {
         write!(out, " unions={unions}")?;
     }
@@ -171,6 +175,9 @@ fn write_field(
     }
     if let Some(key) = text("x-kubernetes-patch-merge-key") {
         write!(out, " key={key}")?;
+    }
+    if !property.contains_key("description") {
+        out.push_str(" undescribed");
     }
     out.push('\n');
     Ok(())

@@ -9,6 +9,7 @@
 
 pub mod apply;
 pub mod decode;
+pub mod openapi;
 pub mod patch;
 pub mod protobuf;
 pub mod sample;

@@ -25,7 +25,14 @@ impl Structural {
             root.fields.push(field(name, shape, false));
         }
         root.fields.sort_by(|a, b| a.name.cmp(&b.name));
-        let ty = Type { name, body: TypeBody::Struct(root), kinds: vec![kind.clone()], atomic: false, unions: None };
+        let ty = Type {
+            name,
+            body: TypeBody::Struct(root),
+            kinds: vec![kind.clone()],
+            atomic: false,
+            unions: None,
+            required: Vec::new(),
+        };
         let root = Shape::Named(build.table.add(ty));
         KindSchema::new(Arc::new(build.table), root).with_structural(Arc::clone(self))
     }
@@ -44,6 +51,7 @@ fn field(name: &str, shape: Shape, required: bool) -> Field {
         name: name.to_owned(),
         shape,
         required,
+        described: true,
         presence: Presence::Given,
         default: None,
         values: Vec::new(),
@@ -101,7 +109,8 @@ impl Build {
             _ if schema.properties.is_empty() && !atomic => Shape::Any,
             _ => {
                 let body = TypeBody::Struct(self.structure(schema, name));
-                let ty = Type { name: name.to_owned(), body, kinds: Vec::new(), atomic, unions: None };
+                let ty =
+                    Type { name: name.to_owned(), body, kinds: Vec::new(), atomic, unions: None, required: Vec::new() };
                 Shape::Named(self.table.add(ty))
             }
         }
@@ -127,7 +136,14 @@ impl Build {
             return id;
         }
         let body = TypeBody::Special(special);
-        self.table.add(Type { name: name.to_owned(), body, kinds: Vec::new(), atomic: false, unions: None })
+        self.table.add(Type {
+            name: name.to_owned(),
+            body,
+            kinds: Vec::new(),
+            atomic: false,
+            unions: None,
+            required: Vec::new(),
+        })
     }
 
     /// Copies a type of the built-in table, and the types that it is made of.

@@ -115,6 +115,11 @@ impl Table {
         Some(KindSchema::new(Arc::clone(self), Shape::Named(id)))
     }
 
+    /// The type of a kind's objects.
+    pub fn type_of_kind(&self, kind: &GroupVersionKind) -> Option<&Type> {
+        Some(self.type_of(*self.by_kind.get(kind)?))
+    }
+
     /// All resources, in the order of discovery.
     pub fn resources(&self) -> &[ResourceRow] {
         &self.resources

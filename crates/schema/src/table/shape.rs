@@ -20,6 +20,8 @@ pub struct Type {
     pub atomic: bool,
     /// `x-kubernetes-unions`, where OpenAPI has it.
     pub unions: Option<Value>,
+    /// The required fields in the order in which OpenAPI lists them, where it is not that of their names.
+    pub required: Vec<String>,
 }
 
 /// What a named type is made of.
@@ -79,6 +81,8 @@ pub struct Field {
     pub shape: Shape,
     /// Whether OpenAPI lists it as required.
     pub required: bool,
+    /// Whether Kubernetes describes it; OpenAPI has a description for exactly these.
+    pub described: bool,
     /// How Go holds it, which decides what is printed when it is zero.
     pub presence: Presence,
     /// The default that OpenAPI publishes beyond a plain zero; also the default of a key of an associative list.
@@ -114,6 +118,8 @@ pub enum Presence {
 pub struct PatchStrategy {
     /// Elements of lists are merged (by `merge_key` if they are objects, as a set if not), not replaced.
     pub merge: bool,
+    /// The value is replaced: what it means to say nothing, said.
+    pub replace: bool,
     /// Only the keys that `$retainKeys` lists survive.
     pub retain_keys: bool,
     /// The field that identifies an element.

@@ -82,12 +82,13 @@ fn read_type(header: &str, package: &str) -> Parsed<Type> {
     let mut words = header.split(' ');
     let name = format!("{package}.{}", words.next().unwrap_or_default());
     let body = TypeBody::Struct(Struct::default());
-    let mut ty = Type { name, body, kinds: Vec::new(), atomic: false, unions: None };
+    let mut ty = Type { name, body, kinds: Vec::new(), atomic: false, unions: None, required: Vec::new() };
     for word in words {
         match word.split_once('=').unwrap_or((word, "")) {
             ("atomic", _) => ty.atomic = true,
             ("is", special) => ty.body = TypeBody::Special(read_special(special)?),
             ("kinds", kinds) => ty.kinds = kinds.split(',').map(read_kind).collect::<Parsed<_>>()?,
+            ("required", fields) => ty.required = fields.split(',').map(str::to_owned).collect(),
             ("unions", json) => ty.unions = Some(serde_json::from_str(json).map_err(|error| error.to_string())?),
             _ => return Err(format!("unknown attribute of a type: {word}")),
         }
@@ -130,8 +131,8 @@ fn read_field(line: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Pa
         }
     };
     let (presence, patch) = (Presence::NonZero, PatchStrategy::default());
-    let (required, default, values, map_kind) = (false, None, Vec::new(), None);
-    let mut field = Field { name, shape, required, presence, default, values, patch, map_kind, tags };
+    let (required, described, default, values, map_kind) = (false, true, None, Vec::new(), None);
+    let mut field = Field { name, shape, required, described, presence, default, values, patch, map_kind, tags };
     for word in words {
         read_field_attribute(word, &mut field)?;
     }
@@ -141,11 +142,12 @@ fn read_field(line: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Pa
 fn read_field_attribute(word: &str, field: &mut Field) -> Parsed<()> {
     match word.split_once('=').unwrap_or((word, "")) {
         ("required", _) => field.required = true,
+        ("undescribed", _) => field.described = false,
         ("given", _) => field.presence = Presence::Given,
         ("always", _) => field.presence = Presence::Always,
         ("or-null", _) => field.presence = Presence::OrNull,
         ("default", json) => field.default = Some(serde_json::from_str(json).map_err(|error| error.to_string())?),
-        ("values", values) => field.values = values.split('|').map(str::to_owned).collect(),
+        ("values", values) => field.values = values.split('|').map(|value| value.replace('~', " ")).collect(),
         ("list", kind) => match &mut field.shape {
             Shape::List(list) => list.kind = read_list_kind(kind)?,
             Shape::Bytes => field.map_kind = Some(MapKind::Atomic),
@@ -160,6 +162,7 @@ fn read_field_attribute(word: &str, field: &mut Field) -> Parsed<()> {
         }
         ("patch", strategies) => {
             field.patch.merge = strategies.split(',').any(|strategy| strategy == "merge");
+            field.patch.replace = strategies == "replace";
             field.patch.retain_keys = strategies.split(',').any(|strategy| strategy == "retainKeys");
         }
         ("key", key) => field.patch.merge_key = Some(key.to_owned()),

@@ -1,0 +1,240 @@
+//! What objects look like.
+
+use serde_json::{Map, Value, json};
+
+use super::{Descriptions, type_name};
+use crate::table::{
+    Field, ListKind, MapKind, Node, PatchStrategy, Presence, ResourceRow, Shape, Special, Struct, Table, Type,
+    TypeBody, TypeRef,
+};
+
+const REFERENCE: &str = "#/components/schemas/";
+
+/// Adds the schemas that a document refers to, and those that they refer to.
+pub(super) fn add_referenced(
+    table: &Table,
+    paths: &Map<String, Value>,
+    descriptions: &dyn Descriptions,
+    out: &mut Map<String, Value>,
+) {
+    let mut open = Vec::new();
+    paths.values().chain(out.values()).for_each(|value| references(value, &mut open));
+    while let Some(name) = open.pop() {
+        if out.contains_key(&name) {
+            continue;
+        }
+        let Some(ty) = table.by_name(&name) else { continue };
+        let schema = of_type(table, ty, descriptions);
+        references(&schema, &mut open);
+        out.insert(name, schema);
+    }
+}
+
+/// Finds what `$ref` names. A property may be called `$ref`, too: then its value is no text.
+fn references(value: &Value, out: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            if let Some(name) = fields.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix(REFERENCE))
+            {
+                out.push(name.to_owned());
+            }
+            fields.values().for_each(|value| references(value, out));
+        }
+        Value::Array(elements) => elements.iter().for_each(|value| references(value, out)),
+        _ => {}
+    }
+}
+
+fn of_type(table: &Table, ty: &Type, descriptions: &dyn Descriptions) -> Value {
+    let mut out = match &ty.body {
+        TypeBody::Special(special) => of_special(*special),
+        TypeBody::Struct(body) => of_struct(table, ty, body, descriptions),
+    };
+    out["description"] = descriptions.describe(&ty.name, None).into();
+    if ty.atomic {
+        out["x-kubernetes-map-type"] = "atomic".into();
+    }
+    if let Some(unions) = &ty.unions {
+        out["x-kubernetes-unions"] = unions.clone();
+    }
+    if !ty.kinds.is_empty() {
+        let kind = |kind: &coracle_meta::GroupVersionKind| json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
+        out["x-kubernetes-group-version-kind"] = ty.kinds.iter().map(kind).collect();
+    }
+    out
+}
+
+fn of_special(special: Special) -> Value {
+    match special {
+        Special::Quantity => json!({"oneOf": [{"type": "string"}, {"type": "number"}]}),
+        Special::IntOrString => json!({"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]}),
+        Special::Time | Special::MicroTime => json!({"type": "string", "format": "date-time"}),
+        Special::RawExtension | Special::FieldsV1 | Special::Patch => json!({"type": "object"}),
+        Special::Json | Special::SchemaOrArray | Special::SchemaOrBool | Special::SchemaOrStrings => json!({}),
+    }
+}
+
+fn of_struct(table: &Table, ty: &Type, body: &Struct, descriptions: &dyn Descriptions) -> Value {
+    let mut properties = Map::new();
+    for field in &body.fields {
+        let mut property = of_field(table, field);
+        if field.described {
+            property["description"] = descriptions.describe(&ty.name, Some(&field.name)).into();
+        }
+        properties.insert(field.name.clone(), with_reference_in_all_of(property));
+    }
+    let mut required = ty.required.clone();
+    if required.is_empty() {
+        required = body.fields.iter().filter(|field| field.required).map(|field| field.name.clone()).collect();
+    }
+    let mut out = json!({"type": "object"});
+    if !properties.is_empty() {
+        out["properties"] = properties.into();
+    }
+    if !required.is_empty() {
+        out["required"] = required.into();
+    }
+    out
+}
+
+fn of_field(table: &Table, field: &Field) -> Value {
+    let ty = TypeRef::new(table, &field.shape);
+    let mut out = of_shape(ty);
+    let always = field.presence == Presence::Always;
+    if let Some(default) = &field.default {
+        out["default"] = default.clone();
+    } else if always && !matches!(ty.node(), Node::List | Node::Map) {
+        zero(ty).into_iter().for_each(|zero| out["default"] = zero);
+    }
+    if !field.values.is_empty() {
+        let place = ["items", "additionalProperties"].into_iter().find(|name| out.get(*name).is_some());
+        let place = match place {
+            Some(name) => &mut out[name],
+            None => &mut out,
+        };
+        place["enum"] = field.values.clone().into();
+    }
+    match ty.list_kind() {
+        Some(ListKind::Atomic { stated: true }) => out["x-kubernetes-list-type"] = "atomic".into(),
+        Some(ListKind::Set) => out["x-kubernetes-list-type"] = "set".into(),
+        Some(ListKind::Map { keys }) => {
+            out["x-kubernetes-list-type"] = "map".into();
+            out["x-kubernetes-list-map-keys"] = keys.clone().into();
+        }
+        Some(ListKind::Atomic { stated: false }) | None => {}
+    }
+    let stated = match (&field.shape, field.map_kind) {
+        (Shape::Bytes, Some(_)) => {
+            out["x-kubernetes-list-type"] = "atomic".into();
+            None
+        }
+        (Shape::Map(map), _) => map.kind,
+        (_, kind) => kind,
+    };
+    match stated {
+        Some(MapKind::Atomic) => out["x-kubernetes-map-type"] = "atomic".into(),
+        Some(MapKind::Granular) => out["x-kubernetes-map-type"] = "granular".into(),
+        None => {}
+    }
+    if let Some(strategy) = strategy(&field.patch) {
+        out["x-kubernetes-patch-strategy"] = strategy.into();
+    }
+    if let Some(key) = &field.patch.merge_key {
+        out["x-kubernetes-patch-merge-key"] = key.clone().into();
+    }
+    out
+}
+
+fn strategy(patch: &PatchStrategy) -> Option<&'static str> {
+    match patch {
+        PatchStrategy { merge: true, retain_keys: true, .. } => Some("merge,retainKeys"),
+        PatchStrategy { merge: true, .. } => Some("merge"),
+        PatchStrategy { retain_keys: true, .. } => Some("retainKeys"),
+        PatchStrategy { replace: true, .. } => Some("replace"),
+        _ => None,
+    }
+}
+
+fn of_shape(ty: TypeRef<'_>) -> Value {
+    match ty.node() {
+        Node::String => json!({"type": "string"}),
+        Node::Bytes => json!({"type": "string", "format": "byte"}),
+        Node::Bool => json!({"type": "boolean"}),
+        Node::Int32 => json!({"type": "integer", "format": "int32"}),
+        Node::Int64 => json!({"type": "integer", "format": "int64"}),
+        Node::Double => json!({"type": "number", "format": "double"}),
+        Node::Struct(_) | Node::Special(_) => {
+            let name = ty.named().map_or("", |named| named.name.as_str());
+            json!({"$ref": format!("{REFERENCE}{name}")})
+        }
+        Node::List => json!({"type": "array", "items": ty.element().map(of_element)}),
+        Node::Map => json!({"type": "object", "additionalProperties": ty.element().map(of_element)}),
+        Node::Any => json!({}),
+    }
+}
+
+/// An element of a list or a value of a map, with the default that Go's zero gives it.
+fn of_element(ty: TypeRef<'_>) -> Value {
+    let mut out = of_shape(ty);
+    if let Some(zero) = zero(ty) {
+        out["default"] = zero;
+    }
+    with_reference_in_all_of(out)
+}
+
+/// The zero that OpenAPI publishes for a value that Go does not hold by a pointer.
+fn zero(ty: TypeRef<'_>) -> Option<Value> {
+    Some(match ty.node() {
+        Node::String => "".into(),
+        Node::Bool => false.into(),
+        Node::Int32 | Node::Int64 | Node::Double => 0.into(),
+        Node::Struct(_) => json!({}),
+        Node::Bytes | Node::Special(_) | Node::List | Node::Map | Node::Any => return None,
+    })
+}
+
+/// Nothing may stand beside a `$ref`: it moves into an `allOf` where something does.
+fn with_reference_in_all_of(mut schema: Value) -> Value {
+    let Some(fields) = schema.as_object_mut() else { return schema };
+    if fields.len() > 1
+        && let Some(reference) = fields.remove("$ref")
+    {
+        fields.insert("allOf".to_owned(), json!([{"$ref": reference}]));
+    }
+    schema
+}
+
+/// Adds the schema of a custom kind and of lists of it.
+pub(super) fn add_custom(row: &ResourceRow, schema: &Value, out: &mut Map<String, Value>) {
+    let (name, list_name) = (type_name(row, &row.kind.kind), type_name(row, &row.list_kind));
+    let kind = |kind: &str| json!([{"group": row.kind.group, "version": row.kind.version, "kind": kind}]);
+    let meta = |ty: &str| json!([{"$ref": format!("{REFERENCE}{}.{ty}", super::META)}]);
+    let mut object = schema.clone();
+    if !object.is_object() {
+        object = json!({});
+    }
+    object["type"] = "object".into();
+    object["properties"]["apiVersion"] = json!({"type": "string", "description": API_VERSION});
+    object["properties"]["kind"] = json!({"type": "string", "description": KIND});
+    object["properties"]["metadata"] = json!({"allOf": meta("ObjectMeta"), "description": METADATA});
+    object["x-kubernetes-group-version-kind"] = kind(&row.kind.kind);
+    let items = json!({"type": "array", "description": "the objects", "items": {"$ref": format!("{REFERENCE}{name}")}});
+    let list = json!({
+        "description": format!("{} is a list of {}", row.list_kind, row.kind.kind),
+        "type": "object",
+        "required": ["items"],
+        "properties": {
+            "apiVersion": {"type": "string", "description": API_VERSION},
+            "kind": {"type": "string", "description": KIND},
+            "metadata": {"allOf": meta("ListMeta"), "description": METADATA},
+            "items": items,
+        },
+        "x-kubernetes-group-version-kind": kind(&row.list_kind),
+    });
+    out.insert(name, object);
+    out.insert(list_name, list);
+}
+
+const API_VERSION: &str = "the group and version that the object is written in";
+const KIND: &str = "the kind of the object";
+const METADATA: &str = "standard metadata";

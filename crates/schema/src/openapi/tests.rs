@@ -1,0 +1,93 @@
+use serde_json::{Value, json};
+
+use super::{Published, Undescribed, v2, v3, v3_paths};
+use crate::{ResourceRow, Table};
+
+fn built_in() -> Vec<Published<'static>> {
+    Table::v1_35().resources().iter().map(|row| Published { row, schema: None }).collect()
+}
+
+fn document(path: &str) -> Value {
+    v3(path, &built_in(), &Undescribed).unwrap()
+}
+
+#[test]
+fn every_group_version_has_a_document_and_so_has_its_group() {
+    let paths = v3_paths(&built_in());
+    for path in ["api", "api/v1", "apis", "apis/apps", "apis/apps/v1", "apis/autoscaling/v2", "version"] {
+        assert!(paths.contains(path), "{path}");
+    }
+    assert_eq!(v3("apis/apps/v9", &built_in(), &Undescribed), None);
+}
+
+#[test]
+fn every_reference_of_every_document_leads_somewhere() {
+    for path in v3_paths(&built_in()) {
+        let document = document(&path);
+        let text = document.to_string();
+        for reference in text.split("\"$ref\":\"#/components/schemas/").skip(1) {
+            let name = reference.split('"').next().unwrap();
+            assert!(document["components"]["schemas"].get(name).is_some(), "{path}: {name}");
+        }
+    }
+}
+
+#[test]
+fn a_patch_says_what_kubectl_looks_for() {
+    let document = document("apis/apps/v1");
+    let item = &document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"];
+    let patch = &item["patch"];
+    let kind = json!({"group": "apps", "version": "v1", "kind": "Deployment"});
+    assert_eq!(patch["x-kubernetes-group-version-kind"], kind);
+    let names: Vec<_> = patch["parameters"].as_array().unwrap().iter().map(|parameter| &parameter["name"]).collect();
+    assert_eq!(names, ["dryRun", "fieldManager", "fieldValidation", "force"]);
+    assert!(patch["requestBody"]["content"].get("application/strategic-merge-patch+json").is_some());
+    let shared: Vec<_> = item["parameters"].as_array().unwrap().iter().map(|parameter| &parameter["name"]).collect();
+    assert_eq!(shared, ["name", "namespace", "pretty"]);
+}
+
+#[test]
+fn fields_say_how_they_merge_and_what_go_makes_of_nothing() {
+    let document = document("api/v1");
+    let schemas = &document["components"]["schemas"];
+    let ports = &schemas["io.k8s.api.core.v1.ServiceSpec"]["properties"]["ports"];
+    let want = json!({
+        "type": "array", "description": "",
+        "items": {"allOf": [{"$ref": "#/components/schemas/io.k8s.api.core.v1.ServicePort"}], "default": {}},
+        "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"],
+        "x-kubernetes-patch-merge-key": "port", "x-kubernetes-patch-strategy": "merge",
+    });
+    assert_eq!(ports, &want);
+    let protocol = &schemas["io.k8s.api.core.v1.ContainerPort"]["properties"]["protocol"];
+    let values = json!(["SCTP", "TCP", "UDP"]);
+    assert_eq!(protocol, &json!({"type": "string", "description": "", "default": "TCP", "enum": values}));
+}
+
+fn boats() -> ResourceRow {
+    let rows = "example.com/v1 boats Boat namespaced\n status get,patch,update\n";
+    Table::from_text("", rows).unwrap().resources()[0].clone()
+}
+
+#[test]
+fn a_custom_kind_is_published_under_its_reversed_group() {
+    let row = boats();
+    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"oars": {"type": "integer", "nullable": true}}}}});
+    let resources = [Published { row: &row, schema: Some(&schema) }];
+    let document = v3("apis/example.com/v1", &resources, &Undescribed).unwrap();
+    let boat = &document["components"]["schemas"]["com.example.v1.Boat"];
+    assert_eq!(boat["properties"]["spec"]["properties"]["oars"], json!({"type": "integer", "nullable": true}));
+    let meta = json!([{"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]);
+    assert_eq!(boat["properties"]["metadata"]["allOf"], meta);
+    let patch = &document["paths"]["/apis/example.com/v1/namespaces/{namespace}/boats/{name}/status"]["patch"];
+    assert!(patch["requestBody"]["content"].get("application/strategic-merge-patch+json").is_none());
+    let v2 = v2(&resources, &Undescribed);
+    let oars = &v2["definitions"]["com.example.v1.Boat"]["properties"]["spec"]["properties"]["oars"];
+    assert_eq!(oars, &json!({"type": "integer"}));
+}
+
+#[test]
+fn version_two_refers_to_its_own_definitions() {
+    let text = v2(&built_in(), &Undescribed).to_string();
+    assert!(!text.contains("#/components/"));
+    assert!(text.contains(r##""$ref":"#/definitions/io.k8s.api.core.v1.PodSpec""##));
+}
