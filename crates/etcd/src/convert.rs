@@ -73,11 +73,10 @@ pub(crate) fn delete_operation(request: pb::DeleteRangeRequest) -> Operation {
 }
 
 pub(crate) fn txn(request: pb::TxnRequest) -> Result<Txn, Error> {
-    let operations = |operations: Vec<pb::RequestOp>| operations.into_iter().map(operation).collect();
     Ok(Txn {
         compare: request.compare.into_iter().map(compare).collect::<Result<_, _>>()?,
-        success: Result::<_, Error>::from(operations(request.success))?,
-        failure: Result::<_, Error>::from(operations(request.failure))?,
+        success: request.success.into_iter().map(operation).collect::<Result<_, _>>()?,
+        failure: request.failure.into_iter().map(operation).collect::<Result<_, _>>()?,
         cause: None,
     })
 }

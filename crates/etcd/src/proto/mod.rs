@@ -1,6 +1,6 @@
 //! The messages and services of the protocol, written by `cargo run -p xtask --features proto -- proto`.
 
-#![expect(dead_code, unreachable_pub, clippy::all, clippy::disallowed_types, reason = "generated")]
+#![expect(dead_code, unreachable_pub, clippy::all, reason = "generated")]
 
 #[rustfmt::skip]
 pub(crate) mod mvccpb {

@@ -1,9 +1,9 @@
-#![expect(clippy::disallowed_macros, reason = "biased")]
-
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::time::Duration;
 
 use coracle_store::{Error, Event, EventKind, Revision, WatchBatch, Watcher};
+use futures_util::future::{Either, select};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use prost::Message;
 use tokio::sync::mpsc;
@@ -118,17 +118,17 @@ impl Follower {
 
     async fn happened(&mut self) -> Happened {
         let due = self.progress_due;
-        let progress_due = async {
+        let progress_due = pin!(async {
             match due {
                 Some(due) => sleep_until(due).await,
                 None => std::future::pending().await,
             }
-        };
-        tokio::select! {
-            biased;
-            command = self.commands.recv() => Happened::Command(command),
-            batch = self.watcher.next() => Happened::Batch(batch),
-            () = progress_due => Happened::ProgressDue,
+        });
+        // In this order if several are ready.
+        match select(pin!(self.commands.recv()), select(self.watcher.next(), progress_due)).await {
+            Either::Left((command, _)) => Happened::Command(command),
+            Either::Right((Either::Left((batch, _)), _)) => Happened::Batch(batch),
+            Either::Right((Either::Right(((), _)), _)) => Happened::ProgressDue,
         }
     }
 

@@ -5,13 +5,13 @@
 //!        <--created, events, progress, canceled--
 //! ```
 
-#![expect(clippy::disallowed_macros, reason = "biased")]
-
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use coracle_store::{Error, Revision, WatchRequest};
+use futures_util::future::{Either, select};
 use futures_util::stream::{self, BoxStream, SelectAll, StreamExt};
 use tokio::sync::mpsc;
 use tonic::{Request, Response, Status, Streaming};
@@ -101,13 +101,11 @@ impl WatchStream {
     }
 
     async fn happened(&mut self) -> Result<Happened, Status> {
-        if self.followers.is_empty() {
-            return Ok(Happened::Request(self.requests.message().await?));
-        }
-        tokio::select! {
-            biased;
-            request = self.requests.message() => Ok(Happened::Request(request?)),
-            Some(told) = self.followers.next() => Ok(Happened::Told(told)),
+        // The client's messages first, so that a cancelled watch is heard however much it has to say.
+        match select(pin!(self.requests.message()), self.followers.next()).await {
+            Either::Left((request, _)) => Ok(Happened::Request(request?)),
+            Either::Right((Some(told), _)) => Ok(Happened::Told(told)),
+            Either::Right((None, request)) => Ok(Happened::Request(request.await?)),
         }
     }
 
