@@ -1,7 +1,17 @@
 //! The commands, a file each.
 
+mod completion;
+mod component;
 mod apiserver;
+mod down;
+mod env;
+mod exec;
+mod kubectl;
+mod run;
 mod server_flags;
+mod store;
+mod story;
+mod up;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -9,13 +19,51 @@ use clap::Subcommand;
 /// What `coracle` can do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run scenarios in clusters of their own, and check what has to hold
+    Run(run::Run),
+    /// Tell what a deletion (or any object) set in motion, from an events file
+    Story(story::Story),
+    /// Start a cluster on this machine and keep it until Ctrl-C
+    Up(Box<up::Up>),
+    /// Stop the cluster that `up` started
+    Down(down::Down),
+    /// Print the environment that points programs at the cluster, for `eval "$(coracle env)"`
+    Env(env::Env),
+    /// Your kubectl, pointed at the cluster
+    Kubectl(kubectl::Kubectl),
+    /// Any program, with KUBECONFIG set; a cluster is started for it if none runs
+    Exec(exec::Exec),
+    /// Only the store, speaking etcd's protocol
+    Store(Box<store::StoreCommand>),
     /// Only the API server
     Apiserver(Box<apiserver::Apiserver>),
+    /// Only the controllers, of the cluster of a kubeconfig
+    ControllerManager(component::ControllerManager),
+    /// Only the scheduler, of the cluster of a kubeconfig
+    Scheduler(component::Scheduler),
+    /// Only simulated nodes, of the cluster of a kubeconfig
+    Kubelet(component::SimulatedNodes),
+    /// Print a completion script for a shell
+    Completion(completion::Completion),
 }
 
 impl Command {
+    /// Does it, and says with which code to exit.
     pub(crate) fn run(self) -> Result<u8> {
-        let Self::Apiserver(command) = self;
-        command.run()
+        match self {
+            Self::Run(command) => command.run(),
+            Self::Story(command) => command.run(),
+            Self::Up(command) => command.run(),
+            Self::Down(command) => command.run(),
+            Self::Env(command) => command.run(),
+            Self::Kubectl(command) => command.run(),
+            Self::Exec(command) => command.run(),
+            Self::Store(command) => command.run(),
+            Self::Apiserver(command) => command.run(),
+            Self::ControllerManager(command) => command.run(),
+            Self::Scheduler(command) => command.run(),
+            Self::Kubelet(command) => command.run(),
+            Self::Completion(command) => command.run(),
+        }
     }
 }

@@ -8,6 +8,8 @@
 mod commands;
 mod exit;
 mod interrupt;
+mod live;
+mod state;
 
 use std::process::ExitCode;
 

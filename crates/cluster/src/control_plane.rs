@@ -8,12 +8,13 @@ use coracle_auth::{
 use coracle_journal::Recorder;
 use coracle_registry::{Authenticator, Registry};
 use coracle_storage::Storage;
+use coracle_schema::openapi::Undescribed;
 use coracle_store::Store;
 
 use crate::{Error, Transport, bootstrap};
 
 /// Who issues service account tokens, by name. In Kubernetes: the default of `--service-account-issuer`.
-const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+const ISSUER: &str = "https://kubernetes.default.svc";
 
 /// How an API server is configured. The names are those of kube-apiserver's flags.
 #[derive(Clone, Debug)]
@@ -119,6 +120,7 @@ impl ControlPlane {
             authenticator,
             nodes,
             documents: documents.collect(),
+            descriptions: Arc::new(Undescribed),
             limits: Limits::default(),
             shutdown: shutdown.clone(),
         });

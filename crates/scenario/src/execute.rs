@@ -5,7 +5,7 @@ use std::time::Duration;
 use coracle_cluster::{Cluster, Delays, Error};
 use coracle_journal::Recorder;
 use coracle_meta::Object;
-use coracle_sim::{Latency, PluralOf, World};
+use coracle_sim::{ClockMode, Latency, PluralOf, World};
 
 use crate::file::Scenario;
 use crate::mode::Mode;
@@ -43,7 +43,12 @@ pub fn execute(
 ) -> Result<Report, Error> {
     let (mode, seed) = options.settle(scenario);
     let wall = wall_clock();
-    coracle_sim::run_in(mode.into(), async move {
+    let clock = match mode {
+        Mode::Real => ClockMode::Real,
+        Mode::Scaled(factor) => ClockMode::Scaled(factor),
+        Mode::Virtual => ClockMode::Virtual,
+    };
+    coracle_sim::run_in(clock, async move {
         let recorder = make_recorder();
         let cluster = start(scenario, mode, seed, recorder).await?;
         let plural_of = plurals(&cluster);
@@ -64,7 +69,7 @@ pub fn execute(
 async fn start(scenario: &Scenario, mode: Mode, seed: u64, recorder: Recorder) -> Result<Cluster, Error> {
     let spec = &scenario.spec.cluster;
     let latency = Latency { request: spec.latency.request, watch: spec.latency.watch };
-    let delays = Delays { container_start: spec.latency.pod_start, stop: spec.latency.pod_stop, ..Delays::default() };
+    let delays = Delays { start: spec.latency.pod_start, stop: spec.latency.pod_stop, ..Delays::zero() };
     let builder = Cluster::builder().nodes(spec.nodes).recorder(recorder).pod_delays(delays);
     let builder = match mode {
         Mode::Real => builder,

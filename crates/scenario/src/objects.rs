@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use coracle_client::{Api, Client, DeleteParams, Deletion, Error, Patch, Propagation, WriteParams};
+use coracle_client::{Api, Client, DeleteParams, Error, Patch, Propagation, WriteParams};
 use coracle_cluster::{Cluster, User};
 use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, ObjectKey};
 use coracle_sim::World;
@@ -91,7 +91,7 @@ impl Objects {
 
     pub(crate) async fn apply(&self, object: Object) -> Result<(), Refusal> {
         let api = self.api(&object)?;
-        let api = api.writing(WriteParams { field_manager: Some("scenario".to_owned()), ..WriteParams::default() });
+        let api = api.writing(WriteParams { field_manager: "scenario".to_owned(), ..WriteParams::default() });
         let patch = Patch::Apply { object: object.to_value(), force: true };
         api.patch(&object.key(), &patch).await?;
         Ok(())
@@ -148,11 +148,11 @@ impl Objects {
         let api = self.api_of(&api_version.value, &kind.value, namespace)?;
         let params = DeleteParams {
             grace_period_seconds: delete.grace_period_seconds,
-            propagation: delete.deletion_propagation_policy.as_ref().and_then(|policy| propagation(&policy.value)),
+            propagation_policy: delete.deletion_propagation_policy.as_ref().and_then(|policy| propagation(&policy.value)),
             ..DeleteParams::default()
         };
         for object in &chosen {
-            let (Deletion::Object(_) | Deletion::Done(_)) = api.delete(&object.key(), &params).await?;
+            api.delete(&object.key(), &params).await?;
         }
         Ok(chosen.into_iter().next())
     }

@@ -7,7 +7,7 @@ use coracle_cluster::{Body, BoxError, Transport};
 use http::{Request, Response};
 use http_body::Frame;
 use tokio::time::{Sleep, sleep};
-use tower::{ServiceExt, service_fn};
+use tower::service_fn;
 
 /// How long requests and watch events take, so that in virtual time things happen one after another and not all at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Latency {
                 let is_watch = request.uri().query().is_some_and(|query| {
                     query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1"))
                 });
-                let answer = transport.oneshot(request).await?;
+                let answer = transport.send(request).await?;
                 sleep(self.request - self.request / 2).await;
                 let delay = if is_watch { self.watch } else { Duration::ZERO };
                 Ok::<Response<Body>, BoxError>(answer.map(|body| coracle_cluster::boxed(Delayed::new(body, delay))))

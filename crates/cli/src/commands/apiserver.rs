@@ -4,10 +4,11 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::Args;
 use coracle_ambient::Ambient;
-use coracle_cluster::{ControlPlane, StoreSpec};
+use coracle_cluster::{ControlPlane, NoNodes, StoreSpec};
 use coracle_journal::Recorder;
 
 use crate::commands::server_flags::{IDENTITIES, ServerFlags};
+use crate::commands::up::runtime;
 use crate::exit;
 use crate::interrupt::interrupted;
 
@@ -29,7 +30,7 @@ pub(crate) struct Apiserver {
 
 impl Apiserver {
     pub(crate) fn run(self) -> Result<u8> {
-        tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(self.serve())
+        runtime()?.block_on(self.serve())
     }
 
     async fn serve(self) -> Result<u8> {
@@ -45,7 +46,7 @@ impl Apiserver {
         spec.advertised = Some(door.listener.address());
         let (ambient, recorder) = (Ambient::system(), Recorder::off());
         let store = store.open(&ambient, &recorder).await?;
-        let nodes = Arc::new(coracle_cluster::NoNodes);
+        let nodes = Arc::new(NoNodes);
         let control_plane = ControlPlane::start(&spec, Arc::clone(&store.store), nodes, &ambient, &recorder).await?;
         println!("API server ready at {}; kubeconfigs in {}", door.url(), self.cert_dir.display());
         for limit in control_plane.limits() {
@@ -64,8 +65,7 @@ impl Apiserver {
     fn store_spec(&self) -> Result<StoreSpec> {
         match self.store.as_deref() {
             None if self.etcd_servers.is_empty() => {
-                Err(exit::Usage("name a store: --store memory, --store sled:DIR or --etcd-servers URLS".to_owned())
-                    .into())
+                Err(exit::Usage("name a store: --store memory, --store sled:DIR or --etcd-servers URLS".to_owned()).into())
             }
             None => Ok(StoreSpec::Etcd(self.etcd_servers.clone())),
             Some("memory") => Ok(StoreSpec::Memory),

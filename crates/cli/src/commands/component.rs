@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use coracle_ambient::Ambient;
 use coracle_client::Client;
+use coracle_client::kubeconfig::Kubeconfig;
 use coracle_cluster::{Kubelet, NodeSpec, controllers};
 use coracle_journal::Recorder;
 
@@ -81,8 +82,9 @@ fn until_interrupted<F: Future<Output = ()>>(
 ) -> Result<u8> {
     runtime()?.block_on(async {
         let ambient = Ambient::system();
-        let client = coracle_client::kubeconfig::connect(kubeconfig, &ambient)
-            .map_err(|error| exit::Usage(format!("--kubeconfig {}: {error}", kubeconfig.display())))?;
+        let refused = |error| exit::Usage(format!("--kubeconfig: {error}"));
+        let service = Kubeconfig::read(kubeconfig).and_then(|config| config.connect()).map_err(refused)?;
+        let client = Client::new(service, &ambient);
         let (said, code) = tokio::sync::oneshot::channel();
         let stop = Box::pin(async move {
             let _ = said.send(interrupted().await);

@@ -22,6 +22,11 @@ pub(crate) struct StateArgs {
 }
 
 impl StateArgs {
+    /// This folder.
+    pub(crate) fn at(folder: PathBuf) -> Self {
+        Self { state_dir: Some(folder) }
+    }
+
     pub(crate) fn folder(&self) -> StateFolder {
         StateFolder::named(self.state_dir.as_deref())
     }

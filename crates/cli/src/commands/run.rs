@@ -76,7 +76,7 @@ impl Run {
 
     fn one(&self, file: &Path, scenario: &Scenario) -> Result<u8> {
         let options = Options { mode: self.mode, seed: self.seed };
-        let recorder = std::cell::OnceCell::new();
+        let unwritable = std::cell::OnceCell::new();
         let live = Live::for_terminal(!self.plain && !self.quiet && !self.verbose && std::io::stdout().is_terminal());
         let report = coracle_scenario::execute(scenario, file, &options, || {
             let made = match &self.events {
@@ -84,15 +84,15 @@ impl Run {
                 None => Ok(Recorder::ring(KEPT_ENTRIES)),
             };
             let made = made.unwrap_or_else(|error| {
-                let _ = recorder.set(Err(error));
+                let _ = unwritable.set(error);
                 Recorder::ring(KEPT_ENTRIES)
             });
             live.follow(&scenario.metadata.name, &made);
             made
         })?;
         live.end();
-        if let Some(Err(error)) = recorder.into_inner() {
-            return Err(anyhow::Error::new::<coracle_journal::Error>(error));
+        if let Some(error) = unwritable.into_inner() {
+            return Err(error.into());
         }
         self.print(&report);
         Ok(match report.outcome {

@@ -31,6 +31,19 @@ pub(crate) struct ServerFlags {
     authorization_mode: String,
 }
 
+impl Default for ServerFlags {
+    fn default() -> Self {
+        Self {
+            bind_address: IpAddr::from([127, 0, 0, 1]),
+            secure_port: None,
+            token_auth_file: None,
+            service_cluster_ip_range: "10.0.0.0/16".to_owned(),
+            disable_admission_plugins: Vec::new(),
+            authorization_mode: "Node,RBAC".to_owned(),
+        }
+    }
+}
+
 /// An API server's socket, and the papers of those who may come in.
 pub(crate) struct Door {
     pub(crate) listener: Listener,
@@ -42,7 +55,7 @@ pub(crate) const IDENTITIES: [(&str, &str, &[&str]); 4] = [
     ("admin", "kubernetes-admin", &["system:masters"]),
     ("controller-manager", "system:kube-controller-manager", &[]),
     ("scheduler", "system:kube-scheduler", &[]),
-    ("kubelet", "system:node:simulated", &["system:nodes"]),
+    ("kubelet", coracle_cluster::SIMULATED_NODES_USER, &[]),
 ];
 
 impl ServerFlags {

@@ -60,16 +60,23 @@ impl Serve {
         println!("store ready at {}", listener.url());
         let mut code = exit::PASS;
         let stop = async { code = interrupted().await };
-        listener.serve(&store, stop).await?;
+        listener.serve(&store, stop).await;
         store.close().await;
         Ok(code)
     }
 }
 
 fn check(dir: &std::path::Path) -> Result<u8> {
-    match coracle_cluster::check_store(dir) {
-        Ok(summary) => {
-            println!("{summary}");
+    match coracle_store::disk::check(dir) {
+        Ok(report) => {
+            println!(
+                "{}: whole; {} records up to revision {}, compacted up to {}, {} bytes",
+                dir.display(),
+                report.records,
+                report.revision,
+                report.compacted,
+                report.size_bytes
+            );
             Ok(exit::PASS)
         }
         Err(error) => {

@@ -110,12 +110,12 @@ fn service_account_key(folder: &StateFolder) -> Result<String> {
     if path.exists() {
         return std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
     }
-    let key = coracle_cluster::new_service_account_key()?;
+    let key = coracle_cluster::serve::new_service_account_key()?;
     coracle_cluster::serve::write_private(&path, &key)?;
     Ok(key)
 }
 
-fn controller_flags(flags: &[String]) -> Result<(controllers::Config, Vec<String>)> {
+pub(crate) fn controller_flags(flags: &[String]) -> Result<(controllers::Config, Vec<String>)> {
     let mut pairs = Vec::new();
     for flag in flags {
         let Some((name, value)) = flag.split_once('=') else {
@@ -129,4 +129,31 @@ fn controller_flags(flags: &[String]) -> Result<(controllers::Config, Vec<String
 /// The runtime of a server: one thread a core.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
+}
+
+/// Runs something against a cluster of its own, in memory, that is gone afterwards.
+pub(crate) fn with_a_cluster_of_its_own<F>(run: impl FnOnce(&std::path::Path) -> F) -> Result<u8>
+where
+    F: Future<Output = Result<u8>>,
+{
+    let folder = std::env::temp_dir().join(format!("coracle-{}", std::process::id()));
+    let up = Up {
+        state: StateArgs::at(folder.clone()),
+        server: ServerFlags::default(),
+        ephemeral: true,
+        empty: true,
+        nodes: 2,
+        kube_controller_manager_arg: Vec::new(),
+    };
+    let code = runtime()?.block_on(async {
+        let running = up.start(&StateFolder::named(Some(&folder))).await?;
+        let front = running.cluster.front_door();
+        let serving = tokio::spawn(running.door.listener.serve(front, std::future::pending()));
+        let code = run(&running.kubeconfig).await;
+        running.cluster.shutdown().await;
+        serving.abort();
+        code
+    });
+    let _ = std::fs::remove_dir_all(&folder);
+    code
 }
