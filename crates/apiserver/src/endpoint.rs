@@ -58,11 +58,8 @@ fn verb_of(method: &Method, at: &ResourcePath, watch: bool) -> Option<Verb> {
 }
 
 fn on_objects(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<Action, Status> {
-    let in_namespace = !at.namespace.is_empty();
-    // The path of a namespace itself has a namespace, too: its own name.
-    let names_itself = at.resource == "namespaces" && at.name == at.namespace;
-    match (kind.is_namespaced(), in_namespace) {
-        (false, true) if !names_itself => return Err(no_such_resource()),
+    match (kind.is_namespaced(), is_in_namespace(at)) {
+        (false, true) => return Err(no_such_resource()),
         (true, false) if at.is_item => return Err(no_such_resource()),
         (true, false) if !matches!(verb, Some(Verb::List | Verb::Watch)) && !is_computed(kind) => {
             return Err(method_not_allowed());
@@ -79,13 +76,19 @@ fn on_objects(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<Acti
     }
 }
 
+/// Whether the path is one of a namespace. That of a namespace itself is not, though its own name stands in that place.
+fn is_in_namespace(at: &ResourcePath) -> bool {
+    let names_itself = at.resource == "namespaces" && at.name == at.namespace;
+    !at.namespace.is_empty() && !names_itself
+}
+
 /// Kinds without lists (reviews) are created at one path, in a namespace or not.
 fn is_computed(kind: &Kind) -> bool {
     !kind.serves(Verb::List)
 }
 
 fn on_subresource(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<Action, Status> {
-    if kind.is_namespaced() == at.namespace.is_empty() {
+    if kind.is_namespaced() != is_in_namespace(at) {
         return Err(no_such_resource());
     }
     let row = kind.row().subresource(&at.subresource);

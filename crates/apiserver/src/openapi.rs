@@ -1,24 +1,165 @@
 //! The documents that say what objects look like: `/openapi/v2` and `/openapi/v3`.
+//!
+//! In Kubernetes: `kube-openapi/pkg/handler` and `handler3`.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
-use coracle_meta::Status;
+use bytes::Bytes;
+use coracle_meta::{Status, reason};
 use coracle_registry::Kinds;
-use http::Response;
+use coracle_schema::openapi::{self, Descriptions, Published};
+use http::{HeaderValue, Response, StatusCode};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
-use crate::server::Received;
+use crate::discovery::matches;
+use crate::server::{Received, json as json_answer, text};
+
+/// Version 2 in protobuf, which very old clients want and which is not built.
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2";
 
 /// The documents of one set of kinds, made when they are first asked for.
-#[derive(Debug, Default)]
-pub(crate) struct OpenApi {}
+pub(crate) struct OpenApi {
+    descriptions: Arc<dyn Descriptions + Send + Sync>,
+    made: Mutex<Made>,
+}
+
+#[derive(Default)]
+struct Made {
+    kinds_version: u64,
+    documents: BTreeMap<String, Document>,
+}
+
+/// A document: its text, and the name that this text has.
+#[derive(Clone)]
+struct Document {
+    hash: String,
+    body: Bytes,
+}
 
 impl OpenApi {
+    /// No documents yet; descriptions come from `descriptions`.
+    pub(crate) fn new(descriptions: Arc<dyn Descriptions + Send + Sync>) -> Self {
+        Self { descriptions, made: Mutex::default() }
+    }
+
     /// Answers `/openapi/v2`, `/openapi/v3` and what is below; `None` for any other path.
     pub(crate) fn serve(
         &self,
-        _kinds: &Kinds,
-        _received: &Received,
-        _path: &str,
+        kinds: &Kinds,
+        received: &Received,
+        path: &str,
     ) -> Option<Result<Response<Body>, Status>> {
-        None
+        let path = path.strip_prefix("/openapi/")?;
+        match path.split_once('/') {
+            None if path == "v3" => Some(Ok(index(kinds))),
+            None if path == "v2" => Some(self.v2(kinds, received)),
+            Some(("v3", name)) => self.v3(kinds, received, name).map(Ok),
+            _ => None,
+        }
     }
+
+    fn v2(&self, kinds: &Kinds, received: &Received) -> Result<Response<Body>, Status> {
+        let accept = received.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
+        if accept.contains(V2_PROTOBUF) && !accept.contains("json") && !accept.contains("*/*") {
+            let message = "only the following media types are accepted: application/json";
+            return Err(Status::failure(406, reason::NOT_ACCEPTABLE, message));
+        }
+        let document = self.document(kinds, "v2", |resources| Some(openapi::v2(resources, &*self.descriptions)));
+        document.map(|document| answer(received, &document)).ok_or_else(Status::unauthorized)
+    }
+
+    fn v3(&self, kinds: &Kinds, received: &Received, name: &str) -> Option<Response<Body>> {
+        let make = |resources: &[Published<'_>]| openapi::v3(name, resources, &*self.descriptions);
+        let document = self.document(kinds, name, make)?;
+        let asked = received.query.text("hash");
+        if !asked.is_empty() && asked != document.hash {
+            let mut response = text(StatusCode::MOVED_PERMANENTLY, "");
+            let location = HeaderValue::from_str(&url(name, &document.hash)).ok()?;
+            response.headers_mut().insert(http::header::LOCATION, location);
+            return Some(response);
+        }
+        let mut response = answer(received, &document);
+        if !asked.is_empty() {
+            // This URL names this text, for ever.
+            let headers = response.headers_mut();
+            headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+        }
+        Some(response)
+    }
+
+    fn document(
+        &self,
+        kinds: &Kinds,
+        name: &str,
+        make: impl FnOnce(&[Published<'_>]) -> Option<Value>,
+    ) -> Option<Document> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if made.kinds_version != kinds.version {
+            *made = Made { kinds_version: kinds.version, documents: BTreeMap::new() };
+        }
+        if let Some(known) = made.documents.get(name) {
+            return Some(known.clone());
+        }
+        let body = Bytes::from(make(&published(kinds))?.to_string());
+        let document = Document { hash: hash(kinds, name), body };
+        made.documents.insert(name.to_owned(), document.clone());
+        Some(document)
+    }
+}
+
+fn published(kinds: &Kinds) -> Vec<Published<'_>> {
+    kinds.iter().map(|kind| Published { row: kind.row(), schema: kind.strategy().published_schema() }).collect()
+}
+
+/// The index, with the hash of each document, so that clients ask for those alone that they do not have.
+fn index(kinds: &Kinds) -> Response<Body> {
+    let names = openapi::v3_paths(&published(kinds));
+    let paths: Map<String, Value> = names
+        .into_iter()
+        .map(|name| {
+            let url = url(&name, &hash(kinds, &name));
+            (name, json!({"serverRelativeURL": url}))
+        })
+        .collect();
+    text(StatusCode::OK, json!({"paths": paths}).to_string())
+}
+
+fn url(name: &str, hash: &str) -> String {
+    format!("/openapi/v3/{name}?hash={hash}")
+}
+
+/// What a document of this name is made of, as a number: for built-in kinds the release, and of custom ones what their
+/// definitions say. So the index need not make the documents.
+fn hash(kinds: &Kinds, name: &str) -> String {
+    let mut digest = Sha256::new();
+    digest.update(env!("CARGO_PKG_VERSION"));
+    digest.update(name);
+    for kind in kinds.iter() {
+        let version = kind.gvk().group_version().to_string();
+        if name == "v2" || name.ends_with(&version) {
+            digest.update(kind.gvk().to_string());
+            digest.update(kind.strategy().published_schema().map(Value::to_string).unwrap_or_default());
+        }
+    }
+    digest.finalize().iter().map(|byte| format!("{byte:02X}")).collect()
+}
+
+fn answer(received: &Received, document: &Document) -> Response<Body> {
+    let etag = format!("\"{}\"", document.hash);
+    let mut response = if matches(&received.headers, &etag) {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        json_answer(document.body.clone())
+    };
+    let headers = response.headers_mut();
+    if let Ok(etag) = HeaderValue::from_str(&etag) {
+        headers.insert(http::header::ETAG, etag);
+    }
+    headers.insert(http::header::VARY, HeaderValue::from_static("Accept"));
+    response
 }

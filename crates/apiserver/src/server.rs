@@ -5,6 +5,7 @@ use axum::body::Body;
 use coracle_journal::{Detail, EntryId, Stage};
 use coracle_meta::Status;
 use coracle_registry::{Authenticator, Registry, User};
+use coracle_schema::openapi::Descriptions;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
 use crate::access;
@@ -34,6 +35,8 @@ pub struct ApiServer {
     pub nodes: Arc<dyn NodeTransport>,
     /// Documents at fixed paths, such as the keys of service account tokens.
     pub documents: Vec<Document>,
+    /// The words of the OpenAPI documents.
+    pub descriptions: Arc<dyn Descriptions + Send + Sync>,
     /// How much is served at once.
     pub limits: Limits,
     /// Ends the watches, and makes `/readyz` say that the server goes.
@@ -93,7 +96,7 @@ pub(crate) struct Server {
 
 /// The API as a router, to be served by whoever has a transport.
 pub fn router(server: ApiServer) -> Router {
-    let ApiServer { registry, authenticator, nodes, documents, limits, shutdown } = server;
+    let ApiServer { registry, authenticator, nodes, documents, descriptions, limits, shutdown } = server;
     let server = Arc::new(Server {
         registry,
         authenticator,
@@ -103,7 +106,7 @@ pub fn router(server: ApiServer) -> Router {
         shutdown,
         in_flight: InFlight::new(limits),
         discovery: Discovery::default(),
-        openapi: OpenApi::default(),
+        openapi: OpenApi::new(descriptions),
         metrics: Metrics::default(),
     });
     Router::new().fallback(move |request: Request<Body>| {

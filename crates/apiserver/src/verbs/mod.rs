@@ -53,6 +53,7 @@ pub(crate) async fn serve(
     let how = negotiate(&received.headers, &received.query, offer)?;
     let request = request(server, &received, &endpoint.kind, at, verb);
     let warnings = request.warnings.clone();
+    endpoint.kind.strategy().deprecation().into_iter().for_each(|text| warnings.add(text));
     let call = Call {
         server: Arc::clone(server),
         kind: endpoint.kind,

@@ -114,6 +114,7 @@ impl Server {
             authenticator: Arc::new(OneToken),
             nodes: Arc::new(NoNodes),
             documents: Vec::new(),
+            descriptions: Arc::new(coracle_schema::openapi::Undescribed),
             limits,
             shutdown: shutdown.clone(),
         };
