@@ -129,7 +129,7 @@ pub fn qualified_name(value: &str) -> Vec<String> {
     if name.is_empty() {
         wrong.push("name part must be non-empty".to_owned());
     } else {
-        wrong.extend(longer_than(name, DNS1123_LABEL_MAX_LENGTH).into_iter().map(|what| format!("name part {what}")));
+        wrong.extend(more_bytes_than(name, DNS1123_LABEL_MAX_LENGTH).into_iter().map(|what| format!("name part {what}")));
     }
     if !is_label_name(name) {
         wrong.push(format!("name part {}", sentence()));
@@ -139,7 +139,7 @@ pub fn qualified_name(value: &str) -> Vec<String> {
 
 /// The value of a label. In Kubernetes: `IsValidLabelValue`.
 pub fn label_value(value: &str) -> Vec<String> {
-    let mut wrong = longer_than(value, DNS1123_LABEL_MAX_LENGTH);
+    let mut wrong = more_bytes_than(value, DNS1123_LABEL_MAX_LENGTH);
     if !value.is_empty() && !is_label_name(value) {
         wrong.push(pattern_sentence(
             "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
@@ -261,6 +261,11 @@ pub fn pattern_sentence(sentence: &str, pattern: &str, examples: &[&str]) -> Str
     }
     let examples: Vec<_> = examples.iter().map(|example| format!("'{example}', ")).collect();
     format!("{sentence} (e.g. {}regex used for validation is '{pattern}')", examples.join(" or "))
+}
+
+/// The sentence of a label that is too long. In Kubernetes: `content.MaxLenError`.
+fn more_bytes_than(value: &str, limit: usize) -> Vec<String> {
+    if value.len() <= limit { Vec::new() } else { vec![format!("must be no more than {limit} bytes")] }
 }
 
 /// The sentence of a text that is too long. In Kubernetes: `MaxLenError`.

@@ -121,6 +121,33 @@ impl BuiltIn {
     fn has_status(&self) -> bool {
         self.row.subresource("status").is_some()
     }
+
+    /// In most kinds a finalizer has a domain or is one of Kubernetes. In Kubernetes: `ValidateKubeFinalizerName`.
+    fn wrong_finalizers(&self, object: &Object) -> Vec<FieldError> {
+        let rules = &self.rules;
+        if rules.group == "admissionregistration.k8s.io" || ANY_FINALIZERS.contains(&(rules.group, rules.plural)) {
+            return Vec::new();
+        }
+        let finalizers = object.finalizers().into_iter().enumerate();
+        finalizers.flat_map(|(at, name)| unknown_finalizer(&format!("metadata.finalizers[{at}]"), &name)).collect()
+    }
+}
+
+/// Kinds whose finalizers only have to be well-formed.
+const ANY_FINALIZERS: &[(&str, &str)] = &[
+    ("", "events"),
+    ("apiregistration.k8s.io", "apiservices"),
+    ("coordination.k8s.io", "leases"),
+    ("events.k8s.io", "events"),
+    ("node.k8s.io", "runtimeclasses"),
+    ("policy", "poddisruptionbudgets"),
+];
+
+/// A finalizer without a domain has to be one of Kubernetes.
+pub(crate) fn unknown_finalizer(path: &str, finalizer: &str) -> Option<FieldError> {
+    let is_known = finalizer.contains('/') || ["kubernetes", "orphan", "foregroundDeletion"].contains(&finalizer);
+    let what = "name is neither a standard finalizer name nor is it fully qualified";
+    (!is_known).then(|| FieldError::invalid(path, finalizer, what))
 }
 
 fn paths(dotted: &[&str]) -> Vec<Vec<String>> {
@@ -194,13 +221,15 @@ impl Strategy for BuiltIn {
     }
 
     fn validate(&self, object: &Object) -> Vec<FieldError> {
-        let mut wrong = (self.rules.validate)(object);
+        let mut wrong = self.wrong_finalizers(object);
+        wrong.extend((self.rules.validate)(object));
         wrong.extend((self.rules.validate_create)(object));
         wrong
     }
 
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
-        let mut wrong = (self.rules.validate)(new);
+        let mut wrong = self.wrong_finalizers(new);
+        wrong.extend((self.rules.validate)(new));
         wrong.extend((self.rules.validate_change)(new, old));
         wrong
     }

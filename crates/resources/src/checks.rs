@@ -21,7 +21,7 @@ pub(crate) fn each_invalid(path: &str, value: &str, sentences: Vec<String>) -> W
 /// A number that is not negative.
 pub(crate) fn not_negative(holder: &(impl Fields + ?Sized), field: &str, path: &str) -> Wrong {
     let value = holder.int(field);
-    if value >= 0 { Wrong::new() } else { vec![FieldError::invalid(format!("{path}.{field}"), value, NOT_NEGATIVE)] }
+    if value >= 0 { Wrong::new() } else { vec![FieldError::invalid(join(path, field), value, NOT_NEGATIVE)] }
 }
 
 /// A number above zero.
@@ -30,7 +30,7 @@ pub(crate) fn positive(holder: &(impl Fields + ?Sized), field: &str, path: &str)
     if value > 0 {
         return Wrong::new();
     }
-    vec![FieldError::invalid(format!("{path}.{field}"), value, "must be greater than 0")]
+    vec![FieldError::invalid(join(path, field), value, "must be greater than 0")]
 }
 
 /// A text that has to be there.
@@ -154,7 +154,7 @@ pub(crate) fn selector_and_template(spec: &Value, path: &str, kind: &str) -> Wro
         wrong.push(FieldError::required(&selector_path, ""));
     } else {
         wrong.extend(label_selector(selector, &selector_path));
-        if selector.entries("matchLabels").count() + selector.list("matchExpressions").len() == 0 {
+        if is_empty_selector(selector) {
             let what = format!("empty selector is invalid for {kind}");
             wrong.push(FieldError::invalid(&selector_path, selector.clone(), what));
         }
@@ -164,6 +164,11 @@ pub(crate) fn selector_and_template(spec: &Value, path: &str, kind: &str) -> Wro
         Ok(parsed) => wrong.extend(matches_template(&parsed, spec.at("template"), &format!("{path}.template"))),
     }
     wrong
+}
+
+/// Whether a label selector selects everything.
+pub(crate) fn is_empty_selector(selector: &Value) -> bool {
+    selector.entries("matchLabels").count() + selector.list("matchExpressions").len() == 0
 }
 
 /// A selector has to match the labels of the template.

@@ -1,15 +1,27 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::{GroupVersion, Object};
+use coracle_meta::{FieldError, GroupVersion, Object};
 use serde_json::Value;
 
 use crate::cells::age;
+use crate::checks::{Wrong, immutable, not_negative};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
 
 /// `controllerrevisions.apps`. In Kubernetes: `pkg/registry/apps/controllerrevision`.
 pub(crate) const CONTROLLER_REVISION: Rules =
-    Rules { columns: columns::CONTROLLER_REVISION, cells, ..Rules::of("apps", "v1", "controllerrevisions") };
+    Rules {
+    validate: |object| not_negative(object, "revision", ""),
+    validate_create: |object| match object.at("data") {
+        Value::Object(_) => Wrong::new(),
+        Value::Null => vec![FieldError::required("data", "data is mandatory")],
+        _ => vec![FieldError::required("data", "data must be a valid JSON object")],
+    },
+    validate_change: |new, old| immutable(new, old, "data"),
+    columns: columns::CONTROLLER_REVISION,
+    cells,
+    ..Rules::of("apps", "v1", "controllerrevisions")
+};
 
 fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
     vec![object.name().into(), controller(object).into(), object.int("revision").into(), age(object, now)]

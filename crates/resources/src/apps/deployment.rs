@@ -1,11 +1,14 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object};
 use coracle_registry::Generation;
 use serde_json::{Value, json};
 
 use crate::cells::{age, containers, selector_text};
+use crate::checks::{
+    Wrong, amount_of, count_or_share, immutable, not_more_than_all, not_negative, selector_and_template,
+};
 use crate::columns;
-use crate::pod_spec;
+use crate::pod_spec::{self, wrong_lasting_template};
 use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
@@ -15,6 +18,23 @@ pub(crate) const DEPLOYMENT: Rules = Rules {
     // A rollback used to be asked for by annotation, so annotations count, too.
     generation: Generation::Fields(&["spec", "metadata.annotations"]),
     kept_by_status: &["spec", "metadata.labels"],
+    validate: |object| {
+        let spec = object.at("spec");
+        let mut wrong = not_negative(spec, "replicas", "spec");
+        wrong.extend(selector_and_template(spec, "spec", "deployment"));
+        wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicaSet"));
+        wrong.extend(wrong_strategy(spec.at("strategy"), "spec.strategy"));
+        for count in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
+            wrong.extend(not_negative(spec, count, "spec"));
+        }
+        let deadline = spec.int("progressDeadlineSeconds");
+        if spec.has("progressDeadlineSeconds") && deadline <= spec.int("minReadySeconds") {
+            let what = "must be greater than minReadySeconds";
+            wrong.push(FieldError::invalid("spec.progressDeadlineSeconds", deadline, what));
+        }
+        wrong
+    },
+    validate_change: |new, old| immutable(new, old, "spec.selector"),
     warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
     columns: columns::DEPLOYMENT,
     cells,
@@ -54,4 +74,34 @@ fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
         images,
         selector.into(),
     ]
+}
+
+/// In Kubernetes: `ValidateDeploymentStrategy`.
+fn wrong_strategy(strategy: &Value, path: &str) -> Wrong {
+    let rolling_path = format!("{path}.rollingUpdate");
+    let rolling = strategy.at("rollingUpdate");
+    match (strategy.text("type"), rolling.is_null()) {
+        ("Recreate", false) => {
+            let what = "may not be specified when strategy `type` is 'Recreate'";
+            vec![FieldError::forbidden(rolling_path, what)]
+        }
+        ("Recreate", true) => Wrong::new(),
+        ("RollingUpdate", true) => {
+            vec![FieldError::required(rolling_path, "this should be defaulted and never be nil")]
+        }
+        ("RollingUpdate", false) => {
+            let [unavailable, surge] = ["maxUnavailable", "maxSurge"].map(|name| rolling.at(name));
+            let [unavailable_path, surge_path] =
+                ["maxUnavailable", "maxSurge"].map(|name| format!("{rolling_path}.{name}"));
+            let mut wrong = count_or_share(unavailable, &unavailable_path);
+            wrong.extend(count_or_share(surge, &surge_path));
+            if amount_of(unavailable) == 0 && amount_of(surge) == 0 {
+                let what = "may not be 0 when `maxSurge` is 0";
+                wrong.push(FieldError::invalid(&unavailable_path, unavailable.clone(), what));
+            }
+            wrong.extend(not_more_than_all(unavailable, &unavailable_path));
+            wrong
+        }
+        _ => vec![FieldError::not_supported(path, strategy.clone(), &["Recreate", "RollingUpdate"])],
+    }
 }

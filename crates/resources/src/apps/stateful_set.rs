@@ -1,10 +1,11 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object, names};
 use serde_json::{Value, json};
 
 use crate::cells::{age, containers};
+use crate::checks::{Wrong, each_invalid, not_negative, one_of, same, selector_and_template};
 use crate::columns;
-use crate::pod_spec;
+use crate::pod_spec::{self, wrong_lasting_template};
 use crate::rules::{BY_SPEC, Rules};
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
@@ -12,6 +13,13 @@ use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 pub(crate) const STATEFUL_SET: Rules = Rules {
     set_defaults: |object| edit_spec(object, set_defaults),
     generation: BY_SPEC,
+    name: names::dns1123_label,
+    validate: |object| wrong_spec(object.at("spec"), "spec"),
+    validate_create: |object| match object.at("spec.serviceName").as_str().unwrap_or_default() {
+        "" => Wrong::new(),
+        service => each_invalid("spec.serviceName", service, names::dns1123_label(service)),
+    },
+    validate_change,
     warnings,
     columns: columns::STATEFUL_SET,
     cells,
@@ -62,4 +70,81 @@ fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
     let ready = format!("{}/{}", object.int("status.readyReplicas"), object.int("spec.replicas"));
     let [names, images] = containers(object.list("spec.template.spec.containers"));
     vec![object.name().into(), ready.into(), age(object, now), names, images]
+}
+
+/// In Kubernetes: `ValidateStatefulSetSpec`.
+fn wrong_spec(spec: &Value, path: &str) -> Wrong {
+    let mut wrong = Wrong::new();
+    let policy = spec.text("podManagementPolicy");
+    if !["OrderedReady", "Parallel"].contains(&policy) {
+        let what = "must be 'OrderedReady' or 'Parallel'";
+        wrong.push(FieldError::invalid(format!("{path}.podManagementPolicy"), policy, what));
+    }
+    let strategy = spec.at("updateStrategy");
+    let rolling = strategy.at("rollingUpdate");
+    let rolling_path = format!("{path}.updateStrategy.rollingUpdate");
+    match strategy.text("type") {
+        "OnDelete" if !rolling.is_null() => {
+            let what = "only allowed for updateStrategy 'RollingUpdate'";
+            wrong.push(FieldError::invalid(rolling_path, rolling.clone(), what));
+        }
+        "OnDelete" => {}
+        "RollingUpdate" => wrong.extend(not_negative(rolling, "partition", &rolling_path)),
+        _ => {
+            let what = "must be 'RollingUpdate' or 'OnDelete'";
+            wrong.push(FieldError::invalid(format!("{path}.updateStrategy"), strategy.clone(), what));
+        }
+    }
+    let retention = spec.at("persistentVolumeClaimRetentionPolicy");
+    for when in ["whenDeleted", "whenScaled"] {
+        let path = format!("{path}.persistentVolumeClaimRetentionPolicy");
+        wrong.extend(one_of(retention, when, &path, &["Retain", "Delete"]));
+    }
+    for count in ["replicas", "minReadySeconds", "ordinals.start"] {
+        wrong.extend(not_negative(spec, count, path));
+    }
+    wrong.extend(selector_and_template(spec, path, "statefulset"));
+    wrong.extend(wrong_lasting_template(&as_of_pods(spec), &format!("{path}.template"), "StatefulSet"));
+    wrong
+}
+
+/// The template with what the controller adds to pods: volumes of the claims, and no host name.
+fn as_of_pods(spec: &Value) -> Value {
+    let mut template = spec.at("template").clone();
+    let Some(pod) = template.get_mut("spec").and_then(Value::as_object_mut) else { return template };
+    pod.remove("subdomain");
+    pod.remove("hostname");
+    let names: Vec<&str> = spec.list("volumeClaimTemplates").iter().map(|claim| claim.text("metadata.name")).collect();
+    let mut volumes: Vec<Value> = names
+        .iter()
+        .map(|name| json!({ "name": name, "persistentVolumeClaim": { "claimName": name } }))
+        .collect();
+    let own = spec.list("template.spec.volumes").iter();
+    volumes.extend(own.filter(|volume| !names.contains(&volume.text("name"))).cloned());
+    if !volumes.is_empty() {
+        pod.insert("volumes".to_owned(), volumes.into());
+    }
+    template
+}
+
+fn validate_change(new: &Object, old: &Object) -> Wrong {
+    const FREE: [&str; 7] = [
+        "replicas",
+        "template",
+        "updateStrategy",
+        "minReadySeconds",
+        "ordinals",
+        "revisionHistoryLimit",
+        "persistentVolumeClaimRetentionPolicy",
+    ];
+    let (new, old) = (new.at("spec"), old.at("spec"));
+    let names = [new, old].into_iter().filter_map(Value::as_object).flatten().map(|(name, _)| name.as_str());
+    let all_same = names
+        .filter(|name| !FREE.contains(name))
+        .all(|name| same(new.field_named(name), old.field_named(name)));
+    if all_same {
+        return Wrong::new();
+    }
+    let what = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+    vec![FieldError::forbidden("spec", what)]
 }

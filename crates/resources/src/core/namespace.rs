@@ -3,7 +3,7 @@ use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{Request, Verb, View};
 use serde_json::{Value, json};
 
-use crate::built_in::{Hooks, restore};
+use crate::built_in::{Hooks, restore, unknown_finalizer};
 use crate::cells::age;
 use crate::columns;
 use crate::rules::Rules;
@@ -92,9 +92,8 @@ fn wrong_finalizer(at: usize, finalizer: &str) -> Vec<FieldError> {
     let field = format!("spec.finalizers[{at}]");
     let mut wrong: Vec<_> =
         names::qualified_name(finalizer).into_iter().map(|what| FieldError::invalid(&field, finalizer, what)).collect();
-    if wrong.is_empty() && !finalizer.contains('/') && finalizer != KUBERNETES {
-        let what = "name is neither a standard finalizer name nor is it fully qualified";
-        wrong.push(FieldError::invalid(&field, finalizer, what));
+    if wrong.is_empty() {
+        wrong.extend(unknown_finalizer(&field, finalizer));
     }
     wrong
 }
