@@ -46,6 +46,15 @@ pub(crate) async fn serve_engine(engine: Engine) -> Served {
     Served { engine, url, _tasks: tasks }
 }
 
+/// An engine on a folder, with the thread that owns the folder.
+#[expect(clippy::disallowed_methods, reason = "the caller of the engine starts the thread that owns the disk")]
+pub(crate) fn open_disk(path: &std::path::Path) -> (Engine, std::thread::JoinHandle<()>) {
+    let options = coracle_store::Options::new(Ambient::seeded(1), Recorder::off());
+    let disk = coracle_store::disk::Disk::open(path, coracle_store::disk::Syncing::Always).unwrap();
+    let (engine, commit_loop) = Engine::open(Box::new(disk), options).unwrap();
+    (engine, std::thread::spawn(move || commit_loop.run()))
+}
+
 /// An etcd process, until it is dropped.
 pub(crate) struct RealEtcd {
     pub(crate) url: String,
