@@ -8,7 +8,10 @@ use coracle_journal::Recorder;
 use futures_util::future::{BoxFuture, select};
 use tokio::task::JoinSet;
 
-use crate::{Config, deployment, garbage_collector, namespace, replicaset, root_ca, service_accounts};
+use crate::{
+    Config, deployment, garbage_collector, namespace, node_lifecycle, node_ttl, pod_gc, replicaset, root_ca,
+    service_accounts, taint_eviction,
+};
 
 /// A controller: its name, as `--controllers` has it, and how it begins. What begins it registers its handlers; the
 /// future that it gives works until it is dropped.
@@ -19,7 +22,11 @@ const CONTROLLERS: &[Entry] = &[
     ("deployment-controller", deployment::deployments),
     ("garbage-collector-controller", garbage_collector::start),
     ("namespace-controller", namespace::start),
+    ("node-lifecycle-controller", node_lifecycle::start),
+    ("ttl-controller", node_ttl::start),
+    ("pod-garbage-collector-controller", pod_gc::start),
     ("root-ca-certificate-publisher-controller", root_ca::start),
+    ("taint-eviction-controller", taint_eviction::start),
     ("serviceaccount-controller", service_accounts::start),
     ("replicaset-controller", replicaset::replica_sets),
     ("replicationcontroller-controller", replicaset::replication_controllers),

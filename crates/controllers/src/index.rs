@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use coracle_api::core_v1::Pod;
 use coracle_informer::{Lister, SharedInformer};
 use coracle_meta::Resource;
 
@@ -35,4 +36,17 @@ pub(crate) fn candidates_of<T: Resource>(lister: &Lister<T>, owner: &impl Resour
     let mut candidates = controlled_by(lister, meta.uid.as_deref().unwrap_or_default());
     candidates.extend(lister.by_index(BY_CONTROLLER, &orphans_of(meta.namespace.as_deref().unwrap_or_default())));
     candidates
+}
+
+/// The index of pods by the name of their node.
+const BY_NODE: &str = "node";
+
+/// Indexes pods by their node.
+pub(crate) fn index_by_node(pods: &SharedInformer<Pod>) {
+    pods.add_index(BY_NODE, |pod| pod.node_name().map(str::to_owned).into_iter().collect());
+}
+
+/// The pods of a node.
+pub(crate) fn on_node(pods: &Lister<Pod>, node: &str) -> Vec<Arc<Pod>> {
+    pods.by_index(BY_NODE, node)
 }

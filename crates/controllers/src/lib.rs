@@ -14,13 +14,18 @@ mod flags;
 mod hash;
 mod index;
 mod pods;
+mod taints;
 
 mod deployment;
 mod garbage_collector;
 mod namespace;
+mod node_lifecycle;
+mod node_ttl;
+mod pod_gc;
 mod replicaset;
 mod root_ca;
 mod service_accounts;
+mod taint_eviction;
 
 pub use config::Config;
 pub use controllers::{names, run};

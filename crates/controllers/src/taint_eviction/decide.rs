@@ -1,0 +1,105 @@
+//! When a pod has to leave a tainted node.
+
+use coracle_ambient::Timestamp;
+use coracle_api::core_v1::{Taint, Toleration};
+use jiff::SignedDuration;
+
+use crate::taints::matching;
+
+/// A pod whose eviction has been decided on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timer {
+    /// It has to go at this time.
+    Running(Timestamp),
+    /// It has been told to go.
+    Fired,
+}
+
+/// What to do about a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// It may stay, and a timer that runs is cancelled.
+    Stay,
+    /// It may stay until then; a timer that runs goes on.
+    StayUntil(Timestamp),
+    /// It has to go now.
+    Leave,
+    /// It has been told to go already.
+    Done,
+}
+
+/// What to do about a pod with these tolerations on a node with these taints `NoExecute`.
+///
+/// In Kubernetes: `processPodOnNode`.
+pub(super) fn decide(tolerations: &[Toleration], taints: &[Taint], timer: Option<Timer>, now: Timestamp) -> Decision {
+    if taints.is_empty() {
+        return Decision::Stay;
+    }
+    let stay = match matching(tolerations, taints) {
+        None => Some(SignedDuration::ZERO),
+        Some(used) => shortest(&used),
+    };
+    match (stay, timer) {
+        (None, _) => Decision::Stay,
+        (Some(_), Some(Timer::Fired)) => Decision::Done,
+        (Some(stay), _) if !stay.is_positive() => Decision::Leave,
+        (Some(_), Some(Timer::Running(at))) if at <= now => Decision::Leave,
+        (Some(_), Some(Timer::Running(at))) => Decision::StayUntil(at),
+        (Some(stay), None) => Decision::StayUntil(now + stay),
+    }
+}
+
+/// The shortest time that tolerations grant; none if it is without end.
+fn shortest(tolerations: &[&Toleration]) -> Option<SignedDuration> {
+    if tolerations.is_empty() {
+        return Some(SignedDuration::ZERO);
+    }
+    let seconds = tolerations.iter().filter_map(|toleration| toleration.toleration_seconds);
+    seconds.min().map(|seconds| SignedDuration::from_secs(seconds.max(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_767_225_600 + second).unwrap()
+    }
+
+    fn toleration(key: &str, value: &str, seconds: Option<i64>) -> Toleration {
+        let operator = if value.is_empty() { "Exists" } else { "Equal" };
+        Toleration {
+            key: key.to_owned(),
+            operator: operator.to_owned(),
+            value: value.to_owned(),
+            effect: "NoExecute".to_owned(),
+            toleration_seconds: seconds,
+            ..Toleration::default()
+        }
+    }
+
+    fn taint() -> Taint {
+        let text = |text: &str| text.to_owned();
+        Taint { key: text("k"), value: text("v"), effect: text("NoExecute"), ..Taint::default() }
+    }
+
+    #[test]
+    fn a_pod_goes_at_once_after_its_time_or_never() {
+        let decide = |tolerations: &[Toleration]| decide(tolerations, &[taint()], None, at(0));
+        assert_eq!(decide(&[]), Decision::Leave);
+        assert_eq!(decide(&[toleration("k", "w", None)]), Decision::Leave);
+        assert_eq!(decide(&[toleration("k", "v", None)]), Decision::Stay);
+        assert_eq!(decide(&[toleration("k", "", Some(2))]), Decision::StayUntil(at(2)));
+        assert_eq!(decide(&[toleration("k", "", Some(0))]), Decision::Leave);
+    }
+
+    #[test]
+    fn a_timer_that_runs_goes_on_and_ends() {
+        let tolerations = [toleration("k", "", Some(300))];
+        let timer = Some(Timer::Running(at(300)));
+        assert_eq!(decide(&tolerations, &[taint()], timer, at(100)), Decision::StayUntil(at(300)));
+        assert_eq!(decide(&tolerations, &[taint()], timer, at(300)), Decision::Leave);
+        assert_eq!(decide(&tolerations, &[], timer, at(100)), Decision::Stay);
+        assert_eq!(decide(&tolerations, &[taint()], Some(Timer::Fired), at(400)), Decision::Done);
+    }
+}

@@ -1,0 +1,162 @@
+//! Sends pods away from nodes with a taint `NoExecute` that they do not tolerate, at once or after the time they have.
+//!
+//! Watches pods (when they appear, get a node, or tolerate otherwise) and nodes (when their taints `NoExecute` change).
+//! In Kubernetes: `pkg/controller/tainteviction`.
+
+mod decide;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use coracle_ambient::Clock;
+use coracle_api::core_v1::{Node, ObjectReference, Pod, PodCondition, Taint};
+use coracle_client::{DeleteParams, Patch};
+use coracle_controller_runtime::{
+    Controller, EventRecorder, EventType, Outcome, Pass, Process, ReconcileError, Reconciler,
+};
+use coracle_informer::{Lister, Notification};
+use coracle_meta::{ObjectKey, Resource, format_time};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+
+use self::decide::{Decision, Timer, decide};
+use crate::Config;
+use crate::index::{index_by_node, on_node};
+
+/// The controller that evicts by taints.
+pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
+    let nodes = process.informers.informer::<Node>();
+    let pods = process.informers.informer::<Pod>();
+    index_by_node(&pods);
+    let evictor = TaintEviction {
+        nodes: nodes.lister(),
+        pods: pods.lister(),
+        events: EventRecorder::new(process, "taint-eviction-controller"),
+        clock: process.ambient.clock.clone(),
+        timers: Mutex::default(),
+    };
+    let lister = pods.lister();
+    let controller = Controller::new(process, "taint-eviction", evictor)
+        .client(config.client(process))
+        .watches(&pods, of_pod)
+        .watches(&nodes, move |notification| of_node(notification, &lister))
+        .workers(8);
+    Box::pin(controller.run())
+}
+
+fn of_pod(notification: &Notification<Pod>) -> Vec<ObjectKey> {
+    let same =
+        |old: &Pod, new: &Pod| old.spec.tolerations == new.spec.tolerations && old.spec.node_name == new.spec.node_name;
+    match notification {
+        Notification::Updated { old, new } if same(old, new) => Vec::new(),
+        _ => vec![notification.object().key()],
+    }
+}
+
+fn of_node(notification: &Notification<Node>, pods: &Lister<Pod>) -> Vec<ObjectKey> {
+    let node = notification.object();
+    let concerned = match notification {
+        Notification::Added { .. } => !no_execute(node).is_empty(),
+        Notification::Updated { old, new } => no_execute(old) != no_execute(new),
+        // The pods of a node that is gone are nobody's to evict.
+        Notification::Deleted { .. } => false,
+    };
+    if !concerned {
+        return Vec::new();
+    }
+    on_node(pods, &node.key().name).iter().map(|pod| pod.key()).collect()
+}
+
+fn no_execute(node: &Node) -> Vec<Taint> {
+    node.spec.taints.iter().filter(|taint| taint.effect == "NoExecute").cloned().collect()
+}
+
+struct TaintEviction {
+    nodes: Lister<Node>,
+    pods: Lister<Pod>,
+    events: EventRecorder,
+    clock: Clock,
+    timers: Mutex<BTreeMap<ObjectKey, Timer>>,
+}
+
+impl Reconciler for TaintEviction {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
+        let Some(pod) = self.pods.get(key) else {
+            self.cancel(pass, key);
+            return Ok(Outcome::Done);
+        };
+        let Some(node) = pod.node_name().and_then(|name| self.nodes.get(&ObjectKey::cluster(name))) else {
+            return Ok(Outcome::Done);
+        };
+        let now = self.clock.now();
+        let timer = self.timers().get(key).copied();
+        match decide(&pod.spec.tolerations, &no_execute(&node), timer, now) {
+            Decision::Done => Ok(Outcome::Done),
+            Decision::Stay => {
+                self.cancel(pass, key);
+                Ok(Outcome::Done)
+            }
+            Decision::StayUntil(at) => {
+                self.timers().insert(key.clone(), Timer::Running(at));
+                Ok(Outcome::RequeueAfter(Duration::try_from(at.duration_since(now)).unwrap_or_default()))
+            }
+            Decision::Leave => {
+                if matches!(timer, Some(Timer::Running(at)) if at > now) {
+                    self.cancel(pass, key);
+                }
+                self.evict(pass, key, &pod).await?;
+                self.timers().insert(key.clone(), Timer::Fired);
+                Ok(Outcome::Done)
+            }
+        }
+    }
+}
+
+impl TaintEviction {
+    fn timers(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Timer>> {
+        self.timers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cancel(&self, pass: &Pass, key: &ObjectKey) {
+        let cancelled = self.timers().remove(key);
+        if matches!(cancelled, Some(Timer::Running(_))) {
+            self.tell(pass, key, format!("Cancelling deletion of Pod {key}"));
+        }
+    }
+
+    async fn evict(&self, pass: &Pass, key: &ObjectKey, pod: &Pod) -> Result<(), ReconcileError> {
+        self.tell(pass, key, format!("Marking for deletion Pod {key}"));
+        let condition = PodCondition {
+            type_: "DisruptionTarget".to_owned(),
+            status: "True".to_owned(),
+            reason: "DeletionByTaintManager".to_owned(),
+            message: "Taint manager: deleting due to NoExecute taint".to_owned(),
+            observed_generation: pod.metadata.generation.unwrap_or(0),
+            last_transition_time: Some(format_time(self.clock.now())),
+            ..PodCondition::default()
+        };
+        let patch = json!({"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [condition]}});
+        let api = pass.api::<Pod>();
+        match api.patch_status(key, &Patch::Strategic(patch)).await {
+            Err(error) if error.is_not_found() => return Ok(()),
+            written => written?,
+        };
+        match api.delete(key, &DeleteParams::default()).await {
+            Err(error) if !error.is_not_found() => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The pod is named without its uid, as the real controller does.
+    fn tell(&self, pass: &Pass, key: &ObjectKey, message: String) {
+        let pod = ObjectReference {
+            api_version: "v1".to_owned(),
+            kind: "Pod".to_owned(),
+            name: key.name.clone(),
+            namespace: key.namespace.clone(),
+            ..ObjectReference::default()
+        };
+        self.events.in_pass(pass).event_on(pod, EventType::Normal, "TaintManagerEviction", message);
+    }
+}
