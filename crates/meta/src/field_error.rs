@@ -11,6 +11,8 @@ pub struct FieldError {
     pub value: Value,
     /// The explanation after the colon.
     pub detail: String,
+    /// How Go prints the value, where that is not its JSON with sorted fields.
+    pub printed: Option<String>,
 }
 
 /// The kinds of field errors, each with its reason word and its sentence.
@@ -74,7 +76,14 @@ impl FieldErrorKind {
 
 impl FieldError {
     fn new(kind: FieldErrorKind, field: impl Into<String>, value: Value, detail: impl Into<String>) -> Self {
-        Self { kind, field: field.into(), value, detail: detail.into() }
+        Self { kind, field: field.into(), value, detail: detail.into(), printed: None }
+    }
+
+    /// With the value printed so: of a struct, Go prints the fields in their own order.
+    #[must_use]
+    pub fn printed_as(mut self, text: impl Into<String>) -> Self {
+        self.printed = Some(text.into());
+        self
     }
 
     /// The value does not do.
@@ -155,7 +164,7 @@ impl FieldError {
             | FieldErrorKind::TooMany
             | FieldErrorKind::NotFound => {
                 text.push_str(": ");
-                text.push_str(&go_value(&self.value));
+                text.push_str(&self.printed.clone().unwrap_or_else(|| go_value(&self.value)));
             }
         }
         if !self.detail.is_empty() {

@@ -73,7 +73,6 @@ impl Registry {
     async fn insert_reserved(&self, request: &Request, kind: &Kind, mut object: Object) -> Result<Stored, Status> {
         let strategy = kind.hub();
         object_meta::ensure_namespace(&mut object, &request.namespace, kind.is_namespaced())?;
-        object.remove(&["metadata", "generation"]);
         object.remove(&["metadata", "resourceVersion"]);
         if kind.has_status() {
             object.remove(&["status"]);

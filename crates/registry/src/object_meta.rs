@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use coracle_ambient::{Ambient, Timestamp};
-use coracle_meta::{FieldError, Object, Status, format_time, names};
+use coracle_meta::{FieldError, Object, OwnerReference, Status, format_time, names};
 use serde_json::{Map, Value};
 
 use crate::{Request, Strategy};
@@ -191,7 +191,7 @@ fn validate_owners(object: &Object, errors: &mut Vec<FieldError>) {
         }
         if owner.api_version == "v1" && owner.kind == "Event" {
             let what = "/v1, Kind=Event is disallowed from being an owner";
-            errors.push(FieldError::invalid(PATH, serde_json::to_value(&owner).unwrap_or_default(), what));
+            errors.push(FieldError::invalid(PATH, Value::Null, what).printed_as(go_owner(&owner)));
         }
         if owner.controller == Some(true) {
             let name = format!("{}/{}", owner.kind, owner.name);
@@ -201,12 +201,32 @@ fn validate_owners(object: &Object, errors: &mut Vec<FieldError>) {
                     let what = format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
                     );
-                    let all = object.field(&["metadata", "ownerReferences"]).cloned().unwrap_or_default();
-                    errors.push(FieldError::invalid(PATH, all, what));
+                    let all: Vec<_> = object.owner_references().iter().map(go_owner).collect();
+                    let printed = format!("[{}]", all.join(","));
+                    errors.push(FieldError::invalid(PATH, Value::Null, what).printed_as(printed));
                 }
             }
         }
     }
+}
+
+/// An owner reference as Go prints it: the fields in the order of the struct.
+fn go_owner(owner: &OwnerReference) -> String {
+    let text = |value: &str| Value::from(value).to_string();
+    let mut printed = format!(
+        "{{\"apiVersion\":{},\"kind\":{},\"name\":{},\"uid\":{}",
+        text(&owner.api_version),
+        text(&owner.kind),
+        text(&owner.name),
+        text(&owner.uid)
+    );
+    for (name, value) in [("controller", owner.controller), ("blockOwnerDeletion", owner.block_owner_deletion)] {
+        if let Some(value) = value {
+            printed.push_str(&format!(",\"{name}\":{value}"));
+        }
+    }
+    printed.push('}');
+    printed
 }
 
 fn validate_finalizers(object: &Object, errors: &mut Vec<FieldError>) {

@@ -212,7 +212,12 @@ fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Se
         let field = requirement.field.as_str();
         let known = matches!(field, "metadata.name" | "metadata.namespace") || offered.contains(&field);
         if !known {
-            return Err(Status::bad_request(format!("field label not supported: {field}")));
+            let own = offered.is_empty() && kind.is_built_in();
+            return Err(Status::bad_request(if own {
+                format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+            } else {
+                format!("field label not supported: {field}")
+            }));
         }
     }
     let FieldSelector { requirements } = &options.field_selector;

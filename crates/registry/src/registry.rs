@@ -193,6 +193,12 @@ impl Registry {
 
     /// Serves a kind from now on, or serves it otherwise.
     pub fn add_kind(&self, strategy: &Arc<dyn Strategy>) {
+        if let Some(before) = self.kind(&strategy.row().resource())
+            && before.store.selectable != strategy.selectable_fields()
+        {
+            // What was read of each object for selectors is not what is needed now.
+            self.inner.storage.forget(&before.store);
+        }
         self.change_kinds(|kinds| {
             let all: Vec<_> = kinds.iter().map(|kind| Arc::clone(kind.strategy())).collect();
             if let Some(kind) = resolve(strategy, &all) {
@@ -201,8 +207,11 @@ impl Registry {
         });
     }
 
-    /// Serves a kind no longer.
+    /// Serves a kind no longer; its watches end.
     pub fn remove_kind(&self, resource: &GroupVersionResource) {
+        if let Some(kind) = self.kind(resource) {
+            self.inner.storage.forget(&kind.store);
+        }
         self.change_kinds(|kinds| kinds.remove(resource));
     }
 

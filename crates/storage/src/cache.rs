@@ -40,6 +40,8 @@ pub(crate) struct State {
     pub(crate) revision: Revision,
     /// Counts fills: a watch of an earlier one has missed something.
     pub(crate) epoch: u64,
+    /// What is cached is served no longer: watches end.
+    pub(crate) closed: bool,
     /// The revision of the last change of an object.
     pub(crate) last_change: Revision,
     pub(crate) objects: Objects,
@@ -54,6 +56,7 @@ impl Cache {
         let state = State {
             revision: 0,
             epoch: 0,
+            closed: false,
             last_change: 0,
             objects: Objects::new(),
             ring: Ring::new(Revision::MAX, 0, limits),
@@ -231,7 +234,7 @@ impl Cache {
     /// Ends all watches: what they watch is served no longer.
     pub(crate) fn close(&self) {
         let mut state = self.state();
-        state.epoch += 1;
+        state.closed = true;
         state.interests.wake_all();
     }
 

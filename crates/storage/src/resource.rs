@@ -45,12 +45,12 @@ impl Resource {
 
     /// The key of one object.
     pub fn key(&self, object: &ObjectKey) -> Bytes {
-        let key = if self.namespaced {
-            format!("{}{}/{}", self.prefix(), object.namespace, object.name)
-        } else {
-            format!("{}{}", self.prefix(), object.name)
-        };
-        key.into()
+        format!("{}{}", self.prefix(), self.short_key(object)).into()
+    }
+
+    /// The key of one object without the prefix.
+    pub(crate) fn short_key(&self, object: &ObjectKey) -> String {
+        if self.namespaced { format!("{}/{}", object.namespace, object.name) } else { object.name.clone() }
     }
 
     /// The keys of all objects, or of those of one namespace.

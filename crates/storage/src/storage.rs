@@ -90,7 +90,7 @@ impl Storage {
             Freshness::Any => cache.ready().await?,
             Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
         }
-        let short = if resource.namespaced { key.to_string() } else { key.name.clone() };
+        let short = resource.short_key(key);
         let found = cache.state().objects.get(short.as_str()).map(|entry| entry.stored.clone());
         Ok(found)
     }
@@ -99,7 +99,21 @@ impl Storage {
         let range = coracle_store::KeyRange::key(resource.key(key));
         let request = RangeRequest { range, limit: 1, ..RangeRequest::default() };
         let response = self.inner.store.range(request).await.map_err(errors::status)?;
-        response.kvs.into_iter().next().map(stored).transpose()
+        let Some(kv) = response.kvs.into_iter().next() else { return Ok(None) };
+        match self.cached(resource, key, kv.mod_revision) {
+            Some(stored) => Ok(Some(stored)),
+            None => stored(kv).map(Some),
+        }
+    }
+
+    /// What the cache has of an object, if it is of this revision: it may be parsed already.
+    fn cached(&self, resource: &Resource, key: &ObjectKey, revision: Revision) -> Option<Stored> {
+        let caches = self.inner.caches.lock().unwrap_or_else(PoisonError::into_inner);
+        let cache = Arc::clone(caches.get(&resource.directory)?);
+        drop(caches);
+        let state = cache.state();
+        let entry = state.objects.get(resource.short_key(key).as_str())?;
+        (entry.stored.revision() == revision).then(|| entry.stored.clone())
     }
 
     /// Opens a watch.

@@ -38,7 +38,9 @@ pub struct NotStorable(pub String);
 impl Stored {
     /// Takes a value of the store, as written by [`render`]; any other JSON object is laid out anew.
     pub fn from_value(value: Bytes, revision: Revision) -> Result<Self, NotStorable> {
-        if let Some((head_end, middle_end)) = find_layout(&value) {
+        if let Some((head_end, middle_end)) = find_layout(&value)
+            && serde_json::from_slice::<serde::de::IgnoredAny>(&value).is_ok()
+        {
             return Ok(Self::new(value, head_end, middle_end, revision, Weak::new()));
         }
         let tree: Value = serde_json::from_slice(&value).map_err(|error| NotStorable(error.to_string()))?;
@@ -82,7 +84,7 @@ impl Stored {
             return object;
         }
         let tree: Map<String, Value> =
-            serde_json::from_slice(&self.inner.value).expect("the layout was found, so this is JSON that we wrote");
+            serde_json::from_slice(&self.inner.value).expect("the value was found to be JSON");
         let mut object = Object::from_tree(tree).expect("the layout was found, so metadata is an object");
         if self.inner.revision != 0 {
             object.set_resource_version(self.inner.revision.to_string());
@@ -254,6 +256,8 @@ mod tests {
         assert_eq!(text, br#"{"kind":"K","apiVersion":"v1","metadata":{"resourceVersion":"5"}}"#);
         assert!(Stored::from_value(Bytes::from_static(b"k8s\0"), 5).is_err());
         assert!(Stored::from_value(Bytes::from_static(b"[]"), 5).is_err());
+        let cut = Bytes::from_static(br#"{"kind":"K","apiVersion":"v1","metadata":{"name":"#);
+        assert!(Stored::from_value(cut, 5).is_err());
     }
 
     #[test]

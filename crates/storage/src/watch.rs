@@ -109,7 +109,7 @@ impl Watch {
         Ok(Self { cache, selection, interest, id, waiter, epoch, after, initial, ready, bookmarks, ended: false })
     }
 
-    /// Waits for the next event. `None` after an error: the watch has ended.
+    /// Waits for the next event. `None`: the watch has ended, after an error or because what it watches is gone.
     ///
     /// Events come in the order of their revisions, none twice, none missing. Safe to cancel.
     pub async fn next(&mut self) -> Option<WatchEvent<Stored>> {
@@ -170,7 +170,11 @@ impl Watch {
     fn take_changes(&mut self) -> bool {
         let cache = Arc::clone(&self.cache);
         let mut guard = cache.state();
-        let State { epoch, ring, interests, .. } = &mut *guard;
+        let State { epoch, closed, ring, interests, .. } = &mut *guard;
+        if *closed {
+            self.ended = true;
+            return false;
+        }
         if *epoch != self.epoch {
             let oldest = ring.complete_after();
             drop(guard);

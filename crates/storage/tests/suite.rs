@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{FieldSelector, GroupResource, LabelSelector, Object, ObjectKey, Status, WatchEvent};
@@ -11,7 +12,10 @@ use coracle_storage::{
     Attempt, Change, Freshness, HistoryLimits, ListQuery, Resource, Selection, Storage, Stored, Watch, WatchQuery,
     WatchStart,
 };
-use coracle_store::{Engine, Options, Store};
+use coracle_store::{
+    Engine, Error, LeaseId, Options, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn, TxnResponse,
+    WatchBatch, WatchRequest, Watcher,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -436,6 +440,81 @@ async fn mirrors_stay_equal(store: Arc<dyn Store>, limits: HistoryLimits, steps:
     }
 }
 
+/// A store in another process, over a connection that breaks: its watches end, and its progress is late.
+struct Remote {
+    engine: Engine,
+    random: coracle_ambient::Random,
+}
+
+struct RemoteWatcher {
+    inner: Box<dyn Watcher>,
+    random: coracle_ambient::Random,
+}
+
+#[async_trait]
+impl Watcher for RemoteWatcher {
+    async fn next(&mut self) -> Result<WatchBatch, Error> {
+        if self.random.below(6) == 0 {
+            return Err(Error::Unavailable("the connection broke".to_owned()));
+        }
+        self.inner.next().await
+    }
+
+    async fn progress(&mut self) -> Result<Revision, Error> {
+        tokio::time::sleep(Duration::from_millis(self.random.below(3))).await;
+        match self.random.below(6) {
+            0 => Err(Error::Unavailable("the connection broke".to_owned())),
+            _ => self.inner.progress().await,
+        }
+    }
+}
+
+#[async_trait]
+impl Store for Remote {
+    async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error> {
+        self.engine.range(request).await
+    }
+    async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
+        self.engine.txn(txn).await
+    }
+    async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
+        let inner = self.engine.watch(request).await?;
+        Ok(Box::new(RemoteWatcher { inner, random: self.random.clone() }))
+    }
+    async fn compact(&self, revision: Revision) -> Result<(), Error> {
+        self.engine.compact(revision).await
+    }
+    async fn lease_grant(&self, id: LeaseId, ttl_seconds: i64) -> Result<LeaseId, Error> {
+        self.engine.lease_grant(id, ttl_seconds).await
+    }
+    async fn lease_revoke(&self, id: LeaseId) -> Result<(), Error> {
+        self.engine.lease_revoke(id).await
+    }
+    async fn lease_keep_alive(&self, id: LeaseId) -> Result<i64, Error> {
+        self.engine.lease_keep_alive(id).await
+    }
+    async fn lease_status(&self, id: LeaseId) -> Result<coracle_store::LeaseStatus, Error> {
+        self.engine.lease_status(id).await
+    }
+    async fn leases(&self) -> Result<Vec<LeaseId>, Error> {
+        self.engine.leases().await
+    }
+    async fn history_hash(&self, revision: Revision) -> Result<coracle_store::HistoryHash, Error> {
+        self.engine.history_hash(revision).await
+    }
+    async fn defragment(&self) -> Result<(), Error> {
+        self.engine.defragment().await
+    }
+    async fn status(&self) -> Result<StoreStatus, Error> {
+        self.engine.status().await
+    }
+}
+
+fn block_on(test: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(test);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
@@ -444,8 +523,16 @@ proptest! {
         steps in steps(),
         max_changes in 1..12_usize,
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let limits = HistoryLimits { min_changes: 1, max_changes, max_bytes: 1 << 20 };
-        runtime.block_on(async { mirrors_stay_equal(store(), limits, &steps).await });
+        block_on(async { mirrors_stay_equal(store(), limits, &steps).await });
+    }
+
+    #[test]
+    fn the_same_holds_over_a_store_whose_connections_break(steps in steps(), seed in any::<u64>()) {
+        block_on(async {
+            let engine = Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off()));
+            let remote = Remote { engine, random: coracle_ambient::Random::from_seed(seed) };
+            mirrors_stay_equal(Arc::new(remote), HistoryLimits::default(), &steps).await;
+        });
     }
 }
