@@ -56,6 +56,9 @@ impl CommitLoop {
                 self.recover();
             }
         }
+        let Self { durable, writer, .. } = self;
+        drop(durable);
+        writer.finish();
     }
 
     /// Everything in the queue, with the snapshot that it leads to; `None` once the engine is closed.

@@ -147,6 +147,11 @@ impl Engine {
     pub fn close(&self) {
         self.shared.writer.close();
     }
+
+    /// Waits until a closed engine has let go of its disk, which can be opened again then.
+    pub async fn closed(&self) {
+        self.shared.writer.finished().await;
+    }
 }
 
 #[async_trait]

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use coracle_journal::{Detail, Recorder, Stage};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot};
 
 use crate::commit::Commit;
 use crate::compaction;
@@ -25,6 +25,8 @@ pub(crate) struct Writer {
     pub(crate) filled: Condvar,
     /// A deadline was added or changed.
     pub(crate) deadlines_changed: Notify,
+    /// The owner of the disk has finished and let go of it.
+    finished: Semaphore,
     recorder: Recorder,
 }
 
@@ -63,7 +65,8 @@ impl Writer {
         let mut deadlines = Deadlines::default();
         renew_unknown(&working, &mut deadlines);
         let state = State { working, deadlines, queue, refusal: None, closed: false };
-        Self { hub, state: Mutex::new(state), filled: Condvar::new(), deadlines_changed: Notify::new(), recorder }
+        let (deadlines_changed, finished) = (Notify::new(), Semaphore::new(0));
+        Self { hub, state: Mutex::new(state), filled: Condvar::new(), deadlines_changed, finished, recorder }
     }
 
     /// Changes the store; returns when the change is visible and as durable as it gets.
@@ -115,6 +118,19 @@ impl Writer {
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_all();
+    }
+
+    /// The owner of the disk has let go of it.
+    pub(crate) fn finish(&self) {
+        self.finished.close();
+    }
+
+    /// Waits until the owner of the disk has let go of it; in memory, until nothing.
+    pub(crate) async fn finished(&self) {
+        if self.lock().queue.is_some() {
+            // Nobody ever adds a permit: the wait ends when the semaphore is closed, for everyone who waits.
+            let _ = self.finished.acquire().await;
+        }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {

@@ -139,6 +139,17 @@ async fn a_folder_in_use_of_another_format_or_of_something_else_is_refused_by_na
 }
 
 #[tokio::test]
+async fn a_folder_can_be_opened_again_as_soon_as_its_engine_says_that_it_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 1..10 {
+        let store = open(folder.path());
+        assert_eq!(store.put("key".to_owned(), vec![1]).await, round + 1);
+        store.engine.close();
+        store.engine.closed().await;
+    }
+}
+
+#[tokio::test]
 async fn a_log_behind_its_head_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
