@@ -197,14 +197,19 @@ fn resource_list(kinds: &Kinds, version: &GroupVersion) -> Option<Value> {
         return None;
     }
     let mut resources: Vec<(String, Value)> = Vec::new();
+    let mut are_custom = true;
     for kind in found {
+        are_custom &= kind.is_custom();
         resources.push((kind.row().plural.clone(), api_resource(kind)));
         for subresource in &kind.row().subresources {
             let name = format!("{}/{}", kind.row().plural, subresource.name);
             resources.push((name.clone(), api_subresource(kind, subresource, &name)));
         }
     }
-    resources.sort_by(|a, b| a.0.cmp(&b.0));
+    // Groups of custom kinds list subresources as their rows do.
+    if !are_custom {
+        resources.sort_by(|a, b| a.0.cmp(&b.0));
+    }
     let resources: Vec<Value> = resources.into_iter().map(|(_, resource)| resource).collect();
     let mut list = json!({"kind": "APIResourceList", "groupVersion": version.to_string(), "resources": resources});
     if !version.group.is_empty() {

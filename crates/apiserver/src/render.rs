@@ -97,7 +97,14 @@ impl Rendering {
         match self.how.transform {
             Transform::None => {
                 let row = self.kind.row();
-                Ok((plain(&row.list_kind, &row.kind.api_version()), "items"))
+                let mut head = plain(&row.list_kind, &row.kind.api_version());
+                // Lists of custom resources always say how they go on, even if they do not.
+                if self.kind.is_custom()
+                    && let Some(Value::Object(metadata)) = head.get_mut("metadata")
+                {
+                    metadata.entry("continue").or_insert_with(|| "".into());
+                }
+                Ok((head, "items"))
             }
             Transform::PartialObjectMetadataList(version) => {
                 Ok((plain("PartialObjectMetadataList", version.api_version()), "items"))

@@ -88,7 +88,6 @@ fn errors_read_as_in_kubernetes() {
         "spec.list: Too many: 2: must have at most 1 item",
         "spec.list[1].name: Required value",
         "spec.map.x: Invalid value: \"string\": spec.map.x in body must be of type integer: \"string\"",
-        "spec.name: Invalid value: \"TOOLONGNAME\": spec.name in body should match '^[a-z]+$'",
         "spec.name: Too long: may not be more than 8 bytes",
         "spec.oars: Invalid value: 99: spec.oars in body should be less than or equal to 20",
         "spec.port: Invalid value: \"boolean\": spec.port in body must be of type integer,string: \"boolean\"",

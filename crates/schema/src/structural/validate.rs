@@ -122,15 +122,14 @@ fn check_values(constraints: &Constraints, value: &Value, path: &str, result: &m
     }
 }
 
+/// Of length and pattern only the first that does not hold is told.
 fn check_text(constraints: &Constraints, text: &str, path: &str, result: &mut Outcome) {
     let length = text.chars().count() as u64;
     if let Some(most) = constraints.max_length.filter(|most| length > *most) {
         result.errors.push(FieldError::too_long(path.trim_start_matches('.'), most as usize));
-    }
-    if let Some(least) = constraints.min_length.filter(|least| length < *least) {
+    } else if let Some(least) = constraints.min_length.filter(|least| length < *least) {
         result.invalid(path, text, &format!("should be at least {least} chars long"));
-    }
-    if let Some(pattern) = &constraints.pattern {
+    } else if let Some(pattern) = &constraints.pattern {
         match &pattern.compiled {
             Ok(regex) if regex.is_match(text) => {}
             Ok(_) => result.invalid(path, text, &format!("should match '{}'", pattern.text)),
