@@ -74,7 +74,7 @@ impl Registry {
         let strategy = kind.hub();
         object_meta::ensure_namespace(&mut object, &request.namespace, kind.is_namespaced())?;
         object.remove(&["metadata", "resourceVersion"]);
-        if kind.has_status() {
+        if kind.has_status() && !strategy.keeps_new_status() {
             object.remove(&["status"]);
         }
         strategy.prepare_create(&mut object, request);

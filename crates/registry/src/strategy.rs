@@ -78,9 +78,19 @@ pub trait Strategy: Send + Sync + 'static {
     /// Prepares an object that is about to be created: drops what clients may not set, such as `status`.
     fn prepare_create(&self, _object: &mut Object, _request: &Request) {}
 
+    /// Whether whoever creates an object may say its status too. In Kubernetes: nodes, which register with theirs.
+    fn keeps_new_status(&self) -> bool {
+        false
+    }
+
     /// Prepares an update of the object itself: restores what it may not change, such as `status`.
     /// `generation` is counted by the caller, see [`Strategy::generation`].
     fn prepare_update(&self, _new: &mut Object, _old: &Object, _request: &Request) {}
+
+    /// Whether a create may say what the status is, though there is a `/status` (nodes do).
+    fn keeps_status_on_create(&self) -> bool {
+        false
+    }
 
     /// What is wrong with a new object, its metadata aside.
     fn validate(&self, _object: &Object) -> Vec<FieldError> {

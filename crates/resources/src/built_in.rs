@@ -191,6 +191,10 @@ impl Strategy for BuiltIn {
         self.versions.from_hub(object)
     }
 
+    fn keeps_new_status(&self) -> bool {
+        self.rules.keeps_new_status
+    }
+
     fn store_directory(&self) -> Option<String> {
         self.rules.store_directory.map(str::to_owned)
     }

@@ -38,6 +38,8 @@ pub(crate) struct Rules {
     pub(crate) canonicalize: fn(&mut Object),
     /// When the generation counts up.
     pub(crate) generation: Generation,
+    /// See [`coracle_registry::Strategy::keeps_new_status`].
+    pub(crate) keeps_new_status: bool,
     /// What an update through `/status` may not change: dotted paths.
     pub(crate) kept_by_status: &'static [&'static str],
     /// Last touches of an update through `/status` (new, old).
@@ -88,6 +90,7 @@ impl Rules {
             prepare_status: |_, _, _| {},
             reset_fields: &[],
             orphans_by_default: false,
+            keeps_new_status: false,
             store_directory: None,
             deprecation: None,
             time_to_live: None,

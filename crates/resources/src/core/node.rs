@@ -11,6 +11,7 @@ use coracle_meta::fields::Fields;
 
 /// `nodes`. In Kubernetes: `pkg/registry/core/node`.
 pub(crate) const NODE: Rules = Rules {
+    keeps_new_status: true,
     store_directory: Some("minions"),
     selectable: &["spec.unschedulable"],
     field: |object, name| (name == "spec.unschedulable").then(|| object.flag("spec.unschedulable").to_string()),
