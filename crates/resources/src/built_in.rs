@@ -211,7 +211,7 @@ impl Strategy for BuiltIn {
     }
 
     fn prepare_create(&self, object: &mut Object, request: &Request) {
-        if self.has_status() {
+        if self.has_status() && !self.rules.keeps_new_status {
             object.remove(&["status"]);
         }
         (self.rules.prepare_create)(object, request);

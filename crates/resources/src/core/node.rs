@@ -13,12 +13,26 @@ use coracle_meta::fields::Fields;
 pub(crate) const NODE: Rules = Rules {
     keeps_new_status: true,
     store_directory: Some("minions"),
+    set_defaults,
     selectable: &["spec.unschedulable"],
     field: |object, name| (name == "spec.unschedulable").then(|| object.flag("spec.unschedulable").to_string()),
     columns: columns::NODE,
     cells,
     ..Rules::of("", "v1", "nodes")
 };
+
+fn set_defaults(object: &mut Object) {
+    let cidr = object.text(&["spec", "podCIDR"]).to_owned();
+    if !cidr.is_empty() && object.texts(&["spec", "podCIDRs"]).is_empty() {
+        object.set(&["spec", "podCIDRs"], vec![cidr]);
+    }
+    let capacity = object.field(&["status", "capacity"]).cloned();
+    if let Some(capacity) = capacity
+        && object.field(&["status", "allocatable"]).is_none_or(Value::is_null)
+    {
+        object.set(&["status", "allocatable"], capacity);
+    }
+}
 
 fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
     let info = object.at("status.nodeInfo");
