@@ -123,6 +123,19 @@ fn pod_spec(spec: &mut Tree) {
     spec.fill("securityContext", json!({}));
     spec.fill("terminationGracePeriodSeconds", 30);
     spec.fill_text("schedulerName", "default-scheduler");
+    mirror_service_account(spec);
+}
+
+/// `serviceAccount` is the old name of `serviceAccountName`: it always says the same.
+fn mirror_service_account(spec: &mut Tree) {
+    let old = spec.text("serviceAccount").to_owned();
+    spec.fill_text("serviceAccountName", &old);
+    let name = spec.text("serviceAccountName").to_owned();
+    if !name.is_empty() {
+        spec.insert("serviceAccount".to_owned(), name.into());
+    } else {
+        spec.remove("serviceAccountName");
+    }
 }
 
 /// Once for containers, init containers and ephemeral containers.

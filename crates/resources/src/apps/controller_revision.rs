@@ -9,8 +9,7 @@ use crate::rules::Rules;
 use coracle_meta::fields::Fields;
 
 /// `controllerrevisions.apps`. In Kubernetes: `pkg/registry/apps/controllerrevision`.
-pub(crate) const CONTROLLER_REVISION: Rules =
-    Rules {
+pub(crate) const CONTROLLER_REVISION: Rules = Rules {
     validate: |object| not_negative(object, "revision", ""),
     validate_create: |object| match object.at("data") {
         Value::Object(_) => Wrong::new(),

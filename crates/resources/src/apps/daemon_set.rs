@@ -110,7 +110,8 @@ fn wrong_strategy(strategy: &Value, path: &str) -> Wrong {
                 .collect();
             let [has_unavailable, has_surge] = both.map(|name| amount_of(rolling.at(name)) != 0);
             if has_unavailable && has_surge {
-                let (path, what) = (format!("{rolling_path}.maxSurge"), "may not be set when maxUnavailable is non-zero");
+                let (path, what) =
+                    (format!("{rolling_path}.maxSurge"), "may not be set when maxUnavailable is non-zero");
                 wrong.push(FieldError::invalid(path, rolling.at("maxSurge").clone(), what));
             } else if !has_unavailable && !has_surge {
                 let path = format!("{rolling_path}.maxUnavailable");

@@ -115,10 +115,8 @@ fn as_of_pods(spec: &Value) -> Value {
     pod.remove("subdomain");
     pod.remove("hostname");
     let names: Vec<&str> = spec.list("volumeClaimTemplates").iter().map(|claim| claim.text("metadata.name")).collect();
-    let mut volumes: Vec<Value> = names
-        .iter()
-        .map(|name| json!({ "name": name, "persistentVolumeClaim": { "claimName": name } }))
-        .collect();
+    let mut volumes: Vec<Value> =
+        names.iter().map(|name| json!({ "name": name, "persistentVolumeClaim": { "claimName": name } })).collect();
     let own = spec.list("template.spec.volumes").iter();
     volumes.extend(own.filter(|volume| !names.contains(&volume.text("name"))).cloned());
     if !volumes.is_empty() {
@@ -139,9 +137,8 @@ fn validate_change(new: &Object, old: &Object) -> Wrong {
     ];
     let (new, old) = (new.at("spec"), old.at("spec"));
     let names = [new, old].into_iter().filter_map(Value::as_object).flatten().map(|(name, _)| name.as_str());
-    let all_same = names
-        .filter(|name| !FREE.contains(name))
-        .all(|name| same(new.field_named(name), old.field_named(name)));
+    let all_same =
+        names.filter(|name| !FREE.contains(name)).all(|name| same(new.field_named(name), old.field_named(name)));
     if all_same {
         return Wrong::new();
     }

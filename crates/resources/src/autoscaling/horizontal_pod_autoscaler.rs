@@ -1,8 +1,9 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, GroupVersion, Object, names};
 use serde_json::{Value, json};
 
 use crate::cells::{age, some_of};
+use crate::checks::{Wrong, each_invalid, required};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
@@ -10,6 +11,7 @@ use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 /// `horizontalpodautoscalers.autoscaling` in v2. In Kubernetes: `pkg/registry/autoscaling/horizontalpodautoscaler`.
 pub(crate) const V2: Rules = Rules {
     set_defaults: |object| edit_spec(object, set_defaults),
+    validate: wrong,
     columns: columns::HORIZONTAL_POD_AUTOSCALER,
     cells,
     ..Rules::of("autoscaling", "v2", "horizontalpodautoscalers")
@@ -96,4 +98,42 @@ fn metric(spec: &Value, status: &Value) -> String {
         (false, true) => format!("{text} (avg)"),
         (false, false) => text,
     }
+}
+
+/// In Kubernetes: `validateHorizontalPodAutoscalerSpec`.
+fn wrong(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let (least, most) = (spec.int_if_set("minReplicas"), spec.int("maxReplicas"));
+    let mut wrong = Wrong::new();
+    if let Some(least) = least.filter(|least| *least < 1) {
+        wrong.push(FieldError::invalid("spec.minReplicas", least, "must be greater than or equal to 1"));
+    }
+    if most < 1 {
+        wrong.push(FieldError::invalid("spec.maxReplicas", most, "must be greater than 0"));
+    }
+    if least.is_some_and(|least| most < least) {
+        wrong.push(FieldError::invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"));
+    }
+    let target = spec.at("scaleTargetRef");
+    let path = "spec.scaleTargetRef";
+    for field in ["kind", "name"] {
+        wrong.extend(required(target, field, path));
+        let value = target.text(field);
+        wrong.extend(each_invalid(&format!("{path}.{field}"), value, names::path_segment(value)));
+    }
+    wrong.extend(wrong_target_version(target, &format!("{path}.apiVersion")));
+    wrong
+}
+
+/// Only a ReplicationController has no group.
+fn wrong_target_version(target: &Value, path: &str) -> Wrong {
+    let version = target.text("apiVersion");
+    let what = match GroupVersion::parse(version) {
+        None => format!("unexpected GroupVersion string: {version}"),
+        Some(parsed) if parsed.group.is_empty() && target.text("kind") != "ReplicationController" => {
+            "apiVersion must specify API group".to_owned()
+        }
+        Some(_) => return Wrong::new(),
+    };
+    vec![FieldError::invalid(path, version, what)]
 }

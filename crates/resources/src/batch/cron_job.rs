@@ -1,8 +1,9 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object};
 use serde_json::Value;
 
 use crate::cells::{age, containers, flag_word, selector, set_or, since};
+use crate::checks::{Wrong, not_negative, required_one_of};
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules};
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
@@ -11,6 +12,22 @@ use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 pub(crate) const CRON_JOB: Rules = Rules {
     set_defaults,
     generation: BY_SPEC,
+    validate: wrong,
+    validate_create: |object| {
+        let mut wrong = wrong_time_zone(object.at("spec.timeZone"));
+        if object.name().len() > 52 {
+            wrong.push(FieldError::invalid("metadata.name", object.name(), "must be no more than 52 characters"));
+        }
+        wrong.extend(wrong_schedule(object, false));
+        wrong
+    },
+    validate_change: |new, old| {
+        let mut wrong = wrong_schedule(new, old.text(&["spec", "schedule"]).contains("TZ"));
+        if new.at("spec.timeZone") != old.at("spec.timeZone") {
+            wrong.extend(wrong_time_zone(new.at("spec.timeZone")));
+        }
+        wrong
+    },
     warnings,
     columns: columns::CRON_JOB,
     cells,
@@ -51,4 +68,93 @@ fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
         images,
         selector(job.at("selector")),
     ]
+}
+
+/// In Kubernetes: `validateCronJobSpec`.
+fn wrong(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let mut wrong = Wrong::new();
+    for count in ["startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
+        wrong.extend(not_negative(spec, count, "spec"));
+    }
+    wrong.extend(required_one_of(spec, "concurrencyPolicy", "spec", &["Allow", "Forbid", "Replace"]));
+    let job = spec.at("jobTemplate.spec");
+    wrong.extend(super::job::wrong_job_spec(job, "spec.jobTemplate.spec"));
+    if job.has("selector") {
+        let what = "`selector` will be auto-generated";
+        wrong.push(FieldError::invalid("spec.jobTemplate.spec.selector", job.at("selector").clone(), what));
+    }
+    if job.flag("manualSelector") {
+        let path = "spec.jobTemplate.spec.manualSelector";
+        wrong.push(FieldError::not_supported(path, true, &["nil", "false"]));
+    }
+    wrong
+}
+
+fn wrong_schedule(object: &Object, may_have_zone: bool) -> Wrong {
+    const PATH: &str = "spec.schedule";
+    let schedule = object.text(&["spec", "schedule"]);
+    if schedule.is_empty() {
+        return vec![FieldError::required(PATH, "")];
+    }
+    let mut wrong = Wrong::new();
+    if let Err(what) = super::schedule::check(schedule) {
+        wrong.push(FieldError::invalid(PATH, schedule, what));
+    }
+    if schedule.contains("TZ") && !may_have_zone {
+        let what = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+        wrong.push(FieldError::invalid(PATH, schedule, what));
+    } else if schedule.contains("TZ") && object.has("spec.timeZone") {
+        let what = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
+        wrong.push(FieldError::invalid(PATH, schedule, what));
+    }
+    wrong
+}
+
+/// A zone of the IANA database. Only the region is looked up: the database itself is the controller's to have.
+fn wrong_time_zone(zone: &Value) -> Wrong {
+    const PATH: &str = "spec.timeZone";
+    const REGIONS: [&str; 24] = [
+        "Africa",
+        "America",
+        "Antarctica",
+        "Arctic",
+        "Asia",
+        "Atlantic",
+        "Australia",
+        "Brazil",
+        "CET",
+        "Canada",
+        "Chile",
+        "EET",
+        "EST",
+        "Etc",
+        "Europe",
+        "GMT",
+        "Indian",
+        "Japan",
+        "MET",
+        "Mexico",
+        "Pacific",
+        "US",
+        "UTC",
+        "WET",
+    ];
+    let Some(zone) = zone.as_str() else { return Wrong::new() };
+    if zone.is_empty() {
+        return vec![FieldError::invalid(PATH, zone, "timeZone must be nil or non-empty string")];
+    }
+    if zone.eq_ignore_ascii_case("Local") {
+        let what = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
+        return vec![FieldError::invalid(PATH, zone, what)];
+    }
+    let is_part = |part: &str| {
+        let has_signs = part.bytes().all(|sign| sign.is_ascii_alphanumeric() || b"._-+".contains(&sign));
+        has_signs && !part.is_empty() && !part.starts_with('-') && part != "." && part != ".."
+    };
+    let region = zone.split('/').next().unwrap_or_default();
+    if zone.split('/').all(is_part) && REGIONS.contains(&region) {
+        return Wrong::new();
+    }
+    vec![FieldError::invalid(PATH, zone, format!("unknown time zone {zone}"))]
 }

@@ -1,10 +1,11 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::{Object, human_duration, parse_time};
+use coracle_meta::{FieldError, LabelSelector, Object, human_duration, names, parse_time};
 use serde_json::{Value, json};
 
 use crate::cells::{age, containers, has_condition, selector};
+use crate::checks::{Wrong, immutable, label_selector, matches_template, not_negative, one_of};
 use crate::columns;
-use crate::pod_spec;
+use crate::pod_spec::{self, wrong_template};
 use crate::rules::{BY_SPEC, Rules};
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
@@ -17,6 +18,8 @@ pub(crate) const JOB: Rules = Rules {
     prepare_create: |object, _| select_own_pods(object),
     canonicalize: take_template_labels,
     generation: BY_SPEC,
+    validate: wrong_job,
+    validate_change,
     orphans_by_default: true,
     selectable: &["status.successful"],
     field: |object, name| (name == "status.successful").then(|| object.int("status.succeeded").to_string()),
@@ -132,4 +135,127 @@ fn duration(object: &Object, now: Timestamp) -> String {
     let Some(start) = parse_time(object.text(&["status", "startTime"])) else { return String::new() };
     let end = parse_time(object.text(&["status", "completionTime"])).unwrap_or(now);
     human_duration(end.as_second() - start.as_second())
+}
+
+/// In Kubernetes: `ValidateJob`.
+fn wrong_job(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let mut wrong = wrong_job_spec(spec, "spec");
+    let selector = spec.at("selector");
+    if selector.is_null() {
+        wrong.push(FieldError::required("spec.selector", ""));
+    } else {
+        wrong.extend(label_selector(selector, "spec.selector"));
+    }
+    if let Ok(parsed) = LabelSelector::from_json((!selector.is_null()).then_some(selector)) {
+        wrong.extend(matches_template(&parsed, spec.at("template"), "spec.template"));
+    }
+    let completions = spec.int("completions");
+    if spec.text("completionMode") == "Indexed" && completions > 0 {
+        let host = format!("{}-{}", object.name(), completions - 1);
+        if !names::dns1123_label(&host).is_empty() {
+            let what = format!("will not able to create pod with invalid DNS label: {host}");
+            wrong.push(FieldError::invalid("metadata.name", object.name(), what));
+        }
+    }
+    wrong
+}
+
+/// In Kubernetes: `validateJobSpec`, which is also asked about the template of a CronJob.
+pub(super) fn wrong_job_spec(spec: &Value, path: &str) -> Wrong {
+    const COUNTS: [&str; 7] = [
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
+    ];
+    let mut wrong: Wrong = COUNTS.iter().flat_map(|count| not_negative(spec, count, path)).collect();
+    let at = |field: &str| format!("{path}.{field}");
+    if spec.has("maxFailedIndexes") && !spec.has("backoffLimitPerIndex") {
+        wrong.push(FieldError::required(at("backoffLimitPerIndex"), "when maxFailedIndexes is specified"));
+    }
+    if spec.has("completionMode") {
+        wrong.extend(one_of(spec, "completionMode", path, &["Indexed", "NonIndexed"]));
+    }
+    if spec.text("completionMode") == "Indexed" {
+        if !spec.has("completions") {
+            wrong.push(FieldError::required(at("completions"), "when completion mode is Indexed"));
+        }
+        if spec.int("parallelism") > 100_000 {
+            let what = "must be less than or equal to 100000 when completion mode is Indexed";
+            wrong.push(FieldError::invalid(at("parallelism"), spec.int("parallelism"), what));
+        }
+        if spec.has("completions") && spec.int("maxFailedIndexes") > spec.int("completions") {
+            let what = "must be less than or equal to completions";
+            wrong.push(FieldError::invalid(at("maxFailedIndexes"), spec.int("maxFailedIndexes"), what));
+        }
+    } else {
+        let what = "requires indexed completion mode";
+        for field in ["backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"] {
+            if spec.has(field) {
+                wrong.push(FieldError::invalid(at(field), spec.at(field).clone(), what));
+            }
+        }
+    }
+    if spec.has("podReplacementPolicy") {
+        let has_failure_policy = spec.has("podFailurePolicy");
+        let known: &[&str] = if has_failure_policy { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
+        wrong.extend(one_of(spec, "podReplacementPolicy", path, known));
+    }
+    wrong.extend(wrong_template(spec.at("template"), &at("template")));
+    let policy_path = at("template.spec.restartPolicy");
+    match spec.text("template.spec.restartPolicy") {
+        "" | "Always" => {
+            wrong.push(FieldError::required(policy_path, r#"valid values: "OnFailure", "Never""#));
+        }
+        "OnFailure" if spec.has("podFailurePolicy") => {
+            let what = r#"only "Never" is supported when podFailurePolicy is specified"#;
+            wrong.push(FieldError::invalid(policy_path, "OnFailure", what));
+        }
+        "OnFailure" | "Never" => {}
+        other => wrong.push(FieldError::not_supported(policy_path, other, &["OnFailure", "Never"])),
+    }
+    wrong
+}
+
+/// In Kubernetes: `ValidateJobSpecUpdate`.
+fn validate_change(new: &Object, old: &Object) -> Wrong {
+    let mut wrong = Wrong::new();
+    let is_indexed = old.text(&["spec", "completionMode"]) == "Indexed";
+    let scales_along = new.at("spec.completions") == new.at("spec.parallelism");
+    if !(is_indexed && scales_along) {
+        wrong.extend(immutable(new, old, "spec.completions"));
+    }
+    wrong.extend(immutable(new, old, "spec.selector"));
+    if !same_template(new, old) {
+        wrong.extend(immutable(new, old, "spec.template"));
+    }
+    for field in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"] {
+        wrong.extend(immutable(new, old, &format!("spec.{field}")));
+    }
+    wrong
+}
+
+/// The template of a suspended job that never started may be told where to run.
+fn same_template(new: &Object, old: &Object) -> bool {
+    let may_move = old.flag("spec.suspend") && !old.has("status.startTime");
+    if !may_move {
+        return false;
+    }
+    let without = |object: &Object| {
+        let mut template = object.at("spec.template").clone();
+        for (holder, fields) in [
+            ("metadata", &["labels", "annotations"][..]),
+            ("spec", &["nodeSelector", "affinity", "tolerations", "schedulingGates"][..]),
+        ] {
+            if let Some(tree) = template.get_mut(holder).and_then(Value::as_object_mut) {
+                tree.drop_fields(fields);
+            }
+        }
+        template
+    };
+    without(new) == without(old)
 }

@@ -1,16 +1,66 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
 use crate::cells::age;
+use crate::checks::{Wrong, each_invalid, same};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
 
 /// `configmaps`. In Kubernetes: `pkg/registry/core/configmap`.
-pub(crate) const CONFIG_MAP: Rules = Rules { columns: columns::CONFIG_MAP, cells, ..Rules::of("", "v1", "configmaps") };
+pub(crate) const CONFIG_MAP: Rules = Rules {
+    validate: wrong,
+    validate_change: |new, old| wrong_immutable_data(new, old, &["data", "binaryData"]),
+    columns: columns::CONFIG_MAP,
+    cells,
+    ..Rules::of("", "v1", "configmaps")
+};
 
 fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
     let count = object.entries("data").count() + object.entries("binaryData").count();
     vec![object.name().into(), count.into(), age(object, now)]
+}
+
+/// The most that the values of one object may take. In Kubernetes: `MaxSecretSize`.
+const MOST_BYTES: usize = 1 << 20;
+
+fn wrong(object: &Object) -> Wrong {
+    let mut wrong = Wrong::new();
+    for (key, _) in object.entries("data") {
+        let path = format!("data[{key}]");
+        wrong.extend(each_invalid(&path, key, names::config_map_key(key)));
+        if object.at("binaryData").get(key).is_some() {
+            wrong.push(FieldError::invalid(path, key.as_str(), "duplicate of key present in binaryData"));
+        }
+    }
+    for (key, _) in object.entries("binaryData") {
+        wrong.extend(each_invalid(&format!("binaryData[{key}]"), key, names::config_map_key(key)));
+    }
+    let texts = object.entries("data").filter_map(|(_, value)| value.as_str()).map(str::len);
+    let bytes = object.entries("binaryData").filter_map(|(_, value)| value.as_str()).map(decoded_size);
+    if texts.chain(bytes).sum::<usize>() > MOST_BYTES {
+        wrong.push(FieldError::too_long("", MOST_BYTES));
+    }
+    wrong
+}
+
+/// How many bytes a base64 text stands for.
+pub(super) fn decoded_size(text: &str) -> usize {
+    text.len() / 4 * 3 - text.bytes().rev().take_while(|sign| *sign == b'=').count().min(text.len() / 4)
+}
+
+/// What an object marked as immutable keeps, the mark included.
+pub(super) fn wrong_immutable_data(new: &Object, old: &Object, fields: &[&str]) -> Wrong {
+    if !old.flag("immutable") {
+        return Wrong::new();
+    }
+    let what = "field is immutable when `immutable` is set";
+    let mut wrong = Wrong::new();
+    if !new.flag("immutable") {
+        wrong.push(FieldError::forbidden("immutable", what));
+    }
+    let changed = fields.iter().filter(|field| !same(new.at(field), old.at(field)));
+    wrong.extend(changed.map(|field| FieldError::forbidden(*field, what)));
+    wrong
 }

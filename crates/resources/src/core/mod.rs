@@ -23,3 +23,4 @@ pub(crate) mod secret;
 pub(crate) mod service;
 pub(crate) mod service_account;
 pub(crate) mod service_allocation;
+mod service_validation;

@@ -1,9 +1,10 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::{Object, format_time};
+use coracle_meta::{FieldError, Object, format_time};
 use coracle_registry::Request;
 use serde_json::{Value, json};
 
 use crate::cells::{age, set_or};
+use crate::checks::{Wrong, immutable, one_of, quantity_not_negative, same};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
@@ -15,6 +16,21 @@ pub(crate) const PERSISTENT_VOLUME: Rules = Rules {
         object.set(&["status"], json!({"phase": "Pending", "lastPhaseTransitionTime": format_time(request.now)}));
     },
     prepare_status,
+    validate: wrong,
+    validate_change: |new, old| {
+        let what = "spec.persistentvolumesource is immutable after creation";
+        let source = |object: &Object| SOURCES.map(|source| object.at("spec").at(source).clone());
+        let changed = source(new).iter().zip(&source(old)).any(|(new, old)| !same(new, old));
+        let mut wrong =
+            if changed { vec![FieldError::forbidden("spec.persistentvolumesource", what)] } else { Wrong::new() };
+        wrong.extend(immutable(new, old, "spec.volumeMode"));
+        wrong
+    },
+    warnings: |new, _| {
+        let policy = new.text(&["spec", "persistentVolumeReclaimPolicy"]);
+        let what = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
+        (policy == "Recycle").then(|| what.to_owned()).into_iter().collect()
+    },
     columns: columns::PERSISTENT_VOLUME,
     cells,
     ..Rules::of("", "v1", "persistentvolumes")
@@ -81,4 +97,91 @@ pub(super) fn access_modes(modes: &[Value]) -> String {
         [("ReadWriteOnce", "RWO"), ("ReadOnlyMany", "ROX"), ("ReadWriteMany", "RWX"), ("ReadWriteOncePod", "RWOP")];
     let short = SHORT.iter().filter(|(mode, _)| modes.iter().any(|own| own == mode)).map(|(_, short)| *short);
     short.collect::<Vec<_>>().join(",")
+}
+
+/// The kinds of volumes.
+const SOURCES: [&str; 22] = [
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "csi",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "glusterfs",
+    "hostPath",
+    "iscsi",
+    "local",
+    "nfs",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "storageos",
+    "vsphereVolume",
+];
+
+/// The ways to mount a volume.
+pub(super) const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+
+/// In Kubernetes: `ValidatePersistentVolume`.
+fn wrong(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let mut wrong = wrong_access_modes(spec, "");
+    let capacity = spec.at("capacity");
+    if spec.entries("capacity").next().is_none() {
+        wrong.push(FieldError::required("spec.capacity", ""));
+    }
+    if capacity.get("storage").is_none() || spec.entries("capacity").count() > 1 {
+        wrong.push(FieldError::not_supported("spec.capacity", capacity.clone(), &["storage"]));
+    }
+    for (resource, amount) in spec.entries("capacity") {
+        let path = format!("spec.capacity[{resource}]");
+        wrong.extend(quantity_not_negative(amount, &path));
+        if amount == "0" {
+            wrong.push(FieldError::invalid(path, "0", "must be greater than zero"));
+        }
+    }
+    wrong.extend(one_of(spec, "persistentVolumeReclaimPolicy", "spec", &["Delete", "Recycle", "Retain"]));
+    let sources: Vec<&str> = SOURCES.into_iter().filter(|source| spec.has(source)).collect();
+    match sources[..] {
+        [] => wrong.push(FieldError::required("spec", "must specify a volume type")),
+        [_] => {}
+        [_, ref more @ ..] => {
+            let what = "may not specify more than 1 volume type";
+            wrong.extend(more.iter().map(|source| FieldError::forbidden(format!("spec.{source}"), what)));
+        }
+    }
+    if spec.has("hostPath") && spec.text("hostPath.path").is_empty() {
+        wrong.push(FieldError::required("spec.hostPath.path", ""));
+    }
+    if spec.has("local") && !spec.has("nodeAffinity") {
+        wrong.push(FieldError::required("spec.nodeAffinity", "Local volume requires node affinity"));
+    }
+    if spec.text("hostPath.path") == "/" && spec.text("persistentVolumeReclaimPolicy") == "Recycle" {
+        let what = "may not be 'recycle' for a hostPath mount of '/'";
+        wrong.push(FieldError::forbidden("spec.persistentVolumeReclaimPolicy", what));
+    }
+    wrong.extend(one_of(spec, "volumeMode", "spec", &["Block", "Filesystem"]));
+    wrong
+}
+
+/// Modes there have to be, and known ones; `ReadWriteOncePod` goes with no other.
+pub(super) fn wrong_access_modes(spec: &Value, when_missing: &str) -> Wrong {
+    const PATH: &str = "spec.accessModes";
+    let modes = spec.list("accessModes");
+    if modes.is_empty() {
+        return vec![FieldError::required(PATH, when_missing)];
+    }
+    let unknown = modes.iter().filter(|mode| !ACCESS_MODES.iter().any(|known| known == *mode));
+    let mut wrong: Wrong = unknown.map(|mode| FieldError::not_supported(PATH, mode.clone(), &ACCESS_MODES)).collect();
+    if modes.len() > 1 && modes.iter().any(|mode| mode == "ReadWriteOncePod") {
+        let what = "may not use ReadWriteOncePod with other access modes";
+        wrong.push(FieldError::forbidden(PATH, what));
+    }
+    wrong
 }

@@ -1,9 +1,10 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object};
 use serde_json::{Value, json};
 
-use super::persistent_volume::{access_modes, phase, storage_class};
+use super::persistent_volume::{access_modes, phase, storage_class, wrong_access_modes};
 use crate::cells::{age, set_or};
+use crate::checks::{Wrong, label_selector, quantity_not_negative, same};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
@@ -22,6 +23,8 @@ pub(crate) const PERSISTENT_VOLUME_CLAIM: Rules = Rules {
         edit_spec(object, align_data_sources);
     },
     prepare_update: |new, _, _| edit_spec(new, align_data_sources),
+    validate: wrong,
+    validate_change,
     columns: columns::PERSISTENT_VOLUME_CLAIM,
     cells,
     ..Rules::of("", "v1", "persistentvolumeclaims")
@@ -57,4 +60,46 @@ fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
         age(object, now),
         set_or(object.at("spec.volumeMode"), "<unset>"),
     ]
+}
+
+/// In Kubernetes: `ValidatePersistentVolumeClaimSpec`.
+fn wrong(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let mut wrong = wrong_access_modes(spec, "at least 1 access mode is required");
+    if spec.has("selector") {
+        wrong.extend(label_selector(spec.at("selector"), "spec.selector"));
+    }
+    let path = "spec.resources[storage]";
+    match spec.at("resources.requests").get("storage") {
+        None => wrong.push(FieldError::required(path, "")),
+        Some(amount) if amount == "0" => {
+            wrong.push(FieldError::invalid(path, "0", "must be greater than zero"));
+        }
+        Some(amount) => wrong.extend(quantity_not_negative(amount, path)),
+    }
+    wrong
+}
+
+/// A claim stays as it is, but a bound one may ask for more, or for another class of attributes.
+/// Kubernetes shows the difference as Go would print it; here the sentence names the fields.
+fn validate_change(new: &Object, old: &Object) -> Wrong {
+    let is_bound = old.text(&["status", "phase"]) == "Bound";
+    let (new, old) = (new.at("spec"), old.at("spec"));
+    let names = [new, old].into_iter().filter_map(Value::as_object).flatten().map(|(name, _)| name.as_str());
+    let mut changed: Vec<&str> = names
+        .filter(|name| !(*name == "volumeAttributesClassName" && is_bound))
+        .filter(|name| !(*name == "volumeName" && old.text(name).is_empty()))
+        .filter(|name| match *name {
+            "resources" if is_bound => !same(new.at("resources.limits"), old.at("resources.limits")),
+            name => !same(new.field_named(name), old.field_named(name)),
+        })
+        .collect();
+    changed.sort_unstable();
+    changed.dedup();
+    if changed.is_empty() {
+        return Wrong::new();
+    }
+    let what =
+        "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+    vec![FieldError::forbidden("spec", format!("{what} (changed: {})", changed.join(", ")))]
 }

@@ -1,10 +1,11 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, LabelSelector, Object};
 use serde_json::Value;
 
 use crate::cells::{age, containers, labels};
+use crate::checks::{Wrong, labels as wrong_labels, matches_template, not_negative};
 use crate::columns;
-use crate::pod_spec;
+use crate::pod_spec::{self, wrong_lasting_template};
 use crate::rules::{BY_SPEC, Rules};
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
@@ -12,6 +13,8 @@ use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 pub(crate) const REPLICATION_CONTROLLER: Rules = Rules {
     set_defaults,
     generation: BY_SPEC,
+    validate: wrong,
+    validate_status: |new, _| crate::apps::replica_set::wrong_counts(new.at("status")),
     orphans_by_default: true,
     store_directory: Some("controllers"),
     selectable: &["status.replicas"],
@@ -49,4 +52,24 @@ fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
         images,
         labels(object.at("spec.selector")),
     ]
+}
+
+/// In Kubernetes: `ValidateReplicationControllerSpec`.
+fn wrong(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let mut wrong = not_negative(spec, "minReadySeconds", "spec");
+    wrong.extend(wrong_labels(spec.at("selector"), "spec.selector"));
+    if spec.entries("selector").next().is_none() {
+        wrong.push(FieldError::required("spec.selector", ""));
+    }
+    wrong.extend(not_negative(spec, "replicas", "spec"));
+    if !spec.has("template") {
+        wrong.push(FieldError::required("spec.template", ""));
+        return wrong;
+    }
+    if let Ok(selector) = LabelSelector::from_json(Some(&serde_json::json!({"matchLabels": spec.at("selector")}))) {
+        wrong.extend(matches_template(&selector, spec.at("template"), "spec.template"));
+    }
+    wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicationController"));
+    wrong
 }

@@ -1,14 +1,26 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::{Object, Quantity};
+use coracle_meta::{Object, Quantity, names};
 use serde_json::Value;
 
 use crate::cells::age;
+use crate::checks::{each_invalid, immutable, quantity_not_negative};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
 
 /// `resourcequotas`. In Kubernetes: `pkg/registry/core/resourcequota`.
 pub(crate) const RESOURCE_QUOTA: Rules = Rules {
+    validate: |object| {
+        let hard = object.entries("spec.hard");
+        hard.flat_map(|(name, amount)| {
+            let path = format!("spec.hard[{name}]");
+            let mut wrong = each_invalid(&path, name, names::qualified_name(name));
+            wrong.extend(quantity_not_negative(amount, &path));
+            wrong
+        })
+        .collect()
+    },
+    validate_change: |new, old| immutable(new, old, "spec.scopes"),
     warnings: |new, old| if old.is_none() { requests_above_limits(new) } else { Vec::new() },
     columns: columns::RESOURCE_QUOTA,
     cells,

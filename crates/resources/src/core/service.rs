@@ -2,6 +2,7 @@ use coracle_ambient::Timestamp;
 use coracle_meta::{Object, names};
 use serde_json::{Value, json};
 
+use super::service_validation::{wrong_change, wrong_service};
 use crate::cells::{age, labels, load_balancer_addresses};
 use crate::columns;
 use crate::rules::Rules;
@@ -12,6 +13,8 @@ use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 pub(crate) const SERVICE: Rules = Rules {
     set_defaults,
     prepare_update: |new, old, _| drop_fields_of_other_types(new, old),
+    validate: wrong_service,
+    validate_change: wrong_change,
     name: names::dns1035_label,
     store_directory: Some("services/specs"),
     selectable: &["spec.clusterIP", "spec.type"],

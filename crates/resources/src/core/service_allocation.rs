@@ -87,6 +87,7 @@ impl Hooks for ServiceHooks {
         object: &mut Object,
     ) -> Result<Option<Box<dyn Reservation>>, Status> {
         align_cluster_ips(object, None);
+        refuse_wrong_ips(object)?;
         let mut taken = self.begin(registry, request);
         finish(allocate(&mut taken, object, None).await, taken).await
     }
@@ -100,6 +101,7 @@ impl Hooks for ServiceHooks {
     ) -> Result<Option<Box<dyn Reservation>>, Status> {
         keep_allocated(new, old);
         align_cluster_ips(new, Some(old));
+        refuse_wrong_ips(new)?;
         let mut taken = self.begin(registry, request);
         finish(allocate(&mut taken, new, Some(old)).await, taken).await
     }
@@ -209,8 +211,7 @@ impl Taken {
             return Err(Status::internal(format!("failed to parse service IP {wanted:?}")));
         };
         if !self.allocator.ranges.iter().any(|range| range.contains(address)) {
-            let ranges: Vec<_> = self.allocator.ranges.iter().map(Cidr::to_string).collect();
-            return Err(refuse(&format!("the provided network does not match the current range {}", ranges.join(","))));
+            return Err(refuse("the provided network does not match the current range"));
         }
         if self.take(service, address).await? { Ok(()) } else { Err(refuse("provided IP is already allocated")) }
     }
@@ -575,4 +576,13 @@ mod tests {
         assert_eq!(new.at("spec.clusterIPs"), &json!(["10.0.0.9"]));
         assert_eq!(new.list("spec.ports")[0].int("nodePort"), 30001);
     }
+}
+
+/// Addresses that are none cannot be taken.
+fn refuse_wrong_ips(service: &Object) -> Result<(), Status> {
+    let wrong = super::service_validation::wrong_cluster_ips(service);
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(&GroupVersionKind::new("", "v1", "Service"), service.name(), &wrong))
 }

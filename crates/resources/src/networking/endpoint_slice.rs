@@ -1,9 +1,10 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object, names};
 use coracle_registry::Generation;
 use serde_json::Value;
 
 use crate::cells::{age, some_of};
+use crate::checks::{Wrong, each_invalid, immutable, required_one_of};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
@@ -11,6 +12,8 @@ use coracle_meta::fields::Fields;
 /// `endpointslices.discovery.k8s.io`. In Kubernetes: `pkg/registry/discovery/endpointslice`.
 pub(crate) const ENDPOINT_SLICE: Rules = Rules {
     generation: Generation::Fields(&["addressType", "endpoints", "ports", "metadata.labels"]),
+    validate: wrong,
+    validate_change: |new, old| immutable(new, old, "addressType"),
     warnings,
     columns: columns::ENDPOINT_SLICE,
     cells,
@@ -42,4 +45,59 @@ fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
         cell => cell,
     };
     vec![object.name().into(), object.text(&["addressType"]).into(), some(&ports), some(&addresses), age(object, now)]
+}
+
+/// In Kubernetes: `ValidateEndpointSlice`.
+fn wrong(object: &Object) -> Wrong {
+    let mut wrong = required_one_of(object, "addressType", "", &["FQDN", "IPv4", "IPv6"]);
+    let kind = object.text(&["addressType"]);
+    let endpoints = object.list("endpoints");
+    if endpoints.len() > 1000 {
+        wrong.push(FieldError::too_many("endpoints", endpoints.len(), 1000));
+    }
+    for (at, endpoint) in endpoints.iter().enumerate() {
+        let path = format!("endpoints[{at}].addresses");
+        let addresses = endpoint.list("addresses");
+        if addresses.is_empty() {
+            wrong.push(FieldError::required(&path, "must contain at least 1 address"));
+        } else if addresses.len() > 100 {
+            wrong.push(FieldError::too_many(&path, addresses.len(), 100));
+        }
+        for (at, address) in addresses.iter().filter_map(Value::as_str).enumerate() {
+            wrong.extend(wrong_address(address, kind, &format!("{path}[{at}]")));
+        }
+        let host = endpoint.text("hostname");
+        if !host.is_empty() {
+            wrong.extend(each_invalid(&format!("endpoints[{at}].hostname"), host, names::dns1123_label(host)));
+        }
+    }
+    let ports = object.list("ports");
+    if ports.len() > 20_000 {
+        wrong.push(FieldError::too_many("ports", ports.len(), 20_000));
+    }
+    for (at, port) in ports.iter().enumerate() {
+        let name = port.text("name");
+        if !name.is_empty() {
+            wrong.extend(each_invalid(&format!("ports[{at}].name"), name, names::dns1123_label(name)));
+        }
+        if ports[..at].iter().any(|earlier| earlier.text("name") == name) {
+            wrong.push(FieldError::duplicate(format!("ports[{at}].name"), name));
+        }
+        wrong.extend(required_one_of(port, "protocol", &format!("ports[{at}]"), &["SCTP", "TCP", "UDP"]));
+    }
+    wrong
+}
+
+fn wrong_address(address: &str, kind: &str, path: &str) -> Wrong {
+    let parsed = address.parse::<std::net::IpAddr>().ok();
+    match kind {
+        "IPv4" if !parsed.is_some_and(|address| address.is_ipv4()) => {
+            vec![FieldError::invalid(path, address, "must be a valid IPv4 address")]
+        }
+        "IPv6" if !parsed.is_some_and(|address| address.is_ipv6()) => {
+            vec![FieldError::invalid(path, address, "must be a valid IPv6 address")]
+        }
+        "FQDN" => each_invalid(path, address, names::dns1123_subdomain(address.trim_end_matches('.'))),
+        _ => Wrong::new(),
+    }
 }

@@ -1,8 +1,9 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
 use crate::cells::{age, load_balancer_addresses, set_or};
+use crate::checks::{Wrong, each_invalid, required_one_of};
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules};
 use coracle_meta::fields::Fields;
@@ -11,6 +12,7 @@ use coracle_meta::fields::Fields;
 pub(crate) const INGRESS: Rules = Rules {
     generation: BY_SPEC,
     store_directory: Some("ingress"),
+    validate: wrong,
     warnings: |new, old| if old.is_none() { class_by_annotation(new) } else { Vec::new() },
     columns: columns::INGRESS,
     cells,
@@ -49,4 +51,91 @@ fn hosts(object: &Object) -> String {
         }
     }
     if hosts.is_empty() { "*".to_owned() } else { hosts.join(",") }
+}
+
+/// In Kubernetes: `ValidateIngressSpec`.
+fn wrong(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let rules = spec.list("rules");
+    let mut wrong = Wrong::new();
+    if rules.is_empty() && !spec.has("defaultBackend") {
+        wrong.push(FieldError::invalid("spec", rules, "either `defaultBackend` or `rules` must be specified"));
+    }
+    if spec.has("defaultBackend") {
+        wrong.extend(wrong_backend(spec.at("defaultBackend"), "spec.defaultBackend"));
+    }
+    for (at, rule) in rules.iter().enumerate() {
+        let path = format!("spec.rules[{at}]");
+        wrong.extend(wrong_host(rule.text("host"), &format!("{path}.host")));
+        let paths = rule.list("http.paths");
+        if rule.has("http") && paths.is_empty() {
+            wrong.push(FieldError::required(format!("{path}.http.paths"), ""));
+        }
+        for (at, own) in paths.iter().enumerate() {
+            wrong.extend(wrong_path(own, &format!("{path}.http.paths[{at}]")));
+        }
+    }
+    for (at, tls) in spec.list("tls").iter().enumerate() {
+        for (host_at, host) in tls.list("hosts").iter().filter_map(Value::as_str).enumerate() {
+            wrong.extend(wrong_host(host, &format!("spec.tls[{at}].hosts[{host_at}]")));
+        }
+    }
+    wrong
+}
+
+fn wrong_host(host: &str, path: &str) -> Wrong {
+    if host.is_empty() {
+        return Wrong::new();
+    }
+    if host.parse::<std::net::IpAddr>().is_ok() {
+        return vec![FieldError::invalid(path, host, "must be a DNS name, not an IP address")];
+    }
+    let is_wildcard = host.contains('*');
+    let sentences = if is_wildcard { names::wildcard_dns1123_subdomain(host) } else { names::dns1123_subdomain(host) };
+    each_invalid(path, host, sentences)
+}
+
+fn wrong_path(own: &Value, path: &str) -> Wrong {
+    const KINDS: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
+    let mut wrong = match own.text("pathType") {
+        "" if own.has("pathType") => vec![FieldError::not_supported(format!("{path}.pathType"), "", &KINDS)],
+        "" => vec![FieldError::required(format!("{path}.pathType"), "pathType must be specified")],
+        _ => required_one_of(own, "pathType", path, &KINDS),
+    };
+    let text = own.text("path");
+    if ["Exact", "Prefix"].contains(&own.text("pathType")) {
+        if !text.starts_with('/') {
+            wrong.push(FieldError::invalid(format!("{path}.path"), text, "must be an absolute path"));
+        }
+        for sign in ["//", "/./", "/../", "%2f", "%2F"] {
+            if text.contains(sign) {
+                wrong.push(FieldError::invalid(format!("{path}.path"), text, format!("must not contain '{sign}'")));
+            }
+        }
+    } else if own.text("pathType") == "ImplementationSpecific" && !text.is_empty() && !text.starts_with('/') {
+        wrong.push(FieldError::invalid(format!("{path}.path"), text, "must be an absolute path"));
+    }
+    wrong.extend(wrong_backend(own.at("backend"), &format!("{path}.backend")));
+    wrong
+}
+
+fn wrong_backend(backend: &Value, path: &str) -> Wrong {
+    let (service, resource) = (backend.at("service"), backend.at("resource"));
+    match (service.is_null(), resource.is_null()) {
+        (true, true) => vec![FieldError::invalid(path, "", "resource or service backend is required")],
+        (false, false) => vec![FieldError::invalid(path, "", "cannot set both resource and service backends")],
+        (true, false) => Wrong::new(),
+        (false, true) => {
+            let name = service.text("name");
+            let mut wrong = match name {
+                "" => vec![FieldError::required(format!("{path}.service.name"), "")],
+                name => each_invalid(&format!("{path}.service.name"), name, names::dns1035_label(name)),
+            };
+            if service.text("port.name").is_empty() && service.int("port.number") == 0 {
+                let what = "port name or number is required";
+                wrong.push(FieldError::required(format!("{path}.service.port"), what));
+            }
+            wrong
+        }
+    }
 }

@@ -1,8 +1,9 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object};
 use serde_json::{Value, json};
 
 use crate::cells::{age, selector};
+use crate::checks::{Wrong, cidr, label_selector, one_of, port_or_name};
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules};
 use coracle_meta::fields::{Fields, edit_spec};
@@ -11,6 +12,7 @@ use coracle_meta::fields::{Fields, edit_spec};
 pub(crate) const NETWORK_POLICY: Rules = Rules {
     set_defaults,
     generation: BY_SPEC,
+    validate: wrong,
     columns: columns::NETWORK_POLICY,
     cells: |object: &Object, now: Timestamp| -> Vec<Value> {
         vec![object.name().into(), selector(object.at("spec.podSelector")), age(object, now)]
@@ -27,4 +29,96 @@ fn set_defaults(object: &mut Object) {
             spec.insert("policyTypes".to_owned(), types);
         }
     });
+}
+
+/// In Kubernetes: `ValidateNetworkPolicySpec`.
+fn wrong(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let mut wrong = label_selector(spec.at("podSelector"), "spec.podSelector");
+    for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
+        for (at, rule) in spec.list(direction).iter().enumerate() {
+            let path = format!("spec.{direction}[{at}]");
+            for (at, port) in rule.list("ports").iter().enumerate() {
+                wrong.extend(wrong_port(port, &format!("{path}.ports[{at}]")));
+            }
+            for (at, peer) in rule.list(peers).iter().enumerate() {
+                wrong.extend(wrong_peer(peer, &format!("{path}.{peers}[{at}]")));
+            }
+        }
+    }
+    let types = spec.list("policyTypes");
+    if types.len() > 2 {
+        let what = "may not specify more than two policyTypes";
+        wrong.push(FieldError::invalid("spec.policyTypes", types, what));
+        return wrong;
+    }
+    for (at, kind) in types.iter().enumerate() {
+        if kind != "Ingress" && kind != "Egress" {
+            let path = format!("spec.policyTypes[{at}]");
+            wrong.push(FieldError::not_supported(path, kind.clone(), &["Egress", "Ingress"]));
+        }
+    }
+    wrong
+}
+
+fn wrong_port(port: &Value, path: &str) -> Wrong {
+    let mut wrong = Wrong::new();
+    if port.has("protocol") {
+        wrong.extend(one_of(port, "protocol", path, &["SCTP", "TCP", "UDP"]));
+    }
+    if port.has("port") {
+        wrong.extend(port_or_name(port.at("port"), &format!("{path}.port")));
+    }
+    if let Some(end) = port.int_if_set("endPort") {
+        let end_path = format!("{path}.endPort");
+        if !port.has("port") {
+            wrong.push(FieldError::required(format!("{path}.port"), "must be specified when `endPort` is specified"));
+        } else if end < port.int("port") {
+            wrong.push(FieldError::invalid(end_path, end, "must be greater than or equal to `port`"));
+        }
+    }
+    wrong
+}
+
+fn wrong_peer(peer: &Value, path: &str) -> Wrong {
+    let selectors = ["podSelector", "namespaceSelector"];
+    let block = peer.at("ipBlock");
+    let has_selector = selectors.iter().any(|selector| peer.has(selector));
+    let mut wrong: Wrong = selectors
+        .iter()
+        .filter(|selector| peer.has(selector))
+        .flat_map(|selector| label_selector(peer.at(selector), &format!("{path}.{selector}")))
+        .collect();
+    if !block.is_null() {
+        wrong.extend(wrong_block(block, &format!("{path}.ipBlock")));
+    }
+    if !has_selector && block.is_null() {
+        wrong.push(FieldError::required(path, "must specify a peer"));
+    } else if has_selector && !block.is_null() {
+        wrong.push(FieldError::forbidden(path, "may not specify both ipBlock and another peer"));
+    }
+    wrong
+}
+
+fn wrong_block(block: &Value, path: &str) -> Wrong {
+    let whole = block.text("cidr");
+    let cidr_path = format!("{path}.cidr");
+    if whole.is_empty() {
+        return vec![FieldError::required(cidr_path, "")];
+    }
+    let mut wrong = cidr(whole, &cidr_path);
+    let parsed = crate::cidr::Cidr::parse(whole);
+    for (at, except) in block.list("except").iter().filter_map(Value::as_str).enumerate() {
+        let path = format!("{path}.except[{at}]");
+        let not_cidr = cidr(except, &path);
+        let inside = except.split('/').next().and_then(|address| address.parse().ok());
+        if let (Ok(whole_range), Some(address), true) = (&parsed, inside, not_cidr.is_empty()) {
+            if !whole_range.contains(address) {
+                let what = format!("must be a strict subset of `cidr` ({whole})");
+                wrong.push(FieldError::invalid(&path, except, what));
+            }
+        }
+        wrong.extend(not_cidr);
+    }
+    wrong
 }

@@ -1,8 +1,10 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object};
 use serde_json::Value;
 
 use crate::cells::age;
+use crate::checks::{Wrong, cidr, immutable, required};
+use crate::cidr::Cidr;
 use crate::columns;
 use crate::rules::{Rules, SPEC_AND_METADATA};
 use coracle_meta::fields::Fields;
@@ -10,6 +12,12 @@ use coracle_meta::fields::Fields;
 /// `servicecidrs.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/servicecidr`.
 pub(crate) const SERVICE_CIDR: Rules = Rules {
     kept_by_status: SPEC_AND_METADATA,
+    validate: |object| wrong_cidrs(object),
+    validate_change: |new, old| {
+        let may_grow = new.list("spec.cidrs").len() > old.list("spec.cidrs").len()
+            && new.list("spec.cidrs").starts_with(old.list("spec.cidrs"));
+        if may_grow { Wrong::new() } else { immutable(new, old, "spec.cidrs") }
+    },
     columns: columns::SERVICE_CIDR,
     cells: |object: &Object, now: Timestamp| -> Vec<Value> {
         vec![object.name().into(), object.texts(&["spec", "cidrs"]).join(",").into(), age(object, now)]
@@ -19,6 +27,20 @@ pub(crate) const SERVICE_CIDR: Rules = Rules {
 
 /// `ipaddresses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ipaddress`.
 pub(crate) const IP_ADDRESS: Rules = Rules {
+    name: |name| match name.parse::<std::net::IpAddr>() {
+        Ok(address) if address.to_string() == name => Vec::new(),
+        Ok(address) => vec![format!("must be in canonical form ({:?})", address.to_string())],
+        Err(_) => vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()],
+    },
+    validate: |object| {
+        let parent = object.at("spec.parentRef");
+        if parent.is_null() {
+            return vec![FieldError::required("spec.parentRef", "")];
+        }
+        let parts = ["resource", "name"].into_iter();
+        parts.flat_map(|part| required(parent, part, "spec.parentRef")).collect()
+    },
+    validate_change: |new, old| immutable(new, old, "spec.parentRef"),
     columns: columns::IP_ADDRESS,
     cells: |object: &Object, now: Timestamp| -> Vec<Value> {
         // Three cells for two columns, as in Kubernetes.
@@ -40,4 +62,32 @@ fn parent(object: &Object) -> String {
         "" => format!("{resource}/{}", parent.text("name")),
         namespace => format!("{resource}/{namespace}/{}", parent.text("name")),
     }
+}
+
+/// One block of each family, without bits beyond its prefix. In Kubernetes: `validateServiceCIDRSpec`.
+fn wrong_cidrs(object: &Object) -> Wrong {
+    const PATH: &str = "spec.cidrs";
+    let cidrs = object.list(PATH);
+    if cidrs.is_empty() {
+        return vec![FieldError::required(PATH, "at least one CIDR required")];
+    }
+    let mut wrong = Wrong::new();
+    if cidrs.len() > 2 {
+        wrong.push(FieldError::invalid(PATH, cidrs, "may only hold up to 2 values"));
+    }
+    let texts: Vec<&str> = cidrs.iter().filter_map(Value::as_str).collect();
+    let count_v6 = texts.iter().filter(|text| text.contains(':')).count();
+    if texts.len() == 2 && count_v6 != 1 {
+        let what = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
+        wrong.push(FieldError::invalid(PATH, cidrs, what));
+    }
+    for (at, text) in texts.into_iter().enumerate() {
+        let path = format!("{PATH}[{at}]");
+        let not_cidr = cidr(text, &path);
+        if not_cidr.is_empty() && Cidr::parse(text).is_ok_and(|parsed| parsed.to_string() != text) {
+            wrong.push(FieldError::invalid(&path, text, "must not have bits set beyond the prefix length"));
+        }
+        wrong.extend(not_cidr);
+    }
+    wrong
 }

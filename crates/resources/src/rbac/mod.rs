@@ -1,10 +1,11 @@
 //! `rbac.authorization.k8s.io/v1`. Who may write roles that allow more than the writer may do is `auth`'s to say.
 
 use coracle_ambient::Timestamp;
-use coracle_meta::{Object, names};
+use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
 use crate::cells::age;
+use crate::checks::{Wrong, each_invalid, label_selector, required, same};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut, edit_at};
@@ -12,15 +13,29 @@ use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// `roles`.
-pub(crate) const ROLE: Rules = Rules { name: names::path_segment, ..Rules::of(GROUP, "v1", "roles") };
+pub(crate) const ROLE: Rules = Rules {
+    name: names::path_segment,
+    validate: |object| wrong_rules(object, true),
+    ..Rules::of(GROUP, "v1", "roles")
+};
 
 /// `clusterroles`.
-pub(crate) const CLUSTER_ROLE: Rules = Rules { name: names::path_segment, ..Rules::of(GROUP, "v1", "clusterroles") };
+pub(crate) const CLUSTER_ROLE: Rules = Rules {
+    name: names::path_segment,
+    validate: |object| {
+        let mut wrong = wrong_rules(object, false);
+        wrong.extend(wrong_aggregation(object.at("aggregationRule")));
+        wrong
+    },
+    ..Rules::of(GROUP, "v1", "clusterroles")
+};
 
 /// `rolebindings`.
 pub(crate) const ROLE_BINDING: Rules = Rules {
     set_defaults,
     name: names::path_segment,
+    validate: |object| wrong_binding(object, &["Role", "ClusterRole"]),
+    validate_change: wrong_change,
     columns: columns::ROLE_BINDING,
     cells,
     ..Rules::of(GROUP, "v1", "rolebindings")
@@ -30,6 +45,8 @@ pub(crate) const ROLE_BINDING: Rules = Rules {
 pub(crate) const CLUSTER_ROLE_BINDING: Rules = Rules {
     set_defaults,
     name: names::path_segment,
+    validate: |object| wrong_binding(object, &["ClusterRole"]),
+    validate_change: wrong_change,
     columns: columns::CLUSTER_ROLE_BINDING,
     cells,
     ..Rules::of(GROUP, "v1", "clusterrolebindings")
@@ -61,4 +78,107 @@ fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
         subjects("Group"),
         subjects("ServiceAccount"),
     ]
+}
+
+/// In Kubernetes: `ValidatePolicyRule`.
+fn wrong_rules(object: &Object, is_namespaced: bool) -> Wrong {
+    let mut wrong = Wrong::new();
+    for (at, rule) in object.list("rules").iter().enumerate() {
+        let path = |field: &str| format!("rules[{at}].{field}");
+        let has = |field: &str| !rule.list(field).is_empty();
+        if !has("verbs") {
+            wrong.push(FieldError::required(path("verbs"), "verbs must contain at least one value"));
+        }
+        if has("nonResourceURLs") {
+            let mut refuse = |what: &str| {
+                let urls = rule.at("nonResourceURLs").clone();
+                wrong.push(FieldError::invalid(path("nonResourceURLs"), urls, what));
+            };
+            if is_namespaced {
+                refuse("namespaced rules cannot apply to non-resource URLs");
+            }
+            if has("apiGroups") || has("resources") || has("resourceNames") {
+                refuse("rules cannot apply to both regular resources and non-resource URLs");
+            }
+            continue;
+        }
+        if !has("apiGroups") {
+            let what = "resource rules must supply at least one api group";
+            wrong.push(FieldError::required(path("apiGroups"), what));
+        }
+        if !has("resources") {
+            let what = "resource rules must supply at least one resource";
+            wrong.push(FieldError::required(path("resources"), what));
+        }
+    }
+    wrong
+}
+
+fn wrong_aggregation(rule: &Value) -> Wrong {
+    const PATH: &str = "aggregationRule.clusterRoleSelectors";
+    let selectors = rule.list("clusterRoleSelectors");
+    if !rule.is_null() && selectors.is_empty() {
+        let what = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        return vec![FieldError::required(PATH, what)];
+    }
+    let selectors = selectors.iter().enumerate();
+    selectors.flat_map(|(at, selector)| label_selector(selector, &format!("{PATH}[{at}]"))).collect()
+}
+
+/// In Kubernetes: `ValidateRoleBinding`.
+fn wrong_binding(object: &Object, kinds: &[&str]) -> Wrong {
+    let role = object.at("roleRef");
+    let mut wrong = Wrong::new();
+    if role.text("apiGroup") != GROUP {
+        wrong.push(FieldError::not_supported("roleRef.apiGroup", role.text("apiGroup"), &[GROUP]));
+    }
+    if !kinds.contains(&role.text("kind")) {
+        wrong.push(FieldError::not_supported("roleRef.kind", role.text("kind"), kinds));
+    }
+    let name = role.text("name");
+    wrong.extend(required(role, "name", "roleRef"));
+    wrong.extend(each_invalid("roleRef.name", name, names::path_segment(name)));
+    let is_namespaced = kinds.len() > 1;
+    for (at, subject) in object.list("subjects").iter().enumerate() {
+        wrong.extend(wrong_subject(subject, &format!("subjects[{at}]"), is_namespaced));
+    }
+    wrong
+}
+
+fn wrong_subject(subject: &Value, path: &str, is_namespaced: bool) -> Wrong {
+    let mut wrong = required(subject, "name", path);
+    let (name, group) = (subject.text("name"), subject.text("apiGroup"));
+    let group_path = format!("{path}.apiGroup");
+    match subject.text("kind") {
+        "ServiceAccount" => {
+            if !name.is_empty() {
+                wrong.extend(each_invalid(&format!("{path}.name"), name, names::dns1123_subdomain(name)));
+            }
+            if !group.is_empty() {
+                wrong.push(FieldError::not_supported(group_path, group, &[""]));
+            }
+            if !is_namespaced {
+                wrong.extend(required(subject, "namespace", path));
+            }
+        }
+        "User" | "Group" if group == GROUP => {}
+        "User" | "Group" => wrong.push(FieldError::not_supported(group_path, group, &[GROUP])),
+        other => {
+            let known = ["ServiceAccount", "User", "Group"];
+            wrong.push(FieldError::not_supported(format!("{path}.kind"), other, &known));
+        }
+    }
+    wrong
+}
+
+/// Who has a role may change, the role of a binding may not.
+fn wrong_change(new: &Object, old: &Object) -> Wrong {
+    let (new, old) = (new.at("roleRef"), old.at("roleRef"));
+    if same(new, old) {
+        return Wrong::new();
+    }
+    // As Go prints it.
+    let [group, kind, name] = ["apiGroup", "kind", "name"].map(|field| Value::from(new.text(field)));
+    let printed = format!(r#"{{"APIGroup":{group},"Kind":{kind},"Name":{name}}}"#);
+    vec![FieldError::invalid("roleRef", new.clone(), "cannot change roleRef").printed_as(printed)]
 }

@@ -1,0 +1,241 @@
+//! What is wrong with a service. In Kubernetes: `ValidateService` and `ValidateServiceUpdate`.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use coracle_meta::fields::Fields;
+use coracle_meta::{FieldError, Object, names};
+use serde_json::Value;
+
+use crate::checks::{Wrong, each_invalid, ip, labels, port_or_name, required_one_of};
+
+const ADDRESSES: &str = "spec.clusterIPs";
+
+pub(super) fn wrong_service(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let kind = spec.text("type");
+    let is_headless = spec.text("clusterIP") == "None";
+    let ports = spec.list("ports");
+    let mut wrong = Wrong::new();
+    if ports.is_empty() && !is_headless && kind != "ExternalName" {
+        wrong.push(FieldError::required("spec.ports", ""));
+    }
+    match kind {
+        "LoadBalancer" | "NodePort" if is_headless => {
+            let what = format!("may not be set to 'None' for {kind} services");
+            wrong.push(FieldError::invalid(format!("{ADDRESSES}[0]"), "None", what));
+        }
+        "ExternalName" => wrong.extend(wrong_external_name(spec)),
+        _ => {}
+    }
+    for (at, port) in ports.iter().enumerate() {
+        wrong.extend(wrong_port(port, &format!("spec.ports[{at}]"), ports.len() > 1));
+        if kind == "LoadBalancer" && port.int("port") == 10250 {
+            let what = "may not expose port 10250 externally since it is used by kubelet";
+            wrong.push(FieldError::invalid(format!("spec.ports[{at}].port"), 10250, what));
+        }
+        if kind == "ClusterIP" && port.int("nodePort") != 0 {
+            let what = "may not be used when `type` is 'ClusterIP'";
+            wrong.push(FieldError::forbidden(format!("spec.ports[{at}].nodePort"), what));
+        }
+    }
+    wrong.extend(repeated_ports(ports));
+    wrong.extend(labels(spec.at("selector"), "spec.selector"));
+    wrong.extend(required_one_of(spec, "sessionAffinity", "spec", &["ClientIP", "None"]));
+    wrong.extend(wrong_affinity(spec));
+    wrong.extend(wrong_cluster_ips(object));
+    for (at, address) in spec.list("externalIPs").iter().filter_map(Value::as_str).enumerate() {
+        wrong.extend(ip(address, &format!("spec.externalIPs[{at}]")));
+    }
+    wrong.extend(required_one_of(spec, "type", "spec", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]));
+    let policies: [(&str, &[&str]); 2] =
+        [("externalTrafficPolicy", &["Cluster", "Local"]), ("internalTrafficPolicy", &["Cluster", "Local"])];
+    for (policy, known) in policies {
+        if spec.has(policy) {
+            wrong.extend(required_one_of(spec, policy, "spec", known));
+        }
+    }
+    wrong
+}
+
+fn wrong_external_name(spec: &Value) -> Wrong {
+    let what = "may not be set for ExternalName services";
+    let not_set = ["clusterIPs", "ipFamilies"].into_iter().filter(|field| !spec.list(field).is_empty());
+    let mut wrong: Wrong = not_set.map(|field| FieldError::forbidden(format!("spec.{field}"), what)).collect();
+    if spec.has("ipFamilyPolicy") {
+        wrong.push(FieldError::forbidden("spec.ipFamilyPolicy", what));
+    }
+    match spec.text("externalName").trim_end_matches('.') {
+        "" => wrong.push(FieldError::required("spec.externalName", "")),
+        name => wrong.extend(each_invalid("spec.externalName", name, names::dns1123_subdomain(name))),
+    }
+    wrong
+}
+
+fn wrong_port(port: &Value, path: &str, needs_name: bool) -> Wrong {
+    let name_path = format!("{path}.name");
+    let mut wrong = match port.text("name") {
+        "" if needs_name => vec![FieldError::required(name_path, "")],
+        "" => Wrong::new(),
+        name => each_invalid(&name_path, name, names::dns1123_label(name)),
+    };
+    let number = port.int("port");
+    let port_path = format!("{path}.port");
+    wrong.extend(names::port_number(number).into_iter().map(|what| FieldError::invalid(&port_path, number, what)));
+    wrong.extend(required_one_of(port, "protocol", path, &["SCTP", "TCP", "UDP"]));
+    wrong.extend(port_or_name(port.at("targetPort"), &format!("{path}.targetPort")));
+    let protocol = port.text("appProtocol");
+    if !protocol.is_empty() {
+        wrong.extend(each_invalid(&format!("{path}.appProtocol"), protocol, names::qualified_name(protocol)));
+    }
+    wrong
+}
+
+/// Names, pairs of protocol and port, and node ports of a protocol may stand once.
+fn repeated_ports(ports: &[Value]) -> Wrong {
+    let (mut known_names, mut known, mut known_node_ports) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let mut wrong = Wrong::new();
+    for (at, port) in ports.iter().enumerate() {
+        let path = format!("spec.ports[{at}]");
+        let (name, protocol, number, node_port) =
+            (port.text("name"), port.text("protocol"), port.int("port"), port.int("nodePort"));
+        if !name.is_empty() && !known_names.insert(name) {
+            wrong.push(FieldError::duplicate(format!("{path}.name"), name));
+        }
+        if !known.insert((protocol, number)) {
+            // As Go prints the fields that it compares.
+            let printed = format!(
+                r#"{{"Name":"","Protocol":"{protocol}","AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}"#
+            );
+            wrong.push(FieldError::duplicate(&path, port.clone()).printed_as(printed));
+        }
+        if node_port != 0 && !known_node_ports.insert((protocol, node_port)) {
+            wrong.push(FieldError::duplicate(format!("{path}.nodePort"), node_port));
+        }
+    }
+    wrong
+}
+
+fn wrong_affinity(spec: &Value) -> Wrong {
+    const PATH: &str = "spec.sessionAffinityConfig";
+    let config = spec.at("sessionAffinityConfig");
+    match (spec.text("sessionAffinity"), config.int("clientIP.timeoutSeconds")) {
+        ("ClientIP", seconds) if !(1..=86400).contains(&seconds) => {
+            let what = "must be greater than 0 and less than 86400";
+            vec![FieldError::invalid(format!("{PATH}.clientIP.timeoutSeconds"), seconds, what)]
+        }
+        ("None", _) if !config.is_null() => {
+            vec![FieldError::forbidden(PATH, "must not be set when session affinity is None")]
+        }
+        _ => Wrong::new(),
+    }
+}
+
+/// In Kubernetes: `ValidateServiceClusterIPsRelatedFields`, which is also asked before addresses are handed out.
+pub(super) fn wrong_cluster_ips(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    if spec.text("type") == "ExternalName" {
+        return Wrong::new();
+    }
+    let all = spec.list("clusterIPs");
+    let mut wrong = Wrong::new();
+    match (spec.text("clusterIP"), all.first().and_then(Value::as_str)) {
+        ("", None) => {}
+        ("", Some(_)) => {
+            let what = "must be empty when `clusterIP` is not specified";
+            wrong.push(FieldError::invalid(ADDRESSES, all, what));
+        }
+        (_, None) => wrong.push(FieldError::required(ADDRESSES, "")),
+        (one, Some(first)) if one != first => {
+            wrong.push(FieldError::invalid(ADDRESSES, all, "first value must match `clusterIP`"));
+        }
+        _ => {}
+    }
+    let mut families = BTreeSet::new();
+    for (at, family) in spec.list("ipFamilies").iter().filter_map(Value::as_str).enumerate() {
+        let path = format!("spec.ipFamilies[{at}]");
+        if !["IPv4", "IPv6"].contains(&family) {
+            wrong.push(FieldError::not_supported(&path, family, &["IPv4", "IPv6"]));
+        }
+        if !families.insert(family) {
+            wrong.push(FieldError::duplicate(path, family));
+        }
+    }
+    if spec.has("ipFamilyPolicy") {
+        let known = ["PreferDualStack", "RequireDualStack", "SingleStack"];
+        wrong.extend(required_one_of(spec, "ipFamilyPolicy", "spec", &known));
+    }
+    let mut has_invalid = false;
+    for (at, address) in all.iter().filter_map(Value::as_str).enumerate() {
+        if at == 0 && address == "None" {
+            if all.len() > 1 {
+                has_invalid = true;
+                wrong.push(FieldError::invalid(ADDRESSES, all, "'None' must be the first and only value"));
+            }
+            continue;
+        }
+        let not_address = ip(address, &format!("{ADDRESSES}[{at}]"));
+        has_invalid |= !not_address.is_empty();
+        wrong.extend(not_address);
+    }
+    if all.len() > 2 {
+        wrong.push(FieldError::invalid(ADDRESSES, all, "may only hold up to 2 values"));
+    }
+    if !has_invalid {
+        wrong.extend(wrong_families(spec, all));
+    }
+    wrong
+}
+
+/// Two addresses are of two families, those that are asked for.
+fn wrong_families(spec: &Value, all: &[Value]) -> Wrong {
+    let mut wrong = Wrong::new();
+    let parsed: Vec<(&str, IpAddr)> =
+        all.iter().filter_map(Value::as_str).filter_map(|text| Some((text, text.parse().ok()?))).collect();
+    let count_v4 = parsed.iter().filter(|(_, address)| address.is_ipv4()).count();
+    if all.len() > 1 && (count_v4 == 0 || count_v4 == parsed.len()) {
+        let what = "may specify no more than one IP for each IP family";
+        wrong.push(FieldError::invalid(ADDRESSES, all, what));
+    }
+    for (at, ((text, address), family)) in parsed.iter().zip(spec.list("ipFamilies")).enumerate() {
+        let own = if address.is_ipv4() { "IPv4" } else { "IPv6" };
+        if family != own {
+            let what =
+                format!("expected an {} value as indicated by `ipFamilies[{at}]`", family.as_str().unwrap_or(""));
+            wrong.push(FieldError::invalid(format!("{ADDRESSES}[{at}]"), *text, what));
+        }
+    }
+    wrong
+}
+
+/// Addresses stay once they are set; only a second one may come or go.
+pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
+    let is = |object: &Object, path: &str, value: &str| object.at("spec").text(path) == value;
+    if is(new, "type", "ExternalName") || is(old, "type", "ExternalName") {
+        return Wrong::new();
+    }
+    if is(new, "clusterIP", "None") && is(old, "clusterIP", "None") {
+        return Wrong::new();
+    }
+    let (new_ips, old_ips) = (new.list(ADDRESSES), old.list(ADDRESSES));
+    let first = format!("{ADDRESSES}[0]");
+    let changed = |at: usize| FieldError::invalid(format!("{ADDRESSES}[{at}]"), new_ips, "may not change once set");
+    if new_ips.len() == old_ips.len() {
+        let pairs = new_ips.iter().zip(old_ips).enumerate();
+        return pairs.filter(|(_, (new, old))| new != old).map(|(at, _)| changed(at)).collect();
+    }
+    let mut wrong = Wrong::new();
+    match (new_ips.first(), old_ips.first()) {
+        (None, Some(_)) => {
+            wrong.push(FieldError::invalid(first, Value::Null, "primary clusterIP can not be unset"));
+        }
+        (Some(new), Some(old)) if new != old => wrong.push(changed(0)),
+        _ => {}
+    }
+    let policy = new.text(&["spec", "ipFamilyPolicy"]);
+    if new_ips.len() < old_ips.len() && new_ips.len() == 1 && policy != "SingleStack" {
+        let what = "must be set to 'SingleStack' when releasing the secondary clusterIP";
+        wrong.push(FieldError::invalid("spec.ipFamilyPolicy", policy, what));
+    }
+    wrong
+}
