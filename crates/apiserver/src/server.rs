@@ -234,6 +234,8 @@ fn record_request(server: &Server, received: &Received) -> Option<EntryId> {
             .with("user", received.user.name.as_str())
             .with("agent", agent.unwrap_or(""))
             .with("audit", received.audit_id.as_str());
+        let subresource = received.info.resource.as_ref().map_or("", |at| at.subresource.as_str());
+        let detail = if subresource.is_empty() { detail } else { detail.with("subresource", subresource) };
         if received.query.get("dryRun").is_some() { detail.with("dryRun", true) } else { detail }
     })
 }

@@ -1,6 +1,6 @@
 use coracle_meta::{GroupVersionKind, Object, Status};
 use coracle_registry::{Registry, Request, Verb};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{ApiServerSpec, Error};
 
@@ -10,7 +10,9 @@ const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-no
 /// Writes what every cluster begins with, where it is missing.
 pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec) -> Result<(), Error> {
     let mut objects: Vec<Object> = NAMESPACES.iter().map(|name| namespace(name)).collect();
-    objects.extend(coracle_auth::bootstrap_policy());
+    let policy = coracle_auth::bootstrap_policy();
+    objects.extend(all_controllers(&policy));
+    objects.extend(policy);
     objects.extend(simulated_nodes());
     for object in objects {
         create_if_missing(registry, object).await?;
@@ -21,26 +23,36 @@ pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec) -> Result<(
 
 /// Lets one process speak for all nodes that it simulates, which Kubernetes has no role for.
 fn simulated_nodes() -> [Object; 2] {
-    const NAME: &str = "system:coracle:simulated-nodes";
-    let rbac = |kind: &str| GroupVersionKind::new("rbac.authorization.k8s.io", "v1", kind);
-    let mut role = Object::of_kind(&rbac("ClusterRole"));
-    role.set(&["metadata", "name"], NAME);
-    role.set(
-        &["rules"],
-        json!([
-            {"apiGroups": [""], "resources": ["nodes", "nodes/status", "pods", "pods/status"], "verbs": ["*"]},
-            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
-            {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
-            {"apiGroups": [""], "resources": ["configmaps", "secrets", "services"], "verbs": ["get", "list", "watch"]},
-        ]),
-    );
-    let mut binding = Object::of_kind(&rbac("ClusterRoleBinding"));
-    binding.set(&["metadata", "name"], NAME);
-    binding.set(&["roleRef"], json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME}));
-    binding.set(
-        &["subjects"],
-        json!([{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": crate::SIMULATED_NODES_USER}]),
-    );
+    let rules = json!([
+        {"apiGroups": [""], "resources": ["nodes", "nodes/status", "pods", "pods/status"], "verbs": ["*"]},
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]},
+        {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+        {"apiGroups": [""], "resources": ["configmaps", "secrets", "services"], "verbs": ["get", "list", "watch"]},
+    ]);
+    grant(crate::SIMULATED_NODES_USER, crate::SIMULATED_NODES_USER, rules)
+}
+
+/// Gives the controller-manager, which speaks for all its controllers with one identity, what each of them may do.
+///
+/// In Kubernetes: with `--use-service-account-credentials` each controller is a service account of its own.
+fn all_controllers(policy: &[Object]) -> [Object; 2] {
+    let roles = policy.iter().filter(|role| role.kind() == "ClusterRole" && role.name().starts_with("system:controller:"));
+    let rules: Vec<Value> = roles
+        .flat_map(|role| role.field(&["rules"]).and_then(Value::as_array).into_iter().flatten().cloned())
+        .collect();
+    grant("system:coracle:controllers", "system:kube-controller-manager", rules.into())
+}
+
+/// A ClusterRole with these rules, bound to a user.
+fn grant(name: &str, user: &str, rules: Value) -> [Object; 2] {
+    const GROUP: &str = "rbac.authorization.k8s.io";
+    let mut role = Object::of_kind(&GroupVersionKind::new(GROUP, "v1", "ClusterRole"));
+    role.set(&["metadata", "name"], name);
+    role.set(&["rules"], rules);
+    let mut binding = Object::of_kind(&GroupVersionKind::new(GROUP, "v1", "ClusterRoleBinding"));
+    binding.set(&["metadata", "name"], name);
+    binding.set(&["roleRef"], json!({"apiGroup": GROUP, "kind": "ClusterRole", "name": name}));
+    binding.set(&["subjects"], json!([{"apiGroup": GROUP, "kind": "User", "name": user}]));
     [role, binding]
 }
 

@@ -5,12 +5,15 @@ use std::time::Duration;
 use coracle_cluster::{Cluster, Delays, Error};
 use coracle_journal::Recorder;
 use coracle_meta::Object;
-use coracle_sim::{ClockMode, Latency, PluralOf, World};
+use coracle_sim::{Answer, ClockMode, Latency, PluralOf, View, World};
 
 use crate::file::Scenario;
 use crate::mode::Mode;
 use crate::report::Report;
 use crate::run::{Run, invariants};
+
+/// How long a cluster may take until its nodes take pods, on its own clock.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How a scenario is run; what is `None` is taken from the file.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +61,7 @@ pub fn execute(
             let world = world.clone();
             async move { world.follow(&*store).await }
         });
+        until_ready(&world, scenario).await?;
         let report = Run::new(scenario, path, &cluster, world).to_the_end(mode, seed, wall).await;
         follower.abort();
         cluster.shutdown().await;
@@ -83,6 +87,29 @@ async fn start(scenario: &Scenario, mode: Mode, seed: u64, recorder: Recorder) -
         Mode::Scaled(_) | Mode::Virtual => coracle_ambient::Ambient::seeded(seed),
     };
     builder.ambient(ambient).start().await
+}
+
+/// Waits until every node takes pods, and pods of the scenario's namespace can be admitted: steps begin in a cluster at rest.
+async fn until_ready(world: &World, scenario: &Scenario) -> Result<(), Error> {
+    let wanted = scenario.spec.cluster.nodes;
+    let ready = |view: &View| {
+        let takes_pods = |node: &&Arc<Object>| node.field(&["spec", "taints"]).is_none() && is_ready(node);
+        let nodes = view.of_kind("v1", "Node").filter(takes_pods).count();
+        let account = view.object("v1", "ServiceAccount", "default", "default").is_some();
+        match nodes >= wanted && account {
+            true => Ok(()),
+            false => Err(Answer::Unanswerable(format!("{nodes} of {wanted} nodes are ready"))),
+        }
+    };
+    match world.until_seen(PATIENCE, ready).await {
+        Ok(_) => Ok(()),
+        Err(late) => Err(Error::Options(format!("the cluster is not ready after {PATIENCE:?}: {:?}", late.answer))),
+    }
+}
+
+fn is_ready(node: &Object) -> bool {
+    let conditions = node.field(&["status", "conditions"]).and_then(serde_json::Value::as_array);
+    conditions.into_iter().flatten().any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
 }
 
 fn plurals(cluster: &Cluster) -> PluralOf {

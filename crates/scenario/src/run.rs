@@ -261,7 +261,7 @@ fn senders(entries: &[coracle_journal::Entry], expected: &RequestCount, since: E
         .filter(|entry| entry.id >= since && entry.stage == Stage::ApiRequest)
         .filter(|entry| word(entry, "verb") == expected.verb.value)
         .filter(|entry| entry.subject.split('/').next() == Some(expected.resource.as_str()))
-        .filter(|entry| entry.subject.split('/').count() <= 3)
+        .filter(|entry| !entry.data.contains_key("subresource"))
         .map(|entry| {
             let sender = entry.causes.iter().filter_map(|id| by_id(*id)).find(|cause| cause.stage == Stage::SyncWrite);
             sender.map_or_else(|| word(entry, "user"), |sender| sender.actor.clone())

@@ -87,7 +87,10 @@ pub fn sentence(entry: &Entry) -> String {
     let subject = &entry.subject;
     let has = |name: &str| entry.data.contains_key(name);
     match entry.stage {
-        Stage::ApiRequest => format!("{} asks to {} {subject}", word(entry, "user"), word(entry, "verb")),
+        Stage::ApiRequest => {
+            let part = suffix("/", &word(entry, "subresource"));
+            format!("{} asks to {} {subject}{part}", word(entry, "user"), word(entry, "verb"))
+        }
         Stage::ApiRespond => format!("answers {} {}", word(entry, "code"), word(entry, "reason")).trim_end().to_owned(),
         Stage::StoreCommit => format!("{} {subject}", past(&word(entry, "op"))),
         Stage::WatchSend => format!("sends {} {subject} to {}", word(entry, "type"), word(entry, "watcher")),
