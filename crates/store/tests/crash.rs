@@ -51,7 +51,8 @@ async fn writes_until_it_is_killed() {
                 let (revision, count) =
                     current.kvs.first().map_or((0, 0), |kv| (kv.mod_revision, number_in(&kv.value)));
                 let mut value = (count + 1).to_string().into_bytes();
-                value.resize(value.len() + random.below(60_000) as usize, b' ');
+                let most = if random.below(20) == 0 { 60_000 } else { 2_000 };
+                value.resize(value.len() + random.below(most) as usize, b' ');
                 println!("begin {key} {}", count + 1);
                 let txn = Txn {
                     compare: vec![Compare::mod_revision(key.clone(), revision)],
@@ -64,7 +65,7 @@ async fn writes_until_it_is_killed() {
                 let response = engine.txn(txn).await.unwrap();
                 assert!(response.succeeded, "nobody else writes this key");
                 println!("done {key} {} {}", count + 1, response.revision);
-                if writer == 0 && round % 40 == 39 {
+                if writer == 0 && round % 20 == 19 {
                     engine.compact(engine.revision() - 20).await.unwrap();
                 }
             }
