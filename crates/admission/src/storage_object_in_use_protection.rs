@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use coracle_meta::Status;
 use coracle_registry::{Admission, Operation, Review};
 
-/// `StorageObjectInUseProtection`: volumes and claims stay while they are used.
+/// `StorageObjectInUseProtection`: volumes, claims and the classes of their attributes stay while they are used.
 pub(crate) struct StorageObjectInUseProtection;
 
 #[async_trait]
@@ -19,6 +19,9 @@ impl Admission for StorageObjectInUseProtection {
         let finalizer = match review.request.resource.resource.as_str() {
             "persistentvolumes" if review.is_about("", "persistentvolumes") => "kubernetes.io/pv-protection",
             "persistentvolumeclaims" if review.is_about("", "persistentvolumeclaims") => "kubernetes.io/pvc-protection",
+            "volumeattributesclasses" if review.is_about("storage.k8s.io", "volumeattributesclasses") => {
+                "kubernetes.io/vac-protection"
+            }
             _ => return Ok(()),
         };
         if let Some(object) = &mut review.object {

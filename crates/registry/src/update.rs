@@ -447,7 +447,6 @@ impl Registry {
             let existing = stored.object();
             let mut new = Object::clone(&existing);
             change(&mut new)?;
-            count_generation(kind.hub().generation(), &mut new, &existing);
             match self.store_changed(request, &kind, &key, &stored, new).await? {
                 Outcome::Written(written) => return kind.answer(written.object),
                 Outcome::Stale(now) => current = now,

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -324,7 +325,15 @@ impl Strategy for BuiltIn {
     }
 
     fn cells(&self, object: &Object, now: Timestamp) -> Vec<Value> {
-        if self.rules.columns.is_empty() { table::default_cells(object, now) } else { (self.rules.cells)(object, now) }
+        if self.rules.columns.is_empty() {
+            return table::default_cells(object, now);
+        }
+        // Cells are read from the form in which objects are stored.
+        let mut stored = Cow::Borrowed(object);
+        if self.row.stored_as != self.row.resource() {
+            let _ = self.versions.to_hub(stored.to_mut());
+        }
+        (self.rules.cells)(&stored, now)
     }
 
     fn row_conditions(&self, object: &Object) -> Vec<Value> {

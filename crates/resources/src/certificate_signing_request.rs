@@ -1,3 +1,5 @@
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, Object, format_time, human_duration, names};
 use coracle_registry::{Request, View};
@@ -5,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::built_in::restore;
 use crate::cells::{age, text_or};
+use crate::checks::{Wrong, each_invalid};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut, edit_at, edit_spec};
@@ -23,6 +26,7 @@ pub(crate) const CERTIFICATE_SIGNING_REQUEST: Rules = Rules {
         object.set(&["status"], json!({}));
     },
     prepare_update: |new, old, _| restore(new, old, "spec"),
+    validate_create: wrong,
     name: names::path_segment,
     reset_fields: &["spec"],
     kept_by_status: &["spec", "status.conditions"],
@@ -129,4 +133,55 @@ fn state(object: &Object) -> String {
         state.push_str(",Issued");
     }
     state
+}
+
+/// In Kubernetes: `ValidateCertificateSigningRequestCreate`. The request itself is only looked at from outside: what it
+/// holds is the signer's to judge.
+fn wrong(object: &Object) -> Wrong {
+    const REQUEST: &str = "spec.request";
+    let spec = object.at("spec");
+    let mut wrong = Wrong::new();
+    let encoded = spec.text("request");
+    if !is_certificate_request(encoded) {
+        wrong.push(FieldError::invalid(REQUEST, encoded, "PEM block type must be CERTIFICATE REQUEST"));
+    }
+    if spec.list("usages").is_empty() {
+        wrong.push(FieldError::required("spec.usages", ""));
+    }
+    let usages = spec.list("usages");
+    for (at, usage) in usages.iter().enumerate() {
+        if usages[..at].contains(usage) {
+            wrong.push(FieldError::duplicate(format!("spec.usages[{at}]"), usage.clone()));
+        }
+    }
+    if spec.int_if_set("expirationSeconds").is_some_and(|seconds| seconds < 600) {
+        let what = "may not specify a duration less than 600 seconds (10 minutes)";
+        wrong.push(FieldError::invalid("spec.expirationSeconds", spec.int("expirationSeconds"), what));
+    }
+    wrong.extend(wrong_signer(spec.text("signerName"), "spec.signerName"));
+    wrong
+}
+
+/// Base64 of a PEM block of the right type.
+fn is_certificate_request(encoded: &str) -> bool {
+    let bytes = STANDARD.decode(encoded).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE REQUEST-----")
+}
+
+/// `domain/path`.
+fn wrong_signer(name: &str, path: &str) -> Wrong {
+    if name.is_empty() {
+        return vec![FieldError::required(path, "")];
+    }
+    match name.split_once('/') {
+        Some((domain, rest)) if !rest.is_empty() && !rest.contains('/') => {
+            let mut wrong = each_invalid(path, name, names::dns1123_subdomain(domain));
+            wrong.extend(each_invalid(path, name, names::dns1123_subdomain(rest)));
+            wrong
+        }
+        _ => {
+            let what = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+            vec![FieldError::invalid(path, name, what)]
+        }
+    }
 }

@@ -128,13 +128,13 @@ fn pod_spec(spec: &mut Tree) {
 
 /// `serviceAccount` is the old name of `serviceAccountName`: it always says the same.
 fn mirror_service_account(spec: &mut Tree) {
-    let old = spec.text("serviceAccount").to_owned();
-    spec.fill_text("serviceAccountName", &old);
-    let name = spec.text("serviceAccountName").to_owned();
+    let name = match spec.text("serviceAccountName") {
+        "" => spec.text("serviceAccount").to_owned(),
+        name => name.to_owned(),
+    };
     if !name.is_empty() {
+        spec.insert("serviceAccountName".to_owned(), name.clone().into());
         spec.insert("serviceAccount".to_owned(), name.into());
-    } else {
-        spec.remove("serviceAccountName");
     }
 }
 

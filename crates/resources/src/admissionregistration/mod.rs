@@ -1,11 +1,12 @@
 //! `admissionregistration.k8s.io/v1`.
 
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object};
 use coracle_registry::Generation;
 use serde_json::{Value, json};
 
 use crate::cells::age;
+use crate::checks::{Wrong, label_selector, one_of, required};
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
@@ -22,6 +23,7 @@ pub(crate) const VALIDATING_WEBHOOK_CONFIGURATION: Rules = webhooks("validatingw
 pub(crate) const VALIDATING_ADMISSION_POLICY: Rules = Rules {
     set_defaults: |object| edit_spec(object, |spec| spec.fill("matchConstraints", json!({}))),
     generation: BY_SPEC,
+    validate: wrong_policy,
     kept_by_status: SPEC_AND_METADATA,
     columns: columns::VALIDATING_ADMISSION_POLICY,
     cells: policy_cells,
@@ -31,6 +33,7 @@ pub(crate) const VALIDATING_ADMISSION_POLICY: Rules = Rules {
 /// `validatingadmissionpolicybindings`.
 pub(crate) const VALIDATING_ADMISSION_POLICY_BINDING: Rules = Rules {
     generation: BY_SPEC,
+    validate: wrong_binding,
     columns: columns::VALIDATING_ADMISSION_POLICY_BINDING,
     cells: binding_cells,
     ..Rules::of(GROUP, "v1", "validatingadmissionpolicybindings")
@@ -65,4 +68,66 @@ fn binding_cells(object: &Object, now: Timestamp) -> Vec<Value> {
         (name, namespace) => format!("{namespace}/{name}"),
     };
     vec![object.name().into(), object.text(&["spec", "policyName"]).into(), parameter.into(), age(object, now)]
+}
+
+/// In Kubernetes: `validateValidatingAdmissionPolicySpec`. Expressions are compiled by the plug-in that asks them.
+fn wrong_policy(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let mut wrong = one_of(spec, "failurePolicy", "spec", &["Fail", "Ignore"]);
+    if spec.list("validations").is_empty() && spec.list("auditAnnotations").is_empty() {
+        let what = "validations or auditAnnotations must contain at least one item";
+        for field in ["spec.validations", "spec.auditAnnotations"] {
+            wrong.push(FieldError::required(field, what));
+        }
+    }
+    let constraints = spec.at("matchConstraints");
+    let path = "spec.matchConstraints";
+    if constraints.as_object().is_none_or(|tree| tree.is_empty()) {
+        wrong.push(FieldError::required(path, ""));
+        return wrong;
+    }
+    wrong.extend(wrong_match(constraints, path));
+    if constraints.list("resourceRules").is_empty() {
+        wrong.push(FieldError::required(format!("{path}.resourceRules"), ""));
+    }
+    for (at, validation) in spec.list("validations").iter().enumerate() {
+        if validation.text("expression").trim().is_empty() {
+            let path = format!("spec.validations[{at}].expression");
+            wrong.push(FieldError::required(path, "expression is not specified"));
+        }
+    }
+    wrong
+}
+
+/// In Kubernetes: `validateValidatingAdmissionPolicyBindingSpec`.
+fn wrong_binding(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let mut wrong = required(spec, "policyName", "spec");
+    let actions = spec.list("validationActions");
+    if actions.is_empty() {
+        wrong.push(FieldError::required("spec.validationActions", "at least one validation action is required"));
+    }
+    for (at, action) in actions.iter().enumerate() {
+        let path = format!("spec.validationActions[{at}]");
+        if !["Audit", "Deny", "Warn"].iter().any(|known| known == action) {
+            wrong.push(FieldError::not_supported(&path, action.clone(), &["Audit", "Deny", "Warn"]));
+        }
+        if actions[..at].contains(action) {
+            wrong.push(FieldError::duplicate(path, action.clone()));
+        }
+    }
+    let has = |action: &str| actions.iter().any(|own| own == action);
+    if has("Deny") && has("Warn") {
+        let what = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";
+        wrong.push(FieldError::invalid("spec.validationActions", actions, what));
+    }
+    if spec.has("matchResources") {
+        wrong.extend(wrong_match(spec.at("matchResources"), "spec.matchResources"));
+    }
+    wrong
+}
+
+fn wrong_match(constraints: &Value, path: &str) -> Wrong {
+    let selectors = ["namespaceSelector", "objectSelector"].iter();
+    selectors.flat_map(|selector| label_selector(constraints.at(selector), &format!("{path}.{selector}"))).collect()
 }

@@ -9,6 +9,8 @@ use coracle_meta::fields::Fields;
 
 /// `events`. In Kubernetes: `pkg/registry/core/event`.
 pub(crate) const EVENT: Rules = Rules {
+    // Names are not looked at, as in Kubernetes.
+    name: |_| Vec::new(),
     time_to_live: Some(3600),
     selectable: &[
         "involvedObject.kind",

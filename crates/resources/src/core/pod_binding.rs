@@ -30,7 +30,7 @@ pub(crate) async fn bind(registry: &Registry, request: &Request, binding: &Objec
         // Kubernetes hands these out as a plain error, without a kind.
         let texts: Vec<_> = wrong.iter().map(FieldError::message).collect();
         let text = if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) };
-        return Err(Status::internal(text));
+        return Err(Status { details: None, ..Status::failure(500, "", text) });
     }
     let name = binding.name().to_owned();
     let pods = GroupVersionResource::new("", "v1", "pods");
@@ -67,7 +67,7 @@ pub(crate) fn check(preconditions: &Preconditions, object: &Object) -> Result<()
 
 /// A status of success, as an object.
 pub(crate) fn success() -> Object {
-    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"});
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Object::from_value(status).expect("a status is a JSON object")
 }
 

@@ -1,10 +1,11 @@
 //! `resource.k8s.io/v1`: devices that are claimed.
 
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object};
 use serde_json::Value;
 
 use crate::cells::age;
+use crate::checks::{Wrong, required};
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
 use coracle_meta::fields::Fields;
@@ -39,6 +40,7 @@ pub(crate) const RESOURCE_CLAIM_TEMPLATE: Rules = Rules {
 /// `resourceslices`.
 pub(crate) const RESOURCE_SLICE: Rules = Rules {
     generation: BY_SPEC,
+    validate: wrong_slice,
     selectable: &["spec.nodeName", "spec.driver"],
     columns: columns::RESOURCE_SLICE,
     cells: |object: &Object, now: Timestamp| -> Vec<Value> {
@@ -69,4 +71,35 @@ fn state(object: &Object) -> String {
         }
     }
     states.join(",")
+}
+
+/// In Kubernetes: `validateResourceSliceSpec`, the devices aside.
+fn wrong_slice(object: &Object) -> Wrong {
+    const PLACES: [&str; 4] = ["nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"];
+    let spec = object.at("spec");
+    let mut wrong = required(spec, "driver", "spec");
+    wrong.extend(required(spec, "pool.name", "spec"));
+    let count = spec.int("pool.resourceSliceCount");
+    if count <= 0 {
+        wrong.push(FieldError::invalid("spec.pool.resourceSliceCount", count, "must be greater than zero"));
+    }
+    let is_set = |place: &&&str| match spec.at(place) {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.is_empty(),
+        _ => true,
+    };
+    let places: Vec<&str> = PLACES.iter().filter(is_set).copied().collect();
+    match places[..] {
+        [] => {
+            let what = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+            wrong.push(FieldError::required("spec", what));
+        }
+        [_] => {}
+        _ => {
+            let printed = format!("{{{}}}", places.join(", "));
+            let what = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required, but multiple fields are set";
+            wrong.push(FieldError::invalid("spec", printed, what));
+        }
+    }
+    wrong
 }
