@@ -25,5 +25,6 @@ mod runtime_class;
 mod service_account;
 mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
+mod validating_admission_policy;
 
 pub use plugins::{PluginError, not_built, plugins};

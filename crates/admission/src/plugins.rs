@@ -17,6 +17,7 @@ use crate::runtime_class::RuntimeClass;
 use crate::service_account::ServiceAccount;
 use crate::storage_object_in_use_protection::StorageObjectInUseProtection;
 use crate::taint_nodes_by_condition::TaintNodesByCondition;
+use crate::validating_admission_policy::ValidatingAdmissionPolicy;
 
 /// A plug-in was named that cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,7 +85,7 @@ const ALL: &[Entry] = &[
     default_but_not_built("NodeDeclaredFeatureValidator"),
     default_but_not_built("MutatingAdmissionPolicy"),
     default_but_not_built("MutatingAdmissionWebhook"),
-    default_but_not_built("ValidatingAdmissionPolicy"),
+    built("ValidatingAdmissionPolicy", || Arc::new(ValidatingAdmissionPolicy::default())),
     default_but_not_built("ValidatingAdmissionWebhook"),
     built("ResourceQuota", || Arc::new(ResourceQuota)),
     off("AlwaysDeny"),

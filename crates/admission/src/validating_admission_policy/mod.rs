@@ -1,0 +1,251 @@
+//! `ValidatingAdmissionPolicy`: holds writes to expressions that objects of the API define.
+//!
+//! ```text
+//! policies + bindings (read again when they change) --matching--> bound policies --policy--> findings --actions--> refusal | warning
+//! ```
+//! In Kubernetes: `apiserver/pkg/admission/plugin/policy/validating`.
+//! Unlike Kubernetes: policies hold from the next request on; there is no `authorizer` in expressions; annotations for
+//! the audit log are not computed, because there is none.
+
+mod matching;
+mod policy;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use coracle_meta::fields::Fields;
+use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, Status, StatusCause};
+use coracle_registry::{Admission, ListOptions, Review, Verb};
+use serde_json::{Value, json};
+
+use crate::reading::{self, core, forbidden};
+use matching::Matching;
+use policy::{Finding, Policy, Subject};
+
+/// The plug-in, with the policies as they were read last.
+#[derive(Default)]
+pub(crate) struct ValidatingAdmissionPolicy {
+    read: Mutex<Arc<Policies>>,
+}
+
+/// All policies with their bindings, at the revisions of their last changes.
+#[derive(Default)]
+struct Policies {
+    revisions: (i64, i64),
+    bound: Vec<Bound>,
+}
+
+/// A policy as one binding applies it.
+struct Bound {
+    policy: Arc<Policy>,
+    binding: String,
+    matching: Matching,
+    actions: Vec<String>,
+    /// `spec.paramRef`; null for none.
+    parameters: Value,
+}
+
+fn resource(plural: &str) -> GroupVersionResource {
+    GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural)
+}
+
+#[async_trait]
+impl Admission for ValidatingAdmissionPolicy {
+    fn name(&self) -> &'static str {
+        "ValidatingAdmissionPolicy"
+    }
+
+    async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
+        if is_exempt(&review.request.resource) {
+            return Ok(());
+        }
+        let policies = self.current(review).await?;
+        if policies.bound.is_empty() {
+            return Ok(());
+        }
+        let namespace = namespace_of(review).await?;
+        let mut refusal = None;
+        for bound in &policies.bound {
+            let applies = bound.policy.matching.matches(review, namespace.as_ref())
+                && bound.matching.matches(review, namespace.as_ref());
+            if !applies {
+                continue;
+            }
+            for finding in bound.findings(review, namespace.as_ref()).await? {
+                bound.act(review, &finding, &mut refusal);
+            }
+        }
+        refusal.map_or(Ok(()), Err)
+    }
+}
+
+/// What policies cannot hold up, so that they can be taken back, and what is not stored.
+fn is_exempt(resource: &GroupVersionResource) -> bool {
+    let of_admission = [
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+        "mutatingwebhookconfigurations",
+    ];
+    match resource.group.as_str() {
+        "admissionregistration.k8s.io" => of_admission.contains(&resource.resource.as_str()),
+        "authentication.k8s.io" | "authorization.k8s.io" => resource.resource.ends_with("reviews"),
+        _ => false,
+    }
+}
+
+impl ValidatingAdmissionPolicy {
+    /// The policies, read again if any of them or of their bindings changed.
+    async fn current(&self, review: &Review<'_>) -> Result<Arc<Policies>, Status> {
+        let (policies, bindings) =
+            (resource("validatingadmissionpolicies"), resource("validatingadmissionpolicybindings"));
+        let kinds = review.registry.kinds();
+        if kinds.resource(&policies).is_none() || kinds.resource(&bindings).is_none() {
+            return Ok(Arc::default());
+        }
+        let registry = review.registry;
+        let revisions = (registry.last_change(&policies).await?, registry.last_change(&bindings).await?);
+        let known = Arc::clone(&self.read.lock().unwrap_or_else(PoisonError::into_inner));
+        if known.revisions == revisions {
+            return Ok(known);
+        }
+        let policies = reading::list(review, policies, "").await?;
+        let policies: Vec<_> = policies.iter().map(|policy| Arc::new(Policy::read(policy))).collect();
+        let bindings = reading::list(review, bindings, "").await?;
+        let bound = bindings.iter().filter_map(|binding| {
+            let policy = policies.iter().find(|policy| policy.name == binding.text(&["spec", "policyName"]))?;
+            Some(Bound::read(Arc::clone(policy), binding))
+        });
+        let read = Arc::new(Policies { revisions, bound: bound.collect() });
+        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&read);
+        Ok(read)
+    }
+}
+
+/// The namespace that the request is about; of a namespace itself, that.
+async fn namespace_of(review: &Review<'_>) -> Result<Option<Object>, Status> {
+    if review.is_about_any_part("", "namespaces") {
+        return Ok(review.object.clone().or_else(|| review.old.cloned()));
+    }
+    match review.request.namespace.as_str() {
+        "" => Ok(None),
+        name => reading::get(review, core("namespaces"), "", name).await,
+    }
+}
+
+impl Bound {
+    fn read(policy: Arc<Policy>, binding: &Object) -> Self {
+        Self {
+            policy,
+            binding: binding.name().to_owned(),
+            matching: Matching::read(binding.at("spec.matchResources")),
+            actions: binding.texts(&["spec", "validationActions"]),
+            parameters: binding.at("spec.paramRef").clone(),
+        }
+    }
+
+    async fn findings(&self, review: &Review<'_>, namespace: Option<&Object>) -> Result<Vec<Finding>, Status> {
+        let subject = Subject::new(review, namespace);
+        if !self.policy.has_parameters() {
+            return Ok(self.policy.check(&subject, &Value::Null));
+        }
+        match self.find_parameters(review).await? {
+            Ok(parameters) => {
+                let checked = parameters.iter().map(|parameter| self.policy.check(&subject, &parameter.to_value()));
+                Ok(checked.flatten().collect())
+            }
+            Err(why) if self.policy.fails_closed => {
+                Ok(vec![Finding { message: format!("failed to configure binding: {why}"), reason: String::new() }])
+            }
+            Err(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// The objects that the binding names as parameters; the inner error says why there are none.
+    async fn find_parameters(&self, review: &Review<'_>) -> Result<Result<Vec<Object>, String>, Status> {
+        let (api_version, kind) = (self.policy.parameter_version.as_str(), self.policy.parameter_kind.as_str());
+        let known = GroupVersion::parse(api_version).and_then(|version| {
+            let kinds = review.registry.kinds();
+            kinds.kind(&version.kind(kind)).map(|kind| (kind.gvr(), kind.is_namespaced()))
+        });
+        let Some((resource, is_namespaced)) = known else {
+            return Ok(Err(format!("failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'")));
+        };
+        let namespace = match (is_namespaced, self.parameters.text("namespace")) {
+            (false, _) => "",
+            (true, "") => review.request.namespace.as_str(),
+            (true, namespace) => namespace,
+        };
+        let found = match self.parameters.text("name") {
+            "" => {
+                let selector = LabelSelector::from_json(Some(self.parameters.at("selector")));
+                let label_selector = selector.unwrap_or_else(|_| LabelSelector::nothing());
+                let request = reading::own(review.request.about(Verb::List, resource, namespace, ""));
+                let options = ListOptions { label_selector, ..ListOptions::default() };
+                let list = review.registry.list(&request, &options).await?;
+                list.items.iter().map(|stored| Object::clone(&stored.object())).collect()
+            }
+            name => reading::get(review, resource, namespace, name).await?.into_iter().collect::<Vec<_>>(),
+        };
+        if found.is_empty() && self.parameters.text("parameterNotFoundAction") == "Deny" {
+            return Ok(Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned()));
+        }
+        Ok(Ok(found))
+    }
+
+    /// Refuses or warns, as the binding says. The first refusal is the one that the client gets.
+    fn act(&self, review: &Review<'_>, finding: &Finding, refusal: &mut Option<Status>) {
+        let who = format!("ValidatingAdmissionPolicy '{}' with binding '{}'", self.policy.name, self.binding);
+        for action in &self.actions {
+            match action.as_str() {
+                "Deny" if refusal.is_none() => {
+                    *refusal =
+                        Some(refuse(review, &format!("{who} denied request: {}", finding.message), &finding.reason));
+                }
+                "Warn" => {
+                    let warning = format!("Validation failed for {who}: {}", finding.message);
+                    review.request.warnings.add(warning);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The answer to a request that a policy refuses: words of a 403, but the code of the policy's reason.
+fn refuse(review: &Review<'_>, message: &str, reason: &str) -> Status {
+    let mut status = forbidden(review, message);
+    let reason = if reason.is_empty() { "Invalid" } else { reason };
+    status.code = match reason {
+        "Forbidden" => 403,
+        "Unauthorized" => 401,
+        "RequestEntityTooLarge" => 413,
+        _ => 422,
+    };
+    reason.clone_into(&mut status.reason);
+    if let Some(details) = &mut status.details {
+        details.causes.push(StatusCause { message: message.to_owned(), ..StatusCause::default() });
+    }
+    status
+}
+
+/// The request as expressions see it. In Kubernetes: `admission/v1.AdmissionRequest`.
+fn admission_request(review: &Review<'_>) -> Value {
+    let request = review.request;
+    let (kind, resource, user) = (&review.strategy.row().kind, &request.resource, &request.user);
+    let kind = json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
+    let resource = json!({"group": resource.group, "version": resource.version, "resource": resource.resource});
+    let mut shown = json!({
+        "kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
+        "name": review.object.as_ref().map_or(request.name.as_str(), Object::name), "namespace": request.namespace,
+        "operation": review.operation.as_str(), "dryRun": request.dry_run,
+        "userInfo": {"username": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra},
+    });
+    if !request.subresource.is_empty() {
+        shown["subResource"] = request.subresource.as_str().into();
+        shown["requestSubResource"] = request.subresource.as_str().into();
+    }
+    shown
+}
