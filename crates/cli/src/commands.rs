@@ -1,8 +1,8 @@
 //! The commands, a file each.
 
+mod apiserver;
 mod completion;
 mod component;
-mod apiserver;
 mod down;
 mod env;
 mod exec;

@@ -65,7 +65,8 @@ impl Apiserver {
     fn store_spec(&self) -> Result<StoreSpec> {
         match self.store.as_deref() {
             None if self.etcd_servers.is_empty() => {
-                Err(exit::Usage("name a store: --store memory, --store sled:DIR or --etcd-servers URLS".to_owned()).into())
+                Err(exit::Usage("name a store: --store memory, --store sled:DIR or --etcd-servers URLS".to_owned())
+                    .into())
             }
             None => Ok(StoreSpec::Etcd(self.etcd_servers.clone())),
             Some("memory") => Ok(StoreSpec::Memory),

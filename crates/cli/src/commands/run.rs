@@ -42,7 +42,10 @@ impl Run {
     pub(crate) fn run(self) -> Result<u8> {
         let files = self.files()?;
         if files.is_empty() {
-            eprintln!("coracle: no scenario in {}", self.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", "));
+            eprintln!(
+                "coracle: no scenario in {}",
+                self.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
+            );
             return Ok(exit::NOTHING_MATCHED);
         }
         if self.events.is_some() && files.len() > 1 {
@@ -69,7 +72,11 @@ impl Run {
             worst = worst.max(self.one(file, scenario)?);
         }
         if scenarios.len() > 1 && !self.quiet {
-            println!("\n{} scenarios, {}", scenarios.len(), if worst == exit::PASS { "all passed" } else { "not all passed" });
+            println!(
+                "\n{} scenarios, {}",
+                scenarios.len(),
+                if worst == exit::PASS { "all passed" } else { "not all passed" }
+            );
         }
         Ok(worst)
     }

@@ -1,11 +1,20 @@
-use std::path::PathBuf;
+mod care;
+mod etcd_flags;
+mod top;
+
+use std::sync::Arc;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use coracle_ambient::Ambient;
 use coracle_cluster::StoreSpec;
+use coracle_cluster::serve::StoreListener;
 use coracle_journal::Recorder;
+use tokio::task::JoinSet;
 
+use crate::commands::store::care::Care;
+use crate::commands::store::etcd_flags::EtcdFlags;
+use crate::commands::store::top::Top;
 use crate::commands::up::runtime;
 use crate::exit;
 use crate::interrupt::interrupted;
@@ -15,73 +24,54 @@ use crate::interrupt::interrupted;
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct StoreCommand {
     #[command(subcommand)]
-    care: Option<Care>,
+    action: Option<Action>,
     #[command(flatten)]
-    serve: Serve,
+    flags: EtcdFlags,
 }
 
-/// Serves a store.
-#[derive(Debug, Args)]
-struct Serve {
-    /// The folder of the data; without it, the store lives in memory
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
-    /// Where to listen
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:2379")]
-    listen_client_urls: String,
-}
-
-/// What can be done to a store's data while it is not served.
 #[derive(Debug, Subcommand)]
-enum Care {
-    /// Read all data and say whether it is whole
-    Check {
-        /// The folder of the data
-        dir: PathBuf,
-    },
+enum Action {
+    #[command(flatten)]
+    Care(Care),
+    /// Show what a store is doing: revisions, sizes, watches, how long its disk takes
+    Top(Top),
 }
 
 impl StoreCommand {
     pub(crate) fn run(self) -> Result<u8> {
-        match self.care {
-            Some(Care::Check { dir }) => check(&dir),
-            None => runtime()?.block_on(self.serve.run()),
+        match self.action {
+            Some(Action::Care(care)) => Ok(care.run()),
+            Some(Action::Top(top)) => runtime()?.block_on(top.run()),
+            None => runtime()?.block_on(serve(self.flags)),
         }
     }
 }
 
-impl Serve {
-    async fn run(self) -> Result<u8> {
-        let spec = self.data_dir.map_or(StoreSpec::Memory, StoreSpec::Sled);
-        let store = spec.open(&Ambient::system(), &Recorder::off()).await?;
-        let listener = coracle_cluster::serve::StoreListener::bind(&self.listen_client_urls)
-            .await
-            .map_err(|error| exit::Usage(format!("--listen-client-urls: {error}")))?;
-        println!("store ready at {}", listener.url());
-        let mut code = exit::PASS;
-        let stop = async { code = interrupted().await };
-        listener.serve(&store, stop).await;
+async fn serve(flags: EtcdFlags) -> Result<u8> {
+    flags.warn_of_what_means_nothing_here();
+    let spec = flags.data_dir.clone().map_or(StoreSpec::Memory, StoreSpec::Sled);
+    let mut listeners = Vec::new();
+    for url in &flags.listen_client_urls {
+        let listener = StoreListener::bind(url).await;
+        listeners.push(listener.map_err(|error| exit::Usage(format!("--listen-client-urls: {error}")))?);
+    }
+    let store = spec.open_with(&Ambient::system(), &Recorder::off(), flags.store_options()?).await?;
+    let urls: Vec<String> = listeners.iter().map(StoreListener::url).collect();
+    println!("store ready at {}", urls.join(" "));
+    let face = flags.face_options(urls)?;
+    let store = Arc::new(store);
+    let mut serving = JoinSet::new();
+    for listener in listeners {
+        let (store, face) = (store.clone(), face.clone());
+        serving.spawn(async move {
+            let mut code = exit::PASS;
+            listener.serve(&store, face, async { code = interrupted().await }).await;
+            code
+        });
+    }
+    let codes = serving.join_all().await;
+    if let Some(store) = Arc::into_inner(store) {
         store.close().await;
-        Ok(code)
     }
-}
-
-fn check(dir: &std::path::Path) -> Result<u8> {
-    match coracle_store::disk::check(dir) {
-        Ok(report) => {
-            println!(
-                "{}: whole; {} records up to revision {}, compacted up to {}, {} bytes",
-                dir.display(),
-                report.records,
-                report.revision,
-                report.compacted,
-                report.size_bytes
-            );
-            Ok(exit::PASS)
-        }
-        Err(error) => {
-            eprintln!("coracle: {error}");
-            Ok(exit::CHECK_FAILED)
-        }
-    }
+    Ok(codes.into_iter().max().unwrap_or(exit::PASS))
 }

@@ -93,11 +93,18 @@ impl Up {
             (false, true) => format!("found again in {}", folder.data().display()),
             (false, false) => format!("kept in {}", folder.data().display()),
         };
-        println!(" ✓ Kubernetes 1.35 ready in {} ms at {}, {} simulated nodes", took.as_millis(), running.door.url(), self.nodes);
+        println!(
+            " ✓ Kubernetes 1.35 ready in {} ms at {}, {} simulated nodes",
+            took.as_millis(),
+            running.door.url(),
+            self.nodes
+        );
         println!(" ✓ kubeconfig {kubeconfig} (yours is untouched); objects are {kept}");
         println!(" Use    coracle kubectl get nodes        or  eval \"$(coracle env)\"");
         println!(" Try    coracle kubectl create deployment web --image=nginx --replicas=3");
-        println!("        coracle kubectl delete pod -l app=web --wait=false    and watch:  coracle kubectl get pods -w");
+        println!(
+            "        coracle kubectl delete pod -l app=web --wait=false    and watch:  coracle kubectl get pods -w"
+        );
         for limit in running.cluster.limits() {
             eprintln!("note: {limit}");
         }

@@ -1,0 +1,47 @@
+# Everything that one does with this repository. `make` says what there is.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+CARGO ?= cargo
+
+.PHONY: help demo up split check test lint fmt scenarios bench soak doc completions
+
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Watch a deleted pod come back (the main job)
+	$(CARGO) run --release -q -p coracle-cli -- run scenarios/delete-a-pod.yaml
+
+up: ## Start a cluster to play with; Ctrl-C stops it
+	$(CARGO) run --release -q -p coracle-cli -- up
+
+scenarios: ## Run all scenarios
+	$(CARGO) run --release -q -p coracle-cli -- run scenarios
+
+test: ## Run all tests (what CI runs)
+	bash .ci/run
+
+check: lint test ## Lints and tests
+
+lint: ## Format and lints
+	$(CARGO) fmt --check
+	$(CARGO) clippy --workspace --all-targets --all-features -- -D warnings
+
+fmt: ## Format all code
+	$(CARGO) fmt
+
+split: ## A cluster in five processes, each killed and started again under way
+	$(CARGO) test -p coracle-cli --test it split -- --nocapture
+
+bench: ## Measure: start, memory, a pod's comeback, the store beside an etcd
+	$(CARGO) run --release -q -p xtask -- bench
+	$(CARGO) bench -p coracle-etcd --features bench 2>/dev/null || $(CARGO) bench -p coracle-etcd
+
+soak: ## Long runs: random operations beside a real etcd, many crashes
+	CORACLE_SOAK=1 $(CARGO) test --release -p coracle-etcd -p coracle-store --all-features -- --include-ignored
+
+doc: ## The documentation of all crates
+	$(CARGO) doc --workspace --no-deps
+
+completions: ## Shell completions, into target/completions
+	mkdir -p target/completions
+	for shell in bash zsh fish; do $(CARGO) run -q -p coracle-cli -- completion $$shell > target/completions/coracle.$$shell; done

@@ -1,0 +1,197 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use coracle_cluster::StoreOptions;
+use coracle_cluster::serve::FaceOptions;
+use coracle_store::{AutoCompaction, Limits};
+
+use crate::exit;
+
+/// etcd's flags, as people and test tools pass them.
+#[derive(Debug, Args)]
+pub(crate) struct EtcdFlags {
+    /// The folder of the data; without it, the store lives in memory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// Where to listen
+    #[arg(long, value_name = "URL", value_delimiter = ',', default_value = "http://127.0.0.1:2379")]
+    pub(crate) listen_client_urls: Vec<String>,
+    /// Where clients are told to find it; without it, where it listens
+    #[arg(long, value_name = "URL", value_delimiter = ',')]
+    advertise_client_urls: Vec<String>,
+    /// The name of the one member
+    #[arg(long, default_value = "default")]
+    name: String,
+    /// Answer writes before they are on disk: faster, and a loss of power may lose them
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
+    unsafe_no_fsync: bool,
+    /// The largest request, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = Limits::default().request_bytes)]
+    max_request_bytes: usize,
+    /// How many operations a transaction may have
+    #[arg(long, value_name = "N", default_value_t = Limits::default().txn_operations)]
+    max_txn_ops: usize,
+    /// What the retention counts: periodic or revision
+    #[arg(long, value_name = "MODE", default_value = "periodic")]
+    auto_compaction_mode: String,
+    /// How much history is kept: 5m, 1h (a number alone is hours), or a number of revisions; 0 for all
+    #[arg(long, value_name = "RETENTION", default_value = "0")]
+    auto_compaction_retention: String,
+    /// How long a watch that asked for progress is idle before it is told
+    #[arg(long, alias = "experimental-watch-progress-notify-interval", value_name = "DURATION", default_value = "10m")]
+    watch_progress_notify_interval: String,
+    #[command(flatten)]
+    meaningless: Meaningless,
+}
+
+/// Flags of what the store does not have: other members, a write-ahead log of etcd's, its logs. They are taken, so that
+/// tools which pass them can be used, and change nothing.
+#[derive(Debug, Args)]
+struct Meaningless {
+    #[arg(long, hide = true)]
+    listen_peer_urls: Option<String>,
+    #[arg(long, hide = true)]
+    initial_advertise_peer_urls: Option<String>,
+    #[arg(long, hide = true)]
+    initial_cluster: Option<String>,
+    #[arg(long, hide = true)]
+    initial_cluster_state: Option<String>,
+    #[arg(long, hide = true)]
+    initial_cluster_token: Option<String>,
+    #[arg(long, hide = true)]
+    snapshot_count: Option<String>,
+    #[arg(long, hide = true)]
+    heartbeat_interval: Option<String>,
+    #[arg(long, hide = true)]
+    election_timeout: Option<String>,
+    #[arg(long, hide = true)]
+    quota_backend_bytes: Option<String>,
+    #[arg(long, hide = true)]
+    log_level: Option<String>,
+    #[arg(long, hide = true)]
+    logger: Option<String>,
+    #[arg(long, hide = true)]
+    log_outputs: Option<String>,
+}
+
+impl EtcdFlags {
+    /// One warning that names the flags which change nothing.
+    pub(crate) fn warn_of_what_means_nothing_here(&self) {
+        let Meaningless {
+            listen_peer_urls,
+            initial_advertise_peer_urls,
+            initial_cluster,
+            initial_cluster_state,
+            initial_cluster_token,
+            snapshot_count,
+            heartbeat_interval,
+            election_timeout,
+            quota_backend_bytes,
+            log_level,
+            logger,
+            log_outputs,
+        } = &self.meaningless;
+        let given: Vec<&str> = [
+            ("--listen-peer-urls", listen_peer_urls),
+            ("--initial-advertise-peer-urls", initial_advertise_peer_urls),
+            ("--initial-cluster", initial_cluster),
+            ("--initial-cluster-state", initial_cluster_state),
+            ("--initial-cluster-token", initial_cluster_token),
+            ("--snapshot-count", snapshot_count),
+            ("--heartbeat-interval", heartbeat_interval),
+            ("--election-timeout", election_timeout),
+            ("--quota-backend-bytes", quota_backend_bytes),
+            ("--log-level", log_level),
+            ("--logger", logger),
+            ("--log-outputs", log_outputs),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| value.is_some().then_some(name))
+        .collect();
+        if !given.is_empty() {
+            let names = given.join(", ");
+            eprintln!("coracle: {names}: of no meaning to a store of one member without a quota; ignored");
+        }
+    }
+
+    pub(crate) fn store_options(&self) -> Result<StoreOptions> {
+        let limits = Limits { request_bytes: self.max_request_bytes, txn_operations: self.max_txn_ops };
+        Ok(StoreOptions { unsafe_no_fsync: self.unsafe_no_fsync, limits, compaction: self.compaction()? })
+    }
+
+    pub(crate) fn face_options(&self, listening: Vec<String>) -> Result<FaceOptions> {
+        let client_urls =
+            if self.advertise_client_urls.is_empty() { listening } else { self.advertise_client_urls.clone() };
+        let flag = "--watch-progress-notify-interval";
+        Ok(FaceOptions {
+            name: self.name.clone(),
+            client_urls,
+            progress_interval: duration(flag, &self.watch_progress_notify_interval)?,
+            max_message_bytes: self.max_request_bytes + GRPC_OVERHEAD_BYTES,
+        })
+    }
+
+    fn compaction(&self) -> Result<Option<AutoCompaction>> {
+        const FLAG: &str = "--auto-compaction-retention";
+        let retention = &self.auto_compaction_retention;
+        if retention == "0" {
+            return Ok(None);
+        }
+        match self.auto_compaction_mode.as_str() {
+            "revision" => match retention.parse() {
+                Ok(revisions) if revisions > 0 => Ok(Some(AutoCompaction::Revisions(revisions))),
+                _ => Err(exit::Usage(format!("{FLAG}: {retention:?} is not a number of revisions")).into()),
+            },
+            "periodic" => match retention.parse::<u64>() {
+                Ok(hours) => Ok(Some(AutoCompaction::Periodic(Duration::from_secs(hours * 3600)))),
+                Err(_) => Ok(Some(AutoCompaction::Periodic(duration(FLAG, retention)?))),
+            },
+            mode => {
+                Err(exit::Usage(format!("--auto-compaction-mode: {mode:?} is neither periodic nor revision")).into())
+            }
+        }
+    }
+}
+
+/// What a message may be larger than the request in it. In Kubernetes: etcd's `grpcOverheadBytes`.
+const GRPC_OVERHEAD_BYTES: usize = 512 * 1024;
+
+/// Reads a duration as Go writes them: `5m`, `1h30m`, `500ms`.
+fn duration(flag: &str, text: &str) -> Result<Duration> {
+    let refused = || exit::Usage(format!("{flag}: {text:?} is not a duration such as 5m, 1h30m or 500ms"));
+    let mut total = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let unit_at = rest.find(|sign: char| !sign.is_ascii_digit() && sign != '.').ok_or_else(refused)?;
+        let (number, after) = rest.split_at(unit_at);
+        let number: f64 = number.parse().map_err(|_| refused())?;
+        let end = after.find(|sign: char| sign.is_ascii_digit()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(end);
+        let seconds = match unit {
+            "h" => 3600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            _ => return Err(refused().into()),
+        };
+        total += Duration::try_from_secs_f64(number * seconds).map_err(|_| refused())?;
+        rest = after;
+    }
+    if total.is_zero() { Err(refused().into()) } else { Ok(total) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        let read = |text| duration("--flag", text).map_err(|error| error.to_string());
+        assert_eq!(read("5m"), Ok(Duration::from_secs(300)));
+        assert_eq!(read("1h30m"), Ok(Duration::from_secs(5400)));
+        assert_eq!(read("500ms"), Ok(Duration::from_millis(500)));
+        assert!(["", "5", "m", "5 m", "-5m", "5y", "0s"].into_iter().all(|text| read(text).is_err()));
+    }
+}

@@ -1,0 +1,13 @@
+//! The library builds and works beside kube with `earliest`.
+
+use coracle::Cluster;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Api, ListParams};
+
+#[tokio::test(start_paused = true)]
+async fn kube_with_the_earliest_types_lists_namespaces() {
+    let cluster = Cluster::builder().api_server_only().start().await.unwrap();
+    let namespaces: Api<Namespace> = Api::all(cluster.client());
+    let names: Vec<_> = namespaces.list(&ListParams::default()).await.unwrap().items;
+    assert!(names.iter().any(|namespace| namespace.metadata.name.as_deref() == Some("default")));
+}
