@@ -155,7 +155,8 @@ fn write_field(
     } else if said("always") || required && plain && !said("omitted") {
         out.push_str(" always");
     }
-    for fact in facts.iter().filter(|fact| fact.starts_with("default=") || fact.starts_with("values=")) {
+    let is_copied = |fact: &&String| ["default=", "values=", "go="].iter().any(|begin| fact.starts_with(begin));
+    for fact in facts.iter().filter(is_copied) {
         write!(out, " {fact}")?;
     }
     let text = |name: &str| property.get(name).and_then(Value::as_str);

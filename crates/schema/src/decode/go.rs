@@ -3,9 +3,11 @@
 use crate::table::{Node, TypeRef};
 use crate::{Shape, Special};
 
-/// The Go type of a place: `int32`, `map[string]string`, `v1.PodSpec`.
-pub(crate) fn type_name(ty: TypeRef<'_>) -> String {
+/// The Go type of a place: `int32`, `map[string]string`, `v1.PodSpec`; a named one for the scalar in it.
+pub(crate) fn type_name(ty: TypeRef<'_>, scalar: Option<&str>) -> String {
+    let element = || ty.element().map(|element| type_name(element, scalar)).unwrap_or_default();
     match ty.node() {
+        Node::String if scalar.is_some() => scalar.unwrap_or_default().to_owned(),
         Node::String => "string".to_owned(),
         Node::Bool => "bool".to_owned(),
         Node::Int32 => "int32".to_owned(),
@@ -19,10 +21,10 @@ pub(crate) fn type_name(ty: TypeRef<'_>) -> String {
             let (name, package) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
             format!("{package}.{name}")
         }),
-        Node::List => format!("[]{}", ty.element().map(type_name).unwrap_or_default()),
+        Node::List => format!("[]{}", element()),
         Node::Map => match ty.shape() {
             Shape::Map(map) if is_quantity(ty, &map.value) => "v1.ResourceList".to_owned(),
-            _ => format!("map[string]{}", ty.element().map(type_name).unwrap_or_default()),
+            _ => format!("map[string]{}", element()),
         },
     }
 }

@@ -61,6 +61,18 @@ fn a_value_of_the_wrong_type_is_refused_in_gos_words() {
 }
 
 #[test]
+fn a_named_scalar_is_called_by_its_name() {
+    let error = |spec: &str| read(&kind("", "Pod"), &format!(r#"{{"spec":{spec}}}"#)).unwrap_err();
+    let policy = error(r#"{"containers":[{"terminationMessagePolicy":true}]}"#);
+    assert!(
+        policy
+            .ends_with("field Container.spec.containers.terminationMessagePolicy of type v1.TerminationMessagePolicy")
+    );
+    let add = error(r#"{"containers":[{"securityContext":{"capabilities":{"add":"x"}}}]}"#);
+    assert!(add.ends_with("of type []v1.Capability"), "{add}");
+}
+
+#[test]
 fn a_body_that_is_no_object_is_not_recognized() {
     for (body, want) in [
         ("", "couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)"),

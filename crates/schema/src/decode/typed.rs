@@ -35,6 +35,8 @@ pub(crate) struct Pass {
     /// Where we are, as type errors name it: the Go struct and the fields from the root.
     go_struct: String,
     go_fields: Vec<String>,
+    /// The named scalar type of the field that we are in, or of its elements.
+    go_type: Option<String>,
 }
 
 const TIME_LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
@@ -49,6 +51,7 @@ impl Pass {
             path: String::new(),
             go_struct: String::new(),
             go_fields: Vec::new(),
+            go_type: None,
         }
     }
 
@@ -102,11 +105,11 @@ impl Pass {
 
     /// Notes the first value that is not of its type.
     fn wrong_type(&mut self, what: &str, ty: TypeRef<'_>) -> Option<Value> {
+        let ty = go::type_name(ty, self.go_type.as_deref());
         let place = if self.go_fields.is_empty() {
-            format!("Go value of type {}", go::type_name(ty))
+            format!("Go value of type {ty}")
         } else {
-            let field = self.go_fields.join(".");
-            format!("Go struct field {}.{field} of type {}", self.go_struct, go::type_name(ty))
+            format!("Go struct field {}.{} of type {ty}", self.go_struct, self.go_fields.join("."))
         };
         self.fail(format!("json: cannot unmarshal {what} into {place}"))
     }
@@ -150,7 +153,9 @@ impl Pass {
             seen.push(&field.name);
             let Some(field_ref) = ty.field(&name) else { continue };
             self.go_fields.push(name.clone());
+            let outer_type = std::mem::replace(&mut self.go_type, field.go_type.clone());
             let value = self.within(&name, |pass| pass.value(raw, field_ref.ty()));
+            self.go_type = outer_type;
             self.go_fields.pop();
             let keeps = |value: &Value| field.presence != Presence::NonZero || !is_zero(value, field_ref.ty());
             match value.filter(keeps) {

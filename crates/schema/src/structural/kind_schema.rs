@@ -55,6 +55,7 @@ fn field(name: &str, shape: Shape, required: bool) -> Field {
         presence: Presence::Given,
         default: None,
         values: Vec::new(),
+        go_type: None,
         patch: PatchStrategy::default(),
         map_kind: None,
         tags: Vec::new(),

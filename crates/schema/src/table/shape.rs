@@ -89,6 +89,9 @@ pub struct Field {
     pub default: Option<Value>,
     /// The values that OpenAPI lists, of the field or of the elements of its list.
     pub values: Vec<String>,
+    /// The Go type of a named scalar, or of the elements of a list or map of them, as messages name it:
+    /// `v1.PullPolicy`.
+    pub go_type: Option<String>,
     /// How a strategic merge patch merges it.
     pub patch: PatchStrategy,
     /// How server-side apply treats the field where that differs from what its named type says; atomic bytes are

@@ -132,7 +132,8 @@ fn read_field(line: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Pa
     };
     let (presence, patch) = (Presence::NonZero, PatchStrategy::default());
     let (required, described, default, values, map_kind) = (false, true, None, Vec::new(), None);
-    let mut field = Field { name, shape, required, described, presence, default, values, patch, map_kind, tags };
+    let mut field =
+        Field { name, shape, required, described, presence, default, values, go_type: None, patch, map_kind, tags };
     for word in words {
         read_field_attribute(word, &mut field)?;
     }
@@ -148,6 +149,7 @@ fn read_field_attribute(word: &str, field: &mut Field) -> Parsed<()> {
         ("or-null", _) => field.presence = Presence::OrNull,
         ("default", json) => field.default = Some(serde_json::from_str(json).map_err(|error| error.to_string())?),
         ("values", values) => field.values = values.split('|').map(|value| value.replace('~', " ")).collect(),
+        ("go", name) => field.go_type = Some(name.to_owned()),
         ("list", kind) => match &mut field.shape {
             Shape::List(list) => list.kind = read_list_kind(kind)?,
             Shape::Bytes => field.map_kind = Some(MapKind::Atomic),
