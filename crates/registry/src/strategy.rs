@@ -87,11 +87,6 @@ pub trait Strategy: Send + Sync + 'static {
     /// `generation` is counted by the caller, see [`Strategy::generation`].
     fn prepare_update(&self, _new: &mut Object, _old: &Object, _request: &Request) {}
 
-    /// Whether a create may say what the status is, though there is a `/status` (nodes do).
-    fn keeps_status_on_create(&self) -> bool {
-        false
-    }
-
     /// What is wrong with a new object, its metadata aside.
     fn validate(&self, _object: &Object) -> Vec<FieldError> {
         Vec::new()

@@ -1,9 +1,12 @@
-#![expect(clippy::disallowed_macros, reason = "biased")]
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use coracle_meta::Status;
-use coracle_store::{Error, Event, EventKind, KeyRange, RangeRequest, Revision, Store, WatchRequest, Watcher};
+use coracle_store::{
+    Error, Event, EventKind, KeyRange, RangeRequest, Revision, Store, WatchBatch, WatchRequest, Watcher,
+};
+use futures_util::future::{Either, select};
 use tokio::sync::Notify;
 
 use crate::entry::{Entry, Objects};
@@ -113,18 +116,21 @@ impl Cache {
     async fn reach(&self, revision: Revision) -> Result<(), Status> {
         loop {
             self.ask.notify_one();
-            let again = tokio::time::sleep(ASK_AGAIN);
-            tokio::pin!(again);
+            let mut again = pin!(tokio::time::sleep(ASK_AGAIN));
             loop {
                 let moved = self.moved.notified();
                 if self.state().revision >= revision {
                     return Ok(());
                 }
-                tokio::select! {
-                    biased;
-                    () = moved => {}
-                    pulled = self.pull() => pulled?,
-                    () = &mut again => break,
+                let pull = pin!(self.pull());
+                let news = match select(pin!(moved), select(pull, &mut again)).await {
+                    Either::Left(_) => Some(Ok(())),
+                    Either::Right((Either::Left((pulled, _)), _)) => Some(pulled),
+                    Either::Right((Either::Right(_), _)) => None,
+                };
+                match news {
+                    Some(news) => news?,
+                    None => break,
                 }
             }
         }
@@ -136,13 +142,14 @@ impl Cache {
         let Some(watcher) = feed.as_mut() else {
             return self.reopen(&mut feed).await;
         };
-        let pulled = tokio::select! {
-            biased;
-            batch = watcher.next() => batch,
-            () = self.ask.notified() => watcher.progress().await.map(|revision| coracle_store::WatchBatch {
-                revision,
-                events: Vec::new(),
-            }),
+        let next = watcher.next();
+        let asked = match select(next, pin!(self.ask.notified())).await {
+            Either::Left((batch, _)) => Some(batch),
+            Either::Right(_) => None,
+        };
+        let pulled = match asked {
+            Some(batch) => batch,
+            None => watcher.progress().await.map(|revision| WatchBatch { revision, events: Vec::new() }),
         };
         match pulled {
             Ok(batch) => {

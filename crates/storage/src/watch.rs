@@ -1,10 +1,11 @@
-#![expect(clippy::disallowed_macros, reason = "biased")]
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_meta::{Status, WatchEvent, reason};
 use coracle_store::Revision;
+use futures_util::future::{Either, select};
 use tokio::time::Instant;
 
 use crate::cache::{Cache, State};
@@ -54,6 +55,13 @@ struct Initial {
 struct Bookmarks {
     due: Instant,
     end: Option<Instant>,
+}
+
+/// Why a waiting watch looks around.
+enum Woken {
+    Changed,
+    BookmarkDue,
+    Failed(Status),
 }
 
 impl Bookmarks {
@@ -121,11 +129,19 @@ impl Watch {
                 return None;
             }
             let due = self.bookmarks.map(|bookmarks| bookmarks.due);
-            tokio::select! {
-                biased;
-                () = self.waiter.changed.notified() => {}
-                () = sleep_until(due) => self.bookmark().await,
-                failed = pull(&self.cache) => self.fail(failed),
+            let woken = {
+                let changed = pin!(self.waiter.changed.notified());
+                let (bookmark_due, pulling) = (pin!(sleep_until(due)), pin!(pull(&self.cache)));
+                match select(changed, select(bookmark_due, pulling)).await {
+                    Either::Left(_) => Woken::Changed,
+                    Either::Right((Either::Left(_), _)) => Woken::BookmarkDue,
+                    Either::Right((Either::Right((status, _)), _)) => Woken::Failed(status),
+                }
+            };
+            match woken {
+                Woken::Changed => {}
+                Woken::BookmarkDue => self.bookmark().await,
+                Woken::Failed(status) => self.fail(status),
             }
         }
     }
