@@ -1,0 +1,5 @@
+//! Controllers in a whole control plane: the state of the world is looked at, never the calls.
+
+mod collection;
+mod namespaces;
+mod world;
