@@ -33,8 +33,8 @@ split: ## A cluster in five processes, each killed and started again under way
 	$(CARGO) test -p coracle-cli --test it split -- --nocapture
 
 bench: ## Measure: start, memory, a pod's comeback, the store beside an etcd
-	$(CARGO) run --release -q -p xtask -- bench
-	$(CARGO) bench -p coracle-etcd --features bench 2>/dev/null || $(CARGO) bench -p coracle-etcd
+	$(CARGO) bench -q -p coracle-cli --bench cluster
+	$(CARGO) bench -q -p coracle-etcd --bench store
 
 soak: ## Long runs: random operations beside a real etcd, many crashes
 	CORACLE_SOAK=1 $(CARGO) test --release -p coracle-etcd -p coracle-store --all-features -- --include-ignored

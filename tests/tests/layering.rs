@@ -30,7 +30,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ("kubelet", 4, CONTROLLER_SIDE),
     ("cluster", 5, ANYTHING_BELOW),
     ("sim", 6, &["cluster", "store", "journal", "expression", "meta", "ambient"]),
-    ("scenario", 7, &["sim", "cluster", "journal", "expression", "api", "meta"]),
+    ("scenario", 7, &["sim", "cluster", "client", "journal", "expression", "api", "meta", "ambient"]),
     ("viewer", 7, &["journal", "sim", "meta"]),
     ("coracle", 8, ANYTHING_BELOW),
     ("cli", 8, ANYTHING_BELOW),

@@ -36,7 +36,8 @@ fn simulated_nodes() -> [Object; 2] {
 ///
 /// In Kubernetes: with `--use-service-account-credentials` each controller is a service account of its own.
 fn all_controllers(policy: &[Object]) -> [Object; 2] {
-    let roles = policy.iter().filter(|role| role.kind() == "ClusterRole" && role.name().starts_with("system:controller:"));
+    let roles =
+        policy.iter().filter(|role| role.kind() == "ClusterRole" && role.name().starts_with("system:controller:"));
     let rules: Vec<Value> = roles
         .flat_map(|role| role.field(&["rules"]).and_then(Value::as_array).into_iter().flatten().cloned())
         .collect();

@@ -52,16 +52,24 @@ impl Cluster {
         let recorder = builder.recorder;
         let store = builder.store.open(&ambient, &recorder).await?;
         let nodes = LocalNodes::default();
-        let control_plane =
-            ControlPlane::start(&builder.api_server, Arc::clone(&store.store), Arc::new(nodes.clone()), &ambient, &recorder)
-                .await?;
+        let control_plane = ControlPlane::start(
+            &builder.api_server,
+            Arc::clone(&store.store),
+            Arc::new(nodes.clone()),
+            &ambient,
+            &recorder,
+        )
+        .await?;
         let mut controllers = builder.controllers;
         if let Some(root_ca) = &builder.api_server.root_ca {
             controllers.root_ca.clone_from(root_ca);
         }
         let kubelet_ambient = ambient.split(Component::Kubelet.word());
-        let kubelet_config =
-            coracle_kubelet::Config { nodes: builder.nodes, delays: builder.delays, ..coracle_kubelet::Config::default() };
+        let kubelet_config = coracle_kubelet::Config {
+            nodes: builder.nodes,
+            delays: builder.delays,
+            ..coracle_kubelet::Config::default()
+        };
         let node_client = {
             let (front, ambient, recorder) = (control_plane.transport(), ambient.clone(), recorder.clone());
             let layer = builder.layer.clone();
@@ -208,7 +216,11 @@ impl Cluster {
 }
 
 /// The way of a component to the API server, with the identity that it has in a real cluster.
-fn component_transport(control_plane: &ControlPlane, component: Component, layer: Option<&TransportLayer>) -> Transport {
+fn component_transport(
+    control_plane: &ControlPlane,
+    component: Component,
+    layer: Option<&TransportLayer>,
+) -> Transport {
     let name = format!("system:kube-{}", component.word());
     let user = User::new(name, std::iter::empty::<String>());
     layered(control_plane.transport().asking_as(Arc::new(user)), component, layer)

@@ -7,8 +7,8 @@ use coracle_auth::{
 };
 use coracle_journal::Recorder;
 use coracle_registry::{Authenticator, Registry};
-use coracle_storage::Storage;
 use coracle_schema::openapi::Undescribed;
+use coracle_storage::Storage;
 use coracle_store::Store;
 
 use crate::{Error, Transport, bootstrap};

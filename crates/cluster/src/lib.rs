@@ -27,14 +27,14 @@ pub use builder::{Builder, TransportLayer};
 pub use cluster::Cluster;
 pub use component::Component;
 pub use control_plane::{ApiServerSpec, ControlPlane};
-pub use {coracle_controllers as controllers, coracle_kubelet as kubelet, coracle_scheduler as scheduler};
+pub use coracle_apiserver::NoNodes;
 pub use coracle_kubelet::{Delays, Kubelet, NodeSpec};
 pub use coracle_registry::User;
-pub use coracle_apiserver::NoNodes;
 pub use error::Error;
 pub use kinds::built_in_kinds;
-pub use store::{OpenStore, StoreSpec};
+pub use store::{OpenStore, StoreOptions, StoreSpec};
 pub use transport::{Body, BoxError, Transport, boxed};
+pub use {coracle_controllers as controllers, coracle_kubelet as kubelet, coracle_scheduler as scheduler};
 
 /// As whom `coracle kubelet` speaks for the nodes that it simulates.
 pub const SIMULATED_NODES_USER: &str = "system:coracle:simulated-nodes";

@@ -5,6 +5,8 @@ mod listener;
 mod store_listener;
 
 pub use certificates::{Authority, Identity, new_service_account_key, write_private};
+#[cfg(feature = "etcd")]
+pub use coracle_etcd::FaceOptions;
 pub use kubeconfig::kubeconfig;
 pub use listener::Listener;
 #[cfg(feature = "etcd")]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
-use coracle_store::{AutoCompaction, Engine, Options, Store};
+use coracle_store::{AutoCompaction, Engine, Limits, Options, Store};
 use tokio::task::JoinSet;
 
 use crate::Error;
@@ -22,6 +22,25 @@ pub enum StoreSpec {
     Sled(PathBuf),
     /// In an etcd, or in `coracle store`: one of these URLs. Needs the feature `etcd`.
     Etcd(Vec<String>),
+}
+
+/// How a store of our own is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// Whether a write may be answered before it is on disk. In etcd: `--unsafe-no-fsync`.
+    pub unsafe_no_fsync: bool,
+    /// How large a request may be.
+    pub limits: Limits,
+    /// When history is compacted without being asked; `None` for never.
+    pub compaction: Option<AutoCompaction>,
+}
+
+impl Default for StoreOptions {
+    /// Durable, with etcd's limits, and with the history that kube-apiserver keeps.
+    fn default() -> Self {
+        let compaction = Some(AutoCompaction::Periodic(HISTORY));
+        Self { unsafe_no_fsync: false, limits: Limits::default(), compaction }
+    }
 }
 
 /// An open store, with the tasks that keep it in order.
@@ -44,25 +63,42 @@ impl StoreSpec {
     /// # Errors
     /// If the folder is damaged, in use or not ours, or the etcd cannot be reached; the message says what to do.
     pub async fn open(&self, ambient: &Ambient, recorder: &Recorder) -> Result<OpenStore, Error> {
-        let options = Options::new(ambient.split("store"), recorder.clone());
+        self.open_with(ambient, recorder, StoreOptions::default()).await
+    }
+
+    /// Opens the store, kept as the options say. They say nothing to an etcd.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub async fn open_with(
+        &self,
+        ambient: &Ambient,
+        recorder: &Recorder,
+        kept: StoreOptions,
+    ) -> Result<OpenStore, Error> {
+        let options = Options { limits: kept.limits, ..Options::new(ambient.split("store"), recorder.clone()) };
         match self {
-            Self::Memory => Ok(OpenStore::of(Engine::in_memory(options))),
+            Self::Memory => Ok(OpenStore::of(Engine::in_memory(options), kept.compaction)),
             #[cfg(feature = "sled")]
             Self::Sled(folder) => {
-                let disk = coracle_store::disk::Disk::open(folder, coracle_store::disk::Syncing::Always)?;
+                use coracle_store::disk::{Disk, Syncing};
+                let syncing = if kept.unsafe_no_fsync { Syncing::Never } else { Syncing::Always };
+                let disk = Disk::open(folder, syncing)?;
                 let (engine, commit_loop) = Engine::open(Box::new(disk), options)?;
                 #[expect(
                     clippy::disallowed_methods,
                     reason = "sled has one owner, a thread that may block on the disk"
                 )]
                 std::thread::spawn(move || commit_loop.run());
-                Ok(OpenStore::of(engine))
+                Ok(OpenStore::of(engine, kept.compaction))
             }
             #[cfg(not(feature = "sled"))]
             Self::Sled(_) => Err(Error::Options("this build has no store on disk (feature `sled`)".to_owned())),
             #[cfg(feature = "etcd")]
             Self::Etcd(endpoints) => {
-                let store = coracle_etcd::EtcdStore::connect(coracle_etcd::Options { endpoints: endpoints.clone(), tls: None }).await?;
+                let store =
+                    coracle_etcd::EtcdStore::connect(coracle_etcd::Options { endpoints: endpoints.clone(), tls: None })
+                        .await?;
                 Ok(OpenStore { store: Arc::new(store), engine: None, tasks: JoinSet::new() })
             }
             #[cfg(not(feature = "etcd"))]
@@ -72,12 +108,14 @@ impl StoreSpec {
 }
 
 impl OpenStore {
-    fn of(engine: Engine) -> Self {
+    fn of(engine: Engine, compaction: Option<AutoCompaction>) -> Self {
         let mut tasks = JoinSet::new();
         let leases = engine.clone();
         tasks.spawn(async move { leases.expire_leases().await });
-        let history = engine.clone();
-        tasks.spawn(async move { history.auto_compact(AutoCompaction::Periodic(HISTORY)).await });
+        if let Some(policy) = compaction {
+            let history = engine.clone();
+            tasks.spawn(async move { history.auto_compact(policy).await });
+        }
         Self { store: Arc::new(engine.clone()), engine: Some(engine), tasks }
     }
 
@@ -86,6 +124,7 @@ impl OpenStore {
         self.tasks.shutdown().await;
         if let Some(engine) = self.engine {
             engine.close();
+            engine.closed().await;
         }
     }
 }

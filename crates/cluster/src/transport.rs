@@ -44,7 +44,10 @@ impl Transport {
     }
 
     /// Sends one request whose body is boxed already.
-    pub fn send(&self, request: Request<Body>) -> impl Future<Output = Result<Response<Body>, BoxError>> + Send + use<> {
+    pub fn send(
+        &self,
+        request: Request<Body>,
+    ) -> impl Future<Output = Result<Response<Body>, BoxError>> + Send + use<> {
         self.service.clone().oneshot(request)
     }
 

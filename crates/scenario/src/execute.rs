@@ -77,7 +77,9 @@ async fn start(scenario: &Scenario, mode: Mode, seed: u64, recorder: Recorder) -
     let builder = Cluster::builder().nodes(spec.nodes).recorder(recorder).pod_delays(delays);
     let builder = match mode {
         Mode::Real => builder,
-        Mode::Scaled(_) | Mode::Virtual => builder.transport_layer(Arc::new(move |_, transport| latency.over(transport))),
+        Mode::Scaled(_) | Mode::Virtual => {
+            builder.transport_layer(Arc::new(move |_, transport| latency.over(transport)))
+        }
     };
     let ambient = match mode {
         Mode::Real => {

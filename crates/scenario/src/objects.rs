@@ -102,7 +102,8 @@ impl Objects {
         let part = self.object(patch.resource.value.clone())?;
         let chosen = match &patch.selector {
             Some(selector) => {
-                let selector = LabelSelector::parse(&selector.value).map_err(|error| Refusal::new(error.to_string()))?;
+                let selector =
+                    LabelSelector::parse(&selector.value).map_err(|error| Refusal::new(error.to_string()))?;
                 choose(world, part.api_version(), part.kind(), part.namespace(), patch.pick, &selector)?
             }
             None => one(world, &part)?,
@@ -148,7 +149,10 @@ impl Objects {
         let api = self.api_of(&api_version.value, &kind.value, namespace)?;
         let params = DeleteParams {
             grace_period_seconds: delete.grace_period_seconds,
-            propagation_policy: delete.deletion_propagation_policy.as_ref().and_then(|policy| propagation(&policy.value)),
+            propagation_policy: delete
+                .deletion_propagation_policy
+                .as_ref()
+                .and_then(|policy| propagation(&policy.value)),
             ..DeleteParams::default()
         };
         for object in &chosen {

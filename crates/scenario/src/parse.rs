@@ -293,19 +293,25 @@ pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>)
         .map(|(_, candidate)| candidate)
 }
 
-/// The Levenshtein distance in characters.
+/// How many characters have to be put in, left out, exchanged, or swapped with their neighbour.
 fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, b) in right.iter().enumerate() {
-            let replace = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
+    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
+    let mut rows = vec![vec![0; right.len() + 1]; left.len() + 1];
+    for i in 0..=left.len() {
+        for j in 0..=right.len() {
+            rows[i][j] = match (i, j) {
+                (0, _) => j,
+                (_, 0) => i,
+                _ => {
+                    let replace = rows[i - 1][j - 1] + usize::from(left[i - 1] != right[j - 1]);
+                    let swapped = i > 1 && j > 1 && left[i - 1] == right[j - 2] && left[i - 2] == right[j - 1];
+                    let swap = if swapped { rows[i - 2][j - 2] + 1 } else { usize::MAX };
+                    replace.min(swap).min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1)
+                }
+            };
         }
     }
-    row[right.len()]
+    rows[left.len()][right.len()]
 }
 
 #[cfg(test)]
@@ -373,6 +379,7 @@ mod tests {
     fn the_distance_of_words_counts_single_edits() {
         assert_eq!(distance("kitten", "sitting"), 3);
         assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("stesp", "steps"), 1);
     }
 
     proptest! {

@@ -92,8 +92,11 @@ impl Counts {
         let word = |entry: &Entry, name: &str, expected: &str| {
             entry.data.get(name).and_then(Value::as_str).is_some_and(|found| found == expected)
         };
-        let revisions: std::collections::BTreeSet<i64> =
-            entries.iter().filter(|entry| entry.stage == Stage::StoreCommit).filter_map(|entry| entry.revision).collect();
+        let revisions: std::collections::BTreeSet<i64> = entries
+            .iter()
+            .filter(|entry| entry.stage == Stage::StoreCommit)
+            .filter_map(|entry| entry.revision)
+            .collect();
         Self {
             revisions: revisions.len(),
             syncs: count(&|entry| entry.stage == Stage::SyncEnd),
@@ -118,7 +121,8 @@ impl Report {
         let word = if self.passed() { "PASS" } else { "FAIL" };
         let name = &self.name;
         let (cluster, wall) = (seconds(self.cluster_time), seconds(self.wall_time));
-        let _ = writeln!(text, " {word}  {name:<32} {cluster} {}   {wall} wall   seed {}", self.clock_word(), self.seed);
+        let _ =
+            writeln!(text, " {word}  {name:<32} {cluster} {}   {wall} wall   seed {}", self.clock_word(), self.seed);
         for check in &self.checks {
             let mark = if check.held { '✓' } else { '✗' };
             let place = match (check.held, check.throughout) {

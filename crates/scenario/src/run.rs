@@ -85,7 +85,8 @@ impl<'a> Run<'a> {
 
     async fn all_steps(&mut self) -> Outcome {
         for step in &self.scenario.spec.steps {
-            let entry = self.recorder.record(ACTOR, Stage::StepStart, || Detail::default().with("name", step.name.as_str()));
+            let entry =
+                self.recorder.record(ACTOR, Stage::StepStart, || Detail::default().with("name", step.name.as_str()));
             self.steps.push((step.name.clone(), entry.unwrap_or(EntryId(0))));
             let mut held = None;
             for operation in &step.operations {
@@ -97,7 +98,9 @@ impl<'a> Run<'a> {
             }
             if let Some(revision) = held {
                 self.checks.push(self.check(&step.name, true, revision));
-                self.recorder.record(ACTOR, Stage::CheckPass, || Detail::default().at(revision).with("name", step.name.as_str()));
+                self.recorder.record(ACTOR, Stage::CheckPass, || {
+                    Detail::default().at(revision).with("name", step.name.as_str())
+                });
             }
             self.recorder.record(ACTOR, Stage::StepEnd, || Detail::default().with("name", step.name.as_str()));
         }
@@ -219,7 +222,8 @@ impl<'a> Run<'a> {
             self.checks.push(Check { throughout: true, ..self.check(&expected.name, held, revision) });
             if !held {
                 let count = expected.count.map_or("at least one".to_owned(), |count| count.to_string());
-                let wanted = format!("{count} {} of {} by {} alone", expected.verb.value, expected.resource, expected.by);
+                let wanted =
+                    format!("{count} {} of {} by {} alone", expected.verb.value, expected.resource, expected.by);
                 let found = format!("{own} by it, {} by others{}", others.len(), listed(&others));
                 self.record_failure(&expected.name, &wanted, &found, revision);
                 fail(outcome, &expected.name, wanted, found, revision);
@@ -228,7 +232,8 @@ impl<'a> Run<'a> {
     }
 
     fn beginning_of(&self, expected: &RequestCount) -> EntryId {
-        let named = |name: &Spanned<String>| self.steps.iter().find(|(step, _)| *step == name.value).map(|(_, entry)| *entry);
+        let named =
+            |name: &Spanned<String>| self.steps.iter().find(|(step, _)| *step == name.value).map(|(_, entry)| *entry);
         expected.since.as_ref().and_then(named).unwrap_or(EntryId(0))
     }
 
@@ -278,9 +283,11 @@ fn late(late: NotInTime) -> Stop {
     match answer {
         Answer::Fails { expected, found, .. } => Stop::NotInTime { expected, found, revision },
         Answer::Unanswerable(why) => Stop::NotInTime { expected: "an answer".to_owned(), found: why, revision },
-        Answer::Holds => {
-            Stop::NotInTime { expected: "not to hold any more".to_owned(), found: "it still holds".to_owned(), revision }
-        }
+        Answer::Holds => Stop::NotInTime {
+            expected: "not to hold any more".to_owned(),
+            found: "it still holds".to_owned(),
+            revision,
+        },
     }
 }
 

@@ -25,9 +25,10 @@ impl Latency {
             let transport = transport.clone();
             async move {
                 sleep(self.request / 2).await;
-                let is_watch = request.uri().query().is_some_and(|query| {
-                    query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1"))
-                });
+                let is_watch = request
+                    .uri()
+                    .query()
+                    .is_some_and(|query| query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1")));
                 let answer = transport.send(request).await?;
                 sleep(self.request - self.request / 2).await;
                 let delay = if is_watch { self.watch } else { Duration::ZERO };

@@ -84,7 +84,11 @@ fn apply_from_both_sides_and_errors_read_as_in_kubernetes() {
     assert!(session.say(&["apply", "-f", &write("one")]).contains("created"));
     assert!(session.say(&["apply", "-f", &write("one")]).contains("unchanged"));
     assert!(session.say(&["apply", "-f", &write("two")]).contains("configured"));
-    assert!(session.say(&["apply", "--server-side", "--force-conflicts", "-f", &write("three")]).contains("serverside-applied"));
+    assert!(
+        session
+            .say(&["apply", "--server-side", "--force-conflicts", "-f", &write("three")])
+            .contains("serverside-applied")
+    );
     assert_eq!(session.say(&["get", "cm", "a", "-o", "jsonpath={.data.k}"]), "three");
     let missing = session.kubectl(&["get", "pod", "nobody"]).output().unwrap();
     assert!(text(&missing).contains(r#"Error from server (NotFound): pods "nobody" not found"#), "{}", text(&missing));
@@ -97,11 +101,13 @@ fn objects_are_found_again_after_a_restart_and_a_folder_in_use_is_refused() {
     }
     let mut session = Session::start("kubectl-restart", &["--nodes", "0"]);
     session.say(&["create", "configmap", "kept", "--from-literal=a=b"]);
-    let second = coracle().args(["up", "--nodes", "0"]).env("CORACLE_STATE_DIR", session.folder.path()).output().unwrap();
+    let second =
+        coracle().args(["up", "--nodes", "0"]).env("CORACLE_STATE_DIR", session.folder.path()).output().unwrap();
     assert!(!second.status.success() && text(&second).contains("is in use by process"), "{}", text(&second));
     succeed(coracle().arg("down").env("CORACLE_STATE_DIR", session.folder.path()));
     assert!(session.cluster.wait().success());
-    session.cluster = Running::start(coracle().args(["up", "--nodes", "0"]).env("CORACLE_STATE_DIR", session.folder.path()));
+    session.cluster =
+        Running::start(coracle().args(["up", "--nodes", "0"]).env("CORACLE_STATE_DIR", session.folder.path()));
     let found = eventually("the object is there again", || {
         let output = session.kubectl(&["get", "cm", "kept", "-o", "jsonpath={.data.a}"]).output().unwrap();
         output.status.success().then(|| String::from_utf8(output.stdout).unwrap())

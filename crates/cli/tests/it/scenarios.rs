@@ -18,7 +18,9 @@ fn every_scenario_in_the_repository_passes() {
 fn the_log_of_the_demo_has_every_stage_of_the_walk_and_names_causes_that_came_before() {
     let folder = Folder::new("log");
     let events = folder.join("events.jsonl");
-    succeed(coracle().args(["run", "-q", "--events"]).arg(&events).arg(repository().join("scenarios/delete-a-pod.yaml")));
+    succeed(
+        coracle().args(["run", "-q", "--events"]).arg(&events).arg(repository().join("scenarios/delete-a-pod.yaml")),
+    );
     let log = std::fs::read_to_string(&events).unwrap();
     let (mut seen, mut stages) = (BTreeSet::new(), BTreeSet::new());
     for line in log.lines() {
@@ -30,14 +32,39 @@ fn the_log_of_the_demo_has_every_stage_of_the_walk_and_names_causes_that_came_be
         stages.insert(entry["s"].as_str().unwrap().to_owned());
     }
     for stage in [
-        "api.request", "api.respond", "store.commit", "watch.send", "reflector.list", "reflector.watch", "fifo.add",
-        "fifo.pop", "cache.apply", "handler.call", "queue.add", "queue.get", "queue.done", "sync.start", "sync.write",
-        "sync.end", "scheduler.pick", "kubelet.transition", "step.start", "step.end", "check.pass", "component.start",
+        "api.request",
+        "api.respond",
+        "store.commit",
+        "watch.send",
+        "reflector.list",
+        "reflector.watch",
+        "fifo.add",
+        "fifo.pop",
+        "cache.apply",
+        "handler.call",
+        "queue.add",
+        "queue.get",
+        "queue.done",
+        "sync.start",
+        "sync.write",
+        "sync.end",
+        "scheduler.pick",
+        "kubelet.transition",
+        "step.start",
+        "step.end",
+        "check.pass",
+        "component.start",
     ] {
         assert!(stages.contains(stage), "no {stage} in the log");
     }
     let story = succeed(coracle().arg("story").arg(&events));
-    for part in ["asks to delete pods/default/", "the key default/web is", "sync of default/web, reading pods at", "picks node-", "only if"] {
+    for part in [
+        "asks to delete pods/default/",
+        "the key default/web is",
+        "sync of default/web, reading pods at",
+        "picks node-",
+        "only if",
+    ] {
         assert!(story.contains(part), "no `{part}` in the story:\n{story}");
     }
 }

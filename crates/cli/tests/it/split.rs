@@ -42,7 +42,8 @@ impl Split {
 
     fn ready(&self) -> Option<String> {
         let ready = self.ask(&["get", "deployment", "web", "-o", "jsonpath={.status.readyReplicas}"])?;
-        let pods = self.ask(&["get", "pods", "-l", "app=web", "--field-selector=status.phase=Running", "-o", "name"])?;
+        let pods =
+            self.ask(&["get", "pods", "-l", "app=web", "--field-selector=status.phase=Running", "-o", "name"])?;
         (ready == "3" && pods.lines().count() == 3).then_some(pods)
     }
 }

@@ -33,9 +33,9 @@ impl StoreListener {
         format!("http://{}", self.socket.local_addr().expect("a bound socket has an address"))
     }
 
-    /// Serves until `shutdown`; connections then end at once.
-    pub async fn serve(self, store: &OpenStore, shutdown: impl Future<Output = ()>) {
-        let face = Face::new(store.store.clone(), FaceOptions::default());
+    /// Serves until `shutdown`, saying of itself what `options` say; connections then end at once.
+    pub async fn serve(self, store: &OpenStore, options: FaceOptions, shutdown: impl Future<Output = ()>) {
+        let face = Face::new(store.store.clone(), options);
         let mut connections = JoinSet::new();
         let mut shutdown = std::pin::pin!(shutdown);
         loop {

@@ -1,0 +1,155 @@
+//! How fast and how small a whole cluster is: `make bench`. Prints distributions; nothing here passes or fails.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use coracle_ambient::Ambient;
+use coracle_client::{Api, DeleteParams};
+use coracle_cluster::{Cluster, Delays, User};
+use coracle_meta::{GroupVersionResource, Object};
+use coracle_sim::{ClockMode, run_in};
+use serde_json::json;
+
+fn main() {
+    println!("{:<58} {:>10} {:>10} {:>10}   n", "", "p50", "p99", "max");
+    line("API ready in process", &ready_in_process(50));
+    line("API ready as a process with TLS, from exec to its greeting", &ready_as_process(20));
+    println!("{:<58} {:>10}", "resident memory of an idle `up` with two nodes", format!("{} MB", resident_megabytes()));
+    line("pod deleted to replacement Running, real time, no delays", &replacement(200));
+    line("a virtual hour of an idle three-pod cluster", &virtual_hours(10));
+}
+
+fn line(name: &str, samples: &[Duration]) {
+    let mut sorted = samples.to_vec();
+    sorted.sort();
+    let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize];
+    let millis = |duration: Duration| format!("{:.2} ms", duration.as_secs_f64() * 1000.0);
+    println!("{name:<58} {:>10} {:>10} {:>10}   {}", millis(at(0.5)), millis(at(0.99)), millis(at(1.0)), sorted.len());
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures on the machine's clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn ready_in_process(times: usize) -> Vec<Duration> {
+    let one = |_| {
+        run_in(ClockMode::Real, async {
+            let start = now();
+            let cluster = Cluster::builder().api_server_only().start().await.expect("a cluster in memory starts");
+            let took = start.elapsed();
+            cluster.shutdown().await;
+            took
+        })
+        .expect("a runtime")
+    };
+    (0..times).map(one).collect()
+}
+
+struct Up(std::process::Child, std::path::PathBuf);
+
+impl Up {
+    fn start() -> (Self, Duration) {
+        let folder = std::env::temp_dir().join(format!("coracle-bench-{}", std::process::id()));
+        let start = now();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_coracle"))
+            .args(["up", "--ephemeral", "--state-dir"])
+            .arg(&folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the binary runs");
+        let mut greeting = String::new();
+        let mut out = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
+        out.read_line(&mut greeting).expect("it greets");
+        (Self(child, folder), start.elapsed())
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        let _ = std::fs::remove_dir_all(&self.1);
+    }
+}
+
+fn ready_as_process(times: usize) -> Vec<Duration> {
+    (0..times).map(|_| Up::start().1).collect()
+}
+
+fn resident_megabytes() -> u64 {
+    let (up, _) = Up::start();
+    #[expect(clippy::disallowed_methods, reason = "another process comes to rest")]
+    std::thread::sleep(Duration::from_secs(3));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", up.0.id())).unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or("0");
+    line.split_whitespace().nth(1).and_then(|kilobytes| kilobytes.parse::<u64>().ok()).unwrap_or(0) / 1024
+}
+
+fn pods(cluster: &Cluster) -> Api<Object> {
+    let client = cluster.client_as(User::new("bench", ["system:masters"]));
+    Api::dynamic(&client, GroupVersionResource::new("", "v1", "pods")).within("default")
+}
+
+async fn with_three_pods(ambient: Ambient, delays: Delays) -> (Cluster, Api<Object>) {
+    let cluster =
+        Cluster::builder().nodes(2).ambient(ambient).pod_delays(delays).start().await.expect("a cluster starts");
+    let client = cluster.client_as(User::new("bench", ["system:masters"]));
+    let sets = Api::dynamic(&client, GroupVersionResource::new("apps", "v1", "replicasets")).within("default");
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": {
+            "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "nginx:1.29"}]}}},
+    });
+    sets.create(&Object::from_value(set).expect("an object")).await.expect("the set is created");
+    let pods = pods(&cluster);
+    while running(&pods).await.len() < 3 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    (cluster, pods)
+}
+
+async fn running(pods: &Api<Object>) -> Vec<Object> {
+    let list = pods.list(&coracle_client::ListParams::default()).await.expect("pods are listed");
+    let is_running = |pod: &Object| pod.text(&["status", "phase"]) == "Running" && !pod.is_terminating();
+    list.items.into_iter().filter(is_running).collect()
+}
+
+fn replacement(times: usize) -> Vec<Duration> {
+    run_in(ClockMode::Real, async {
+        let (cluster, pods) = with_three_pods(Ambient::system(), Delays::zero()).await;
+        let mut samples = Vec::new();
+        for _ in 0..times {
+            let victim = running(&pods).await.into_iter().next().expect("three pods run");
+            let start = now();
+            pods.delete(&victim.key(), &DeleteParams::default()).await.expect("the pod is deleted");
+            while running(&pods).await.len() < 3 {
+                tokio::task::yield_now().await;
+            }
+            samples.push(start.elapsed());
+            while pods.list(&coracle_client::ListParams::default()).await.expect("pods are listed").items.len() > 3 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+        cluster.shutdown().await;
+        samples
+    })
+    .expect("a runtime")
+}
+
+fn virtual_hours(times: u64) -> Vec<Duration> {
+    let one = |seed| {
+        run_in(ClockMode::Virtual, async move {
+            let (cluster, _) = with_three_pods(Ambient::seeded(seed), Delays::default()).await;
+            let start = now();
+            tokio::time::sleep(Duration::from_secs(3600)).await;
+            let took = start.elapsed();
+            cluster.shutdown().await;
+            took
+        })
+        .expect("a runtime")
+    };
+    (0..times).map(one).collect()
+}
