@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use coracle_meta::{FieldError, GroupResource, GroupVersionKind, Object, ObjectKey, Status, format_time};
+use coracle_schema::Trait;
 use coracle_schema::apply::managed_fields;
 use coracle_storage::{Attempt, Stored};
 use serde_json::Value;
@@ -78,7 +79,8 @@ impl Registry {
             object.remove(&["status"]);
         }
         strategy.prepare_create(&mut object, request);
-        if strategy.generation() != Generation::None {
+        // A CSIDriver counts its changes, but begins without a number.
+        if strategy.generation() != Generation::None && strategy.row().has(Trait::Generation) {
             object.set(&["metadata", "generation"], 1);
         }
         let mut errors = object_meta::validate_new(&object, kind.is_namespaced(), &**strategy);
