@@ -35,6 +35,7 @@ mod health;
 mod metrics;
 mod node_transport;
 mod openapi;
+mod openapi_protobuf;
 mod paths;
 
 pub use axum::body::Body;

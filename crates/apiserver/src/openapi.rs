@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
 use bytes::Bytes;
-use coracle_meta::{Status, reason};
+use coracle_meta::Status;
 use coracle_registry::Kinds;
 use coracle_schema::openapi::{self, Descriptions, Published};
 use http::{HeaderValue, Response, StatusCode};
@@ -15,10 +15,14 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::discovery::matches;
+use crate::openapi_protobuf;
 use crate::server::{Received, json as json_answer, text};
 
-/// Version 2 in protobuf, which very old clients want and which is not built.
+/// How clients ask for version 2 in protobuf, whatever the sign before its own version.
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2";
+
+/// How the answer calls it.
+const V2_PROTOBUF_ANSWERED: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /// The documents of one set of kinds, made when they are first asked for.
 pub(crate) struct OpenApi {
@@ -63,16 +67,26 @@ impl OpenApi {
 
     fn v2(&self, kinds: &Kinds, received: &Received) -> Result<Response<Body>, Status> {
         let accept = received.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
-        if accept.contains(V2_PROTOBUF) && !accept.contains("json") && !accept.contains("*/*") {
-            let message = "only the following media types are accepted: application/json";
-            return Err(Status::failure(406, reason::NOT_ACCEPTABLE, message));
+        let protobuf = accept.split(',').next().is_some_and(|first| first.trim().starts_with(V2_PROTOBUF));
+        let name = if protobuf { "v2 in protobuf" } else { "v2" };
+        let make = |resources: &[Published<'_>]| {
+            let document = openapi::v2(resources, &*self.descriptions);
+            Some(if protobuf { openapi_protobuf::document(&document) } else { document.to_string().into_bytes() })
+        };
+        let missing = || Status::internal("there is no OpenAPI document");
+        let document = self.document(kinds, name, make).ok_or_else(missing)?;
+        let mut response = answer(received, &document);
+        if protobuf {
+            let media_type = HeaderValue::from_static(V2_PROTOBUF_ANSWERED);
+            response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
         }
-        let document = self.document(kinds, "v2", |resources| Some(openapi::v2(resources, &*self.descriptions)));
-        document.map(|document| answer(received, &document)).ok_or_else(Status::unauthorized)
+        Ok(response)
     }
 
     fn v3(&self, kinds: &Kinds, received: &Received, name: &str) -> Option<Response<Body>> {
-        let make = |resources: &[Published<'_>]| openapi::v3(name, resources, &*self.descriptions);
+        let make = |resources: &[Published<'_>]| {
+            Some(openapi::v3(name, resources, &*self.descriptions)?.to_string().into_bytes())
+        };
         let document = self.document(kinds, name, make)?;
         let asked = received.query.text("hash");
         if !asked.is_empty() && asked != document.hash {
@@ -94,7 +108,7 @@ impl OpenApi {
         &self,
         kinds: &Kinds,
         name: &str,
-        make: impl FnOnce(&[Published<'_>]) -> Option<Value>,
+        make: impl FnOnce(&[Published<'_>]) -> Option<Vec<u8>>,
     ) -> Option<Document> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if made.kinds_version != kinds.version {
@@ -103,7 +117,7 @@ impl OpenApi {
         if let Some(known) = made.documents.get(name) {
             return Some(known.clone());
         }
-        let body = Bytes::from(make(&published(kinds))?.to_string());
+        let body = Bytes::from(make(&published(kinds))?);
         let document = Document { hash: hash(kinds, name), body };
         made.documents.insert(name.to_owned(), document.clone());
         Some(document)
@@ -139,7 +153,7 @@ fn hash(kinds: &Kinds, name: &str) -> String {
     digest.update(name);
     for kind in kinds.iter() {
         let version = kind.gvk().group_version().to_string();
-        if name == "v2" || name.ends_with(&version) {
+        if name.starts_with("v2") || name.ends_with(&version) {
             digest.update(kind.gvk().to_string());
             digest.update(kind.strategy().published_schema().map(Value::to_string).unwrap_or_default());
         }

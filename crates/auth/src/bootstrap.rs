@@ -1,12 +1,8 @@
-use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
-use coracle_registry::{Registry, Request, Verb};
+use coracle_meta::{GroupVersionKind, Object};
 use serde_json::{Map, Value, json};
 
 /// The roles and bindings, one after the other; the head of the file says how it is written.
 const POLICY: &str = include_str!("bootstrap_policy.txt");
-
-/// Who owns the fields of what every cluster begins with.
-const MANAGER: &str = "kube-apiserver";
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -27,24 +23,6 @@ pub fn bootstrap_policy() -> Vec<Object> {
         }
     }
     objects
-}
-
-/// Creates those roles and bindings that are missing, as the server itself. Those that are there stay as they are.
-///
-/// Unlike Kubernetes, what is missing within one that is there is not added: a cluster keeps what its people removed.
-pub async fn bootstrap(registry: &Registry) -> Result<(), Status> {
-    for object in bootstrap_policy() {
-        let kind = object.group_version_kind().unwrap_or_default();
-        let resource = GroupVersionResource::new(GROUP, "v1", format!("{}s", kind.kind.to_lowercase()));
-        let request = Request::new(Verb::Create, resource, registry.ambient().clock.now());
-        let request = Request { field_manager: MANAGER.to_owned(), ..request.object(object.namespace(), "") };
-        match registry.create(&request, object).await {
-            Ok(_) => {}
-            Err(status) if status.is_already_exists() => {}
-            Err(status) => return Err(status),
-        }
-    }
-    Ok(())
 }
 
 /// `role NAME [in NAMESPACE]` or `bind ROLE [as NAME] [in NAMESPACE]`.

@@ -25,7 +25,7 @@ mod reviews;
 
 pub use authenticators::Authenticators;
 pub use authorizers::{Authorizers, UnknownMode};
-pub use bootstrap::{bootstrap, bootstrap_policy};
+pub use bootstrap::bootstrap_policy;
 pub use client_certificates::ClientCertificates;
 pub use issuer::{Issuer, KeyError, PublicDocument, TokenError};
 pub use node::NodeAuthorizer;

@@ -1,5 +1,5 @@
 use std::convert::Infallible;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -7,6 +7,7 @@ use bytes::Bytes;
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::{FieldRequirement, GroupVersionKind, Object, Status, WatchEvent, WatchEventType, reason};
 use coracle_registry::{ListOptions, Stored, Watch};
+use futures_util::future::{Either, select};
 use http::{HeaderValue, Response};
 use tokio::time::Sleep;
 
@@ -123,13 +124,7 @@ impl Stream {
         if self.has_ended {
             return None;
         }
-        #[expect(clippy::disallowed_macros, reason = "biased")]
-        let first = tokio::select! {
-            biased;
-            event = self.watch.next() => event?,
-            () = self.over.as_mut() => return None,
-            () = self.shutdown.begun() => return None,
-        };
+        let first = self.next_event().await?;
         let mut frame = Vec::new();
         self.push(first, &mut frame);
         while frame.len() < FRAME && !self.has_ended {
@@ -137,6 +132,16 @@ impl Stream {
             self.push(event, &mut frame);
         }
         Some(frame)
+    }
+
+    /// Waits for an event. `None` when the watch is over: it has ended, its time has come, or the server goes.
+    async fn next_event(&mut self) -> Option<WatchEvent<Stored>> {
+        let (news, going) = (pin!(self.watch.next()), pin!(self.shutdown.begun()));
+        // News stand first: what is ready when the time is over still goes out.
+        match select(news, select(self.over.as_mut(), going)).await {
+            Either::Left((event, _)) => event,
+            Either::Right(_) => None,
+        }
     }
 
     fn push(&mut self, event: WatchEvent<Stored>, frame: &mut Vec<u8>) {
