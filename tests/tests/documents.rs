@@ -1,0 +1,62 @@
+//! What the documents name exists.
+
+use std::path::Path;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// The words between backquotes, in order.
+fn quoted(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn the_files_and_functions_of_the_walk_exist() {
+    let text = std::fs::read_to_string(root().join("docs/walk.md")).unwrap();
+    let (mut files, mut functions) = (0, 0);
+    for step in text.lines().filter(|line| line.starts_with(|sign: char| sign.is_ascii_digit())) {
+        let mut source = String::new();
+        for word in quoted(step) {
+            if word.starts_with("crates/") {
+                source = std::fs::read_to_string(root().join(word)).unwrap_or_else(|_| panic!("no file {word}"));
+                files += 1;
+            } else if word.chars().all(|sign| sign.is_ascii_lowercase() || sign == '_') {
+                let defined = [format!("fn {word}("), format!("fn {word}<")];
+                let exists = defined.iter().any(|text| source.contains(text)) || named_before(word);
+                assert!(exists, "no function {word} where the walk names it: {step}");
+                functions += 1;
+            }
+        }
+    }
+    assert!(files >= 20 && functions >= 20, "{files} files, {functions} functions");
+}
+
+/// Step 17 speaks of the function that step 16 named with its file.
+fn named_before(function: &str) -> bool {
+    let file = root().join("crates/kubelet/src/lifecycle.rs");
+    std::fs::read_to_string(file).is_ok_and(|source| source.contains(&format!("fn {function}(")))
+}
+
+#[test]
+fn the_scenarios_that_the_guide_teaches_exist_and_every_scenario_is_taught() {
+    let guide = std::fs::read_to_string(root().join("docs/scenarios.md")).unwrap();
+    let lessons = guide.split("## The lessons").nth(1).unwrap();
+    for entry in std::fs::read_dir(root().join("scenarios")).unwrap() {
+        let name = entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned();
+        assert!(lessons.contains(&format!("`{name}`")), "{name} has no lesson in docs/scenarios.md");
+    }
+    for lesson in lessons.lines().filter(|line| line.starts_with("| `")) {
+        let name = quoted(lesson)[0];
+        assert!(root().join("scenarios").join(format!("{name}.yaml")).exists(), "no scenario {name}");
+    }
+}
+
+#[test]
+fn the_table_of_crates_names_every_crate() {
+    let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        let name = entry.unwrap().file_name().to_str().unwrap().to_owned();
+        assert!(text.contains(&format!("`{name}`")), "docs/architecture.md does not name {name}");
+    }
+}
