@@ -16,6 +16,7 @@ impl Kind {
     }
 
     /// An object of the stored form in the served version.
+    #[expect(clippy::wrong_self_convention, reason = "the object is converted, not the kind")]
     pub(crate) fn from_hub(&self, mut object: Object) -> Result<Object, Status> {
         if self.is_converted() {
             self.strategy().from_hub(&mut object)?;

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
 use coracle_meta::{FieldError, GroupResource, GroupVersionKind, Object, ObjectKey, Status, format_time};
-use coracle_schema::Trait;
-use coracle_schema::apply::managed_fields;
+use coracle_schema::apply::{Versions, managed_fields};
+use coracle_schema::{Table, Trait};
 use coracle_storage::{Attempt, Stored};
 use serde_json::Value;
 
-use crate::versions::{KindVersions, all_but};
+use crate::versions::{KindVersions, OneVersion, all_but};
 use crate::{Generation, Kind, Operation, Registry, Request, Subresource, object_meta};
 
 /// How often a name is made anew when it is taken. In Kubernetes: `maxNameGenerationCreateAttempts`.
@@ -79,7 +79,7 @@ impl Registry {
             object.remove(&["status"]);
         }
         strategy.prepare_create(&mut object, request);
-        // A CSIDriver counts its changes, but begins without a number.
+        // A kind whose row does not list it counts its changes, but begins without a number.
         if strategy.generation() != Generation::None && strategy.row().has(Trait::Generation) {
             object.set(&["metadata", "generation"], 1);
         }
@@ -145,17 +145,7 @@ impl Registry {
         new: Object,
         versions: &KindVersions,
     ) -> Object {
-        let api_version = kind.gvk().api_version();
-        let time = format_time(request.now);
-        let write = managed_fields::Write {
-            versions: &versions,
-            api_version: &api_version,
-            manager: &request.field_manager,
-            subresource: &request.subresource,
-            time: &time,
-        };
-        let booked = managed_fields::update(&write, &live.to_value(), new.into_value());
-        Object::from_value(booked).expect("booking keeps an object an object")
+        book(request, &kind.gvk().api_version(), live, new, &versions)
     }
 
     async fn compute(
@@ -166,6 +156,7 @@ impl Registry {
         computed: &dyn crate::Computed,
     ) -> Result<Stored, Status> {
         kind.strategy().set_defaults(&mut object);
+        let object = self.book_update(request, kind, &Object::default(), object, &[]);
         let object = self.mutate(request, kind, Operation::Create, object, None).await?;
         self.admit(request, kind, Operation::Create, &object, None).await?;
         let answer = computed.create(self, request, object).await?;
@@ -180,11 +171,33 @@ impl Registry {
         check_kind(&body, &action.kind())?;
         object_meta::wipe_system_fields(&mut body);
         object_meta::ensure_namespace(&mut body, &request.namespace, kind.is_namespaced())?;
+        let body = book_body(request, &action.kind(), body);
         let body = self.mutate(request, kind, Operation::Create, body, None).await?;
         self.admit(request, kind, Operation::Create, &body, None).await?;
         let answer = action.create(self, request, body).await?;
         Ok(Stored::from_object(&Arc::new(answer), 0))
     }
+}
+
+fn book<V: Versions>(request: &Request, api_version: &str, live: &Object, new: Object, versions: &V) -> Object {
+    let time = format_time(request.now);
+    let write = managed_fields::Write {
+        versions,
+        api_version,
+        manager: &request.field_manager,
+        subresource: &request.subresource,
+        time: &time,
+    };
+    let booked = managed_fields::update(&write, &live.to_value(), new.into_value());
+    Object::from_value(booked).expect("booking keeps an object an object")
+}
+
+/// Books the fields of a body whose kind has no resource of its own.
+fn book_body(request: &Request, kind: &GroupVersionKind, body: Object) -> Object {
+    let Some(schema) = Table::v1_35().kind(kind) else { return body };
+    let api_version = kind.api_version();
+    let versions = &OneVersion { api_version: api_version.clone(), schema };
+    book(request, &api_version, &Object::default(), body, &versions)
 }
 
 /// The body has to be of the kind that the URL names; a body that says nothing is.

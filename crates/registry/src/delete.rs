@@ -41,6 +41,7 @@ impl Registry {
             return Err(Status::method_not_supported(&request.group_resource(), "delete"));
         }
         validate_options(options)?;
+        kind.hub().delete_warnings(options).into_iter().for_each(|warning| request.warnings.add(warning));
         let key = ObjectKey::new(if kind.is_namespaced() { &*request.namespace } else { "" }, request.name.as_str());
         let mut current = self.inner.storage.get(&kind.store, &key, Freshness::Newest).await?;
         loop {

@@ -66,6 +66,8 @@ impl Intent for Patching<'_> {
         let (request, kind) = (self.request, self.kind);
         let mut object = match &self.change {
             Change::Apply { config, force } => self.apply(live, config, *force)?,
+            // A kind may be made by a PUT of what is not there, but a patch needs something to change.
+            _ if live.uid().is_empty() => return Err(Status::not_found(&request.group_resource(), &request.name)),
             change => {
                 let patched = change.patched(live.to_value(), kind.schema())?;
                 let mut object = decode::patched(kind, patched, self.objections.clone(), request)?;

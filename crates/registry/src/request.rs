@@ -123,7 +123,7 @@ impl Request {
             namespace: String::new(),
             name: String::new(),
             dry_run: false,
-            field_manager: String::new(),
+            field_manager: "kube-apiserver".to_owned(),
             field_validation: FieldValidation::default(),
             audit_id: String::new(),
             user_agent: String::new(),

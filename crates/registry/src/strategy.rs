@@ -5,7 +5,7 @@ use coracle_schema::decode::Decoded;
 use coracle_schema::{KindSchema, ResourceRow, Table, Trait};
 use serde_json::Value;
 
-use crate::{Column, Computed, Registry, Request, Reservation, Subresource, table};
+use crate::{Column, Computed, DeleteOptions, Registry, Request, Reservation, Subresource, table};
 
 /// When `metadata.generation` counts up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,6 +60,7 @@ pub trait Strategy: Send + Sync + 'static {
     }
 
     /// Turns an object of the hub's version into one of this.
+    #[expect(clippy::wrong_self_convention, reason = "the object is converted, not the strategy")]
     fn from_hub(&self, _object: &mut Object) -> Result<(), Status> {
         Ok(())
     }
@@ -153,6 +154,11 @@ pub trait Strategy: Send + Sync + 'static {
     /// Refuses the deletion of some objects.
     fn check_delete(&self, _object: &Object, _request: &Request) -> Result<(), Status> {
         Ok(())
+    }
+
+    /// What whoever deletes objects so should know.
+    fn delete_warnings(&self, _options: &DeleteOptions) -> Vec<String> {
+        Vec::new()
     }
 
     /// Changes an object whose deletion begins and which stays for now (a namespace's phase).

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, GroupVersionResource, Object, Status};
-use coracle_registry::{Column, Generation, Registry, Request, Reservation, Strategy, Subresource, table};
+use coracle_registry::{Column, DeleteOptions, Generation, Registry, Request, Reservation, Strategy, Subresource, table};
 use coracle_schema::{ResourceRow, Table};
 use serde_json::Value;
 
@@ -295,6 +295,10 @@ impl Strategy for BuiltIn {
 
     fn is_held(&self, object: &Object) -> bool {
         self.hooks.is_held(object)
+    }
+
+    fn delete_warnings(&self, options: &DeleteOptions) -> Vec<String> {
+        (self.rules.delete_warnings)(options)
     }
 
     fn orphans_by_default(&self) -> bool {

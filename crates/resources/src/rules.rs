@@ -1,6 +1,6 @@
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, Object, names};
-use coracle_registry::{Generation, Request};
+use coracle_registry::{DeleteOptions, Generation, Request};
 use serde_json::Value;
 
 use crate::columns::Heading;
@@ -48,6 +48,8 @@ pub(crate) struct Rules {
     pub(crate) reset_fields: &'static [&'static str],
     /// Whether dependents stay when a delete says nothing.
     pub(crate) orphans_by_default: bool,
+    /// What whoever deletes objects so should know.
+    pub(crate) delete_warnings: fn(&DeleteOptions) -> Vec<String>,
     /// The folder in the store, where it is not `group/plural`.
     pub(crate) store_directory: Option<&'static str>,
     /// See [`coracle_registry::Strategy::deprecation`].
@@ -90,6 +92,7 @@ impl Rules {
             prepare_status: |_, _, _| {},
             reset_fields: &[],
             orphans_by_default: false,
+            delete_warnings: |_| Vec::new(),
             keeps_new_status: false,
             store_directory: None,
             deprecation: None,

@@ -1,5 +1,6 @@
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, LabelSelector, Object, human_duration, names, parse_time};
+use coracle_registry::DeleteOptions;
 use serde_json::{Value, json};
 
 use crate::cells::{age, containers, has_condition, selector};
@@ -8,6 +9,14 @@ use crate::columns;
 use crate::pod_spec::{self, wrong_template};
 use crate::rules::{BY_SPEC, Rules};
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
+
+/// What a deletion that does not say what becomes of the pods is told.
+const PODS_STAY: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
+
+fn delete_warnings(options: &DeleteOptions) -> Vec<String> {
+    let says = options.propagation.is_some() || options.orphan_dependents.is_some();
+    if says { Vec::new() } else { vec![PODS_STAY.to_owned()] }
+}
 
 /// `jobs.batch`. In Kubernetes: `pkg/registry/batch/job`.
 pub(crate) const JOB: Rules = Rules {
@@ -21,6 +30,7 @@ pub(crate) const JOB: Rules = Rules {
     validate: wrong_job,
     validate_change,
     orphans_by_default: true,
+    delete_warnings,
     selectable: &["status.successful"],
     field: |object, name| (name == "status.successful").then(|| object.int("status.succeeded").to_string()),
     warnings: |new, old| warnings(new, old, "spec"),
