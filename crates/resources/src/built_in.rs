@@ -4,7 +4,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, GroupVersionResource, Object, Status};
-use coracle_registry::{Column, DeleteOptions, Generation, Registry, Request, Reservation, Strategy, Subresource, table};
+use coracle_registry::{
+    Column, DeleteOptions, Generation, Registry, Request, Reservation, Strategy, Subresource, table,
+};
 use coracle_schema::{ResourceRow, Table};
 use serde_json::Value;
 

@@ -8,6 +8,7 @@
 //! Not here: what the verbs mean (`registry`), shapes and merging (`schema`), admission plug-ins (`admission`), reviews
 //! and tokens (`auth`), custom resources (`registry::custom`).
 
+mod bootstrap;
 mod built_in;
 mod cidr;
 mod kinds;
@@ -36,5 +37,6 @@ mod resource;
 mod small;
 mod storage;
 
+pub use bootstrap::bootstrap;
 pub use cidr::{Cidr, NotACidr};
 pub use kinds::{Config, kinds};

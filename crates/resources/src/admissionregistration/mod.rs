@@ -82,14 +82,14 @@ fn wrong_policy(object: &Object) -> Wrong {
     }
     let constraints = spec.at("matchConstraints");
     let path = "spec.matchConstraints";
-    if constraints.as_object().is_none_or(|tree| tree.is_empty()) {
-        wrong.push(FieldError::required(path, ""));
-        return wrong;
+    let is_empty = |field: &str| constraints.at(field).as_object().is_none_or(|tree| tree.is_empty());
+    if constraints.list("resourceRules").is_empty() {
+        // The defaults alone are as good as nothing.
+        let says_nothing = is_empty("namespaceSelector") && is_empty("objectSelector");
+        let missing = if says_nothing { path.to_owned() } else { format!("{path}.resourceRules") };
+        wrong.push(FieldError::required(missing, ""));
     }
     wrong.extend(wrong_match(constraints, path));
-    if constraints.list("resourceRules").is_empty() {
-        wrong.push(FieldError::required(format!("{path}.resourceRules"), ""));
-    }
     for (at, validation) in spec.list("validations").iter().enumerate() {
         if validation.text("expression").trim().is_empty() {
             let path = format!("spec.validations[{at}].expression");

@@ -1,0 +1,129 @@
+//! The objects that every cluster has, beside its namespaces and its RBAC rules.
+//! In Kubernetes: the post-start hooks of kube-apiserver.
+
+use coracle_meta::{GroupVersionKind, Object};
+use serde_json::{Value, json};
+
+use crate::kinds::Config;
+
+/// The objects that an API server creates where they are missing: the service by which pods reach it on `port`, the
+/// range of service addresses, the priorities of what runs the cluster, and the flow schemas that must be there.
+pub fn bootstrap(config: &Config, port: u16) -> Vec<Object> {
+    let mut objects = vec![
+        priority(
+            "system-cluster-critical",
+            2_000_000_000,
+            "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+        ),
+        priority(
+            "system-node-critical",
+            2_000_001_000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
+        service_cidr(config),
+        kubernetes_service(config, port),
+    ];
+    objects.extend(flow_control());
+    objects
+}
+
+fn object(group: &str, kind: &str, name: &str, fields: Value) -> Object {
+    let mut object = Object::of_kind(&GroupVersionKind::new(group, "v1", kind));
+    object.set(&["metadata", "name"], name);
+    for (field, value) in fields.as_object().into_iter().flatten() {
+        object.set(&[field.as_str()], value.clone());
+    }
+    object
+}
+
+fn priority(name: &str, value: i64, description: &str) -> Object {
+    let fields = json!({"value": value, "description": description, "preemptionPolicy": "PreemptLowerPriority"});
+    object("scheduling.k8s.io", "PriorityClass", name, fields)
+}
+
+fn service_cidr(config: &Config) -> Object {
+    let cidrs: Vec<String> = config.service_cluster_ip_ranges.iter().map(ToString::to_string).collect();
+    object("networking.k8s.io", "ServiceCIDR", "kubernetes", json!({"spec": {"cidrs": cidrs}}))
+}
+
+/// The service has the first address of the range.
+fn kubernetes_service(config: &Config, port: u16) -> Object {
+    let mut spec = json!({
+        "type": "ClusterIP",
+        "sessionAffinity": "None",
+        "internalTrafficPolicy": "Cluster",
+        "ipFamilyPolicy": "SingleStack",
+        "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": port}],
+    });
+    if let Some(range) = config.service_cluster_ip_ranges.first() {
+        spec["clusterIP"] = range.at(1).to_string().into();
+    }
+    let mut service = object("", "Service", "kubernetes", json!({"spec": spec}));
+    service.set(&["metadata", "namespace"], "default");
+    service.set(&["metadata", "labels"], json!({"component": "apiserver", "provider": "kubernetes"}));
+    service
+}
+
+/// Only what is mandatory: requests are not queued by these objects.
+fn flow_control() -> [Object; 4] {
+    const GROUP: &str = "flowcontrol.apiserver.k8s.io";
+    let rules = |subjects: Value| {
+        json!([{
+            "subjects": subjects,
+            "resourceRules": [{
+                "verbs": ["*"],
+                "apiGroups": ["*"],
+                "resources": ["*"],
+                "namespaces": ["*"],
+                "clusterScope": true,
+            }],
+            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+        }])
+    };
+    let group = |name: &str| json!({"kind": "Group", "group": {"name": name}});
+    let exempt = json!({"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}});
+    let catch_all = json!({
+        "type": "Limited",
+        "limited": {"nominalConcurrencyShares": 5, "lendablePercent": 0, "limitResponse": {"type": "Reject"}},
+    });
+    let exempt_flow = json!({
+        "priorityLevelConfiguration": {"name": "exempt"},
+        "matchingPrecedence": 1,
+        "rules": rules(json!([group("system:masters")])),
+    });
+    let catch_all_flow = json!({
+        "priorityLevelConfiguration": {"name": "catch-all"},
+        "matchingPrecedence": 10_000,
+        "distinguisherMethod": {"type": "ByUser"},
+        "rules": rules(json!([group("system:unauthenticated"), group("system:authenticated")])),
+    });
+    let of = |kind: &str, name: &str, spec: Value| object(GROUP, kind, name, json!({"spec": spec}));
+    [
+        of("PriorityLevelConfiguration", "exempt", exempt),
+        of("PriorityLevelConfiguration", "catch-all", catch_all),
+        of("FlowSchema", "exempt", exempt_flow),
+        of("FlowSchema", "catch-all", catch_all_flow),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds;
+
+    #[test]
+    fn what_every_cluster_has_is_valid() {
+        let config = Config::default();
+        let kinds = kinds(&config);
+        for mut object in bootstrap(&config, 6443) {
+            let kind = kinds
+                .iter()
+                .find(|kind| Some(&kind.row().kind) == object.group_version_kind().as_ref())
+                .expect("a built-in kind");
+            kind.set_defaults(&mut object);
+            if object.kind() != "Service" {
+                assert_eq!(kind.validate(&object), [], "{}", object.name());
+            }
+        }
+    }
+}
