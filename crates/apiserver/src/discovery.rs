@@ -11,10 +11,11 @@ use coracle_meta::{GroupVersion, Scope, Status};
 use coracle_registry::{Kind, Kinds, Verb};
 use coracle_schema::{SubresourceRow, Table};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::negotiate::{AggregatedVersion, Format, Offer, aggregated_version, negotiate};
+use crate::negotiate::{AggregatedVersion, Format, Negotiated, Offer, aggregated_version, negotiate};
 use crate::respond;
 use crate::server::Received;
 
@@ -32,7 +33,8 @@ struct Made {
 
 #[derive(Debug)]
 struct Document {
-    value: Value,
+    /// The text in JSON, its members in the order in which people know them.
+    json: String,
     etag: String,
 }
 
@@ -62,10 +64,10 @@ impl Discovery {
         if let Some(known) = made.documents.get(&key) {
             return known.clone();
         }
-        let document = value_at(kinds, path, aggregated).map(|value| {
-            let digest = Sha256::digest(value.to_string());
+        let document = json_at(kinds, path, aggregated).map(|json| {
+            let digest = Sha256::digest(&json);
             let hex: String = digest.iter().map(|byte| format!("{byte:02X}")).collect();
-            Arc::new(Document { value, etag: format!("\"{hex}\"") })
+            Arc::new(Document { json, etag: format!("\"{hex}\"") })
         });
         // Only what is there is remembered, so that made-up paths take no memory.
         if document.is_some() {
@@ -75,26 +77,56 @@ impl Discovery {
     }
 }
 
-fn value_at(kinds: &Kinds, path: &str, aggregated: Option<AggregatedVersion>) -> Option<Value> {
-    match (path.split('/').collect::<Vec<_>>().as_slice(), aggregated) {
-        (["api"], Some(version)) => Some(aggregated_list(kinds, version, true)),
-        (["apis"], Some(version)) => Some(aggregated_list(kinds, version, false)),
-        (["api"], None) => Some(core_versions(kinds)),
-        (["apis"], None) => Some(json!({
-            "kind": "APIGroupList", "apiVersion": "v1",
-            "groups": groups(kinds).iter().filter(|group| !group.name.is_empty()).map(Group::value).collect::<Vec<_>>(),
-        })),
+fn json_at(kinds: &Kinds, path: &str, aggregated: Option<AggregatedVersion>) -> Option<String> {
+    let value = match (path.split('/').collect::<Vec<_>>().as_slice(), aggregated) {
+        (["api"], Some(version)) => aggregated_list(kinds, version, true),
+        (["apis"], Some(version)) => aggregated_list(kinds, version, false),
+        (["api"], None) => core_versions(kinds),
+        (["apis"], None) => {
+            let groups = groups(kinds);
+            let groups: Vec<_> = groups.iter().filter(|group| !group.name.is_empty()).map(Group::tell).collect();
+            return serde_json::to_string(&ApiGroupList { kind: "APIGroupList", api_version: "v1", groups }).ok();
+        }
         (["apis", name], _) => {
             let group = groups(kinds).into_iter().find(|group| !name.is_empty() && group.name == **name)?;
-            let mut value = group.value();
-            value["kind"] = "APIGroup".into();
-            value["apiVersion"] = "v1".into();
-            Some(value)
+            let told = ApiGroup { kind: Some("APIGroup"), api_version: Some("v1"), ..group.tell() };
+            return serde_json::to_string(&told).ok();
         }
-        (["api", version], _) => resource_list(kinds, &GroupVersion::new("", *version)),
-        (["apis", group, version], _) => resource_list(kinds, &GroupVersion::new(*group, *version)),
-        _ => None,
-    }
+        (["api", version], _) => resource_list(kinds, &GroupVersion::new("", *version))?,
+        (["apis", group, version], _) => resource_list(kinds, &GroupVersion::new(*group, *version))?,
+        _ => return None,
+    };
+    Some(value.to_string())
+}
+
+/// `metav1.APIGroupList`
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiGroupList {
+    kind: &'static str,
+    api_version: &'static str,
+    groups: Vec<ApiGroup>,
+}
+
+/// `metav1.APIGroup`
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ApiGroup {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_version: Option<&'static str>,
+    name: String,
+    versions: Vec<ServedVersion>,
+    preferred_version: Option<ServedVersion>,
+}
+
+/// `metav1.GroupVersionForDiscovery`
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ServedVersion {
+    group_version: String,
+    version: String,
 }
 
 /// A group with its versions, the preferred first.
@@ -104,13 +136,14 @@ struct Group {
 }
 
 impl Group {
-    fn value(&self) -> Value {
-        let versions: Vec<Value> = self.versions.iter().map(|version| self.version(version)).collect();
-        json!({"name": self.name, "versions": versions, "preferredVersion": versions.first()})
-    }
-
-    fn version(&self, version: &str) -> Value {
-        json!({"groupVersion": format!("{}/{version}", self.name), "version": version})
+    fn tell(&self) -> ApiGroup {
+        let versions = self.versions.iter().map(|version| ServedVersion {
+            group_version: format!("{}/{version}", self.name),
+            version: version.clone(),
+        });
+        let versions: Vec<_> = versions.collect();
+        let preferred_version = versions.first().cloned();
+        ApiGroup { kind: None, api_version: None, name: self.name.clone(), versions, preferred_version }
     }
 }
 
@@ -347,14 +380,19 @@ fn answer(
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else if let Some(version) = aggregated {
-        let mut response = respond::value(StatusCode::OK, &document.value, crate::negotiate::Negotiated::JSON);
+        let mut response = respond::bytes(StatusCode::OK, Format::Json, format!("{}\n", document.json));
         let media_type = HeaderValue::from_static(version.media_type());
         response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
         response
     } else {
         let offer = Offer { formats: &Format::ALL, transforms: false, lists: false };
         let how = negotiate(&received.headers, &received.query, offer)?;
-        respond::value(StatusCode::OK, &document.value, how)
+        if how == Negotiated::JSON {
+            respond::bytes(StatusCode::OK, Format::Json, format!("{}\n", document.json))
+        } else {
+            let value: Value = serde_json::from_str(&document.json).unwrap_or_default();
+            respond::value(StatusCode::OK, &value, how)
+        }
     };
     let headers = response.headers_mut();
     if aggregated.is_some() {
@@ -396,6 +434,6 @@ mod tests {
     #[test]
     fn a_group_prefers_its_first_version() {
         let group = Group { name: "autoscaling".into(), versions: vec!["v2".into(), "v1".into()] };
-        assert_eq!(group.value()["preferredVersion"]["groupVersion"], "autoscaling/v2");
+        assert_eq!(group.tell().preferred_version.unwrap().group_version, "autoscaling/v2");
     }
 }

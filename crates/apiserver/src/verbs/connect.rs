@@ -3,10 +3,10 @@ use std::sync::Arc;
 use axum::body::Body;
 use coracle_meta::Status;
 use coracle_registry::{Kind, Verb};
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, StatusCode};
 
 use crate::request_info::ResourcePath;
-use crate::server::{Received, Server};
+use crate::server::{Received, Server, text};
 
 /// Hands a connection over to the node that the subresource leads to, and its answer back, as it comes.
 pub(super) async fn serve(
@@ -20,6 +20,10 @@ pub(super) async fn serve(
     let request = super::request(server, &received, kind, at, verb);
     let path = at.rest.join("/");
     let destination = server.registry.connect(&request, &path, received.query.pairs()).await?;
+    if destination.node.is_empty() {
+        // Whoever runs nowhere yet has nothing to say, and saying nothing is no failure.
+        return Ok(text(StatusCode::OK, Body::empty()));
+    }
     let forwarded = Request::builder()
         .method(received.method)
         .uri(destination.path_and_query.as_str())
