@@ -37,7 +37,8 @@ bench: ## Measure: start, memory, a pod's comeback, the store beside an etcd
 	$(CARGO) bench -q -p coracle-etcd --bench store
 
 soak: ## Long runs: random operations beside a real etcd, many crashes
-	CORACLE_SOAK=1 $(CARGO) test --release -p coracle-etcd -p coracle-store --all-features -- --include-ignored
+	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 PROPTEST_CASES=20000 \
+		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled
 
 doc: ## The documentation of all crates
 	$(CARGO) doc --workspace --no-deps

@@ -1,12 +1,25 @@
 //! The versioned store: bytes under keys, one revision per change, and watch cursors over the history.
 //!
 //! ```text
-//! Txn --compare, then--> engine --revision--> log --cursor--> Watcher
-//!                          \--records--> Durable (memory | sled)
+//! Txn --compare, then--> Writer --revision--> Hub --snapshot--> range
+//!                           \                    `--log--cursor--> Watcher
+//!                            `--records--> Durable (sled): on disk first, then visible and acknowledged
 //! ```
-//! Start at [`Store`], the boundary that a real etcd also implements (crate `etcd`).
+//! Every change makes a revision, and a key keeps its versions until compaction. `web` is put at 2 and 3, deleted at 4,
+//! and put again at 6 (5 was another key); each run between deletions is a generation, which counts versions from 1:
+//!
+//! ```text
+//! newest --> [6, version 1, create 6] -> [4, deleted] -> [3, version 2, create 2] -> [2, version 1, create 2]
+//!             `--- generation 2 ---'     `------------------- generation 1 -------------------------------'
+//! range at 6 or later: [6]     at 5 or 4: nothing     at 3: [3]     at 2: [2]
+//! compact(3) keeps the newest version at or below 3:                  [6] -> [4] -> [3]
+//! compact(4) the same, since a watch may still begin at 4:            [6] -> [4]
+//! compact(5) keeps no deletion that nobody can see any more:          [6]
+//! ```
+//! Start at [`Store`], the boundary that a real etcd also implements (crate `etcd`), and at [`Engine`], our own.
 //! In Kubernetes: etcd's `server/storage/mvcc` and the etcd v3 protocol.
-//! Not here: objects, JSON, resource versions (`storage`), gRPC (`etcd`).
+//! Not here: objects, JSON, resource versions (`storage`), gRPC (`etcd`), threads (whoever opens a store on disk starts
+//! the one that owns it).
 
 mod error;
 mod types;

@@ -1,16 +1,4 @@
-//! What the store keeps of a key.
-//!
-//! A worked example. `web` is put at 2 and 3, deleted at 4, put again at 6 (5 was another key):
-//!
-//! ```text
-//! revision        2        3        4         6
-//! newest  --> [6, version 1, create 6] -> [4, deleted] -> [3, version 2, create 2] -> [2, version 1, create 2]
-//!              `--- generation 2 ---'     `------------------- generation 1 -------------------------------'
-//! range at 6 or later: [6]     at 5 or 4: nothing     at 3: [3]     at 2: [2]
-//! compact(3) keeps the newest version at or below 3:                  [6] -> [4] -> [3]
-//! compact(4) the same, since a watch may still begin at 4:            [6] -> [4]
-//! compact(5) keeps no deletion that nobody can see any more:          [6]
-//! ```
+//! What the store keeps of a key; the crate's header has a worked example.
 //! In Kubernetes: etcd's `mvcc/key_index.go`, whose generations are the runs between deletions.
 
 use std::sync::Arc;
