@@ -1,10 +1,13 @@
 //! Shapes of objects, and how two versions of one merge.
 //!
 //! ```text
-//! Table (1.35, or a custom kind's schema) --KindSchema--> TypeRef, a walk from field to element
-//! body --decode--> Object, as Kubernetes prints it, and what is strictly wrong with it
+//! table/*.txt (1.35) | structural (custom kinds) --> Table --KindSchema--> TypeRef, a walk from field to element
+//!     body --decode, protobuf--> Object as Kubernetes prints it, and what is strictly wrong with it --protobuf--> bytes
+//!     two versions --patch, apply--> one
+//!     everything --openapi--> documents
 //! ```
-//! Start at [`Table::v1_35`] and [`TypeRef`].
+//! Start at [`Table::v1_35`] and [`TypeRef`], then at [`decode`](mod@decode). The types are written by
+//! `cargo xtask schema`; the resources in `table/resources.txt` by hand.
 //! Not here: what is special about one kind (`resources`), what verbs do (`registry`), I/O.
 
 pub mod apply;

@@ -14,7 +14,7 @@ impl Choices {
         Self(seed)
     }
 
-    /// A number below `bound`. In Kubernetes nothing; this is SplitMix64.
+    /// A number below `bound`, by SplitMix64.
     fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -130,7 +130,7 @@ fn decode_raw(mut raw: Raw, expected: &GroupVersionKind, schema: &KindSchema) ->
         }
     };
     let found = version.kind(if kind.is_empty() { expected.kind.clone() } else { kind });
-    check_kind(&found, expected, schema)?;
+    check_kind(&found, expected)?;
     if raw == Raw::Null {
         raw = Raw::Object(Vec::new());
     }
@@ -146,21 +146,20 @@ fn decode_raw(mut raw: Raw, expected: &GroupVersionKind, schema: &KindSchema) ->
 }
 
 /// Whether the body's kind can be had as the expected one.
-fn check_kind(found: &GroupVersionKind, expected: &GroupVersionKind, schema: &KindSchema) -> Result<(), Status> {
+fn check_kind(found: &GroupVersionKind, expected: &GroupVersionKind) -> Result<(), Status> {
     let table = Table::v1_35();
     let is_built_in = table.kind(expected).is_some();
     if found == expected || !is_built_in || found.kind == expected.kind && table.kind(found).is_some() {
         return Ok(());
     }
-    let _ = schema;
     let error = match table.kind(found) {
         Some(_) => format!(
-            "converting (v1.{}) to ({}.{}): unknown conversion",
+            "converting ({}.{}) to ({}.{}): unknown conversion",
+            found.version,
             found.kind,
             internal_package(&expected.group),
             expected.kind
         ),
-        None if expected.kind == found.kind && found.group_version() == expected.group_version() => return Ok(()),
         None => format!(
             "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",
             found.kind,
