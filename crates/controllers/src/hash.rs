@@ -23,18 +23,6 @@ pub(crate) fn template_hash(template: &impl Serialize, collision_count: Option<i
     safe_encode(&hash.to_string())
 }
 
-/// The hash in the name of a ControllerRevision of a StatefulSet: FNV-1 (not 1a) over its data, then over the number of
-/// collisions in decimal.
-pub(crate) fn revision_hash(data: &[u8], collision_count: Option<i64>) -> String {
-    let fnv1 =
-        |hash: u32, bytes: &[u8]| bytes.iter().fold(hash, |hash, byte| hash.wrapping_mul(PRIME_32) ^ u32::from(*byte));
-    let mut hash = fnv1(OFFSET_32, data);
-    if let Some(count) = collision_count {
-        hash = fnv1(hash, count.to_string().as_bytes());
-    }
-    safe_encode(&hash.to_string())
-}
-
 fn fnv1a(hash: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(hash, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(PRIME_32))
 }
@@ -60,8 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_hashes_are_the_published_ones() {
+    fn the_hash_is_the_published_one() {
         assert_eq!(fnv1a(OFFSET_32, b"a"), 0xe40c_292c);
-        assert_eq!(revision_hash(b"a", None), safe_encode(&0x050c_5d7e_u32.to_string()));
     }
 }
