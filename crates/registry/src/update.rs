@@ -132,7 +132,7 @@ impl Registry {
     ) -> Result<Outcome, Status> {
         let existing = current.object();
         check_uid(request, kind, key, intent.uid(), &existing)?;
-        let live = kind.from_hub(Object::clone(&existing))?;
+        let live = served(kind, &existing)?;
         let wanted = intent.make(self, &live)?;
         let mut wanted = self.mutate(request, kind, Operation::Update, wanted, Some(&live)).await?;
         object_meta::deduplicate_owners(&mut wanted, request, true);
@@ -178,11 +178,13 @@ impl Registry {
         let existing = current.object();
         prepare(request, kind, part, &mut new, &existing)?;
         let mut new = kind.normalize(new)?;
-        if managed_fields::differ_in_times_only(&existing.to_value(), &new.to_value()) {
+        if same_content(&new, &existing) && managed_fields::differ_in_times_only(&existing.to_value(), &new.to_value())
+        {
             new = Object::clone(&existing);
         }
-        let (served, served_old) = (kind.from_hub(new.clone())?, kind.from_hub(Object::clone(&existing))?);
-        self.admit(request, kind, Operation::Update, &served, Some(&served_old)).await?;
+        let new = Arc::new(new);
+        let (after, before) = (served(kind, &new)?, served(kind, &existing)?);
+        self.admit(request, kind, Operation::Update, &after, Some(&before)).await?;
         if goes_with_this_update(&new, &existing) && !kind.hub().is_held(&new) {
             return self.delete_by_update(request, kind, key, current, new).await;
         }
@@ -195,9 +197,8 @@ impl Registry {
         kind: &Kind,
         key: &ObjectKey,
         current: &Stored,
-        new: Object,
+        new: Arc<Object>,
     ) -> Result<Outcome, Status> {
-        let new = Arc::new(new);
         let candidate = Stored::from_object(&new, current.revision());
         if request.dry_run || candidate.value() == current.value() {
             return Ok(Outcome::written(candidate));
@@ -226,9 +227,9 @@ impl Registry {
         kind: &Kind,
         key: &ObjectKey,
         current: &Stored,
-        new: Object,
+        new: Arc<Object>,
     ) -> Result<Outcome, Status> {
-        let answer = Stored::from_object(&Arc::new(new), current.revision());
+        let answer = Stored::from_object(&new, current.revision());
         if request.dry_run {
             return Ok(Outcome::written(answer));
         }
@@ -317,6 +318,17 @@ impl Part {
         };
         KindVersions::of(&registry.kinds(), kind, filter)
     }
+}
+
+/// An object of the stored form as clients of the served version see it.
+fn served(kind: &Kind, object: &Arc<Object>) -> Result<Arc<Object>, Status> {
+    if kind.is_converted() { kind.from_hub(Object::clone(object)).map(Arc::new) } else { Ok(Arc::clone(object)) }
+}
+
+/// Whether two versions of an object differ in their metadata at the most.
+fn same_content(new: &Object, old: &Object) -> bool {
+    let (new, old) = (new.tree(), old.tree());
+    new.len() == old.len() && new.iter().all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
 }
 
 /// Compares the resource version that the client saw with what is there. In Kubernetes: the head of `Store.Update`.
@@ -447,7 +459,7 @@ impl Registry {
             let existing = stored.object();
             let mut new = Object::clone(&existing);
             change(&mut new)?;
-            match self.store_changed(request, &kind, &key, &stored, new).await? {
+            match self.store_changed(request, &kind, &key, &stored, Arc::new(new)).await? {
                 Outcome::Written(written) => return kind.answer(written.object),
                 Outcome::Stale(now) => current = now,
             }

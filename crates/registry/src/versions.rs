@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use coracle_meta::Object;
 use coracle_schema::KindSchema;
@@ -10,24 +11,23 @@ use crate::{Kind, Kinds};
 /// The versions of a kind, as the book-keeping of field owners asks for them.
 #[derive(Debug)]
 pub(crate) struct KindVersions {
-    versions: Vec<(String, Kind)>,
+    versions: Vec<(String, Arc<Kind>)>,
     filter: Filter,
 }
 
 impl KindVersions {
     /// All versions in which the stored objects of `kind` are served; a write can own what passes `filter`.
     pub(crate) fn of(kinds: &Kinds, kind: &Kind, filter: Filter) -> Self {
-        let hub = kind.hub().row().resource();
         let versions = kinds
             .iter()
-            .filter(|other| other.hub().row().resource() == hub)
-            .map(|other| (other.gvk().api_version(), Kind::clone(other)))
+            .filter(|other| other.row().stored_as == kind.row().stored_as)
+            .map(|other| (other.gvk().api_version(), Arc::clone(other)))
             .collect();
         Self { versions, filter }
     }
 
     fn kind(&self, api_version: &str) -> Option<&Kind> {
-        self.versions.iter().find(|(version, _)| version == api_version).map(|(_, kind)| kind)
+        self.versions.iter().find(|(version, _)| version == api_version).map(|(_, kind)| &**kind)
     }
 
     fn schema(&self, api_version: &str) -> Option<&KindSchema> {
