@@ -21,12 +21,14 @@ mod rbac;
 mod rule;
 
 mod bootstrap;
+mod escalation;
 mod reviews;
 
 pub use authenticators::Authenticators;
 pub use authorizers::{Authorizers, UnknownMode};
 pub use bootstrap::bootstrap_policy;
 pub use client_certificates::ClientCertificates;
+pub use escalation::EscalationCheck;
 pub use issuer::{Issuer, KeyError, PublicDocument, TokenError};
 pub use node::NodeAuthorizer;
 pub use policy::{Policy, RoleRef, service_account_name};
