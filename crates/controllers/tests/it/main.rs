@@ -2,4 +2,5 @@
 
 mod collection;
 mod namespaces;
+mod stale_caches;
 mod world;
