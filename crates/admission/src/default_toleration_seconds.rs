@@ -20,13 +20,13 @@ impl Admission for DefaultTolerationSeconds {
     }
 
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
-        if review.is_about("", "pods") {
-            if let Some(pod) = &mut review.object {
-                edit_spec(pod, |spec| {
-                    tolerate(spec, "node.kubernetes.io/not-ready");
-                    tolerate(spec, "node.kubernetes.io/unreachable");
-                });
-            }
+        if review.is_about("", "pods")
+            && let Some(pod) = &mut review.object
+        {
+            edit_spec(pod, |spec| {
+                tolerate(spec, "node.kubernetes.io/not-ready");
+                tolerate(spec, "node.kubernetes.io/unreachable");
+            });
         }
         Ok(())
     }

@@ -91,15 +91,15 @@ async fn resolve(review: &mut Review<'_>) -> Result<(), Status> {
             ),
         ));
     }
-    if let (Some(given), Some(policy)) = (pod.at("spec.preemptionPolicy").as_str(), &policy) {
-        if given != policy {
-            return Err(forbidden(
-                review,
-                format!(
-                    "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
-                ),
-            ));
-        }
+    if let (Some(given), Some(policy)) = (pod.at("spec.preemptionPolicy").as_str(), &policy)
+        && given != policy
+    {
+        return Err(forbidden(
+            review,
+            format!(
+                "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
+            ),
+        ));
     }
     if let Some(pod) = &mut review.object {
         edit_spec(pod, |spec| {

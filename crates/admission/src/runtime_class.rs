@@ -33,10 +33,10 @@ impl Admission for RuntimeClass {
                 "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
             ));
         }
-        if let Some(pod) = &mut review.object {
-            if !overhead.is_null() {
-                pod.set(&["spec", "overhead"], overhead);
-            }
+        if let Some(pod) = &mut review.object
+            && !overhead.is_null()
+        {
+            pod.set(&["spec", "overhead"], overhead);
         }
         place(review, class.at("scheduling"))
     }

@@ -82,6 +82,7 @@ pub(crate) trait Versions: Send + Sync + 'static {
     }
 
     /// See [`Strategy::from_hub`].
+    #[expect(clippy::wrong_self_convention, reason = "the object is converted, not the strategy")]
     fn from_hub(&self, _object: &mut Object) -> Result<(), Status> {
         Ok(())
     }

@@ -251,15 +251,6 @@ pub(crate) fn quantity_not_negative(amount: &Value, path: &str) -> Wrong {
     }
 }
 
-/// The name of a resource, of which plain ones have to be known.
-pub(crate) fn resource_name(name: &str, path: &str, known: &dyn Fn(&str) -> bool, what: &str) -> Wrong {
-    let mut wrong = each_invalid(path, name, names::qualified_name(name));
-    if wrong.is_empty() && !name.contains('/') && !known(name) {
-        wrong.push(FieldError::invalid(path, name, what));
-    }
-    wrong
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

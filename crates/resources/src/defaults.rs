@@ -52,10 +52,10 @@ fn fill_struct(ty: TypeRef<'_>, tree: &mut Tree) {
 
 /// In Kubernetes: `SetDefaults_ResourceList`.
 fn round_up_to_milli(text: &mut String) {
-    if text.ends_with('n') || text.ends_with('u') {
-        if let Ok(quantity) = Quantity::parse(text) {
-            *text = Quantity::of_milli(quantity.milli_value()).to_string();
-        }
+    if (text.ends_with('n') || text.ends_with('u'))
+        && let Ok(quantity) = Quantity::parse(text)
+    {
+        *text = Quantity::of_milli(quantity.milli_value()).to_string();
     }
 }
 

@@ -25,13 +25,13 @@ pub(crate) fn tag_of(image: &str) -> &str {
 /// A host that may hold capitals and a port, and path parts of lower-case words.
 fn is_repository(name: &str) -> bool {
     let mut parts: Vec<&str> = name.split('/').collect();
-    if let [host, _, ..] = parts.as_slice() {
-        if host.contains(['.', ':']) || *host == "localhost" || host.contains(|sign: char| sign.is_ascii_uppercase()) {
-            if !host.bytes().all(|sign| sign.is_ascii_alphanumeric() || b".-:[]".contains(&sign)) {
-                return false;
-            }
-            parts.remove(0);
+    if let [host, _, ..] = parts.as_slice()
+        && (host.contains(['.', ':']) || *host == "localhost" || host.contains(|sign: char| sign.is_ascii_uppercase()))
+    {
+        if !host.bytes().all(|sign| sign.is_ascii_alphanumeric() || b".-:[]".contains(&sign)) {
+            return false;
         }
+        parts.remove(0);
     }
     parts.iter().all(|part| is_path_part(part))
 }

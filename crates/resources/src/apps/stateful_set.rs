@@ -33,10 +33,10 @@ fn set_defaults(spec: &mut Tree) {
             strategy.fill_text("type", "RollingUpdate");
             strategy.fill("rollingUpdate", json!({}));
         }
-        if strategy.text("type") == "RollingUpdate" {
-            if let Some(rolling) = strategy.object_in("rollingUpdate") {
-                rolling.fill("partition", 0);
-            }
+        if strategy.text("type") == "RollingUpdate"
+            && let Some(rolling) = strategy.object_in("rollingUpdate")
+        {
+            rolling.fill("partition", 0);
         }
     }
     if let Some(policy) = spec.object_made("persistentVolumeClaimRetentionPolicy") {

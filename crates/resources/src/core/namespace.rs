@@ -41,10 +41,10 @@ fn label_with_name(object: &mut Object) {
 fn add_kubernetes_finalizer(object: &mut Object) {
     edit_spec(object, |spec| {
         spec.fill("finalizers", json!([]));
-        if let Some(Value::Array(finalizers)) = spec.get_mut("finalizers") {
-            if !finalizers.iter().any(|finalizer| finalizer == KUBERNETES) {
-                finalizers.push(KUBERNETES.into());
-            }
+        if let Some(Value::Array(finalizers)) = spec.get_mut("finalizers")
+            && !finalizers.iter().any(|finalizer| finalizer == KUBERNETES)
+        {
+            finalizers.push(KUBERNETES.into());
         }
     });
 }

@@ -118,10 +118,10 @@ fn prepare_status(new: &mut Object, old: &Object, _request: &Request) {
     };
     coracle_meta::fields::edit_at(new, "status", |status| {
         status.each_in("conditions", |condition| {
-            if condition.int("observedGeneration") == 0 {
-                if let Some(generation @ 1..) = generation_of(condition.text("type")) {
-                    condition.insert("observedGeneration".to_owned(), generation.into());
-                }
+            if condition.int("observedGeneration") == 0
+                && let Some(generation @ 1..) = generation_of(condition.text("type"))
+            {
+                condition.insert("observedGeneration".to_owned(), generation.into());
             }
         });
     });

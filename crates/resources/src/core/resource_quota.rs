@@ -38,10 +38,10 @@ fn requests_above_limits(object: &Object) -> Vec<String> {
         }
         let limit = format!("limits.{resource}");
         let amounts = (amount(hard.field_named(&request)), amount(hard.field_named(&limit)));
-        if let (Some(requested), Some(limited)) = amounts {
-            if requested > limited {
-                warnings.push(format!("ResourceQuota {request} ({requested}) should be less than {limit} ({limited})"));
-            }
+        if let (Some(requested), Some(limited)) = amounts
+            && requested > limited
+        {
+            warnings.push(format!("ResourceQuota {request} ({requested}) should be less than {limit} ({limited})"));
         }
     }
     warnings

@@ -112,11 +112,11 @@ fn wrong_block(block: &Value, path: &str) -> Wrong {
         let path = format!("{path}.except[{at}]");
         let not_cidr = cidr(except, &path);
         let inside = except.split('/').next().and_then(|address| address.parse().ok());
-        if let (Ok(whole_range), Some(address), true) = (&parsed, inside, not_cidr.is_empty()) {
-            if !whole_range.contains(address) {
-                let what = format!("must be a strict subset of `cidr` ({whole})");
-                wrong.push(FieldError::invalid(&path, except, what));
-            }
+        if let (Ok(whole_range), Some(address), true) = (&parsed, inside, not_cidr.is_empty())
+            && !whole_range.contains(address)
+        {
+            let what = format!("must be a strict subset of `cidr` ({whole})");
+            wrong.push(FieldError::invalid(&path, except, what));
         }
         wrong.extend(not_cidr);
     }

@@ -10,9 +10,8 @@ mod validation;
 mod volumes;
 mod warnings;
 
-pub(crate) use amounts::{is_native, whole_if_counted};
 pub(crate) use label_keys::merge_label_keys;
-pub(crate) use placement::{EFFECTS, node_selector, wrong_tolerations};
+pub(crate) use placement::wrong_tolerations;
 pub(crate) use validation::{wrong_lasting_template, wrong_spec, wrong_template};
 pub(crate) use warnings::{template_warnings, warnings};
 

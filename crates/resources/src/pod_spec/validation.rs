@@ -207,10 +207,13 @@ fn wrong_gates(spec: &Value, path: &str) -> Wrong {
     wrong
 }
 
+/// What is wrong with a name.
+type NameRule = fn(&str) -> Vec<String>;
+
 /// The names of other things, and of the host.
 fn wrong_names(spec: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
-    let rules: [(&str, fn(&str) -> Vec<String>); 6] = [
+    let rules: [(&str, NameRule); 6] = [
         ("serviceAccountName", names::dns1123_subdomain),
         ("nodeName", names::dns1123_subdomain),
         ("hostname", names::dns1123_label),
