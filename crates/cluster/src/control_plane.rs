@@ -3,10 +3,11 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_apiserver::{ApiServer, Document, Limits, NodeTransport, Shutdown};
 use coracle_auth::{
-    Authenticators, Authorizers, ClientCertificates, Issuer, ServiceAccountTokens, StaticTokens, TokenRequests,
+    Authenticators, Authorizers, ClientCertificates, EscalationCheck, Issuer, ServiceAccountTokens, StaticTokens,
+    TokenRequests,
 };
 use coracle_journal::Recorder;
-use coracle_registry::{Authenticator, Registry};
+use coracle_registry::{Admission, Authenticator, Registry};
 use coracle_schema::openapi::Undescribed;
 use coracle_storage::Storage;
 use coracle_store::Store;
@@ -103,6 +104,7 @@ impl ControlPlane {
         let mut builder = Registry::builder(Storage::new(store), ambient.clone(), recorder.clone())
             .kinds(kinds)
             .admission(plugins)
+            .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>])
             .subresource(service_accounts, token);
         for (resource, computed) in coracle_auth::reviews(Arc::clone(&authenticator), ISSUER) {
             builder = builder.computed(resource, computed);
