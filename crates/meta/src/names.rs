@@ -129,7 +129,9 @@ pub fn qualified_name(value: &str) -> Vec<String> {
     if name.is_empty() {
         wrong.push("name part must be non-empty".to_owned());
     } else {
-        wrong.extend(more_bytes_than(name, DNS1123_LABEL_MAX_LENGTH).into_iter().map(|what| format!("name part {what}")));
+        wrong.extend(
+            more_bytes_than(name, DNS1123_LABEL_MAX_LENGTH).into_iter().map(|what| format!("name part {what}")),
+        );
     }
     if !is_label_name(name) {
         wrong.push(format!("name part {}", sentence()));
