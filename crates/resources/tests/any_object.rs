@@ -23,7 +23,7 @@ fn well_formed(kind: &dyn Strategy, seed: u64) -> Object {
 /// The same with some values replaced by ones of another shape, as an old store might hold.
 fn malformed(kind: &dyn Strategy, seed: u64, junk: &[Value]) -> Object {
     fn spoil(value: &mut Value, junk: &[Value], next: &mut impl FnMut() -> usize) {
-        if next() % 6 == 0 {
+        if next().is_multiple_of(6) {
             value.clone_from(&junk[next() % junk.len()]);
             return;
         }
