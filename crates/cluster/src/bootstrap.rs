@@ -1,5 +1,6 @@
 use coracle_meta::{GroupVersionKind, Object, Status};
 use coracle_registry::{Registry, Request, Verb};
+use coracle_resources::Config;
 use serde_json::{Value, json};
 
 use crate::{ApiServerSpec, Error};
@@ -7,17 +8,22 @@ use crate::{ApiServerSpec, Error};
 /// The namespaces that every cluster has. In Kubernetes: the controller `systemnamespaces`.
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
+/// The port of an API server that is not reached from outside.
+const DEFAULT_PORT: u16 = 6443;
+/// As whom the API server writes.
+const MANAGER: &str = "kube-apiserver";
+
 /// Writes what every cluster begins with, where it is missing.
-pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec) -> Result<(), Error> {
+pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Config) -> Result<(), Error> {
     let mut objects: Vec<Object> = NAMESPACES.iter().map(|name| namespace(name)).collect();
     let policy = coracle_auth::bootstrap_policy();
     objects.extend(all_controllers(&policy));
     objects.extend(policy);
     objects.extend(simulated_nodes());
+    objects.extend(coracle_resources::bootstrap(kinds, spec.advertised.map_or(DEFAULT_PORT, |address| address.port())));
     for object in objects {
         create_if_missing(registry, object).await?;
     }
-    let _ = spec;
     Ok(())
 }
 
@@ -68,6 +74,7 @@ async fn create_if_missing(registry: &Registry, object: Object) -> Result<(), St
     let kinds = registry.kinds();
     let known = kinds.kind(&kind).ok_or_else(|| Status::internal(format!("no kind {kind}")))?;
     let request = Request::new(Verb::Create, known.gvr(), registry.ambient().clock.now());
+    let request = Request { field_manager: MANAGER.to_owned(), ..request };
     match registry.create(&request.object(object.namespace(), ""), object).await {
         Err(status) if status.is_already_exists() => Ok(()),
         other => other.map(|_| ()),

@@ -96,10 +96,11 @@ impl ControlPlane {
         let mut limits = authorizer.limits().to_vec();
         limits.push(format!("admission plug-ins that are not built: {}", coracle_admission::not_built().join(", ")));
 
-        let kinds = coracle_resources::kinds(&coracle_resources::Config {
+        let config = coracle_resources::Config {
             service_cluster_ip_ranges: ranges(&spec.service_cluster_ip_range)?,
             ..coracle_resources::Config::default()
-        });
+        };
+        let kinds = coracle_resources::kinds(&config);
         let (service_accounts, token) = TokenRequests::new(issuer.clone()).into_subresource();
         let mut builder = Registry::builder(Storage::new(store), ambient.clone(), recorder.clone())
             .kinds(kinds)
@@ -111,7 +112,7 @@ impl ControlPlane {
         }
         let registry = builder.build();
         registry.set_authorizer(Arc::new(authorizer));
-        bootstrap::write(&registry, spec).await?;
+        bootstrap::write(&registry, spec, &config).await?;
         registry.load_custom_kinds().await?;
 
         let shutdown = Shutdown::default();
