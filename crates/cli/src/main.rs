@@ -6,6 +6,7 @@
 //! Exit codes are in [`exit`]. Not here: anything that a test could not do by calling a library function.
 
 mod commands;
+mod descriptions;
 mod exit;
 mod interrupt;
 mod live;

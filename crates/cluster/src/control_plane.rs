@@ -8,7 +8,7 @@ use coracle_auth::{
 };
 use coracle_journal::Recorder;
 use coracle_registry::{Admission, Authenticator, Registry};
-use coracle_schema::openapi::Undescribed;
+use coracle_schema::openapi::{Descriptions, Undescribed};
 use coracle_storage::Storage;
 use coracle_store::Store;
 
@@ -18,7 +18,7 @@ use crate::{Error, Transport, bootstrap};
 const ISSUER: &str = "https://kubernetes.default.svc";
 
 /// How an API server is configured. The names are those of kube-apiserver's flags.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ApiServerSpec {
     /// `--authorization-mode`
     pub authorization_mode: String,
@@ -34,6 +34,14 @@ pub struct ApiServerSpec {
     pub root_ca: Option<String>,
     /// The port under which the API is reached from outside, for the endpoints of the service `kubernetes`.
     pub advertised: Option<std::net::SocketAddr>,
+    /// What kinds and fields are for, as `kubectl explain` prints it.
+    pub descriptions: Arc<dyn Descriptions + Send + Sync>,
+}
+
+impl std::fmt::Debug for ApiServerSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiServerSpec").field("advertised", &self.advertised).finish_non_exhaustive()
+    }
 }
 
 impl Default for ApiServerSpec {
@@ -46,6 +54,7 @@ impl Default for ApiServerSpec {
             service_account_key: None,
             root_ca: None,
             advertised: None,
+            descriptions: Arc::new(Undescribed),
         }
     }
 }
@@ -123,7 +132,7 @@ impl ControlPlane {
             authenticator,
             nodes,
             documents: documents.collect(),
-            descriptions: Arc::new(Undescribed),
+            descriptions: Arc::clone(&spec.descriptions),
             limits: Limits::default(),
             shutdown: shutdown.clone(),
         });

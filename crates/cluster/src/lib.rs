@@ -30,6 +30,7 @@ pub use control_plane::{ApiServerSpec, ControlPlane};
 pub use coracle_apiserver::NoNodes;
 pub use coracle_kubelet::{Delays, Kubelet, NodeSpec};
 pub use coracle_registry::User;
+pub use coracle_schema::openapi::Descriptions;
 pub use error::Error;
 pub use kinds::built_in_kinds;
 pub use store::{OpenStore, StoreOptions, StoreSpec};

@@ -93,6 +93,14 @@ impl Cache {
         Ok(())
     }
 
+    /// Makes the state fresh enough for those who take any.
+    ///
+    /// Nobody may have pulled for long, and then the state is as old as that. In Kubernetes, caches are fed all the time and
+    /// lag by milliseconds; programs such as `kubectl wait` count on that.
+    pub(crate) async fn fresh(&self) -> Result<(), Status> {
+        self.catch_up().await.map(drop)
+    }
+
     /// Waits until the state is at least as new as the store is now; returns how new that was.
     pub(crate) async fn catch_up(&self) -> Result<Revision, Status> {
         self.ready().await?;

@@ -50,7 +50,7 @@ impl Storage {
         let cache = self.cache(resource);
         match freshness {
             Freshness::Newest => drop(cache.catch_up().await?),
-            Freshness::Any => cache.ready().await?,
+            Freshness::Any => cache.fresh().await?,
             Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
         }
         let (objects, revision) = {

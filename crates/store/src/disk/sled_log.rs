@@ -40,11 +40,30 @@ pub(crate) struct SledLog {
     floor: Floor,
 }
 
+/// How often, and with what pause, files that are being closed are tried again: for 10 s.
+const CLOSING_TRIES: u32 = 500;
+const CLOSING_PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// Tries again while another instance of this process is still closing its files. The lock of the folder is held by now, so
+/// that nobody else can have them open.
+fn when_unlocked(open: impl Fn() -> sled::Result<sled::Db>) -> sled::Result<sled::Db> {
+    for _ in 0..CLOSING_TRIES {
+        match open() {
+            Err(sled::Error::Io(error)) if error.to_string().contains("acquire lock") => {
+                #[expect(clippy::disallowed_methods, reason = "sled closes its files on a thread of its own")]
+                std::thread::sleep(CLOSING_PAUSE);
+            }
+            other => return other,
+        }
+    }
+    open()
+}
+
 impl SledLog {
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let open = || {
             let config = sled::Config::new().path(path).segment_size(SEGMENT_BYTES).cache_capacity(CACHE_BYTES);
-            let db = config.open()?;
+            let db = when_unlocked(|| config.open())?;
             let (records, meta) = (db.open_tree("records")?, db.open_tree("meta")?);
             Ok((db, records, meta))
         };
