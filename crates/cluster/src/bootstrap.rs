@@ -1,5 +1,5 @@
 use coracle_meta::{GroupVersionKind, Object, Status};
-use coracle_registry::{Registry, Request, Verb};
+use coracle_registry::{GetOptions, Registry, Request, Verb};
 use coracle_resources::Config;
 use serde_json::{Value, json};
 
@@ -73,8 +73,14 @@ async fn create_if_missing(registry: &Registry, object: Object) -> Result<(), St
     let kind = object.group_version_kind().unwrap_or_default();
     let kinds = registry.kinds();
     let known = kinds.kind(&kind).ok_or_else(|| Status::internal(format!("no kind {kind}")))?;
-    let request = Request::new(Verb::Create, known.gvr(), registry.ambient().clock.now());
-    let request = Request { field_manager: MANAGER.to_owned(), ..request };
+    let now = registry.ambient().clock.now();
+    // Asked for first, because creating may fail before it finds the name taken: an address that the object holds already.
+    let read = Request::new(Verb::Get, known.gvr(), now).object(object.namespace(), object.name());
+    match registry.get(&read, &GetOptions::default()).await {
+        Err(status) if status.is_not_found() => {}
+        other => return other.map(|_| ()),
+    }
+    let request = Request { field_manager: MANAGER.to_owned(), ..Request::new(Verb::Create, known.gvr(), now) };
     match registry.create(&request.object(object.namespace(), ""), object).await {
         Err(status) if status.is_already_exists() => Ok(()),
         other => other.map(|_| ()),

@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Why a cluster could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ impl Error {
     }
 
     #[cfg(feature = "serve")]
-    pub(crate) fn certificate(path: &Path, why: &str) -> Self {
+    pub(crate) fn certificate(path: &std::path::Path, why: &str) -> Self {
         Self::Certificate(format!("{}: {why}", path.display()))
     }
 

@@ -1,8 +1,10 @@
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_apiserver::PeerCertificates;
+use futures_util::future::{Either, select};
 use http::Request;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -45,13 +47,11 @@ impl Listener {
     /// Serves until `shutdown`, then lets the requests in flight end.
     pub async fn serve(self, service: Transport, shutdown: impl Future<Output = ()>) {
         let connections = GracefulShutdown::new();
-        let mut shutdown = std::pin::pin!(shutdown);
+        let mut shutdown = pin!(shutdown);
         loop {
-            #[expect(clippy::disallowed_macros, reason = "biased")]
-            let accepted = tokio::select! {
-                biased;
-                () = &mut shutdown => break,
-                accepted = self.socket.accept() => accepted,
+            let accepted = match select(shutdown.as_mut(), pin!(self.socket.accept())).await {
+                Either::Left(_) => break,
+                Either::Right((accepted, _)) => accepted,
             };
             match accepted {
                 Ok((stream, _)) => {

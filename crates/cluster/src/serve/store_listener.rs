@@ -1,6 +1,8 @@
 use std::net::SocketAddr;
+use std::pin::pin;
 
 use coracle_etcd::{Face, FaceOptions};
+use futures_util::future::{Either, select};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -37,15 +39,13 @@ impl StoreListener {
     pub async fn serve(self, store: &OpenStore, options: FaceOptions, shutdown: impl Future<Output = ()>) {
         let face = Face::new(store.store.clone(), options);
         let mut connections = JoinSet::new();
-        let mut shutdown = std::pin::pin!(shutdown);
+        let mut shutdown = pin!(shutdown);
         loop {
-            #[expect(clippy::disallowed_macros, reason = "biased")]
-            let accepted = tokio::select! {
-                biased;
-                () = &mut shutdown => return,
-                Some(_) = connections.join_next() => continue,
-                accepted = self.socket.accept() => accepted,
+            let accepted = match select(shutdown.as_mut(), pin!(self.socket.accept())).await {
+                Either::Left(_) => return,
+                Either::Right((accepted, _)) => accepted,
             };
+            while connections.try_join_next().is_some() {}
             match accepted {
                 Ok((stream, _)) => {
                     let _ = stream.set_nodelay(true);
