@@ -62,7 +62,7 @@ pub fn execute(
             async move { world.follow(&*store).await }
         });
         until_ready(&world, scenario).await?;
-        let report = Run::new(scenario, path, &cluster, world).to_the_end(mode, seed, wall).await;
+        let report = Run::new(scenario, path, &cluster, world).finish(mode, seed, wall).await;
         follower.abort();
         cluster.shutdown().await;
         Ok(report)

@@ -79,7 +79,7 @@ pub const LEGEND: &str = "P pending  S scheduled  C creating  R running  ✕ ter
 /// The part of the log that is worth showing: from the first thing said about a pod to the last.
 fn span(entries: &[Entry]) -> Option<(Duration, Duration)> {
     let about_pods = || entries.iter().filter(|entry| entry.subject.starts_with("pods/"));
-    Some((about_pods().next()?.at, about_pods().last()?.at))
+    Some((about_pods().next()?.at, about_pods().next_back()?.at))
 }
 
 fn pod_state(entry: &Entry) -> Option<State> {

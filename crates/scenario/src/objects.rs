@@ -14,8 +14,11 @@ use crate::parse::{read_objects, take_apart};
 pub(crate) struct Objects {
     client: Client,
     namespace: String,
-    plural: Box<dyn Fn(&str, &str) -> Option<(String, bool)> + Send + Sync>,
+    plural: PluralOf,
 }
+
+/// The plural of a kind, by `apiVersion` and `kind`, and whether its objects live in namespaces.
+type PluralOf = Box<dyn Fn(&str, &str) -> Option<(String, bool)> + Send + Sync>;
 
 /// Why an operation could not be done.
 #[derive(Debug, thiserror::Error)]

@@ -61,7 +61,7 @@ impl<'a> Run<'a> {
     }
 
     /// Takes all steps, and says what became of the scenario.
-    pub(crate) async fn to_the_end(mut self, mode: Mode, seed: u64, wall: impl Fn() -> Duration) -> Report {
+    pub(crate) async fn finish(mut self, mode: Mode, seed: u64, wall: impl Fn() -> Duration) -> Report {
         let mut outcome = self.all_steps().await;
         let cluster_time = self.started.elapsed();
         let entries = self.recorder.entries(EntryId(0));

@@ -540,6 +540,15 @@ fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&Object>) ->
     Ok(())
 }
 
+/// Addresses that are none cannot be taken.
+fn refuse_wrong_ips(service: &Object) -> Result<(), Status> {
+    let wrong = super::service_validation::wrong_cluster_ips(service);
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(&GroupVersionKind::new("", "v1", "Service"), service.name(), &wrong))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -576,13 +585,4 @@ mod tests {
         assert_eq!(new.at("spec.clusterIPs"), &json!(["10.0.0.9"]));
         assert_eq!(new.list("spec.ports")[0].int("nodePort"), 30001);
     }
-}
-
-/// Addresses that are none cannot be taken.
-fn refuse_wrong_ips(service: &Object) -> Result<(), Status> {
-    let wrong = super::service_validation::wrong_cluster_ips(service);
-    if wrong.is_empty() {
-        return Ok(());
-    }
-    Err(Status::invalid(&GroupVersionKind::new("", "v1", "Service"), service.name(), &wrong))
 }
