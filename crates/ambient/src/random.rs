@@ -72,6 +72,12 @@ impl Random {
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
         bytes
     }
+
+    /// The text of a version 4 UUID: `9f0c5a3e-…`.
+    pub fn uuid(&self) -> String {
+        let hex: String = self.uuid_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    }
 }
 
 /// The finalizer of SplitMix64: every input bit reaches every output bit.

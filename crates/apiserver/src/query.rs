@@ -53,7 +53,7 @@ impl Query {
     /// A whole number.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let quoted = go_quote(value);
+        let quoted = coracle_meta::go_quote(value);
         let digits = value.strip_prefix(['-', '+']).unwrap_or(value);
         if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_digit()) {
             return Err(Status::bad_request(format!("strconv.ParseInt: parsing {quoted}: invalid syntax")));
@@ -110,11 +110,6 @@ pub(crate) fn percent_decode(text: &str, plus: Plus) -> String {
         Cow::Borrowed(_) => String::from_utf8(out).unwrap_or_default(),
         Cow::Owned(lossy) => lossy,
     }
-}
-
-/// Go's `%q`, as messages quote.
-pub(crate) fn go_quote(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 #[cfg(test)]

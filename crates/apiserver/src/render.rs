@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::frame;
 use crate::negotiate::{Format, MetaVersion, Negotiated, Transform};
 use crate::protobuf;
-use crate::query::{Query, go_quote};
+use crate::query::Query;
 use crate::respond;
 
 /// How objects of one kind are shown to one client: in a format, as themselves, as metadata or as rows of a table.
@@ -42,7 +42,7 @@ impl Rendering {
             other => {
                 return Err(Status::bad_request(format!(
                     "Unable to convert to Table as requested: includeObject: Invalid value: {}: must be 'Metadata', 'Object', 'None', or empty",
-                    go_quote(other)
+                    coracle_meta::go_quote(other)
                 )));
             }
         };

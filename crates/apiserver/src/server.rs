@@ -170,13 +170,8 @@ async fn serve(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
 fn audit_id(server: &Server, headers: &HeaderMap) -> String {
     match headers.get("audit-id").and_then(|value| value.to_str().ok()) {
         Some(id) if !id.is_empty() => id.to_owned(),
-        _ => format_uuid(server.registry.ambient().random.uuid_bytes()),
+        _ => server.registry.ambient().random.uuid(),
     }
-}
-
-fn format_uuid(bytes: [u8; 16]) -> String {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 /// Who is asking: the transport may know, else the credentials say.

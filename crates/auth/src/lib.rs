@@ -38,9 +38,3 @@ pub use rule::Rule;
 pub use service_account_tokens::ServiceAccountTokens;
 pub use static_tokens::{StaticTokens, TokenFileError};
 pub use token_request::TokenRequests;
-
-/// The text of a UUID.
-fn format_uuid(bytes: [u8; 16]) -> String {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
-}

@@ -115,10 +115,9 @@ impl Action for TokenRequests {
         if let Some((claim, object)) = &bound {
             own.insert((*claim).into(), Reference::to(object).claim());
         }
-        let id = registry.ambient().random.uuid_bytes();
         let claims = json!({
             "aud": audiences, "exp": now + seconds, "iat": now, "nbf": now, "iss": self.issuer.name(),
-            "jti": crate::format_uuid(id), "kubernetes.io": own,
+            "jti": registry.ambient().random.uuid(), "kubernetes.io": own,
             "sub": service_account_name(account.namespace(), account.name()),
         });
         let token = self.issuer.sign(&claims).map_err(Status::internal)?;

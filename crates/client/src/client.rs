@@ -169,7 +169,7 @@ impl Client {
         if !self.recorder.is_on() {
             return None;
         }
-        let audit_id = uuid_text(self.audit_ids.uuid_bytes());
+        let audit_id = self.audit_ids.uuid();
         origin.record(&self.recorder, written, &audit_id);
         Some(audit_id)
     }
@@ -185,11 +185,6 @@ pub(crate) fn read(path: &str, accept: &'static str) -> Request {
         body: Bytes::new(),
         written: None,
     }
-}
-
-fn uuid_text(bytes: [u8; 16]) -> String {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 fn transport_error(request: &Request, source: BoxError) -> Error {

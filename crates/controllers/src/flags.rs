@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use crate::Config;
 
 /// A flag that was refused.
@@ -65,7 +63,7 @@ impl Config {
         for (name, value) in flags {
             let name = name.trim_start_matches('-').to_owned();
             let wrong = |expected| FlagError::Value { name: name.clone(), value: value.clone(), expected };
-            let duration = || parse_duration(&value).ok_or_else(|| wrong("a duration such as `40s`"));
+            let duration = || coracle_meta::parse_duration(&value).ok_or_else(|| wrong("a duration such as `40s`"));
             let number = || value.parse::<f64>().map_err(|_| wrong("a number"));
             let count = || value.parse::<usize>().map_err(|_| wrong("a whole number"));
             match name.as_str() {
@@ -96,28 +94,10 @@ impl Config {
     }
 }
 
-/// A duration as Go writes it, of whole or broken units: `1m30s`, `0.5s`.
-fn parse_duration(text: &str) -> Option<Duration> {
-    let mut rest = text;
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let (number, unit) = rest.split_at(rest.find(|sign: char| !sign.is_ascii_digit() && sign != '.')?);
-        let end = unit.find(|sign: char| sign.is_ascii_digit()).unwrap_or(unit.len());
-        let factor = match &unit[..end] {
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return None,
-        };
-        seconds += number.parse::<f64>().ok()? * factor;
-        rest = &unit[end..];
-    }
-    (!text.is_empty()).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn read(flags: &[(&str, &str)]) -> Result<(Config, Vec<String>), FlagError> {

@@ -35,25 +35,10 @@ impl Behaviour {
             never_starts: told("start") == Some("false"),
             not_ready: told("ready") == Some("false"),
             exits: told("exit-code").and_then(|code| code.parse().ok()),
-            exit_after: told("exit-after").and_then(duration).unwrap_or_default(),
+            exit_after: told("exit-after").and_then(coracle_meta::parse_duration).unwrap_or_default(),
             ignores_stop: told("stop") == Some("false"),
         }
     }
-}
-
-/// `500ms`, `5s`, `2m`, `1h`.
-fn duration(text: &str) -> Option<Duration> {
-    let end = text.find(|sign: char| !sign.is_ascii_digit())?;
-    let (number, unit) = text.split_at(end);
-    let number: u32 = number.parse().ok()?;
-    let unit = match unit {
-        "ms" => Duration::from_millis(1),
-        "s" => Duration::from_secs(1),
-        "m" => Duration::from_secs(60),
-        "h" => Duration::from_secs(3600),
-        _ => return None,
-    };
-    Some(unit * number)
 }
 
 #[cfg(test)]
@@ -70,6 +55,5 @@ mod tests {
         let behaviour = Behaviour::of(&pod);
         assert_eq!((behaviour.exits, behaviour.exit_after), (Some(3), Duration::from_millis(1500)));
         assert!(behaviour.ignores_stop && !behaviour.not_ready);
-        assert_eq!(["5", "s", "-1s", "5d", ""].map(duration), [None; 5]);
     }
 }

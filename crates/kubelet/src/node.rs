@@ -104,11 +104,7 @@ pub(crate) fn is_reported(node: &Node, now: Timestamp) -> bool {
 /// The ids of a machine follow from its name, so that a node that is started again is the same machine.
 fn system_info(name: &str) -> NodeSystemInfo {
     let random = Random::from_seed(0).split(name);
-    let id = |what: &str| {
-        let bytes = random.split(what).uuid_bytes();
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
-    };
+    let id = |what: &str| random.split(what).uuid();
     NodeSystemInfo {
         architecture: "amd64".to_owned(),
         boot_id: id("boot"),

@@ -1,3 +1,4 @@
+use crate::go_quote;
 use serde_json::Value;
 
 /// What is wrong with one field. In Kubernetes: `field.Error` in apimachinery `util/validation/field`.
@@ -186,29 +187,6 @@ fn go_value(value: &Value) -> String {
         Value::String(text) => go_quote(text),
         other => other.to_string(),
     }
-}
-
-/// Go's `%q`.
-pub(crate) fn go_quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for sign in text.chars() {
-        match sign {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\t' => out.push_str("\\t"),
-            '\r' => out.push_str("\\r"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\u{b}' => out.push_str("\\v"),
-            sign if (sign as u32) < 0x20 || sign as u32 == 0x7f => out.push_str(&format!("\\x{:02x}", sign as u32)),
-            sign => out.push(sign),
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]

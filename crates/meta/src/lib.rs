@@ -8,8 +8,10 @@
 //! Not here: shapes and merging (`schema`), what verbs do (`registry`), I/O of any kind.
 
 mod api_object;
+mod duration;
 mod field_error;
 pub mod fields;
+mod go_quote;
 mod human_duration;
 mod int_or_string;
 mod key;
@@ -27,7 +29,9 @@ mod time;
 mod watch;
 
 pub use api_object::{ApiObject, PartialObject};
+pub use duration::parse_duration;
 pub use field_error::{FieldError, FieldErrorKind};
+pub use go_quote::go_quote;
 pub use human_duration::human_duration;
 pub use int_or_string::{IntOrString, Rounding};
 pub use key::ObjectKey;

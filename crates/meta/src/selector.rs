@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::field_error::go_quote;
+use crate::go_quote;
 
 /// Chooses objects by their labels; empty chooses all.
 ///

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{FieldError, GroupResource, GroupVersionKind, field_error::go_quote};
+use crate::{FieldError, GroupResource, GroupVersionKind, go_quote};
 
 /// The words of `Status.reason`. In Kubernetes: `metav1.StatusReason`.
 pub mod reason {

@@ -26,8 +26,7 @@ pub(crate) fn wipe_system_fields(object: &mut Object) {
 
 /// Gives a new object its uid and its time.
 pub(crate) fn fill_system_fields(object: &mut Object, now: Timestamp, ambient: &Ambient) {
-    let uid = uuid::Uuid::from_bytes(ambient.random.uuid_bytes());
-    object.set(&["metadata", "uid"], uid.to_string());
+    object.set(&["metadata", "uid"], ambient.random.uuid());
     object.set(&["metadata", "creationTimestamp"], format_time(now));
 }
 

@@ -396,44 +396,11 @@ fn default_timeout() -> Duration {
 
 fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
-    parse_duration(&text).ok_or_else(|| {
+    coracle_meta::parse_duration(&text).ok_or_else(|| {
         serde::de::Error::custom(format!("`{text}` is not a duration such as `500ms`, `30s`, `5m` or `1h30m`"))
     })
 }
 
 fn optional_duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     duration(deserializer).map(Some)
-}
-
-/// Reads a duration as Go prints it: `500ms`, `1h30m`, `1.5s`; `None` if the text is none.
-pub fn parse_duration(text: &str) -> Option<Duration> {
-    const UNITS: [(&str, f64); 6] = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("h", 3600.0), ("m", 60.0), ("s", 1.0)];
-    if text == "0" {
-        return Some(Duration::ZERO);
-    }
-    let mut rest = text;
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|sign: char| !sign.is_ascii_digit() && sign != '.')?;
-        let (number, unit) = rest.split_at(digits);
-        let (word, factor) = UNITS.iter().find(|(word, _)| unit.starts_with(word))?;
-        seconds += number.parse::<f64>().ok()? * factor;
-        rest = &unit[word.len()..];
-    }
-    (!text.is_empty()).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_read_as_go_reads_them() {
-        assert_eq!(parse_duration("1h30m"), Some(Duration::from_secs(5400)));
-        assert_eq!(parse_duration("1.5s"), Some(Duration::from_millis(1500)));
-        assert_eq!(parse_duration("300ms"), Some(Duration::from_millis(300)));
-        for text in ["", "5", "s", "5x", "-1s", "1..2s"] {
-            assert_eq!(parse_duration(text), None, "{text}");
-        }
-    }
 }

@@ -160,26 +160,8 @@ const GRPC_OVERHEAD_BYTES: usize = 512 * 1024;
 
 /// Reads a duration as Go writes them: `5m`, `1h30m`, `500ms`.
 fn duration(flag: &str, text: &str) -> Result<Duration> {
-    let refused = || exit::Usage(format!("{flag}: {text:?} is not a duration such as 5m, 1h30m or 500ms"));
-    let mut total = Duration::ZERO;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let unit_at = rest.find(|sign: char| !sign.is_ascii_digit() && sign != '.').ok_or_else(refused)?;
-        let (number, after) = rest.split_at(unit_at);
-        let number: f64 = number.parse().map_err(|_| refused())?;
-        let end = after.find(|sign: char| sign.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, after) = after.split_at(end);
-        let seconds = match unit {
-            "h" => 3600.0,
-            "m" => 60.0,
-            "s" => 1.0,
-            "ms" => 1e-3,
-            _ => return Err(refused().into()),
-        };
-        total += Duration::try_from_secs_f64(number * seconds).map_err(|_| refused())?;
-        rest = after;
-    }
-    if total.is_zero() { Err(refused().into()) } else { Ok(total) }
+    let span = coracle_meta::parse_duration(text).filter(|span| !span.is_zero());
+    span.ok_or_else(|| exit::Usage(format!("{flag}: {text:?} is not a duration such as 5m, 1h30m or 500ms")).into())
 }
 
 #[cfg(test)]

@@ -1,0 +1,90 @@
+use std::time::Duration;
+
+/// Nanoseconds of a unit; the longer names first, so that `ms` is not read as `m`.
+const UNITS: [(&str, u128); 8] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("μs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// The longest span that Go can say: its nanoseconds are a signed 64-bit number.
+const LONGEST: u128 = i64::MAX as u128;
+
+/// Reads a span of time as Go writes it: `500ms`, `1h30m`, `1.5s`, `0`; `None` if the text is none, is below zero or
+/// longer than 292 years. In Go: `time.ParseDuration`.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let mut rest = text.strip_prefix('+').unwrap_or(text);
+    if rest == "0" {
+        return Some(Duration::ZERO);
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    let mut nanos = 0;
+    while !rest.is_empty() {
+        let (number, after) = rest.split_at(rest.find(|sign: char| !sign.is_ascii_digit() && sign != '.')?);
+        let (unit, after) = UNITS.iter().find_map(|(name, unit)| Some((*unit, after.strip_prefix(name)?)))?;
+        nanos = times(number, unit)?.checked_add(nanos).filter(|nanos| *nanos <= LONGEST)?;
+        rest = after;
+    }
+    Some(Duration::from_nanos(u64::try_from(nanos).ok()?))
+}
+
+/// `number`, digits with at most one point, of `unit`; what is below a nanosecond is cut.
+fn times(number: &str, unit: u128) -> Option<u128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
+        return None;
+    }
+    let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    // All digits are added up before anything is cut; those behind the fifteenth are below a nanosecond of an hour.
+    let fraction = fraction.get(..15).unwrap_or(fraction);
+    let parts: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    let scale = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
+    whole.checked_mul(unit)?.checked_add(parts * unit / scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn spans_read_as_go_reads_them() {
+        for (text, nanos) in [
+            ("0", 0),
+            ("+0", 0),
+            ("0s", 0),
+            ("5m", 300_000_000_000),
+            ("1h30m", 5_400_000_000_000),
+            ("1.5s", 1_500_000_000),
+            (".5s", 500_000_000),
+            ("5.s", 5_000_000_000),
+            ("300ms", 300_000_000),
+            ("10µs", 10_000),
+            ("0.3333333333333333333h", 1_199_999_999_999),
+            ("1h1ns", 3_600_000_000_001),
+        ] {
+            assert_eq!(parse_duration(text), Some(Duration::from_nanos(nanos)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_span_is_none() {
+        for text in ["", "+", "5", "s", ".s", "5x", "-1s", "1..2s", "1.2.3s", "5 m", "5m ", "1e4s", "3000000h"] {
+            assert_eq!(parse_duration(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[0-9.hmsnuµ+-]{0,40}") {
+            let _ = parse_duration(&text);
+        }
+    }
+}
