@@ -36,8 +36,8 @@ bench: ## Measure: start, memory, a pod's comeback, the store beside an etcd
 	$(CARGO) bench -q -p coracle-cli --bench cluster
 	$(CARGO) bench -q -p coracle-etcd --bench store
 
-soak: ## Long runs: random operations beside a real etcd, many crashes
-	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 PROPTEST_CASES=20000 \
+soak: ## Long runs: random operations beside a real etcd, many crashes and losses of power
+	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \
 		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled
 
 doc: ## The documentation of all crates

@@ -89,27 +89,23 @@ pub fn backup(path: &Path, file: &Path) -> Result<Report, Error> {
 ///
 /// # Errors
 /// [`Error::Corrupt`] if the file is damaged, [`Error::Compacted`] or [`Error::FutureRevision`] if it does not reach to
-/// that revision. Nothing is left behind then.
+/// that revision. No store is there then: the folder is one only when all of it is on disk.
 pub fn restore(file: &Path, path: &Path, revision: Option<Revision>) -> Result<Report, Error> {
     let (floor, frames, report) = read_backup(file, revision)?;
-    if path.join("FORMAT").exists() {
-        return Err(Error::Unavailable(format!("{}: there is a store already; name an empty folder", path.display())));
+    let folder = Folder::create(path)?;
+    let mut log = SledLog::open(&folder.log())?;
+    log.begin_with(floor)?;
+    append_all(&log, frames.into_iter())?;
+    let last = log.read(Head::default(), &mut |_| {})?;
+    let mut head = HeadFile::create(&folder.head()).map_err(|error| io_error(path, &error))?;
+    let advanced = head.advance(last.sequence, report.revision, last.crc).and_then(|()| head.sync());
+    advanced.map_err(|error| io_error(path, &error))?;
+    let size_bytes = log.size_bytes();
+    if log.close() {
+        return Err(Error::Unavailable(format!("{}: the log could not be synced", path.display())));
     }
-    let folder = Folder::open_or_create(path)?;
-    let fill = || {
-        let mut log = SledLog::open(&folder.log())?;
-        log.begin_with(floor)?;
-        append_all(&log, frames.iter().cloned())?;
-        let last = log.read(Head::default(), &mut |_| {})?;
-        let mut head = HeadFile::create(&folder.head()).map_err(|error| io_error(path, &error))?;
-        let advanced = head.advance(last.sequence, report.revision, last.crc).and_then(|()| head.sync());
-        advanced.map_err(|error| io_error(path, &error))?;
-        Ok(Report { size_bytes: log.size_bytes(), ..report })
-    };
-    fill().inspect_err(|_| {
-        // A folder that is half filled must not be taken for a store.
-        let _ = std::fs::remove_file(path.join("FORMAT"));
-    })
+    folder.complete()?;
+    Ok(Report { size_bytes, ..report })
 }
 
 /// Gives the space that compaction freed back to the file system, by writing the log anew.
@@ -143,7 +139,11 @@ pub(super) fn rewrite(folder: &Folder, log: &SledLog, head: Head) -> Result<(), 
     outcome?;
     batch.write(&copy)?;
     copy.sync()?;
-    copy.read(head, &mut |_| {}).map(|_| ())
+    copy.read(head, &mut |_| {})?;
+    if copy.close() {
+        return Err(Error::Unavailable(format!("{}: the copy could not be synced", next.display())));
+    }
+    Ok(())
 }
 
 fn append_all(log: &SledLog, frames: impl Iterator<Item = (u64, Bytes)>) -> Result<(), Error> {

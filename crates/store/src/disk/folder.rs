@@ -8,11 +8,12 @@
 //! ```
 
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::disk::head::HeadFile;
+use crate::disk::sled_log::SledLog;
 
 const FORMAT_LINE: &str = "coracle store, format 1\n";
 
@@ -45,9 +46,37 @@ impl Folder {
             folder.finish_swap()?;
             return Ok(folder);
         }
-        folder.check_unused()?;
-        folder.create().map_err(|error| io_error(path, &error))?;
+        folder.begin()?;
+        folder.complete()?;
         Ok(folder)
+    }
+
+    /// Locks a folder in which there is no store, and makes an empty one that nobody opens before it is
+    /// [complete](Self::complete).
+    pub(crate) fn create(path: &Path) -> Result<Self, Error> {
+        fs::create_dir_all(path).map_err(|error| io_error(path, &error))?;
+        let folder = Self::lock(path)?;
+        if path.join("FORMAT").exists() {
+            return Err(Error::Unavailable(format!(
+                "{}: there is a store already; name an empty folder",
+                path.display()
+            )));
+        }
+        folder.begin()?;
+        Ok(folder)
+    }
+
+    /// Says, so that it survives a loss of power, that the folder is that of a store.
+    pub(crate) fn complete(&self) -> Result<(), Error> {
+        let complete = || {
+            let format = self.path.join("FORMAT.new");
+            fs::write(&format, FORMAT_LINE)?;
+            File::open(&format)?.sync_all()?;
+            fs::rename(format, self.path.join("FORMAT"))?;
+            sync_folder(&self.path)?;
+            self.path.parent().map_or(Ok(()), sync_folder)
+        };
+        complete().map_err(|error| io_error(&self.path, &error))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -77,7 +106,16 @@ impl Folder {
         remove_tree(&old)
     }
 
-    /// A swap that was cut off has left the old log aside: it is whole, and taken back.
+    /// Puts a copy of the log's files in their place. What can be read of them is what the kernel has; after a sync that
+    /// failed, that is more than the disk has, and only in new files will it ever be written.
+    pub(crate) fn copy_log(&self) -> io::Result<()> {
+        let next = self.next_log();
+        remove_tree(&next)?;
+        copy_tree(&self.log(), &next)?;
+        self.swap_log()
+    }
+
+    /// A swap that was cut off has left the old log aside: it is taken back if there is no other.
     fn finish_swap(&self) -> Result<(), Error> {
         let old = self.path.join("log.old");
         let finish = || {
@@ -85,6 +123,7 @@ impl Folder {
                 fs::rename(&old, self.log())?;
                 sync_folder(&self.path)?;
             }
+            remove_tree(&old)?;
             remove_tree(&self.next_log())
         };
         finish().map_err(|error| io_error(&self.path, &error))
@@ -121,7 +160,7 @@ impl Folder {
         let entries = fs::read_dir(&self.path).map_err(|error| io_error(&self.path, &error))?;
         for entry in entries {
             let name = entry.map_err(|error| io_error(&self.path, &error))?.file_name();
-            if !["LOCK", "head", "log"].iter().any(|own| name == **own) {
+            if !["LOCK", "head", "log", "FORMAT.new"].iter().any(|own| name == **own) {
                 return Err(Error::Corrupt(format!(
                     "{}: the folder has {} in it and is not the folder of a store; name an empty one",
                     self.path.display(),
@@ -143,17 +182,16 @@ impl Folder {
         Ok(())
     }
 
-    fn create(&self) -> io::Result<()> {
-        remove_tree(&self.log())?;
-        fs::create_dir(self.log())?;
-        HeadFile::create(&self.head())?;
-        sync_folder(&self.path)?;
-        let format = self.path.join("FORMAT.new");
-        fs::write(&format, FORMAT_LINE)?;
-        File::open(&format)?.sync_all()?;
-        fs::rename(format, self.path.join("FORMAT"))?;
-        sync_folder(&self.path)?;
-        self.path.parent().map_or(Ok(()), sync_folder)
+    /// Makes the files of a store that is empty.
+    fn begin(&self) -> Result<(), Error> {
+        self.check_unused()?;
+        let make_folder = || remove_tree(&self.log()).and_then(|()| fs::create_dir(self.log()));
+        make_folder().map_err(|error| io_error(&self.path, &error))?;
+        if SledLog::open(&self.log())?.close() {
+            return Err(Error::Unavailable(format!("{}: the new log could not be synced", self.path.display())));
+        }
+        let make_head = || HeadFile::create(&self.head()).and_then(|_| sync_folder(&self.path));
+        make_head().map_err(|error| io_error(&self.path, &error))
     }
 }
 
@@ -168,6 +206,30 @@ fn remove_tree(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         outcome => outcome,
     }
+}
+
+/// Byte by byte: a copy that shares blocks with the original would share what is wrong with them.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    const CHUNK: usize = 1 << 20;
+    fs::create_dir(to)?;
+    let mut chunk = vec![0; CHUNK];
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_tree(&entry.path(), &to)?;
+            continue;
+        }
+        let (mut from, mut to) = (File::open(entry.path())?, File::create(to)?);
+        loop {
+            match from.read(&mut chunk)? {
+                0 => break,
+                length => to.write_all(&chunk[..length])?,
+            }
+        }
+        to.sync_all()?;
+    }
+    sync_folder(to)
 }
 
 /// What an error of the file system means to the store.

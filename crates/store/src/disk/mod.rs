@@ -40,6 +40,10 @@ pub struct Disk {
     head: HeadFile,
     /// `None` after a failure, until the log could be opened again.
     log: Option<SledLog>,
+    /// A sync of the log's files has failed: they have to be replaced by copies before anything is acknowledged.
+    distrusted: bool,
+    /// The last compaction that the engine knows to have happened.
+    base: Base,
     /// The last record in the log.
     last: Link,
     revision: Revision,
@@ -66,13 +70,63 @@ impl Disk {
                 path.display()
             ))
         })?;
-        let log = Some(SledLog::open(&folder.log())?);
-        Ok(Self { folder, syncing, head, log, last: Link::default(), revision: 1, acknowledged: 0 })
+        let (base, last) = (Base::NONE, Link::default());
+        let mut disk =
+            Self { folder, syncing, head, log: None, distrusted: false, base, last, revision: 1, acknowledged: 0 };
+        disk.open_log().or_else(|error| disk.open_copy(error))?;
+        Ok(disk)
+    }
+
+    /// Opens the log, again if it is open; a copy of it where a sync has failed.
+    fn open_log(&mut self) -> Result<(), Error> {
+        self.distrusted |= self.log.take().is_some_and(SledLog::close);
+        if self.distrusted {
+            self.folder.copy_log().map_err(|error| io_error(self.folder.path(), &error))?;
+            self.distrusted = false;
+        }
+        let opened = SledLog::open(&self.folder.log());
+        self.distrusted = opened.as_ref().is_err_and(|failure| failure.distrusted);
+        self.log = Some(opened?);
+        Ok(())
+    }
+
+    /// Opens a copy of the log if `error` came from a sync that failed: the next start would not know of it.
+    fn open_copy(&mut self, error: Error) -> Result<(), Error> {
+        self.distrusted |= self.log.take().is_some_and(SledLog::close);
+        if self.distrusted { self.open_log() } else { Err(error) }
+    }
+
+    /// Copies the log beside itself without what compaction has left behind.
+    fn rewrite(&mut self) -> Result<(), Error> {
+        let log = self.log.as_ref().ok_or_else(not_open)?;
+        backup::rewrite(&self.folder, log, self.head.head())
+    }
+
+    /// Record `sequence`, which has to be there unless compaction removed it, and the newest revision up to it.
+    fn find(&mut self, sequence: u64) -> Result<(Link, Revision), Error> {
+        let log = self.log()?;
+        let floor = log.floor();
+        let mut revision = floor.base.compacted.max(1);
+        // If compaction has removed the record itself, the floor knows it.
+        let mut last = Link { sequence, crc: floor.crc };
+        log.each_frame(&mut |number, bytes| {
+            if let (true, Ok(frame)) = (number <= sequence, frame::decode(bytes)) {
+                last.crc = if number > floor.base.sequence { frame.crc } else { last.crc };
+                if let Content::Version { version, .. } = frame.record.content {
+                    revision = revision.max(version.kv.mod_revision);
+                }
+            }
+        })?;
+        Ok((last, revision))
     }
 
     fn log(&mut self) -> Result<&mut SledLog, Error> {
-        self.log.as_mut().ok_or_else(|| Error::Unavailable("the log is not open after a failure".to_owned()))
+        self.log.as_mut().ok_or_else(not_open)
     }
+}
+
+fn not_open() -> Error {
+    Error::Unavailable("the log is not open after a failure".to_owned())
 }
 
 impl Durable for Disk {
@@ -86,8 +140,12 @@ impl Durable for Disk {
             }
             visit(record);
         })?;
-        log.cut_after(last.sequence)?;
         let base = log.floor().base;
+        if let Err(error) = log.cut_after(last.sequence) {
+            self.open_copy(error)?;
+            self.log()?.cut_after(last.sequence)?;
+        }
+        self.base = base;
         self.last = last;
         self.revision = revision.max(base.compacted);
         self.acknowledged = last.sequence;
@@ -123,32 +181,33 @@ impl Durable for Disk {
     }
 
     fn trim(&mut self, trim: &Trim) -> Result<(), Error> {
-        self.log()?.trim(trim.base, &trim.gone)
+        let known = self.base;
+        let log = self.log()?;
+        if log.floor().base == known {
+            log.trim(trim.base, &trim.gone)?;
+        } else {
+            // A compaction that failed for the engine has happened on disk, and has removed some of these already.
+            let gone = log.present(&trim.gone)?;
+            let base = if trim.base.sequence > log.floor().base.sequence { trim.base } else { log.floor().base };
+            log.trim(base, &gone)?;
+        }
+        let base = log.floor().base;
+        self.base = base;
+        Ok(())
     }
 
     fn recover(&mut self, sequence: u64) -> Result<(), Error> {
         let path = self.folder.head();
         // sled remembers its first failure for ever: only a fresh handle can write again.
-        self.log = None;
-        let log = SledLog::open(&self.folder.log())?;
-        let mut revision = 1;
-        // If compaction has removed the record itself, the floor knows it.
-        let mut last = Link { sequence, crc: log.floor().crc };
-        log.each_frame(&mut |number, bytes| {
-            if let (true, Ok(frame)) = (number <= sequence, frame::decode(bytes)) {
-                last.crc = if number > log.floor().base.sequence { frame.crc } else { last.crc };
-                if let Content::Version { version, .. } = frame.record.content {
-                    revision = revision.max(version.kv.mod_revision);
-                }
-            }
-        })?;
+        self.open_log()?;
+        let (last, revision) = self.find(sequence)?;
         // The head first: it must never name a record that is not there.
         let lowered = self.head.advance(sequence, revision, last.crc).and_then(|()| self.head.sync());
         lowered.map_err(|error| io_error(&path, &error))?;
+        let log = self.log()?;
         log.cut_after(sequence)?;
         log.read(Head::at(sequence, last.crc), &mut |_| {})?;
         log.sync()?;
-        self.log = Some(log);
         self.last = last;
         self.revision = revision;
         self.acknowledged = sequence;
@@ -157,12 +216,12 @@ impl Durable for Disk {
 
     fn defragment(&mut self) -> Result<(), Error> {
         self.log()?.sync()?;
-        let log = self.log.take().ok_or_else(|| Error::Unavailable("the log is not open".to_owned()))?;
-        let rewritten = backup::rewrite(&self.folder, &log, self.head.head());
-        drop(log);
+        let rewritten = self.rewrite();
+        self.distrusted |= self.log.take().is_some_and(SledLog::close);
         let swapped =
             rewritten.and_then(|()| self.folder.swap_log().map_err(|error| io_error(self.folder.path(), &error)));
-        self.log = Some(SledLog::open(&self.folder.log())?);
+        self.distrusted &= swapped.is_err();
+        self.open_log()?;
         swapped
     }
 

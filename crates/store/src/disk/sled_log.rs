@@ -1,11 +1,17 @@
 //! The records in sled 0.34, used in the way that was found to be safe.
 //!
 //! - `flush` of this version does not reach the disk (it calls `sync_file_range`), so the log is synced by a call of our own.
+//! - A sync that failed is never tried again by the kernel, although what it should have written can still be read: then
+//!   the log is only good for being copied, which [`SledLog::close`] says.
 //! - Values are kept small enough that sled never puts one into a file of its own, for it never syncs those.
+//! - A snapshot of its page table that it was writing when the power went is taken for a whole one: removed before.
 //! - A damaged file can make it panic, or leave records out without a word: panics become errors, and [`Chain`] finds
 //!   what is missing.
 
-use std::fs::File;
+use std::cell::Cell;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -32,12 +38,59 @@ const GONE_PREFIX: &[u8] = b"gone";
 /// The records of a store in a folder of sled's.
 pub(crate) struct SledLog {
     path: PathBuf,
-    db: Db,
-    records: Tree,
-    meta: Tree,
+    db: Quiet<Db>,
+    records: Quiet<Tree>,
+    meta: Quiet<Tree>,
     /// sled's file, opened a second time to be synced.
     file: File,
+    /// A sync has failed.
+    distrusted: Cell<bool>,
     floor: Floor,
+}
+
+/// Something of sled's that may panic when it is dropped: what it last writes and syncs may fail.
+struct Quiet<T>(Option<T>);
+
+impl<T> Quiet<T> {
+    fn new(inner: T) -> Self {
+        Self(Some(inner))
+    }
+}
+
+impl<T> Deref for Quiet<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl<T> Drop for Quiet<T> {
+    fn drop(&mut self) {
+        let inner = self.0.take();
+        // Nothing that was acknowledged hangs on it, and whoever asks `SledLog::close` learns of a failed sync.
+        let _ = catch_unwind(AssertUnwindSafe(move || drop(inner)));
+    }
+}
+
+/// A log that cannot be opened.
+#[derive(Debug)]
+pub(crate) struct OpenError {
+    pub(crate) error: Error,
+    /// A sync has failed while it was opened.
+    pub(crate) distrusted: bool,
+}
+
+impl From<Error> for OpenError {
+    fn from(error: Error) -> Self {
+        Self { error, distrusted: false }
+    }
+}
+
+impl From<OpenError> for Error {
+    fn from(failure: OpenError) -> Self {
+        failure.error
+    }
 }
 
 /// How often, and with what pause, files that are being closed are tried again: for 10 s.
@@ -60,26 +113,43 @@ fn when_unlocked(open: impl Fn() -> sled::Result<sled::Db>) -> sled::Result<sled
 }
 
 impl SledLog {
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+    pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
+        remove_unfinished_snapshots(path).map_err(|error| io_error(path, &error))?;
         let open = || {
             let config = sled::Config::new().path(path).segment_size(SEGMENT_BYTES).cache_capacity(CACHE_BYTES);
             let db = when_unlocked(|| config.open())?;
             let (records, meta) = (db.open_tree("records")?, db.open_tree("meta")?);
-            Ok((db, records, meta))
+            Ok((Quiet::new(db), Quiet::new(records), Quiet::new(meta)))
         };
-        let (db, records, meta) = guard(path, open)?;
-        let sync = || {
-            for name in ["conf", "db"] {
-                File::open(path.join(name))?.sync_all()?;
-            }
-            sync_folder(path)?;
-            File::open(path.join("db"))
+        let before = File::open(path.join("db")).ok();
+        let (db, records, meta) = guard(path, open).map_err(|error| {
+            let distrusted = before.is_some_and(|file| file.sync_data().is_err());
+            OpenError { error, distrusted }
+        })?;
+        let file = File::open(path.join("db")).map_err(|error| io_error(path, &error))?;
+        let synced = File::open(path.join("conf"))
+            .and_then(|conf| conf.sync_all())
+            .and_then(|()| file.sync_all())
+            .and_then(|()| sync_folder(path));
+        let distrusted = Cell::new(synced.is_err());
+        let mut log = Self { path: path.to_owned(), db, records, meta, file, distrusted, floor: Floor::NONE };
+        let finish = |log: &mut Self| {
+            synced.map_err(|error| io_error(path, &error))?;
+            log.floor = log.read_floor()?;
+            log.finish_trim()
         };
-        let file = sync().map_err(|error| io_error(path, &error))?;
-        let mut log = Self { path: path.to_owned(), db, records, meta, file, floor: Floor::NONE };
-        log.floor = log.read_floor()?;
-        log.finish_trim()?;
-        Ok(log)
+        match finish(&mut log) {
+            Ok(()) => Ok(log),
+            Err(error) => Err(OpenError { error, distrusted: log.close() }),
+        }
+    }
+
+    /// Closes the log; returns whether a sync of it has failed: what can be read may not be on disk, and never get there.
+    pub(crate) fn close(self) -> bool {
+        let Self { db, records, meta, file, distrusted, .. } = self;
+        drop((records, meta, db));
+        // sled keeps the failures of its own syncs to itself, but every open file is told of each.
+        distrusted.get() || file.sync_data().is_err()
     }
 
     pub(crate) fn floor(&self) -> Floor {
@@ -127,8 +197,10 @@ impl SledLog {
     }
 
     pub(crate) fn sync(&self) -> Result<(), Error> {
-        guard(&self.path, || self.db.flush())?;
-        self.file.sync_data().map_err(|error| io_error(&self.path, &error))
+        let flushed = guard(&self.path, || self.db.flush());
+        let synced = self.file.sync_data().map_err(|error| io_error(&self.path, &error));
+        self.distrusted.set(self.distrusted.get() || synced.is_err());
+        flushed.and(synced)
     }
 
     /// Raises the floor, then removes records. If that is cut off, opening the log finishes it.
@@ -151,6 +223,15 @@ impl SledLog {
         self.finish_trim()
     }
 
+    /// Those of `sequences` of which there are records.
+    pub(crate) fn present(&self, sequences: &[u64]) -> Result<Vec<u64>, Error> {
+        let is_there = |sequence: &u64| guard(&self.path, || self.records.contains_key(part_key(*sequence, 0)));
+        sequences
+            .iter()
+            .filter_map(|sequence| is_there(sequence).map(|is| is.then_some(*sequence)).transpose())
+            .collect()
+    }
+
     /// Fills a log that is empty: with the records of another one, and its floor.
     pub(crate) fn begin_with(&mut self, floor: Floor) -> Result<(), Error> {
         guard(&self.path, || self.meta.insert(FLOOR_KEY, encode_floor(&floor)))?;
@@ -165,7 +246,7 @@ impl SledLog {
 
     fn scan(&self, take: &mut dyn FnMut(u64, Bytes)) -> sled::Result<()> {
         let mut whole: Option<(u64, Vec<u8>)> = None;
-        for entry in &self.records {
+        for entry in self.records.iter() {
             let (key, bytes) = entry?;
             let (sequence, part) = read_part_key(&key);
             match &mut whole {
@@ -224,6 +305,17 @@ impl SledLog {
         }
         Ok(())
     }
+}
+
+/// sled writes `snap.NUMBER.generating`, syncs it and renames it, but reads it back under either name.
+fn remove_unfinished_snapshots(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_name().as_encoded_bytes().ends_with(b".generating") {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Calls sled; its errors and its panics become ours.
