@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench soak doc completions
+.PHONY: help demo up split check test lint fmt scenarios bench soak fuzz doc completions
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,13 @@ bench: ## Measure: start, memory, a pod's comeback, the store beside an etcd
 soak: ## Long runs: random operations beside a real etcd, many crashes and losses of power
 	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \
 		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled
+
+FUZZ_SECONDS ?= 300
+fuzz: ## Fuzz backups, the head, the etcd protocol and transactions, FUZZ_SECONDS each
+	@if ! cargo fuzz --version >/dev/null 2>&1 || ! cargo +nightly --version >/dev/null 2>&1; then \
+		echo "SKIPPED: fuzzing needs cargo-fuzz and a nightly compiler"; exit 0; fi; \
+	for target in backup head messages transactions; do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -malloc_limit_mb=64 -rss_limit_mb=1024 || exit 1; done
 
 doc: ## The documentation of all crates
 	$(CARGO) doc --workspace --no-deps

@@ -1,73 +1,17 @@
 //! Bad input: whatever bytes arrive, the face answers and goes on.
 
 mod common;
+mod fuzzed;
 
-use std::time::Duration;
-
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, BytesMut};
 use common::serve;
 use coracle_ambient::{Ambient, Random};
 use coracle_etcd::{Face, FaceOptions};
 use coracle_journal::Recorder;
 use coracle_store::{Engine, Operation, Options, Store, Txn};
-use http_body_util::{BodyExt, Full};
+use fuzzed::{METHODS, framed, send};
+use proptest::prelude::*;
 use std::sync::Arc;
-use tower::ServiceExt;
-
-const METHODS: [&str; 24] = [
-    "etcdserverpb.KV/Range",
-    "etcdserverpb.KV/RangeStream",
-    "etcdserverpb.KV/Put",
-    "etcdserverpb.KV/DeleteRange",
-    "etcdserverpb.KV/Txn",
-    "etcdserverpb.KV/Compact",
-    "etcdserverpb.Watch/Watch",
-    "etcdserverpb.Lease/LeaseGrant",
-    "etcdserverpb.Lease/LeaseRevoke",
-    "etcdserverpb.Lease/LeaseKeepAlive",
-    "etcdserverpb.Lease/LeaseTimeToLive",
-    "etcdserverpb.Lease/LeaseLeases",
-    "etcdserverpb.Cluster/MemberList",
-    "etcdserverpb.Cluster/MemberAdd",
-    "etcdserverpb.Maintenance/Alarm",
-    "etcdserverpb.Maintenance/Status",
-    "etcdserverpb.Maintenance/Defragment",
-    "etcdserverpb.Maintenance/Hash",
-    "etcdserverpb.Maintenance/HashKV",
-    "etcdserverpb.Maintenance/Snapshot",
-    "etcdserverpb.Maintenance/MoveLeader",
-    "etcdserverpb.Auth/UserAdd",
-    "grpc.health.v1.Health/Check",
-    "etcdserverpb.KV/NoSuchMethod",
-];
-
-/// Sends one body to one method; returns the gRPC code if the answer has one.
-async fn send(face: &Face, method: &str, body: Bytes) -> Option<String> {
-    let request = http::Request::post(format!("http://face/{method}"))
-        .header("content-type", "application/grpc")
-        .header("te", "trailers")
-        .body(Full::new(body))
-        .unwrap();
-    let response = face.clone().oneshot(request).await.unwrap();
-    let code = |headers: &http::HeaderMap| headers.get("grpc-status").map(|code| code.to_str().unwrap().to_owned());
-    let early = code(response.headers());
-    let mut body = response.into_body();
-    // The watch of health never ends; what it has to say comes at once.
-    while let Ok(Some(Ok(frame))) = tokio::time::timeout(Duration::from_secs(1), body.frame()).await {
-        if let Some(trailers) = frame.trailers_ref() {
-            return code(trailers);
-        }
-    }
-    early
-}
-
-fn framed(message: &[u8]) -> Bytes {
-    let mut body = BytesMut::new();
-    body.put_u8(0);
-    body.put_u32(message.len() as u32);
-    body.put_slice(message);
-    body.freeze()
-}
 
 /// Bytes that look like a message: fields with small numbers, some of them messages again.
 fn message(random: &Random, depth: u64) -> Vec<u8> {
@@ -170,4 +114,37 @@ async fn bytes_that_are_no_protocol_at_all_end_their_connection_alone() {
     }
     let store = common::connect(&served.url).await;
     assert_eq!(store.status().await.unwrap().revision, 1);
+}
+
+fn corpus() -> Vec<Vec<u8>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/messages");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty(), "there is a corpus");
+    files.iter().map(|file| std::fs::read(file).unwrap()).collect()
+}
+
+#[test]
+fn what_fuzzing_has_collected_is_answered() {
+    corpus().iter().for_each(|bytes| fuzzed::message(bytes));
+}
+
+proptest! {
+    #[test]
+    fn valid_messages_with_something_changed_are_answered(
+        message in proptest::sample::select(corpus()),
+        edits in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>(), 0_u8..4), 0..6),
+    ) {
+        let mut bytes = message;
+        for (at, byte, edit) in edits {
+            let at = at.index(bytes.len() + 1);
+            match edit {
+                0 => bytes.truncate(at),
+                1 => bytes.insert(at, byte),
+                _ if at < bytes.len() => bytes[at] = byte,
+                _ => bytes.push(byte),
+            }
+        }
+        fuzzed::message(&bytes);
+    }
 }

@@ -85,13 +85,23 @@ pub fn backup(path: &Path, file: &Path) -> Result<Report, Error> {
     Ok(report)
 }
 
+/// Reads a backup, which errors call `name`, and checks that it is whole.
+///
+/// # Errors
+/// [`Error::Corrupt`] says what is wrong with it.
+pub fn check_backup(backup: impl Read, name: &Path) -> Result<Report, Error> {
+    let (_, _, report) = read_backup(backup, name, None)?;
+    Ok(report)
+}
+
 /// Makes the folder of a store out of a backup: all of it, or what was at `revision`.
 ///
 /// # Errors
 /// [`Error::Corrupt`] if the file is damaged, [`Error::Compacted`] or [`Error::FutureRevision`] if it does not reach to
 /// that revision. No store is there then: the folder is one only when all of it is on disk.
 pub fn restore(file: &Path, path: &Path, revision: Option<Revision>) -> Result<Report, Error> {
-    let (floor, frames, report) = read_backup(file, revision)?;
+    let backup = File::open(file).map_err(|error| io_error(file, &error))?;
+    let (floor, frames, report) = read_backup(BufReader::new(backup), file, revision)?;
     let folder = Folder::create(path)?;
     let mut log = SledLog::open(&folder.log())?;
     log.begin_with(floor)?;
@@ -208,10 +218,9 @@ impl<W: Write> BackupWriter<W> {
 
 type Frames = Vec<(u64, Bytes)>;
 
-fn read_backup(path: &Path, revision: Option<Revision>) -> Result<(Floor, Frames, Report), Error> {
-    let damaged = |why: &str| Error::Corrupt(format!("{}: {why}; use another backup", path.display()));
-    let file = File::open(path).map_err(|error| io_error(path, &error))?;
-    let mut reader = BackupReader { reader: BufReader::new(file), crc: 0 };
+fn read_backup(backup: impl Read, name: &Path, revision: Option<Revision>) -> Result<(Floor, Frames, Report), Error> {
+    let damaged = |why: &str| Error::Corrupt(format!("{}: {why}; use another backup", name.display()));
+    let mut reader = BackupReader { reader: backup, crc: 0 };
     let cut_off = |_| damaged("the backup is cut off");
     if reader.read(FORMAT_LINE.len()).map_err(cut_off)? != FORMAT_LINE {
         return Err(damaged("this is not a backup of a store, or of a format that this version does not know"));

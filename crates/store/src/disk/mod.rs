@@ -5,6 +5,7 @@
 //! open:  sled --frame--> Chain (is anything acknowledged missing?) --> Record --> the engine's maps
 //! ```
 //! Start at [`Disk`]; [`check`], [`backup`], [`restore`] and [`defragment`] work on a folder that is not in use.
+//! [`check_backup`] reads a backup alone.
 
 mod backup;
 mod chain;
@@ -15,7 +16,7 @@ mod sled_log;
 
 use std::path::Path;
 
-pub use backup::{Report, backup, check, defragment, restore};
+pub use backup::{Report, backup, check, check_backup, defragment, restore};
 
 use crate::disk::chain::Link;
 use crate::disk::folder::{Folder, io_error};
