@@ -150,9 +150,20 @@ impl Wanted {
         let more = !wanted.groups.is_empty() || !wanted.extra.is_empty() || !wanted.uid.is_empty();
         match (wanted.name.is_empty(), more) {
             (true, false) => Ok(None),
-            (true, true) => Err(Status::bad_request("groups, uid or extra are impersonated without a user")),
+            (true, true) => Err(Status::bad_request(wanted.without_user())),
             (false, _) => Ok(Some(wanted)),
         }
+    }
+
+    /// In Kubernetes: the error of `buildImpersonationRequests`, which prints each request as an `ObjectReference`.
+    fn without_user(&self) -> String {
+        let group = self.groups.iter().map(|name| format!("{{Group  {name}    }}"));
+        let extra = self.extra.iter().flat_map(|(key, values)| {
+            values.iter().map(move |value| format!("{{UserExtra  {value}  authentication.k8s.io/v1  {key}}}"))
+        });
+        let uid = (!self.uid.is_empty()).then(|| format!("{{UID  {}  authentication.k8s.io/v1  }}", self.uid));
+        let requests: Vec<String> = group.chain(extra).chain(uid).collect();
+        format!("requested [{}] without impersonating a user", requests.join(" "))
     }
 
     fn service_account(&self) -> Option<(&str, &str)> {

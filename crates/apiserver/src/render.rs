@@ -67,7 +67,7 @@ impl Rendering {
             _ if parsed.kind() == "Status" => parsed.to_value(),
             Transform::None if self.how.format == Format::Protobuf => return Ok(protobuf::object(&self.kind, &parsed)),
             Transform::None => parsed.to_value(),
-            Transform::PartialObjectMetadata(version) => metadata_of(&parsed, version).into_value(),
+            Transform::PartialObjectMetadata(version) => self.metadata_of(&parsed, version).into_value(),
             Transform::PartialObjectMetadataList(_) => {
                 let message = format!(
                     "you requested PartialObjectMetadataList, but the requested object is not a list ({})",
@@ -126,7 +126,7 @@ impl Rendering {
             Transform::None if self.kind.is_custom() => object.write_json(out),
             Transform::None => object.write_json_item(out),
             Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
-                push_json(&metadata_of(&object.object(), version).into_value(), out);
+                push_json(&self.metadata_of(&object.object(), version).into_value(), out);
             }
             Transform::Table(version) => push_json(&self.row(&object.object(), version), out),
         }
@@ -137,7 +137,7 @@ impl Rendering {
         match self.how.transform {
             Transform::None | Transform::Table(_) => object.object(),
             Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
-                Arc::new(metadata_of(&object.object(), version))
+                Arc::new(self.metadata_of(&object.object(), version))
             }
         }
     }
@@ -157,7 +157,7 @@ impl Rendering {
         let shown = match self.how.transform {
             Transform::None => object,
             Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
-                metadata = metadata_of(object, version);
+                metadata = self.metadata_of(object, version);
                 &metadata
             }
             Transform::Table(version) => {
@@ -199,12 +199,27 @@ impl Rendering {
         table
     }
 
+    /// `PartialObjectMetadata` of an object.
+    fn metadata_of(&self, object: &Object, version: MetaVersion) -> Object {
+        let mut partial = Object::default();
+        partial.set(&["kind"], "PartialObjectMetadata");
+        partial.set(&["apiVersion"], version.api_version());
+        partial.set(&["metadata"], object.field(&["metadata"]).cloned().unwrap_or_else(|| json!({})));
+        for hidden in self.kind.strategy().hidden_annotations() {
+            partial.remove(&["metadata", "annotations", hidden]);
+        }
+        if partial.field(&["metadata", "annotations"]).and_then(Value::as_object).is_some_and(Map::is_empty) {
+            partial.remove(&["metadata", "annotations"]);
+        }
+        partial
+    }
+
     fn row(&self, object: &Object, version: MetaVersion) -> Value {
         let strategy = self.kind.strategy();
         let shown = match self.include {
             IncludeObject::None => Value::Null,
             IncludeObject::Object => object.to_value(),
-            IncludeObject::Metadata => metadata_of(object, version).into_value(),
+            IncludeObject::Metadata => self.metadata_of(object, version).into_value(),
         };
         let mut row = json!({"cells": strategy.cells(object, self.now), "object": shown});
         let conditions = strategy.row_conditions(object);
@@ -213,15 +228,6 @@ impl Rendering {
         }
         row
     }
-}
-
-/// `PartialObjectMetadata` of an object.
-fn metadata_of(object: &Object, version: MetaVersion) -> Object {
-    let mut partial = Object::default();
-    partial.set(&["kind"], "PartialObjectMetadata");
-    partial.set(&["apiVersion"], version.api_version());
-    partial.set(&["metadata"], object.field(&["metadata"]).cloned().unwrap_or_else(|| json!({})));
-    partial
 }
 
 fn list_metadata(list: &List) -> Value {

@@ -12,6 +12,7 @@ use coracle_schema::openapi::{Descriptions, Undescribed};
 use coracle_storage::Storage;
 use coracle_store::Store;
 
+use crate::component::Running;
 use crate::{Error, Transport, bootstrap};
 
 /// Who issues service account tokens, by name. In Kubernetes: the default of `--service-account-issuer`.
@@ -73,6 +74,8 @@ pub struct ControlPlane {
     front: Transport,
     shutdown: Shutdown,
     limits: Vec<String>,
+    /// Reports what the API server makes of objects; ends with it.
+    _controllers: Running,
 }
 
 impl std::fmt::Debug for ControlPlane {
@@ -123,6 +126,8 @@ impl ControlPlane {
         registry.set_authorizer(Arc::new(authorizer));
         bootstrap::write(&registry, spec, &config).await?;
         registry.load_custom_kinds().await?;
+        coracle_resources::sync_controllers(&registry).await?;
+        let controllers = Running::start(|_| coracle_resources::run_controllers(registry.clone()));
 
         let shutdown = Shutdown::default();
         let documents = issuer.documents(&spec.url());
@@ -136,7 +141,7 @@ impl ControlPlane {
             limits: Limits::default(),
             shutdown: shutdown.clone(),
         });
-        Ok(Self { registry, front: Transport::to(router), shutdown, limits })
+        Ok(Self { registry, front: Transport::to(router), shutdown, limits, _controllers: controllers })
     }
 
     /// The way in: each request shows its own credentials.

@@ -23,6 +23,7 @@ mod projection;
 mod read;
 mod registry;
 mod request;
+mod scale;
 mod selection;
 mod strategy;
 mod subresource;
@@ -44,6 +45,7 @@ pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Prec
 pub use read::Watch;
 pub use registry::{Kinds, Registry, RegistryBuilder};
 pub use request::{FieldValidation, Request, Verb, Warnings};
+pub use scale::{Scale, SelectorForm};
 pub use selection::text_at;
 pub use strategy::{Generation, Strategy};
 pub use subresource::{

@@ -76,7 +76,8 @@ pub trait Strategy: Send + Sync + 'static {
     /// Fills in the defaults of this version. Called after decoding and after a patch.
     fn set_defaults(&self, _object: &mut Object) {}
 
-    /// Prepares an object that is about to be created: drops what clients may not set, such as `status`.
+    /// Prepares an object that is about to be created: drops what clients may not set. `status` was dropped by the
+    /// caller where the kind has the subresource, see [`Strategy::keeps_new_status`].
     fn prepare_create(&self, _object: &mut Object, _request: &Request) {}
 
     /// Whether whoever creates an object may say its status too. In Kubernetes: nodes, which register with theirs.
@@ -84,8 +85,8 @@ pub trait Strategy: Send + Sync + 'static {
         false
     }
 
-    /// Prepares an update of the object itself: restores what it may not change, such as `status`.
-    /// `generation` is counted by the caller, see [`Strategy::generation`].
+    /// Prepares an update of the object itself: restores what it may not change. `status` was restored by the caller
+    /// where the kind has the subresource, and `generation` is counted by it, see [`Strategy::generation`].
     fn prepare_update(&self, _new: &mut Object, _old: &Object, _request: &Request) {}
 
     /// What is wrong with a new object, its metadata aside.
@@ -112,7 +113,8 @@ pub trait Strategy: Send + Sync + 'static {
     /// Last touches after validation, before the object is stored.
     fn canonicalize(&self, _object: &mut Object) {}
 
-    /// When the generation counts up.
+    /// When the generation counts up, by a write of the object itself or of a part of its specification
+    /// ([`View`](crate::View), [`Projection`](crate::Projection)). A write of `/status` never counts.
     fn generation(&self) -> Generation {
         if self.row().has(Trait::Generation) { Generation::Fields(&["spec"]) } else { Generation::None }
     }
@@ -190,6 +192,12 @@ pub trait Strategy: Send + Sync + 'static {
     /// Those selectable fields by which many watch at once (`spec.nodeName`): they are indexed.
     fn indexed_fields(&self) -> Vec<&str> {
         Vec::new()
+    }
+
+    /// Annotations that stand for fields of other versions, and so are not there where only the metadata is shown.
+    /// In Kubernetes: what the conversion to the internal version takes out of the annotations.
+    fn hidden_annotations(&self) -> &[&str] {
+        &[]
     }
 
     /// The columns of the kind's table.

@@ -372,7 +372,10 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
         Part::Status => strategy.prepare_status_update(new, old, request),
         Part::View(view) => view.prepare_update(new, old, request),
     }
-    count_generation(strategy.generation(), new, old);
+    // Who reports a status has asked for nothing new, even where the kind counts its annotations.
+    if !matches!(part, Part::Status) {
+        count_generation(strategy.generation(), new, old);
+    }
     if new.uid().is_empty() {
         keep(new, old, "uid");
     }

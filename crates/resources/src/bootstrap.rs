@@ -4,10 +4,11 @@
 use coracle_meta::{GroupVersionKind, Object};
 use serde_json::{Value, json};
 
+use crate::flowcontrol;
 use crate::kinds::Config;
 
 /// The objects that an API server creates where they are missing: the service by which pods reach it on `port`, the
-/// range of service addresses, the priorities of what runs the cluster, and the flow schemas that must be there.
+/// range of service addresses, the priorities of what runs the cluster, and how requests are sorted into flows.
 pub fn bootstrap(config: &Config, port: u16) -> Vec<Object> {
     let mut objects = vec![
         priority(
@@ -23,11 +24,11 @@ pub fn bootstrap(config: &Config, port: u16) -> Vec<Object> {
         service_cidr(config),
         kubernetes_service(config, port),
     ];
-    objects.extend(flow_control());
+    objects.extend(flowcontrol::every_cluster_has());
     objects
 }
 
-fn object(group: &str, kind: &str, name: &str, fields: Value) -> Object {
+pub(crate) fn object(group: &str, kind: &str, name: &str, fields: Value) -> Object {
     let mut object = Object::of_kind(&GroupVersionKind::new(group, "v1", kind));
     object.set(&["metadata", "name"], name);
     for (field, value) in fields.as_object().into_iter().flatten() {
@@ -62,48 +63,6 @@ fn kubernetes_service(config: &Config, port: u16) -> Object {
     service.set(&["metadata", "namespace"], "default");
     service.set(&["metadata", "labels"], json!({"component": "apiserver", "provider": "kubernetes"}));
     service
-}
-
-/// Only what is mandatory: requests are not queued by these objects.
-fn flow_control() -> [Object; 4] {
-    const GROUP: &str = "flowcontrol.apiserver.k8s.io";
-    let rules = |subjects: Value| {
-        json!([{
-            "subjects": subjects,
-            "resourceRules": [{
-                "verbs": ["*"],
-                "apiGroups": ["*"],
-                "resources": ["*"],
-                "namespaces": ["*"],
-                "clusterScope": true,
-            }],
-            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-        }])
-    };
-    let group = |name: &str| json!({"kind": "Group", "group": {"name": name}});
-    let exempt = json!({"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}});
-    let catch_all = json!({
-        "type": "Limited",
-        "limited": {"nominalConcurrencyShares": 5, "lendablePercent": 0, "limitResponse": {"type": "Reject"}},
-    });
-    let exempt_flow = json!({
-        "priorityLevelConfiguration": {"name": "exempt"},
-        "matchingPrecedence": 1,
-        "rules": rules(json!([group("system:masters")])),
-    });
-    let catch_all_flow = json!({
-        "priorityLevelConfiguration": {"name": "catch-all"},
-        "matchingPrecedence": 10_000,
-        "distinguisherMethod": {"type": "ByUser"},
-        "rules": rules(json!([group("system:unauthenticated"), group("system:authenticated")])),
-    });
-    let of = |kind: &str, name: &str, spec: Value| object(GROUP, kind, name, json!({"spec": spec}));
-    [
-        of("PriorityLevelConfiguration", "exempt", exempt),
-        of("PriorityLevelConfiguration", "catch-all", catch_all),
-        of("FlowSchema", "exempt", exempt_flow),
-        of("FlowSchema", "catch-all", catch_all_flow),
-    ]
 }
 
 #[cfg(test)]

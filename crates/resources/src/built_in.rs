@@ -215,16 +215,10 @@ impl Strategy for BuiltIn {
     }
 
     fn prepare_create(&self, object: &mut Object, request: &Request) {
-        if self.has_status() && !self.rules.keeps_new_status {
-            object.remove(&["status"]);
-        }
         (self.rules.prepare_create)(object, request);
     }
 
     fn prepare_update(&self, new: &mut Object, old: &Object, request: &Request) {
-        if self.has_status() {
-            restore(new, old, "status");
-        }
         (self.rules.prepare_update)(new, old, request);
     }
 
@@ -325,6 +319,10 @@ impl Strategy for BuiltIn {
 
     fn indexed_fields(&self) -> Vec<&str> {
         self.rules.indexed.to_vec()
+    }
+
+    fn hidden_annotations(&self) -> &[&str] {
+        self.rules.hidden_annotations
     }
 
     fn columns(&self) -> Vec<Column> {

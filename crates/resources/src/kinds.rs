@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
-use coracle_registry::{Strategy, Subresource};
+use coracle_registry::{Scale, SelectorForm, Strategy, Subresource};
 
 use crate::admissionregistration as admission;
+use crate::api_service::API_SERVICE;
 use crate::apps::{
     controller_revision::CONTROLLER_REVISION, daemon_set::DAEMON_SET, deployment::DEPLOYMENT, replica_set::REPLICA_SET,
     stateful_set::STATEFUL_SET,
@@ -41,7 +42,6 @@ use crate::networking::{
 };
 use crate::policy::{eviction::Eviction, pod_disruption_budget::POD_DISRUPTION_BUDGET};
 use crate::rules::Rules;
-use crate::scale::Scale;
 use crate::{flowcontrol, rbac, resource, small, storage};
 
 /// What the kinds have to know of the cluster.
@@ -121,7 +121,7 @@ const PLAIN: &[Rules] = &[
     small::LEASE,
     small::RUNTIME_CLASS,
     small::PRIORITY_CLASS,
-    small::API_SERVICE,
+    API_SERVICE,
     Rules::of("authentication.k8s.io", "v1", "tokenreviews"),
     Rules::of("authentication.k8s.io", "v1", "selfsubjectreviews"),
     Rules::of("authorization.k8s.io", "v1", "subjectaccessreviews"),
@@ -132,8 +132,8 @@ const PLAIN: &[Rules] = &[
 
 /// The kinds with subresources of their own, with hooks, or in a version that is not the stored one.
 fn special(config: &Config) -> Vec<BuiltIn> {
-    let scale = || Subresource::Projection(Arc::new(Scale::by_label_selector()));
-    let scale_by_labels = Subresource::Projection(Arc::new(Scale::by_labels()));
+    let scale = || Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)));
+    let scale_by_labels = Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::Labels)));
     let no_proxy = || Subresource::Connect(Arc::new(NoProxy));
     let services = ServiceHooks::new(config.service_cluster_ip_ranges.clone(), config.service_node_ports);
     vec![

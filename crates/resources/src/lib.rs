@@ -11,6 +11,7 @@
 mod bootstrap;
 mod built_in;
 mod cidr;
+mod controllers;
 mod kinds;
 mod rules;
 
@@ -20,9 +21,9 @@ mod columns;
 mod defaults;
 mod image;
 mod pod_spec;
-mod scale;
 
 mod admissionregistration;
+mod api_service;
 mod apps;
 mod autoscaling;
 mod batch;
@@ -39,4 +40,5 @@ mod storage;
 
 pub use bootstrap::bootstrap;
 pub use cidr::{Cidr, NotACidr};
+pub use controllers::{run_controllers, sync_controllers};
 pub use kinds::{Config, kinds};

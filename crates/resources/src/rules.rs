@@ -18,9 +18,9 @@ pub(crate) struct Rules {
     pub(crate) plural: &'static str,
     /// The defaults that belong to the kind as a whole; those of its parts come from [`crate::defaults`].
     pub(crate) set_defaults: fn(&mut Object),
-    /// Prepares a create, after `status` was dropped.
+    /// Prepares a create, after the registry dropped `status`.
     pub(crate) prepare_create: fn(&mut Object, &Request),
-    /// Prepares an update, after `status` was restored.
+    /// Prepares an update, after the registry restored `status`.
     pub(crate) prepare_update: fn(&mut Object, &Object, &Request),
     /// Which names are allowed.
     pub(crate) name: fn(&str) -> Vec<String>,
@@ -62,6 +62,8 @@ pub(crate) struct Rules {
     pub(crate) indexed: &'static [&'static str],
     /// The value of a selectable field, where it does not stand at the path of its name.
     pub(crate) field: fn(&Object, &str) -> Option<String>,
+    /// See [`coracle_registry::Strategy::hidden_annotations`].
+    pub(crate) hidden_annotations: &'static [&'static str],
     /// The columns of the table; none for name and creation time.
     pub(crate) columns: &'static [Heading],
     /// The cells.
@@ -100,6 +102,7 @@ impl Rules {
             selectable: &[],
             indexed: &[],
             field: |_, _| None,
+            hidden_annotations: &[],
             columns: &[],
             cells: |_, _| Vec::new(),
             row_conditions: |_| Vec::new(),

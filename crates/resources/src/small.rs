@@ -1,4 +1,4 @@
-//! Kinds that need little beyond their row of the table: leases, classes, APIServices.
+//! Kinds that need little beyond their row of the table: leases and classes.
 
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, Object, names};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::cells::age;
 use crate::checks::{Wrong, each_invalid, immutable, not_negative, one_of, positive};
 use crate::columns;
-use crate::rules::{Rules, SPEC_AND_METADATA};
+use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut};
 
 /// `leases.coordination.k8s.io`.
@@ -85,50 +85,3 @@ pub(crate) const PRIORITY_CLASS: Rules = Rules {
     },
     ..Rules::of("scheduling.k8s.io", "v1", "priorityclasses")
 };
-
-/// `apiservices.apiregistration.k8s.io`. The objects are kept; requests are not passed on to other servers.
-pub(crate) const API_SERVICE: Rules = Rules {
-    set_defaults: |object| {
-        coracle_meta::fields::edit_at(object, "spec.service", |service| service.fill("port", 443));
-    },
-    name: names::path_segment,
-    validate: |object| {
-        let spec = object.at("spec");
-        let wanted = format!("{}.{}", spec.text("version"), spec.text("group"));
-        let mut wrong = Wrong::new();
-        if object.name() != wanted {
-            let what = format!("must be `spec.version+\".\"+spec.group`: {wanted:?}");
-            wrong.push(FieldError::invalid("metadata.name", object.name(), what));
-        }
-        for (priority, most) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1000)] {
-            let value = spec.int(priority);
-            if value <= 0 || value > most {
-                let what = format!("must be positive and less than {most}");
-                wrong.push(FieldError::invalid(format!("spec.{priority}"), value, what));
-            }
-        }
-        wrong
-    },
-    kept_by_status: SPEC_AND_METADATA,
-    columns: columns::API_SERVICE,
-    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
-        vec![object.name().into(), service(object).into(), availability(object).into(), age(object, now)]
-    },
-    ..Rules::of("apiregistration.k8s.io", "v1", "apiservices")
-};
-
-fn service(object: &Object) -> String {
-    match object.at("spec.service") {
-        Value::Null => "Local".to_owned(),
-        service => format!("{}/{}", service.text("namespace"), service.text("name")),
-    }
-}
-
-fn availability(object: &Object) -> String {
-    let conditions = object.list("status.conditions");
-    match conditions.iter().find(|condition| condition.text("type") == "Available") {
-        Some(condition) if condition.text("status") == "True" => "True".to_owned(),
-        Some(condition) => format!("{} ({})", condition.text("status"), condition.text("reason")),
-        None => "Unknown".to_owned(),
-    }
-}

@@ -11,7 +11,6 @@ use super::columns::Columns;
 use super::definition::{Definition, Version};
 use super::definitions;
 use super::rules::Rules;
-use super::scale::{Scale, count_errors};
 use crate::{Column, Generation, Registry, Request, Strategy, Subresource};
 
 /// The verbs of custom resources, in the order in which Kubernetes lists them.
@@ -40,7 +39,7 @@ impl std::fmt::Debug for Subresource {
 impl CustomKind {
     pub(super) fn new(definition: &Definition, version: &Version) -> Self {
         let kind = definition.kind(&version.name);
-        let scale = version.scale.clone().map(|paths| Subresource::Projection(Arc::new(Scale::new(paths))));
+        let scale = version.scale.clone().map(|scale| Subresource::Projection(Arc::new(scale)));
         Self {
             definition: definition.name.clone(),
             row: row(definition, version, &kind),
@@ -57,9 +56,8 @@ impl CustomKind {
     fn errors(&self, object: &Object) -> Vec<FieldError> {
         let schema = &self.version.schema;
         let mut errors = schema.validate(&object.to_value(), "");
-        if let Some(paths) = &self.version.scale {
-            errors.extend(count_errors(object, &paths.desired));
-            errors.extend(count_errors(object, &paths.current));
+        if let Some(scale) = &self.version.scale {
+            errors.extend(scale.wrong_counts(object));
         }
         errors
     }

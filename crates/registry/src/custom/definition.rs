@@ -4,6 +4,8 @@ use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Scope};
 use coracle_schema::structural::Structural;
 use serde_json::Value;
 
+use crate::Scale;
+
 /// A definition of a kind, read from its object. What is missing is empty: definitions are checked elsewhere.
 #[derive(Clone, Debug)]
 pub(super) struct Definition {
@@ -38,18 +40,10 @@ pub(super) struct Version {
     /// The schema as it came.
     pub published: Value,
     pub has_status: bool,
-    pub scale: Option<ScalePaths>,
+    pub scale: Option<Scale>,
     pub columns: Vec<ColumnDefinition>,
     /// Paths without their leading dot.
     pub selectable: Vec<String>,
-}
-
-/// Where a kind has what its scale shows; steps from the root.
-#[derive(Clone, Debug)]
-pub(super) struct ScalePaths {
-    pub desired: Vec<String>,
-    pub current: Vec<String>,
-    pub selector: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -128,7 +122,7 @@ impl Version {
             schema: Arc::new(Structural::from_json(schema)),
             published: schema.clone(),
             has_status: version.pointer("/subresources/status").is_some_and(|status| !status.is_null()),
-            scale: version.pointer("/subresources/scale").filter(|scale| scale.is_object()).map(ScalePaths::read),
+            scale: version.pointer("/subresources/scale").filter(|scale| scale.is_object()).map(read_scale),
             columns: list(version, "/additionalPrinterColumns").iter().map(ColumnDefinition::read).collect(),
             selectable: list(version, "/selectableFields")
                 .iter()
@@ -138,15 +132,10 @@ impl Version {
     }
 }
 
-impl ScalePaths {
-    fn read(scale: &Value) -> Self {
-        let selector = text(scale, "/labelSelectorPath");
-        Self {
-            desired: steps(&text(scale, "/specReplicasPath")),
-            current: steps(&text(scale, "/statusReplicasPath")),
-            selector: (!selector.is_empty()).then(|| steps(&selector)),
-        }
-    }
+fn read_scale(scale: &Value) -> Scale {
+    let selector = text(scale, "/labelSelectorPath");
+    let selector = (!selector.is_empty()).then(|| steps(&selector));
+    Scale::at(steps(&text(scale, "/specReplicasPath")), steps(&text(scale, "/statusReplicasPath")), selector)
 }
 
 impl ColumnDefinition {

@@ -17,6 +17,5 @@ mod definition;
 mod definitions;
 mod json_path;
 mod rules;
-mod scale;
 
 pub use definitions::definitions;

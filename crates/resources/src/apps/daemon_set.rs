@@ -45,6 +45,7 @@ pub(crate) const DAEMON_SET: Rules = Rules {
     },
     validate_change: |new, old| immutable(new, old, "spec.selector"),
     warnings: |new, old| pod_spec::warnings_of_kind(new, old, "spec.template"),
+    hidden_annotations: &[TEMPLATE_GENERATION],
     columns: columns::DAEMON_SET,
     cells,
     ..Rules::of("apps", "v1", "daemonsets")

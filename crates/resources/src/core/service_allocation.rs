@@ -256,7 +256,12 @@ impl Taken {
                 Ok(true)
             }
             Err(status) if status.is_already_exists() => Ok(false),
-            Err(status) => Err(status),
+            Err(status) => {
+                let what = format!("failed to allocate IP: {}", status.message);
+                let given = service.at("spec.clusterIPs").clone();
+                let given = if given.is_null() { json!([""]) } else { given };
+                Err(invalid(service, FieldError::invalid("spec.clusterIPs", given, what)))
+            }
         }
     }
 

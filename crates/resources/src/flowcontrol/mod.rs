@@ -1,5 +1,8 @@
 //! `flowcontrol.apiserver.k8s.io/v1`. The objects are kept; requests are not queued by them.
 
+mod dangling;
+mod every_cluster_has;
+
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
@@ -9,6 +12,9 @@ use crate::checks::{Wrong, each_invalid, not_negative, one_of};
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
 use coracle_meta::fields::Fields;
+
+pub(crate) use dangling::Dangling;
+pub(crate) use every_cluster_has::every_cluster_has;
 
 const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 

@@ -121,8 +121,10 @@ impl Place for TablePlace<'_> {
     }
 
     fn zero(self) -> Option<&'static Value> {
-        if self.field?.presence != Presence::Always {
-            return None;
+        match self.field?.presence {
+            Presence::OrNull => return Some(&Value::Null),
+            Presence::Always => {}
+            Presence::NonZero | Presence::Given => return None,
         }
         match self.typed()?.node() {
             Node::Struct(_) => Some(&ZEROS.object),

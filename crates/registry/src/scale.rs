@@ -1,0 +1,180 @@
+use coracle_meta::{FieldError, GroupVersionKind, LabelSelector, Object, Status};
+use serde_json::{Value, json};
+
+use crate::Projection;
+
+/// `/scale` of a kind: how many parts there are and should be, and which they are.
+///
+/// In Kubernetes: `ScaleREST` of `pkg/registry/apps/*/storage` and of `registry/customresource`.
+#[derive(Clone, Debug)]
+pub struct Scale {
+    desired: Vec<String>,
+    current: Vec<String>,
+    selector: Option<(SelectorForm, Vec<String>)>,
+}
+
+/// How a kind writes the selector of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SelectorForm {
+    /// `{matchLabels, matchExpressions}`
+    LabelSelector,
+    /// A map of labels, as replication controllers do.
+    Labels,
+    /// The selector in its text form, as custom resources report it.
+    Text,
+}
+
+impl Scale {
+    /// Of a built-in kind: `spec.replicas`, `status.replicas` and `spec.selector` in this form.
+    pub fn of_replicas(selector: SelectorForm) -> Self {
+        let path = |path: [&str; 2]| path.map(str::to_owned).to_vec();
+        let selector = Some((selector, path(["spec", "selector"])));
+        Self { desired: path(["spec", "replicas"]), current: path(["status", "replicas"]), selector }
+    }
+
+    /// Of a custom kind, which says where it has what its scale shows: steps from the root.
+    pub fn at(desired: Vec<String>, current: Vec<String>, selector: Option<Vec<String>>) -> Self {
+        Self { desired, current, selector: selector.map(|path| (SelectorForm::Text, path)) }
+    }
+
+    /// What is wrong with the counts that the scale of `object` would show.
+    pub fn wrong_counts(&self, object: &Object) -> Vec<FieldError> {
+        [&self.desired, &self.current].into_iter().filter_map(|path| wrong_count(object, path)).collect()
+    }
+
+    fn selector(&self, object: &Object) -> Result<String, Status> {
+        let Some((form, path)) = &self.selector else { return Ok(String::new()) };
+        let steps = steps(path);
+        match form {
+            SelectorForm::Text => Ok(object.text(&steps).to_owned()),
+            SelectorForm::Labels => Ok(LabelSelector::of_labels(&object.text_map(&steps)).to_string()),
+            SelectorForm::LabelSelector => {
+                let selector = LabelSelector::from_json(object.field(&steps).filter(|selector| !selector.is_null()));
+                Ok(selector.map_err(|error| Status::bad_request(error.to_string()))?.to_string())
+            }
+        }
+    }
+}
+
+fn steps(path: &[String]) -> Vec<&str> {
+    path.iter().map(String::as_str).collect()
+}
+
+/// The whole number at a path, 0 if there is none; an error if something else is there.
+fn number_at(object: &Object, path: &[String]) -> Result<i64, String> {
+    match object.field(&steps(path)) {
+        None | Some(Value::Null) => Ok(0),
+        Some(value) => value.as_i64().ok_or_else(|| {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            format!(".{} accessor error: {text} is of the type {}, expected int64", path.join("."), go_type(value))
+        }),
+    }
+}
+
+/// What Go calls the type of a JSON value.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+fn wrong_count(object: &Object, path: &[String]) -> Option<FieldError> {
+    let field = format!(".{}", path.join("."));
+    match number_at(object, path) {
+        Err(why) => Some(FieldError::invalid(field, 0, why)),
+        Ok(count) if count < 0 => Some(FieldError::invalid(field, count, "should be a non-negative integer")),
+        Ok(count) if count > i64::from(i32::MAX) => {
+            let most = format!("should be less than or equal to {}", i32::MAX);
+            Some(FieldError::invalid(field, count, most))
+        }
+        Ok(_) => None,
+    }
+}
+
+impl Projection for Scale {
+    fn name(&self) -> &str {
+        "scale"
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        GroupVersionKind::new("autoscaling", "v1", "Scale")
+    }
+
+    fn show(&self, object: &Object) -> Result<Object, Status> {
+        let mut scale = Object::of_kind(&self.kind());
+        for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+            if let Some(value) = object.field(&["metadata", field]) {
+                scale.set(&["metadata", field], value.clone());
+            }
+        }
+        let desired = number_at(object, &self.desired).map_err(Status::internal)?;
+        let current = number_at(object, &self.current).map_err(Status::internal)?;
+        scale.set(&["spec"], if desired == 0 { json!({}) } else { json!({"replicas": desired}) });
+        scale.set(&["status"], json!({"replicas": current}));
+        let selector = self.selector(object)?;
+        if !selector.is_empty() {
+            scale.set(&["status", "selector"], selector);
+        }
+        Ok(scale)
+    }
+
+    fn validate(&self, body: &Object) -> Vec<FieldError> {
+        let replicas = body.number(&["spec", "replicas"]).unwrap_or(0);
+        if replicas >= 0 {
+            return Vec::new();
+        }
+        vec![FieldError::invalid("spec.replicas", replicas, "must be greater than or equal to 0")]
+    }
+
+    fn write(&self, object: &mut Object, body: &Object) -> Result<(), Status> {
+        object.set(&steps(&self.desired), body.number(&["spec", "replicas"]).unwrap_or(0));
+        Ok(())
+    }
+
+    fn replicas_path(&self) -> Vec<String> {
+        self.desired.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scale_shows_and_writes_the_replicas() {
+        let set = json!({
+            "metadata": {"name": "web", "labels": {"a": "b"}},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
+            "status": {"replicas": 2},
+        });
+        let mut set = Object::from_value(set).unwrap();
+        let of_sets = Scale::of_replicas(SelectorForm::LabelSelector);
+        let mut scale = of_sets.show(&set).unwrap();
+        assert_eq!(scale.field(&["status"]), Some(&json!({"replicas": 2, "selector": "app=web"})));
+        assert_eq!(scale.field(&["metadata"]), Some(&json!({"name": "web"})));
+        scale.set(&["spec", "replicas"], 5);
+        of_sets.write(&mut set, &scale).unwrap();
+        assert_eq!(set.number(&["spec", "replicas"]), Some(5));
+    }
+
+    #[test]
+    fn counts_that_are_none_are_found() {
+        let path = |name: &str| vec!["spec".to_owned(), name.to_owned()];
+        let scale = Scale::at(path("wanted"), path("there"), None);
+        let object = Object::from_value(json!({"spec": {"wanted": "three", "there": -1}})).unwrap();
+        let wrong: Vec<String> = scale.wrong_counts(&object).into_iter().map(|error| error.to_string()).collect();
+        assert_eq!(
+            wrong,
+            [
+                ".spec.wanted: Invalid value: 0: .spec.wanted accessor error: three is of the type string, expected int64",
+                ".spec.there: Invalid value: -1: should be a non-negative integer",
+            ]
+        );
+    }
+}

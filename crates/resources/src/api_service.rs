@@ -1,0 +1,196 @@
+//! `apiservices.apiregistration.k8s.io`: which server answers for a group and version.
+
+use async_trait::async_trait;
+use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut};
+use coracle_meta::{FieldError, GroupVersionResource, Object, Status, format_time, names};
+use coracle_registry::{Registry, Request, Verb};
+use serde_json::{Value, json};
+
+use crate::cells::age;
+use crate::checks::Wrong;
+use crate::columns;
+use crate::controllers::{Controller, list};
+use crate::rules::{Rules, SPEC_AND_METADATA};
+
+/// `apiservices.apiregistration.k8s.io`. The objects are kept; requests are not passed on to other servers.
+pub(crate) const API_SERVICE: Rules = Rules {
+    set_defaults: |object| {
+        coracle_meta::fields::edit_at(object, "spec.service", |service| service.fill("port", 443));
+    },
+    name: names::path_segment,
+    validate: |object| {
+        let spec = object.at("spec");
+        let wanted = format!("{}.{}", spec.text("version"), spec.text("group"));
+        let mut wrong = Wrong::new();
+        if object.name() != wanted {
+            let what = format!("must be `spec.version+\".\"+spec.group`: {wanted:?}");
+            wrong.push(FieldError::invalid("metadata.name", object.name(), what));
+        }
+        for (priority, most) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1000)] {
+            let value = spec.int(priority);
+            if value <= 0 || value > most {
+                let what = format!("must be positive and less than {most}");
+                wrong.push(FieldError::invalid(format!("spec.{priority}"), value, what));
+            }
+        }
+        wrong
+    },
+    kept_by_status: SPEC_AND_METADATA,
+    columns: columns::API_SERVICE,
+    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
+        vec![object.name().into(), service(object).into(), availability(object).into(), age(object, now)]
+    },
+    ..Rules::of("apiregistration.k8s.io", "v1", "apiservices")
+};
+
+fn service(object: &Object) -> String {
+    match object.at("spec.service") {
+        Value::Null => "Local".to_owned(),
+        service => format!("{}/{}", service.text("namespace"), service.text("name")),
+    }
+}
+
+fn availability(object: &Object) -> String {
+    let conditions = object.list("status.conditions");
+    match conditions.iter().find(|condition| condition.text("type") == "Available") {
+        Some(condition) if condition.text("status") == "True" => "True".to_owned(),
+        Some(condition) => format!("{} ({})", condition.text("status"), condition.text("reason")),
+        None => "Unknown".to_owned(),
+    }
+}
+
+/// Keeps the condition `Available`.
+///
+/// In Kubernetes: `AvailableConditionController`, for local and for remote servers.
+/// Unlike Kubernetes: the other server is not asked, because requests are not passed on to it.
+pub(crate) struct Availability;
+
+fn api_services() -> GroupVersionResource {
+    GroupVersionResource::new("apiregistration.k8s.io", "v1", "apiservices")
+}
+
+fn services() -> GroupVersionResource {
+    GroupVersionResource::new("", "v1", "services")
+}
+
+fn endpoint_slices() -> GroupVersionResource {
+    GroupVersionResource::new("discovery.k8s.io", "v1", "endpointslices")
+}
+
+#[async_trait]
+impl Controller for Availability {
+    async fn reads(&self, registry: &Registry) -> Result<Vec<GroupVersionResource>, Status> {
+        let remote =
+            list(registry, &api_services()).await?.iter().any(|service| service.at("spec.service").is_object());
+        Ok(if remote { vec![api_services(), services(), endpoint_slices()] } else { vec![api_services()] })
+    }
+
+    async fn sync(&self, registry: &Registry) -> Result<(), Status> {
+        for object in list(registry, &api_services()).await? {
+            let condition = match object.at("spec.service") {
+                Value::Null => Condition::local(),
+                reference => remote(registry, reference).await?,
+            };
+            let now = registry.ambient().clock.now();
+            let mut new = Object::clone(&object);
+            new.set(&["status", "conditions"], condition.among(object.list("status.conditions"), &format_time(now)));
+            if new == *object {
+                continue;
+            }
+            let request = Request {
+                subresource: "status".to_owned(),
+                ..Request::new(Verb::Update, api_services(), now).object("", object.name())
+            };
+            match registry.update(&request, new).await {
+                // Whoever came between has caused another sync.
+                Err(status) if !status.is_not_found() && !status.is_conflict() => return Err(status),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The condition `Available` as it should be.
+struct Condition {
+    is_true: bool,
+    reason: &'static str,
+    message: String,
+}
+
+impl Condition {
+    fn local() -> Self {
+        Self { is_true: true, reason: "Local", message: "Local APIServices are always available".to_owned() }
+    }
+
+    fn no(reason: &'static str, message: String) -> Self {
+        Self { is_true: false, reason, message }
+    }
+
+    /// The conditions with this one; its time stays while its status does.
+    fn among(&self, conditions: &[Value], now: &str) -> Value {
+        let status = if self.is_true { "True" } else { "False" };
+        let is_this = |condition: &&Value| condition.text("type") == "Available";
+        let before = conditions.iter().find(is_this).filter(|condition| condition.text("status") == status);
+        let since = before.map_or(now, |condition| condition.text("lastTransitionTime"));
+        let this = json!({
+            "type": "Available", "status": status, "lastTransitionTime": since,
+            "reason": self.reason, "message": self.message,
+        });
+        let others = conditions.iter().filter(|condition| !is_this(condition)).cloned();
+        others.chain([this]).collect()
+    }
+}
+
+/// What there is of another server. In Kubernetes: `sync` of the remote controller, up to the request to the server.
+async fn remote(registry: &Registry, reference: &Value) -> Result<Condition, Status> {
+    let (namespace, name, port) = (reference.text("namespace"), reference.text("name"), reference.int("port"));
+    let at = format!("service/{name} in {namespace:?}");
+    let services = list(registry, &services()).await?;
+    let Some(service) = services.iter().find(|service| service.namespace() == namespace && service.name() == name)
+    else {
+        return Ok(Condition::no("ServiceNotFound", format!("{at} is not present")));
+    };
+    if service.at("spec.type").as_str() == Some("ClusterIP") {
+        let Some(found) = service.list("spec.ports").iter().find(|candidate| candidate.int("port") == port) else {
+            return Ok(Condition::no("ServicePortError", format!("{at} is not listening on port {port}")));
+        };
+        let slices = list(registry, &endpoint_slices()).await?;
+        let slices: Vec<_> = slices
+            .iter()
+            .filter(|slice| slice.namespace() == namespace && slice.label("kubernetes.io/service-name") == Some(name))
+            .collect();
+        if slices.is_empty() {
+            return Ok(Condition::no("EndpointsNotFound", format!("cannot find endpointslices for {at}")));
+        }
+        let port_name = found.text("name");
+        if !slices.iter().any(|slice| has_ready_endpoint(slice, port_name)) {
+            let message = format!("endpointslices for {at} have no addresses with port name {port_name:?}");
+            return Ok(Condition::no("MissingEndpoints", message));
+        }
+    }
+    let message = "requests for this group are not passed on to other servers".to_owned();
+    Ok(Condition::no("FailedDiscoveryCheck", message))
+}
+
+fn has_ready_endpoint(slice: &Object, port_name: &str) -> bool {
+    let is_ready = |endpoint: &Value| endpoint.at("conditions.ready").as_bool().unwrap_or(true);
+    slice.list("endpoints").iter().any(is_ready)
+        && slice.list("ports").iter().any(|port| port.text("name") == port_name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_condition_stays_while_its_status_does() {
+        let before = json!([{"type": "Available", "status": "False", "lastTransitionTime": "then", "reason": "A"}]);
+        let before = before.as_array().unwrap();
+        let still_not = Condition::no("B", String::new()).among(before, "now");
+        assert_eq!(still_not[0].text("lastTransitionTime"), "then");
+        assert_eq!(still_not[0].text("reason"), "B");
+        assert_eq!(Condition::local().among(before, "now")[0].text("lastTransitionTime"), "now");
+    }
+}
