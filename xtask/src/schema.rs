@@ -90,7 +90,9 @@ fn write_type(
         write!(out, " unions={unions}")?;
     }
     out.push('\n');
-    for (field, property) in fields(definition) {
+    let mut properties: Vec<_> = fields(definition).iter().collect();
+    properties.sort_by_key(|(field, _)| place(sources, name, field));
+    for (field, property) in properties {
         let required = list(definition, "required").any(|name| name == field);
         write_field(out, sources, name, field, property, required)?;
     }
@@ -221,10 +223,31 @@ fn reference(property: &Map<String, Value>) -> Option<String> {
 
 /// The protobuf tags from the message to the field, or `-`.
 fn tags(sources: &Sources, ty: &str, field: &str) -> String {
+    let steps = steps(sources, ty, field);
+    steps.map_or("-".to_owned(), |steps| steps.iter().map(|step| step.tag.to_string()).collect::<Vec<_>>().join("."))
+}
+
+/// Where a field stands in Go's struct: messages list their fields in its order, and the kind comes before all of them.
+fn place(sources: &Sources, ty: &str, field: &str) -> (u8, Vec<usize>) {
+    match (steps(sources, ty, field), field) {
+        (Some(steps), _) => (2, steps.iter().map(|step| step.at).collect()),
+        (None, "kind") => (0, Vec::new()),
+        (None, "apiVersion") => (1, Vec::new()),
+        (None, _) => (3, Vec::new()),
+    }
+}
+
+/// A step from a message to a field.
+#[derive(Clone, Copy)]
+struct Step {
+    tag: u32,
+    at: usize,
+}
+
+fn steps(sources: &Sources, ty: &str, field: &str) -> Option<Vec<Step>> {
     let name = sources.facts.protobuf_name(ty, field).unwrap_or(field);
     let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
-    let tags = find_tags(&sources.messages, &ty.to_lowercase(), &name, json_names(sources, ty));
-    tags.map_or("-".to_owned(), |tags| tags.iter().map(u32::to_string).collect::<Vec<_>>().join("."))
+    find_steps(&sources.messages, &ty.to_lowercase(), &name, json_names(sources, ty))
 }
 
 fn json_names(sources: &Sources, ty: &str) -> BTreeSet<String> {
@@ -234,16 +257,16 @@ fn json_names(sources: &Sources, ty: &str) -> BTreeSet<String> {
 }
 
 /// A field that the message lacks is looked for in the messages that it embeds: those whose own field JSON lacks.
-fn find_tags(messages: &Messages, message: &str, field: &str, json: BTreeSet<String>) -> Option<Vec<u32>> {
+fn find_steps(messages: &Messages, message: &str, field: &str, json: BTreeSet<String>) -> Option<Vec<Step>> {
     let fields = messages.get(message)?;
-    if let Some(found) = fields.iter().find(|candidate| candidate.name == field) {
-        return Some(vec![found.tag]);
+    if let Some(at) = fields.iter().position(|candidate| candidate.name == field) {
+        return Some(vec![Step { tag: fields[at].tag, at }]);
     }
     let package = message.rsplit_once('.')?.0;
-    fields.iter().filter(|embedded| !json.contains(&embedded.name)).find_map(|embedded| {
+    fields.iter().enumerate().filter(|(_, embedded)| !json.contains(&embedded.name)).find_map(|(at, embedded)| {
         let inner = format!("{package}.{}", embedded.message.as_ref()?);
-        let mut tags = find_tags(messages, &inner, field, json.clone())?;
-        tags.insert(0, embedded.tag);
-        Some(tags)
+        let mut steps = find_steps(messages, &inner, field, json.clone())?;
+        steps.insert(0, Step { tag: embedded.tag, at });
+        Some(steps)
     })
 }

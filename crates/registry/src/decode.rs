@@ -17,7 +17,7 @@ impl Objections {
     }
 
     /// Warns, refuses or stays silent about a patch.
-    pub(crate) fn report_patch(self, request: &Request, patched: &Value) -> Result<(), Status> {
+    fn report_patch(self, request: &Request, patched: impl FnOnce() -> String) -> Result<(), Status> {
         match request.field_validation {
             _ if self.0.is_empty() => Ok(()),
             FieldValidation::Ignore => Ok(()),
@@ -26,7 +26,7 @@ impl Objections {
                 Ok(())
             }
             FieldValidation::Strict => {
-                Err(invalid_patch(patched, &format!("strict decoding error: {}", self.0.join(", "))))
+                Err(invalid_patch(&patched(), &format!("strict decoding error: {}", self.0.join(", "))))
             }
         }
     }
@@ -48,8 +48,8 @@ impl Objections {
 }
 
 /// 422 about the field `patch`.
-fn invalid_patch(patched: &Value, why: &str) -> Status {
-    let error = FieldError::invalid("patch", patched.to_string(), why);
+fn invalid_patch(patched: &str, why: &str) -> Status {
+    let error = FieldError::invalid("patch", patched, why);
     Status::invalid(&GroupVersionKind::default(), "", &[error])
 }
 
@@ -69,17 +69,24 @@ pub(crate) fn yaml(body: &[u8]) -> Result<(Value, Objections), Status> {
     Ok((value, Objections(twice)))
 }
 
+/// A document that a patch made, and how messages quote it.
+pub(crate) struct Patched<'a> {
+    pub(crate) value: Value,
+    pub(crate) quote: &'a dyn Fn(&Value) -> String,
+}
+
 /// Reads a patched document as an object of a kind; what the patch itself was objected to is reported with it.
 pub(crate) fn patched(
     kind: &Kind,
-    value: Value,
+    patched: Patched<'_>,
     mut objections: Objections,
     request: &Request,
 ) -> Result<Object, Status> {
+    let Patched { value, quote } = patched;
     let document = value.clone();
-    let decoded = kind.decode_value(value).map_err(|error| invalid_patch(&document, &error))?;
+    let decoded = kind.decode_value(value).map_err(|error| invalid_patch(&quote(&document), &error))?;
     objections.extend(decoded.strict);
-    objections.report_patch(request, &document)?;
+    objections.report_patch(request, || quote(&document))?;
     Ok(decoded.object)
 }
 
@@ -91,13 +98,14 @@ pub(crate) fn applied(kind: &Kind, value: Value) -> Result<Object, Status> {
 /// Reads a patched document as one of a kind that has no resource of its own.
 pub(crate) fn with_schema(
     schema: &KindSchema,
-    value: Value,
+    patched: Patched<'_>,
     mut objections: Objections,
     request: &Request,
 ) -> Result<Object, Status> {
+    let Patched { value, quote } = patched;
     let document = value.clone();
-    let decoded = decode::decode_value(value, schema).map_err(|error| invalid_patch(&document, &error))?;
+    let decoded = decode::decode_value(value, schema).map_err(|error| invalid_patch(&quote(&document), &error))?;
     objections.extend(decoded.strict);
-    objections.report_patch(request, &document)?;
+    objections.report_patch(request, || quote(&document))?;
     Ok(decoded.object)
 }

@@ -1,10 +1,10 @@
 use coracle_meta::{Object, Status, format_time};
 use coracle_schema::apply::managed_fields;
-use coracle_schema::patch::{JsonPatch, merge_patch, strategic_merge_patch};
-use coracle_schema::{KindSchema, apply::TablePlace};
+use coracle_schema::patch::{JsonPatch, Touched, document_text, merge_patch, strategic_merge_patch};
+use coracle_schema::{KindSchema, TypeRef, apply::TablePlace};
 use serde_json::Value;
 
-use crate::decode::{self, Objections};
+use crate::decode::{self, Objections, Patched};
 use crate::update::Intent;
 use crate::versions::KindVersions;
 use crate::{Kind, Patch, PatchKind, Registry, Request, Written, object_meta};
@@ -52,6 +52,17 @@ impl Change {
     }
 }
 
+impl Change {
+    /// A patched document as messages quote it. In Kubernetes: strategic patches work on maps.
+    pub(crate) fn quoted(&self, live: &Object, patched: &Value, root: Option<TypeRef<'_>>) -> String {
+        match self {
+            Self::Json(patch) => document_text(root, patched, &patch.touched()),
+            Self::Merge(patch) => document_text(root, patched, &Touched::by_merge(&live.to_value(), patch)),
+            Self::Strategic(_) | Self::Apply { .. } => patched.to_string(),
+        }
+    }
+}
+
 /// A PATCH of an object, or of a part with the object's own kind.
 struct Patching<'a> {
     request: &'a Request,
@@ -69,7 +80,11 @@ impl Intent for Patching<'_> {
             // A kind may be made by a PUT of what is not there, but a patch needs something to change.
             _ if live.uid().is_empty() => return Err(Status::not_found(&request.group_resource(), &request.name)),
             change => {
-                let patched = change.patched(live.to_value(), kind.schema())?;
+                let value = change.patched(live.to_value(), kind.schema())?;
+                // Custom resources have no struct in Go, only maps.
+                let root = kind.is_built_in().then(|| kind.schema().root());
+                let quote = |value: &Value| change.quoted(live, value, root);
+                let patched = Patched { value, quote: &quote };
                 let mut object = decode::patched(kind, patched, self.objections.clone(), request)?;
                 kind.strategy().set_defaults(&mut object);
                 registry.book(request, kind, live, object, &self.versions)

@@ -8,7 +8,7 @@ use coracle_storage::{Freshness, Stored};
 use serde_json::Value;
 
 use crate::create::check_kind;
-use crate::decode::{self, Objections};
+use crate::decode::{self, Objections, Patched};
 use crate::patch::Change;
 use crate::update::{Intent, Part};
 use crate::versions::OneVersion;
@@ -52,7 +52,9 @@ impl Projected<'_> {
                 managed_fields::apply(&write, &shown.to_value(), config, *force)?
             }
             Wanted::Change(change, objections) => {
-                let patched = change.patched(shown.to_value(), &self.schema)?;
+                let value = change.patched(shown.to_value(), &self.schema)?;
+                let quote = |value: &Value| change.quoted(shown, value, Some(self.schema.root()));
+                let patched = Patched { value, quote: &quote };
                 let new = decode::with_schema(&self.schema, patched, objections.clone(), self.request)?;
                 managed_fields::update(&write, &shown.to_value(), new.into_value())
             }

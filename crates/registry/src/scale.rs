@@ -168,7 +168,7 @@ mod tests {
         let path = |name: &str| vec!["spec".to_owned(), name.to_owned()];
         let scale = Scale::at(path("wanted"), path("there"), None);
         let object = Object::from_value(json!({"spec": {"wanted": "three", "there": -1}})).unwrap();
-        let wrong: Vec<String> = scale.wrong_counts(&object).into_iter().map(|error| error.to_string()).collect();
+        let wrong: Vec<String> = scale.wrong_counts(&object).into_iter().map(|error| error.message()).collect();
         assert_eq!(
             wrong,
             [

@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use super::Error;
+use super::{Error, Touched};
 
 /// How many operations a patch may have.
 const MAX_OPERATIONS: usize = 10_000;
@@ -50,6 +50,19 @@ impl JsonPatch {
             return Err(Error::TooManyOperations { limit: MAX_OPERATIONS, actual: operations.len() });
         }
         Ok((Self { operations }, objections))
+    }
+
+    /// The containers that the operations go through, from the root; see [`document_text`](super::document_text).
+    pub fn touched(&self) -> Touched {
+        let mut touched = Touched::default();
+        let paths = self.operations.iter().flat_map(|operation| [operation.get("path"), operation.get("from")]);
+        for path in paths.flatten().filter_map(Value::as_str) {
+            let steps: Vec<String> =
+                path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+            let containers = steps.split_last().map_or(&[][..], |(_, containers)| containers);
+            containers.iter().fold(&mut touched, |touched, step| touched.below(step));
+        }
+        touched
     }
 
     /// Performs the operations in order, all or none.

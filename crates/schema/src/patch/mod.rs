@@ -6,12 +6,14 @@
 //! All are functions from JSON values to JSON values. Server-side apply, the fourth, is in [`crate::apply`].
 //! Not here: decoding what was patched, and telling unknown fields.
 
+mod document_text;
 mod error;
 mod go_text;
 mod json_merge;
 mod json_patch;
 mod strategic;
 
+pub use document_text::{Touched, document_text};
 pub use error::Error;
 pub use go_text::go_text;
 pub use json_merge::merge_patch;

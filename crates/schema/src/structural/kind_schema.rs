@@ -59,6 +59,7 @@ fn field(name: &str, shape: Shape, required: bool) -> Field {
         patch: PatchStrategy::default(),
         map_kind: None,
         tags: Vec::new(),
+        place: 0,
     }
 }
 

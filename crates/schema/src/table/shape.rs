@@ -100,6 +100,8 @@ pub struct Field {
     /// The protobuf tags from the message down to the field: more than one where Go embeds a struct whose fields JSON
     /// hoists. Empty for a field that protobuf does not carry.
     pub tags: Vec<u32>,
+    /// Where Go's struct has it among its siblings: the order in which Go writes fields.
+    pub place: usize,
 }
 
 /// When a field is printed.

@@ -9,7 +9,7 @@
 //!  selector {}string 2 map=atomic
 //! ```
 //! A field is `name shape tags attributes…`. Shapes: a scalar, a type of this package, a full name, `[]` a list of,
-//! `{}` a map of. Tags: protobuf's, with a dot where JSON hoists an embedded struct, `-` for none.
+//! `{}` a map of. Fields stand in the order of the Go struct. Tags: protobuf's, with a dot where JSON hoists an embedded struct, `-` for none.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,10 +43,14 @@ impl Table {
         for (at, line) in types.lines().enumerate() {
             let located = |why| TextError { line: at + 1, why };
             if let Some(field) = line.strip_prefix(' ') {
-                let field = read_field(field, package, &names).map_err(located)?;
+                let mut field = read_field(field, package, &names).map_err(located)?;
                 let last = table.types.last_mut().ok_or_else(|| located("a field before any type".to_owned()))?;
                 match &mut last.body {
-                    TypeBody::Struct(body) => body.fields.push(field),
+                    TypeBody::Struct(body) => {
+                        field.place = body.fields.len();
+                        let at = body.fields.partition_point(|other| other.name < field.name);
+                        body.fields.insert(at, field);
+                    }
                     TypeBody::Special(_) => return Err(located("a special type has no fields".to_owned())),
                 }
             } else if let Some(name) = line.strip_prefix("package ") {
@@ -132,8 +136,9 @@ fn read_field(line: &str, package: &str, names: &BTreeMap<String, TypeId>) -> Pa
     };
     let (presence, patch) = (Presence::NonZero, PatchStrategy::default());
     let (required, described, default, values, map_kind) = (false, true, None, Vec::new(), None);
+    let (go_type, place) = (None, 0);
     let mut field =
-        Field { name, shape, required, described, presence, default, values, go_type: None, patch, map_kind, tags };
+        Field { name, shape, required, described, presence, default, values, go_type, patch, map_kind, tags, place };
     for word in words {
         read_field_attribute(word, &mut field)?;
     }

@@ -1,0 +1,121 @@
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::table::{Node, TypeRef};
+
+/// The parts of a document that a patch has taken apart, by the steps from the root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Touched {
+    below: BTreeMap<String, Touched>,
+    /// The patch brought this part along.
+    is_new: bool,
+}
+
+impl Touched {
+    /// The part one step further.
+    pub(super) fn below(&mut self, step: &str) -> &mut Self {
+        self.below.entry(step.to_owned()).or_default()
+    }
+
+    /// What a merge patch takes apart: the objects that it has in common with the document.
+    pub fn by_merge(document: &Value, patch: &Value) -> Self {
+        let mut touched = Self::default();
+        for (name, part) in patch.as_object().into_iter().flatten() {
+            let below = match document.get(name) {
+                Some(there @ Value::Object(_)) if part.is_object() => Self::by_merge(there, part),
+                _ => Self { is_new: true, ..Self::default() },
+            };
+            touched.below.insert(name.clone(), below);
+        }
+        touched
+    }
+}
+
+/// A patched document as messages quote it: what the patch has taken apart is put together in the order of the names,
+/// and all else stands in the order in which Go writes its structs.
+///
+/// In Kubernetes: what `evanphx/json-patch` makes of the object as encoded.
+pub fn document_text(root: Option<TypeRef<'_>>, document: &Value, touched: &Touched) -> String {
+    let mut text = String::new();
+    print(root, document, Some(touched), &mut text);
+    // Inside strings only: nothing else in JSON has them.
+    text.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
+}
+
+fn print(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Touched>, text: &mut String) {
+    match value {
+        Value::Object(fields) => {
+            // What a patch brought along has lost its order.
+            let structure = match (touched, ty.map(TypeRef::node)) {
+                (None, Some(Node::Struct(structure))) => Some(structure),
+                _ => None,
+            };
+            let place =
+                |name: &str| structure.and_then(|known| known.field(name)).map_or(usize::MAX, |field| field.place);
+            let mut fields: Vec<_> = fields.iter().collect();
+            if structure.is_some() {
+                fields.sort_by_key(|(name, _)| place(name));
+            }
+            text.push('{');
+            for (at, (name, value)) in fields.into_iter().enumerate() {
+                if at > 0 {
+                    text.push(',');
+                }
+                text.push_str(&Value::from(name.as_str()).to_string());
+                text.push(':');
+                print(ty.and_then(|ty| ty.step(name)), value, below(touched, name), text);
+            }
+            text.push('}');
+        }
+        Value::Array(items) => {
+            text.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    text.push(',');
+                }
+                print(ty.and_then(TypeRef::element), item, below(touched, &at.to_string()), text);
+            }
+            text.push(']');
+        }
+        scalar => text.push_str(&scalar.to_string()),
+    }
+}
+
+fn below<'t>(touched: Option<&'t Touched>, step: &str) -> Option<&'t Touched> {
+    let touched = touched?;
+    if touched.is_new { Some(touched) } else { touched.below.get(step) }
+}
+
+#[cfg(test)]
+mod tests {
+    use coracle_meta::GroupVersionKind;
+    use serde_json::json;
+
+    use super::*;
+    use crate::Table;
+    use crate::patch::JsonPatch;
+
+    #[test]
+    fn what_a_patch_leaves_alone_stands_in_the_order_of_go() {
+        let schema = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
+        let document = json!({
+            "metadata": {"name": "p", "labels": {"b": "<", "a": "1"}, "uid": "u"},
+            "spec": {"nodeName": "n", "containers": [{"image": "i", "name": "c"}]},
+        });
+        let patch = json!([{"op": "replace", "path": "/spec/nodeName", "value": "n"}]);
+        let touched = JsonPatch::parse(patch).unwrap().0.touched();
+        assert_eq!(
+            document_text(Some(schema.root()), &document, &touched),
+            concat!(
+                r#"{"metadata":{"name":"p","uid":"u","labels":{"a":"1","b":"\u003c"}},"#,
+                r#""spec":{"containers":[{"name":"c","image":"i"}],"nodeName":"n"}}"#,
+            )
+        );
+        let merged = Touched::by_merge(&document, &json!({"metadata": {"uid": "u"}, "spec": []}));
+        assert_eq!(
+            document_text(Some(schema.root()), &json!({"metadata": {"name": "p", "annotations": {}}}), &merged),
+            r#"{"metadata":{"annotations":{},"name":"p"}}"#
+        );
+    }
+}
