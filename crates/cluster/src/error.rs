@@ -7,7 +7,7 @@ pub enum Error {
     #[error("{0}")]
     Options(String),
     /// The store refused to open; its message says what to do.
-    #[error("store: {0}")]
+    #[error(transparent)]
     Store(#[from] coracle_store::Error),
     /// The API server could not write what it starts with.
     #[error("bootstrap: {0}")]

@@ -33,7 +33,7 @@ pub use coracle_registry::User;
 pub use coracle_schema::openapi::Descriptions;
 pub use error::Error;
 pub use kinds::built_in_kinds;
-pub use store::{OpenStore, StoreOptions, StoreSpec};
+pub use store::{EtcdServers, OpenStore, StoreOptions, StoreSpec};
 pub use transport::{Body, BoxError, Transport, boxed};
 pub use {coracle_controllers as controllers, coracle_kubelet as kubelet, coracle_scheduler as scheduler};
 

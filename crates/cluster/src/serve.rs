@@ -3,6 +3,7 @@ mod kubeconfig;
 mod listener;
 #[cfg(feature = "etcd")]
 mod store_listener;
+mod tls;
 
 pub use certificates::{Authority, Identity, new_service_account_key, write_private};
 #[cfg(feature = "etcd")]
@@ -10,4 +11,4 @@ pub use coracle_etcd::FaceOptions;
 pub use kubeconfig::kubeconfig;
 pub use listener::Listener;
 #[cfg(feature = "etcd")]
-pub use store_listener::StoreListener;
+pub use store_listener::{StoreListener, StoreTls};

@@ -20,8 +20,27 @@ pub enum StoreSpec {
     Memory,
     /// In a folder on disk, by sled. Needs the feature `sled`.
     Sled(PathBuf),
-    /// In an etcd, or in `coracle store`: one of these URLs. Needs the feature `etcd`.
-    Etcd(Vec<String>),
+    /// In an etcd, or in `coracle store`. Needs the feature `etcd`.
+    Etcd(EtcdServers),
+}
+
+/// Where an etcd is, and how it and we prove who we are.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct EtcdServers {
+    /// The URLs of its members. In Kubernetes: `--etcd-servers`.
+    pub urls: Vec<String>,
+    /// The authority that signed its certificates, PEM; `https` needs one. In Kubernetes: `--etcd-cafile`.
+    pub authority: Option<String>,
+    /// Our certificate, PEM. In Kubernetes: `--etcd-certfile`.
+    pub certificate: Option<String>,
+    /// The key of our certificate, PEM. Never logged. In Kubernetes: `--etcd-keyfile`.
+    pub key: Option<String>,
+}
+
+impl std::fmt::Debug for EtcdServers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EtcdServers").field("urls", &self.urls).finish_non_exhaustive()
+    }
 }
 
 /// How a store of our own is kept.
@@ -95,15 +114,22 @@ impl StoreSpec {
             #[cfg(not(feature = "sled"))]
             Self::Sled(_) => Err(Error::Options("this build has no store on disk (feature `sled`)".to_owned())),
             #[cfg(feature = "etcd")]
-            Self::Etcd(endpoints) => {
-                let store =
-                    coracle_etcd::EtcdStore::connect(coracle_etcd::Options { endpoints: endpoints.clone(), tls: None })
-                        .await?;
+            Self::Etcd(servers) => {
+                let store = coracle_etcd::EtcdStore::connect(servers.options()).await?;
                 Ok(OpenStore { store: Arc::new(store), engine: None, tasks: JoinSet::new() })
             }
             #[cfg(not(feature = "etcd"))]
             Self::Etcd(_) => Err(Error::Options("this build cannot reach an etcd (feature `etcd`)".to_owned())),
         }
+    }
+}
+
+#[cfg(feature = "etcd")]
+impl EtcdServers {
+    fn options(&self) -> coracle_etcd::Options {
+        let Self { urls, authority, certificate, key } = self.clone();
+        let tls = coracle_etcd::Tls { ca: authority, certificate, key };
+        coracle_etcd::Options { endpoints: urls, tls: Some(tls) }
     }
 }
 

@@ -57,8 +57,31 @@ pub(crate) fn from_status(status: &Status) -> Error {
     match status.code() {
         Code::DataLoss => Error::Corrupt(text.to_owned()),
         Code::Unimplemented => Error::Unsupported("the etcd server does not do this"),
-        code => Error::Unavailable(format!("{code:?}: {text}")),
+        code => Error::Unavailable(format!("{code:?}: {}", explain(status))),
     }
+}
+
+/// Whether nobody answered, or the connection broke under the request: another attempt may find a server. What a server
+/// says itself has no source.
+pub(crate) fn is_lost(status: &Status) -> bool {
+    status.code() == Code::Unavailable || std::error::Error::source(status).is_some()
+}
+
+/// An error with all that led to it, the same words once.
+pub(crate) fn explain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = match error.downcast_ref::<Status>() {
+        Some(status) => status.message().to_owned(),
+        None => error.to_string(),
+    };
+    let mut source = error.source();
+    while let Some(error) = source {
+        let words = error.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = error.source();
+    }
+    text
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::Args;
 use coracle_ambient::Ambient;
-use coracle_cluster::{ControlPlane, NoNodes, StoreSpec};
+use coracle_cluster::{ControlPlane, EtcdServers, NoNodes, StoreSpec};
 use coracle_journal::Recorder;
 
 use crate::commands::server_flags::{IDENTITIES, ServerFlags};
+use crate::commands::store::tls_flags::pem;
 use crate::commands::up::runtime;
 use crate::exit;
 use crate::interrupt::interrupted;
@@ -21,6 +22,15 @@ pub(crate) struct Apiserver {
     /// Where the state lives: the URLs of an etcd or of `coracle store`
     #[arg(long, value_name = "URLS", value_delimiter = ',')]
     etcd_servers: Vec<String>,
+    /// The authority that signed the etcd's certificates, PEM
+    #[arg(long, value_name = "FILE", requires = "etcd_servers")]
+    etcd_cafile: Option<PathBuf>,
+    /// Our certificate towards the etcd, PEM
+    #[arg(long, value_name = "FILE", requires = "etcd_keyfile")]
+    etcd_certfile: Option<PathBuf>,
+    /// The key of our certificate towards the etcd, PEM
+    #[arg(long, value_name = "FILE", requires = "etcd_certfile")]
+    etcd_keyfile: Option<PathBuf>,
     /// The folder of the certificate authority; kubeconfigs for the other components are written there
     #[arg(long, value_name = "DIR", default_value = ".coracle/pki")]
     cert_dir: PathBuf,
@@ -68,12 +78,21 @@ impl Apiserver {
                 Err(exit::Usage("name a store: --store memory, --store sled:DIR or --etcd-servers URLS".to_owned())
                     .into())
             }
-            None => Ok(StoreSpec::Etcd(self.etcd_servers.clone())),
+            None => Ok(StoreSpec::Etcd(self.etcd()?)),
             Some("memory") => Ok(StoreSpec::Memory),
             Some(other) => match other.strip_prefix("sled:") {
                 Some(folder) if !folder.is_empty() => Ok(StoreSpec::Sled(PathBuf::from(folder))),
                 _ => Err(exit::Usage(format!("--store `{other}` is neither `memory` nor `sled:DIR`")).into()),
             },
         }
+    }
+    fn etcd(&self) -> Result<EtcdServers> {
+        let read = |flag, path: &Option<PathBuf>| path.as_deref().map(|path| pem(flag, path)).transpose();
+        Ok(EtcdServers {
+            urls: self.etcd_servers.clone(),
+            authority: read("--etcd-cafile", &self.etcd_cafile)?,
+            certificate: read("--etcd-certfile", &self.etcd_certfile)?,
+            key: read("--etcd-keyfile", &self.etcd_keyfile)?,
+        })
     }
 }

@@ -1,5 +1,6 @@
 mod care;
 mod etcd_flags;
+pub(crate) mod tls_flags;
 mod top;
 
 use std::sync::Arc;
@@ -50,9 +51,10 @@ impl StoreCommand {
 async fn serve(flags: EtcdFlags) -> Result<u8> {
     flags.warn_of_what_means_nothing_here();
     let spec = flags.data_dir.clone().map_or(StoreSpec::Memory, StoreSpec::Sled);
+    let tls = flags.tls()?;
     let mut listeners = Vec::new();
     for url in &flags.listen_client_urls {
-        let listener = StoreListener::bind(url).await;
+        let listener = StoreListener::bind(url, tls.as_ref()).await;
         listeners.push(listener.map_err(|error| exit::Usage(format!("--listen-client-urls: {error}")))?);
     }
     let store = spec.open_with(&Ambient::system(), &Recorder::off(), flags.store_options()?).await?;

@@ -1,7 +1,9 @@
-//! The binary as people use it: scenarios, a kubectl session, determinism, and a cluster split into processes.
+//! The binary as people use it: scenarios, a kubectl session, determinism, a cluster split into processes,
+//! and TLS towards the store.
 
 mod determinism;
 mod kubectl;
 mod program;
 mod scenarios;
 mod split;
+mod store_tls;

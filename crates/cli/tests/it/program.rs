@@ -35,6 +35,11 @@ pub(crate) fn there_is(program: &str) -> bool {
     found
 }
 
+/// A port that nobody listens at.
+pub(crate) fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
 /// A folder of its own for a test.
 pub(crate) struct Folder(PathBuf);
 

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::program::{Folder, Running, coracle, eventually, succeed, there_is};
+use crate::program::{Folder, Running, coracle, eventually, free_port, succeed, there_is};
 
 struct Split {
     folder: Folder,
@@ -46,10 +46,6 @@ impl Split {
             self.ask(&["get", "pods", "-l", "app=web", "--field-selector=status.phase=Running", "-o", "name"])?;
         (ready == "3" && pods.lines().count() == 3).then_some(pods)
     }
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[test]

@@ -10,14 +10,11 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
-use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use super::Identity;
+use super::tls::{ClientCertificates, server_config};
 use crate::transport::{Transport, boxed};
 use crate::{Body, Error};
 
@@ -35,8 +32,9 @@ pub struct Listener {
 impl Listener {
     /// Listens at `address`; port 0 takes a free one. Clients may show a certificate of `client_authority` (PEM).
     pub async fn bind(address: SocketAddr, identity: &Identity, client_authority: &str) -> Result<Self, Error> {
+        let tls = server_config(identity, ClientCertificates::Accepted(client_authority))?;
         let socket = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
-        Ok(Self { socket, tls: TlsAcceptor::from(Arc::new(tls_config(identity, client_authority)?)) })
+        Ok(Self { socket, tls: TlsAcceptor::from(Arc::new(tls)) })
     }
 
     /// Where it listens.
@@ -89,28 +87,4 @@ async fn connection(
     let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), answer);
     // A connection that breaks is the client's affair.
     let _ = watcher.watch(served.into_owned()).await;
-}
-
-fn tls_config(identity: &Identity, client_authority: &str) -> Result<ServerConfig, Error> {
-    let certificates = CertificateDer::pem_slice_iter(identity.certificate.as_bytes())
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(Error::certificates)?;
-    let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).map_err(Error::certificates)?;
-    let mut roots = rustls::RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(client_authority.as_bytes()) {
-        roots.add(certificate.map_err(Error::certificates)?).map_err(Error::certificates)?;
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-        .allow_unauthenticated()
-        .build()
-        .map_err(Error::certificates)?;
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(Error::certificates)?
-        .with_client_cert_verifier(clients)
-        .with_single_cert(certificates, key)
-        .map_err(Error::certificates)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
 }

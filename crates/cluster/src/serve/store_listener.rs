@@ -1,38 +1,64 @@
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use coracle_etcd::{Face, FaceOptions};
 use futures_util::future::{Either, select};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
+use super::Identity;
+use super::tls::{ClientCertificates, server_config};
 use crate::{Error, OpenStore};
+
+/// How long a client may take for its TLS handshake.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How a store proves who it is, and who may come in.
+#[derive(Clone, Debug)]
+pub struct StoreTls {
+    /// Its certificate and key. In etcd: `--cert-file`, `--key-file`.
+    pub identity: Identity,
+    /// The authority (PEM) that has to have signed the certificate of every client; without one, clients need none.
+    /// In etcd: `--trusted-ca-file`.
+    pub client_authority: Option<String>,
+}
 
 /// A socket that speaks etcd's protocol over a store.
 pub struct StoreListener {
     socket: TcpListener,
+    tls: Option<TlsAcceptor>,
 }
 
 impl StoreListener {
-    /// Listens at a URL such as `http://127.0.0.1:2379`; port 0 takes a free one.
+    /// Listens at a URL such as `http://127.0.0.1:2379`; port 0 takes a free one. A URL of `https` speaks `tls`.
     ///
     /// # Errors
-    /// If the URL is not one of plain HTTP with an address, or the address cannot be listened at.
-    pub async fn bind(url: &str) -> Result<Self, Error> {
-        let Some(address) = url.strip_prefix("http://") else {
-            return Err(Error::Options(format!("`{url}` is not http://ADDRESS:PORT; a store is not served over TLS")));
+    /// If the URL has no address and port, or is of `https` without `tls`, or a certificate or key cannot be used, or
+    /// the address cannot be listened at.
+    pub async fn bind(url: &str, tls: Option<&StoreTls>) -> Result<Self, Error> {
+        let (address, tls) = match (url.strip_prefix("http://"), url.strip_prefix("https://"), tls) {
+            (Some(address), ..) => (address, None),
+            (_, Some(address), Some(tls)) => (address, Some(acceptor(tls)?)),
+            (_, Some(_), None) => return Err(Error::Options(format!("`{url}` needs a certificate and its key"))),
+            (None, None, _) => {
+                return Err(Error::Options(format!("`{url}` is neither http://ADDRESS:PORT nor https://ADDRESS:PORT")));
+            }
         };
         let address = address.trim_end_matches('/').replace("localhost", "127.0.0.1");
         let address: SocketAddr = address
             .parse()
             .map_err(|_| Error::Options(format!("`{url}` names no address and port, as in http://127.0.0.1:2379")))?;
         let socket = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
-        Ok(Self { socket })
+        Ok(Self { socket, tls })
     }
 
     /// Where it listens, as a URL.
     pub fn url(&self) -> String {
-        format!("http://{}", self.socket.local_addr().expect("a bound socket has an address"))
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.socket.local_addr().expect("a bound socket has an address"))
     }
 
     /// Serves until `shutdown`, saying of itself what `options` say; connections then end at once.
@@ -48,14 +74,29 @@ impl StoreListener {
             while connections.try_join_next().is_some() {}
             match accepted {
                 Ok((stream, _)) => {
-                    let _ = stream.set_nodelay(true);
-                    let face = face.clone();
-                    // A connection that breaks is the client's affair.
-                    connections.spawn(async move { drop(face.serve_connection(stream).await) });
+                    connections.spawn(connection(stream, self.tls.clone(), face.clone()));
                 }
                 // Out of file descriptors, say: those who are connected go on, and a place may come free.
-                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
             }
         }
     }
+}
+
+/// Serves one connection to its end. One that breaks, or never becomes one, is the client's affair.
+async fn connection(stream: TcpStream, tls: Option<TlsAcceptor>, face: Face) {
+    let _ = stream.set_nodelay(true);
+    match tls {
+        None => drop(face.serve_connection(stream).await),
+        Some(tls) => {
+            if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await {
+                drop(face.serve_connection(stream).await);
+            }
+        }
+    }
+}
+
+fn acceptor(tls: &StoreTls) -> Result<TlsAcceptor, Error> {
+    let clients = tls.client_authority.as_deref().map_or(ClientCertificates::NotAsked, ClientCertificates::Required);
+    Ok(TlsAcceptor::from(Arc::new(server_config(&tls.identity, clients)?)))
 }

@@ -7,8 +7,8 @@ use coracle_store::{
     Error, HistoryHash, LeaseId, LeaseStatus, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn,
     TxnResponse, WatchRequest, Watcher,
 };
+use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Code, Status};
 
 pub use tls::Tls;
 
@@ -18,7 +18,7 @@ use crate::proto::etcdserverpb::lease_client::LeaseClient;
 use crate::proto::etcdserverpb::maintenance_client::MaintenanceClient;
 use crate::proto::etcdserverpb::watch_client::WatchClient;
 use crate::proto::etcdserverpb::{self as pb};
-use crate::status::from_status;
+use crate::status::{explain, from_status, is_lost};
 
 /// How often a read is tried while no server can be reached.
 const READ_ATTEMPTS: u32 = 6;
@@ -49,9 +49,16 @@ impl EtcdStore {
     /// # Errors
     /// [`Error::Unavailable`] if an URL or a certificate cannot be read, or nobody answers.
     pub async fn connect(options: Options) -> Result<Self, Error> {
+        let https = options.endpoints.iter().any(|url| url.starts_with("https:"));
+        let anonymous = https && options.tls.as_ref().is_none_or(|tls| tls.certificate.is_none());
         let store = Self::lazy(options)?;
-        store.status().await?;
-        Ok(store)
+        match store.status().await {
+            // A server that asks for one just closes the connection.
+            Err(Error::Unavailable(why)) if anonymous => {
+                Err(Error::Unavailable(format!("{why} (we have shown no client certificate)")))
+            }
+            answer => answer.map(|_| store),
+        }
     }
 
     /// Prepares connections to the members, and makes none yet.
@@ -61,10 +68,12 @@ impl EtcdStore {
     pub fn lazy(options: Options) -> Result<Self, Error> {
         let mut endpoints = Vec::new();
         for url in &options.endpoints {
-            let endpoint = endpoint(url, options.tls.as_ref()).map_err(|error| {
-                Error::Unavailable(format!("the etcd server {url:?} cannot be used: {}", explain(&error)))
-            })?;
-            endpoints.push(endpoint);
+            let refused = |why| Error::Unavailable(format!("the etcd server {url:?} cannot be used: {why}"));
+            let tls = options.tls.clone().unwrap_or_default();
+            if let Some(why) = tls.refusal().filter(|_| url.starts_with("https:")) {
+                return Err(refused(why.to_owned()));
+            }
+            endpoints.push(endpoint(url, tls).map_err(|error| refused(explain(&error)))?);
         }
         let channel = match <[Endpoint; 1]>::try_from(endpoints) {
             Ok([endpoint]) => endpoint.connect_lazy(),
@@ -93,7 +102,7 @@ impl EtcdStore {
     }
 }
 
-fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Endpoint, tonic::transport::Error> {
+fn endpoint(url: &str, tls: Tls) -> Result<Endpoint, tonic::transport::Error> {
     use std::time::Duration;
     let mut endpoint = Endpoint::from_shared(url.to_owned())?
         .connect_timeout(Duration::from_secs(5))
@@ -104,19 +113,9 @@ fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Endpoint, tonic::transport::
         .initial_connection_window_size(1 << 24)
         .tcp_nodelay(true);
     if url.starts_with("https:") {
-        endpoint = endpoint.tls_config(tls.cloned().unwrap_or_default().into_config())?;
+        endpoint = endpoint.tls_config(tls.into_config())?;
     }
     Ok(endpoint)
-}
-
-fn explain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        text = format!("{text}: {error}");
-        source = error.source();
-    }
-    text
 }
 
 /// Tries a read again while no server can be reached.
@@ -127,7 +126,7 @@ where
     let mut pause = FIRST_PAUSE;
     for _ in 1..READ_ATTEMPTS {
         match call(client.clone(), request.clone()).await {
-            Err(status) if status.code() == Code::Unavailable => {
+            Err(status) if is_lost(&status) => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }

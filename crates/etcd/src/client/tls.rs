@@ -1,7 +1,7 @@
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
 /// Whom to trust, and who we are: PEM texts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Tls {
     /// The authority that signed the servers' certificates. In Kubernetes: `--etcd-cafile`.
     pub ca: Option<String>,
@@ -11,7 +11,24 @@ pub struct Tls {
     pub key: Option<String>,
 }
 
+impl std::fmt::Debug for Tls {
+    /// Without the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tls").field("ca", &self.ca.is_some()).field("certificate", &self.certificate.is_some()).finish()
+    }
+}
+
 impl Tls {
+    /// Why an `https` URL cannot be spoken to with this, if it cannot.
+    pub(super) fn refusal(&self) -> Option<&'static str> {
+        match (&self.ca, &self.certificate, &self.key) {
+            (None, ..) => Some("no authority is named that signed its certificate"),
+            (_, Some(_), None) => Some("our certificate has no key"),
+            (_, None, Some(_)) => Some("our key has no certificate"),
+            _ => None,
+        }
+    }
+
     pub(super) fn into_config(self) -> ClientTlsConfig {
         let mut config = ClientTlsConfig::new();
         if let Some(ca) = self.ca {

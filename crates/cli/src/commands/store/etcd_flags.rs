@@ -4,9 +4,10 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::StoreOptions;
-use coracle_cluster::serve::FaceOptions;
+use coracle_cluster::serve::{FaceOptions, StoreTls};
 use coracle_store::{AutoCompaction, Limits};
 
+use crate::commands::store::tls_flags::TlsFlags;
 use crate::exit;
 
 /// etcd's flags, as people and test tools pass them.
@@ -43,6 +44,8 @@ pub(crate) struct EtcdFlags {
     #[arg(long, alias = "experimental-watch-progress-notify-interval", value_name = "DURATION", default_value = "10m")]
     watch_progress_notify_interval: String,
     #[command(flatten)]
+    tls: TlsFlags,
+    #[command(flatten)]
     meaningless: Meaningless,
 }
 
@@ -69,6 +72,14 @@ struct Meaningless {
     #[arg(long, hide = true)]
     quota_backend_bytes: Option<String>,
     #[arg(long, hide = true)]
+    peer_cert_file: Option<String>,
+    #[arg(long, hide = true)]
+    peer_key_file: Option<String>,
+    #[arg(long, hide = true)]
+    peer_trusted_ca_file: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    peer_client_cert_auth: Option<String>,
+    #[arg(long, hide = true)]
     log_level: Option<String>,
     #[arg(long, hide = true)]
     logger: Option<String>,
@@ -89,6 +100,10 @@ impl EtcdFlags {
             heartbeat_interval,
             election_timeout,
             quota_backend_bytes,
+            peer_cert_file,
+            peer_key_file,
+            peer_trusted_ca_file,
+            peer_client_cert_auth,
             log_level,
             logger,
             log_outputs,
@@ -103,6 +118,10 @@ impl EtcdFlags {
             ("--heartbeat-interval", heartbeat_interval),
             ("--election-timeout", election_timeout),
             ("--quota-backend-bytes", quota_backend_bytes),
+            ("--peer-cert-file", peer_cert_file),
+            ("--peer-key-file", peer_key_file),
+            ("--peer-trusted-ca-file", peer_trusted_ca_file),
+            ("--peer-client-cert-auth", peer_client_cert_auth),
             ("--log-level", log_level),
             ("--logger", logger),
             ("--log-outputs", log_outputs),
@@ -114,6 +133,11 @@ impl EtcdFlags {
             let names = given.join(", ");
             eprintln!("coracle: {names}: of no meaning to a store of one member without a quota; ignored");
         }
+    }
+
+    /// How the store proves who it is, and asks it of its clients; nothing if it is told to speak plain HTTP.
+    pub(crate) fn tls(&self) -> Result<Option<StoreTls>> {
+        self.tls.read(&self.listen_client_urls)
     }
 
     pub(crate) fn store_options(&self) -> Result<StoreOptions> {

@@ -8,14 +8,14 @@ use coracle_journal::Recorder;
 use coracle_store::StoreStatus;
 use tokio::time::sleep;
 
+use crate::commands::store::tls_flags::Endpoints;
 use crate::exit;
 
 /// Shows what a store is doing.
 #[derive(Debug, Args)]
 pub(crate) struct Top {
-    /// Where it listens; an etcd will do
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:2379")]
-    endpoints: String,
+    #[command(flatten)]
+    endpoints: Endpoints,
     /// How many seconds between two lines
     #[arg(long, value_name = "SECONDS", default_value_t = 1)]
     interval: u64,
@@ -26,8 +26,7 @@ pub(crate) struct Top {
 
 impl Top {
     pub(crate) async fn run(self) -> Result<u8> {
-        let urls = self.endpoints.split(',').map(str::to_owned).collect();
-        let store = StoreSpec::Etcd(urls).open(&Ambient::system(), &Recorder::off()).await?;
+        let store = StoreSpec::Etcd(self.endpoints.servers()?).open(&Ambient::system(), &Recorder::off()).await?;
         println!(
             "{:>12} {:>10} {:>10} {:>10}  {:<8} alarms",
             "revision", "writes/s", "size MiB", "live MiB", "version"
