@@ -8,7 +8,7 @@ use bytes::Bytes;
 use common::{connect, real_etcd, serve};
 use coracle_store::{
     Compare, CompareOperator, CompareTarget, Error, EventKind, KeyRange, Operation, OperationResult, RangeRequest,
-    SortField, SortOrder, Store, Txn, TxnResponse, WatchRequest, Watcher,
+    Revision, SortField, SortOrder, Store, Txn, TxnResponse, WatchRequest, Watcher,
 };
 
 async fn txn(store: &dyn Store, success: Vec<Operation>) -> Result<TxnResponse, Error> {
@@ -42,13 +42,15 @@ async fn events(watcher: &mut dyn Watcher) -> Result<Vec<coracle_store::Event>, 
     }
 }
 
-async fn promises(store: &dyn Store) {
+/// `late` is the same store, seen by somebody who has seen nothing of it yet.
+async fn promises(store: &dyn Store, late: &dyn Store) {
     revisions_and_guards(store).await;
     ranges(store).await;
     refusals(store).await;
     watches(store).await;
     leases(store).await;
-    compaction(store).await;
+    let compacted = compaction(store).await;
+    a_watch_of_compacted_history_ends(late, compacted).await;
 }
 
 async fn revisions_and_guards(store: &dyn Store) {
@@ -160,7 +162,8 @@ async fn leases(store: &dyn Store) {
     assert!(store.lease_status(lease).await.is_err());
 }
 
-async fn compaction(store: &dyn Store) {
+/// Compacts, and returns up to where.
+async fn compaction(store: &dyn Store) -> Revision {
     put(store, "c/a", "1").await;
     let revision = put(store, "c/a", "2").await;
     store.compact(revision).await.unwrap();
@@ -169,6 +172,10 @@ async fn compaction(store: &dyn Store) {
     let past = RangeRequest { revision: revision - 1, ..prefix("c/") };
     assert!(matches!(store.range(past).await, Err(Error::Compacted { .. })));
     assert_eq!(keys(store, RangeRequest { revision, ..prefix("c/") }).await.unwrap(), ["c/a"]);
+    revision
+}
+
+async fn a_watch_of_compacted_history_ends(store: &dyn Store, revision: Revision) {
     let request = WatchRequest { range: KeyRange::prefix("c/"), start_revision: revision - 1, prev_kv: true };
     let ended = match store.watch(request).await {
         Ok(mut watcher) => events(&mut *watcher).await.map(|_| ()),
@@ -179,19 +186,20 @@ async fn compaction(store: &dyn Store) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_engine_keeps_the_promises_of_a_store() {
-    promises(&serve().await.engine).await;
+    let engine = serve().await.engine;
+    promises(&engine, &engine).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_engine_behind_the_face_keeps_the_promises_of_a_store() {
     let served = serve().await;
-    promises(&connect(&served.url).await).await;
+    promises(&connect(&served.url).await, &connect(&served.url).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_real_etcd_keeps_the_promises_of_a_store() {
     let Some(etcd) = real_etcd().await else { return };
-    promises(&connect(&etcd.url).await).await;
+    promises(&connect(&etcd.url).await, &connect(&etcd.url).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

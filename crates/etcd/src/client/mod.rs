@@ -1,10 +1,13 @@
+mod feed;
 mod lease;
 mod tls;
 mod watch;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use coracle_store::{
-    Error, HistoryHash, LeaseId, LeaseStatus, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn,
+    Error, HistoryHash, KeyRange, LeaseId, LeaseStatus, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn,
     TxnResponse, WatchRequest, Watcher,
 };
 use tonic::Status;
@@ -12,6 +15,8 @@ use tonic::transport::{Channel, Endpoint};
 
 pub use tls::Tls;
 
+use self::feed::Feed;
+use self::watch::RemoteWatcher;
 use crate::convert;
 use crate::proto::etcdserverpb::kv_client::KvClient;
 use crate::proto::etcdserverpb::lease_client::LeaseClient;
@@ -38,9 +43,17 @@ pub struct Options {
 ///
 /// Connections are made when they are needed and made again when they break. A read is tried again; a write is not,
 /// because nobody knows whether the first one took effect: it is answered with [`Error::Unavailable`].
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct EtcdStore {
     channel: Channel,
+    /// All changes, for watches of an etcd that cannot be asked for progress.
+    feed: Arc<Feed>,
+}
+
+impl std::fmt::Debug for EtcdStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EtcdStore")
+    }
 }
 
 impl EtcdStore {
@@ -82,7 +95,8 @@ impl EtcdStore {
             }
             Err(endpoints) => Channel::balance_list(endpoints.into_iter()),
         };
-        Ok(Self { channel })
+        let feed = Arc::new(Feed::new(watch_client(&channel)));
+        Ok(Self { channel, feed })
     }
 
     fn kv(&self) -> KvClient<Channel> {
@@ -96,10 +110,10 @@ impl EtcdStore {
     fn maintenance(&self) -> MaintenanceClient<Channel> {
         MaintenanceClient::new(self.channel.clone())
     }
+}
 
-    fn watch_client(&self) -> WatchClient<Channel> {
-        WatchClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
-    }
+fn watch_client(channel: &Channel) -> WatchClient<Channel> {
+    WatchClient::new(channel.clone()).max_decoding_message_size(usize::MAX)
 }
 
 fn endpoint(url: &str, tls: Tls) -> Result<Endpoint, tonic::transport::Error> {
@@ -150,7 +164,11 @@ impl Store for EtcdStore {
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
-        Ok(Box::new(watch::RemoteWatcher::open(self.watch_client(), self.knows_progress().await, request).await?))
+        if self.knows_progress().await {
+            return Ok(Box::new(RemoteWatcher::open(watch_client(&self.channel), true, request).await?));
+        }
+        let seen = if request.start_revision > 0 { request.start_revision - 1 } else { self.newest().await? };
+        Ok(Box::new(self.feed.watch(&request, seen)))
     }
 
     async fn compact(&self, revision: Revision) -> Result<(), Error> {
@@ -231,6 +249,12 @@ impl Store for EtcdStore {
 }
 
 impl EtcdStore {
+    async fn newest(&self) -> Result<Revision, Error> {
+        let nothing =
+            RangeRequest { range: KeyRange::key("\0"), limit: 1, count_only: true, ..RangeRequest::default() };
+        Ok(self.range(nothing).await?.revision)
+    }
+
     /// Whether the answer to a question for progress can be believed: before these versions an etcd may answer ahead of
     /// the events. In Kubernetes: `storage/feature/feature_support_checker.go`.
     async fn knows_progress(&self) -> bool {
