@@ -8,6 +8,7 @@ use coracle_kubelet::Kubelet;
 use coracle_meta::GroupVersion;
 use coracle_registry::{Registry, User};
 use coracle_store::Store;
+use futures_util::FutureExt;
 
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::component::{Component, Running};
@@ -175,11 +176,13 @@ impl Cluster {
         match component {
             Component::ControllerManager => {
                 let config = self.config.controllers.clone();
-                Running::start(|stop| coracle_controllers::run(config, client, ambient, recorder, stop.asked()))
+                Running::start(|stop| {
+                    coracle_controllers::run(config, client, ambient, recorder, stop.asked()).map(drop)
+                })
             }
             Component::Scheduler => {
                 let config = coracle_scheduler::Config::default();
-                Running::start(|stop| coracle_scheduler::run(config, client, ambient, recorder, stop.asked()))
+                Running::start(|stop| coracle_scheduler::run(config, client, ambient, recorder, stop.asked()).map(drop))
             }
             Component::Kubelet => {
                 let kubelet = self.kubelet.clone();

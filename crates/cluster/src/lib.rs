@@ -28,6 +28,7 @@ pub use cluster::Cluster;
 pub use component::Component;
 pub use control_plane::{ApiServerSpec, ControlPlane};
 pub use coracle_apiserver::NoNodes;
+pub use coracle_controller_runtime::{Ended, LeaderTimings};
 pub use coracle_kubelet::{Delays, Kubelet, NodeSpec};
 pub use coracle_registry::User;
 pub use coracle_schema::openapi::Descriptions;

@@ -50,12 +50,10 @@ struct Seen {
 impl LeaderElection {
     /// Stands for election on the Lease `key`; `component` names itself in the event.
     pub fn new(process: &Process, component: &str, key: ObjectKey, timings: LeaderTimings) -> Self {
-        let id: String = process.ambient.random.uuid_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        let uuid = [&id[..8], &id[8..12], &id[12..16], &id[16..20], &id[20..]].join("-");
         Self {
             leases: Api::of(&process.client),
             key,
-            identity: format!("{}_{uuid}", process.host),
+            identity: format!("{}_{}", process.host, process.ambient.random.uuid()),
             timings,
             events: EventRecorder::new(process, component),
             process: process.clone(),
@@ -66,6 +64,11 @@ impl LeaderElection {
     /// The name under which this process holds the lease.
     pub fn identity(&self) -> &str {
         &self.identity
+    }
+
+    /// How long the lease lasts, and how often it is renewed.
+    pub fn timings(&self) -> LeaderTimings {
+        self.timings
     }
 
     /// Waits until this process leads.

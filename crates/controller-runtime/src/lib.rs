@@ -6,7 +6,7 @@
 //!     \------------------------------- the API server <------------ Pass: recorded writes <----------------/
 //! ```
 //! Start at [`Controller`] and [`Reconciler`]; a [`Process`] holds what the controllers of one program share.
-//! [`ownership`] claims children, [`EventRecorder`] tells people, [`LeaderElection`] lets one of several act.
+//! [`ownership`] claims children, [`EventRecorder`] tells people, [`LeaderElection`] lets one of several act: see [`lead`].
 //! In Kubernetes: `pkg/controller`, `client-go/tools/{record,events,leaderelection}`.
 //! Not here: what any controller does (`controllers`, `scheduler`, `kubelet`).
 
@@ -16,6 +16,7 @@ mod event_correlator;
 mod event_queue;
 mod event_recorder;
 mod event_series;
+mod lead;
 mod leader_election;
 mod lru;
 mod mapping;
@@ -31,6 +32,7 @@ pub use controller::Controller;
 pub use coracle_journal::{Detail, EntryId, Recorder, Stage};
 pub use event_recorder::{EventRecorder, EventType, reference_to};
 pub use event_series::{Note, SeriesRecorder};
+pub use lead::{Ended, lead};
 pub use leader_election::{LeaderElection, LeaderTimings};
 pub use mapping::{controllers_of, key_of};
 pub use own_writes::{OwnWrites, Unseen};

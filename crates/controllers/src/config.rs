@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use coracle_client::Client;
-use coracle_controller_runtime::Process;
+use coracle_controller_runtime::{LeaderTimings, Process};
 
 /// What the controller-manager can be told. In Kubernetes: the flags of `kube-controller-manager`.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,11 @@ pub struct Config {
     pub rate_limit: Option<(f32, u32)>,
     /// The certificate authority of the API server, PEM, for the ConfigMap `kube-root-ca.crt` of each namespace.
     pub root_ca: String,
+    /// Whether to stand for election before acting, and how long a lease lasts. `--leader-elect`,
+    /// `--leader-elect-lease-duration`, `--leader-elect-renew-deadline`, `--leader-elect-retry-period`
+    ///
+    /// Unlike Kubernetes: none by default, because one control plane in one process has nobody to stand against.
+    pub leader_election: Option<LeaderTimings>,
     /// How often nodes are looked at. `--node-monitor-period`
     pub node_monitor_period: Duration,
     /// How long a node may be silent. `--node-monitor-grace-period`
@@ -40,6 +45,7 @@ impl Default for Config {
             controllers: vec!["*".to_owned()],
             rate_limit: None,
             root_ca: String::new(),
+            leader_election: None,
             node_monitor_period: Duration::from_secs(5),
             node_monitor_grace_period: Duration::from_secs(50),
             node_startup_grace_period: Duration::from_secs(60),

@@ -1,11 +1,11 @@
 use std::future::Future;
-use std::pin::pin;
 
 use coracle_ambient::Ambient;
 use coracle_client::Client;
-use coracle_controller_runtime::Process;
+use coracle_controller_runtime::{Ended, LeaderElection, Process, lead};
 use coracle_journal::Recorder;
-use futures_util::future::{BoxFuture, select};
+use coracle_meta::ObjectKey;
+use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use crate::{
@@ -37,7 +37,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     CONTROLLERS.iter().map(|(name, _)| *name)
 }
 
-/// Runs the controllers until `shutdown`, or until it is dropped; it may be called again afterwards.
+/// Runs the controllers until `shutdown`, or until it is dropped; it may be called again afterwards. With leader election,
+/// they run only while this process holds the Lease `kube-system/kube-controller-manager`.
 ///
 /// # Panics
 /// If a controller does.
@@ -47,15 +48,20 @@ pub async fn run(
     ambient: Ambient,
     recorder: Recorder,
     shutdown: impl Future<Output = ()> + Send,
-) {
+) -> Ended {
     let client = client.with_user_agent("kube-controller-manager/v1.35.3");
     let process = Process::new("controller-manager", &client, &ambient, &recorder);
-    let mut tasks = JoinSet::new();
-    for (_, start) in CONTROLLERS.iter().filter(|(name, _)| config.runs(name)) {
-        tasks.spawn(start(&process, &config));
-    }
-    tasks.spawn(async move { process.run().await });
-    let ended = async {
+    let election = config.leader_election.map(|timings| {
+        let key = ObjectKey::new("kube-system", "kube-controller-manager");
+        LeaderElection::new(&process, "kube-controller-manager", key, timings)
+    });
+    let work = async {
+        let mut tasks = JoinSet::new();
+        for (_, start) in CONTROLLERS.iter().filter(|(name, _)| config.runs(name)) {
+            tasks.spawn(start(&process, &config));
+        }
+        let process = process.clone();
+        tasks.spawn(async move { process.run().await });
         while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended
                 && error.is_panic()
@@ -64,6 +70,5 @@ pub async fn run(
             }
         }
     };
-    // Looks at the left one first, always.
-    select(pin!(shutdown), pin!(ended)).await;
+    lead(election, shutdown, work).await
 }

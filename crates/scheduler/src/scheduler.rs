@@ -5,7 +5,9 @@ use std::sync::Arc;
 use coracle_ambient::{Ambient, Random};
 use coracle_api::core_v1::Pod;
 use coracle_client::{Api, Client, Error, Origin};
-use coracle_controller_runtime::{EventType, Note, Process, SeriesRecorder, reference_to};
+use coracle_controller_runtime::{
+    Ended, EventType, LeaderElection, LeaderTimings, Note, Process, SeriesRecorder, lead, reference_to,
+};
 use coracle_informer::InformerFactory;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_meta::{ObjectKey, Resource};
@@ -33,15 +35,19 @@ pub struct Config {
     pub name: String,
     /// Where it runs, as its events tell.
     pub host: String,
+    /// Whether to stand for election before acting, and how long a lease lasts; none by default, as in the
+    /// controller-manager.
+    pub leader_election: Option<LeaderTimings>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { name: "default-scheduler".to_owned(), host: "coracle".to_owned() }
+        Self { name: "default-scheduler".to_owned(), host: "coracle".to_owned(), leader_election: None }
     }
 }
 
-/// Runs the scheduler until `shutdown`, or until it is dropped; it may be called again afterwards.
+/// Runs the scheduler until `shutdown`, or until it is dropped; it may be called again afterwards. With leader election, it
+/// places pods only while this process holds the Lease `kube-system/kube-scheduler`.
 ///
 /// # Panics
 /// If a task of the scheduler does.
@@ -51,9 +57,13 @@ pub async fn run(
     ambient: Ambient,
     recorder: Recorder,
     shutdown: impl Future<Output = ()> + Send,
-) {
+) -> Ended {
     let client = client.with_user_agent("kube-scheduler/v1.35.3");
     let process = Process::new(ACTOR, &client, &ambient, &recorder).on_host(&config.host);
+    let election = config.leader_election.map(|timings| {
+        let key = ObjectKey::new("kube-system", "kube-scheduler");
+        LeaderElection::new(&process, "kube-scheduler", key, timings)
+    });
     let shared = Arc::new(Shared::default());
     watch(&process.informers, &shared, &config.name);
     let scheduler = Scheduler {
@@ -71,8 +81,7 @@ pub async fn run(
     let work = async {
         tokio::join!(biased; process.run(), scheduler.run());
     };
-    // Looks at the left one first, always.
-    select(pin!(shutdown), pin!(work)).await;
+    lead(election, shutdown, work).await
 }
 
 /// The loop and what it needs. Choosing is synchronous; what follows from a choice is a task of its own.

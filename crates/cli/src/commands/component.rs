@@ -1,11 +1,12 @@
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{ArgAction, Args};
 use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_client::kubeconfig::Kubeconfig;
-use coracle_cluster::{Kubelet, NodeSpec, controllers};
+use coracle_cluster::{Ended, Kubelet, LeaderTimings, NodeSpec, controllers};
 use coracle_journal::Recorder;
 
 use crate::commands::up::{controller_flags, runtime};
@@ -21,6 +22,8 @@ pub(crate) struct ControllerManager {
     /// A flag of the controllers, as NAME=VALUE
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     flags: Vec<String>,
+    #[command(flatten)]
+    election: Election,
 }
 
 /// Runs the scheduler alone.
@@ -29,6 +32,51 @@ pub(crate) struct Scheduler {
     /// How to reach the API server, and as whom
     #[arg(long, value_name = "FILE")]
     kubeconfig: PathBuf,
+    #[command(flatten)]
+    election: Election,
+}
+
+/// Lets one of several processes act, with the flags of Kubernetes' components.
+#[derive(Clone, Copy, Debug, Args)]
+struct Election {
+    /// Act only while holding the component's Lease in kube-system; exit when it is lost
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = ArgAction::Set)]
+    leader_elect: bool,
+    /// How long others wait before they take a lease that is not renewed
+    #[arg(long, value_parser = span, default_value = "15s", value_name = "DURATION")]
+    leader_elect_lease_duration: Duration,
+    /// How long a leader tries to renew before it gives up
+    #[arg(long, value_parser = span, default_value = "10s", value_name = "DURATION")]
+    leader_elect_renew_deadline: Duration,
+    /// How long between two tries
+    #[arg(long, value_parser = span, default_value = "2s", value_name = "DURATION")]
+    leader_elect_retry_period: Duration,
+}
+
+impl Election {
+    /// What the component is told. In Kubernetes: the checks of `leaderelection.NewLeaderElector`.
+    fn timings(self) -> Result<Option<LeaderTimings>> {
+        let timings = LeaderTimings {
+            lease: self.leader_elect_lease_duration,
+            renew_deadline: self.leader_elect_renew_deadline,
+            retry: self.leader_elect_retry_period,
+        };
+        let wrong = match timings {
+            LeaderTimings { lease, renew_deadline, .. } if lease <= renew_deadline => {
+                "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline"
+            }
+            LeaderTimings { renew_deadline, retry, .. } if renew_deadline <= retry.mul_f64(1.2) => {
+                "--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period"
+            }
+            LeaderTimings { retry, .. } if retry.is_zero() => "--leader-elect-retry-period must not be zero",
+            _ => return Ok(self.leader_elect.then_some(timings)),
+        };
+        Err(exit::Usage(wrong.to_owned()).into())
+    }
+}
+
+fn span(text: &str) -> Result<Duration, String> {
+    coracle_meta::parse_duration(text).ok_or_else(|| "not a duration such as 15s or 1m30s".to_owned())
 }
 
 /// Runs simulated nodes alone.
@@ -44,10 +92,11 @@ pub(crate) struct SimulatedNodes {
 
 impl ControllerManager {
     pub(crate) fn run(self) -> Result<u8> {
-        let (config, warnings) = controller_flags(&self.flags)?;
+        let (mut config, warnings) = controller_flags(&self.flags)?;
         for warning in warnings {
             eprintln!("warning: {warning}");
         }
+        config.leader_election = self.election.timings()?;
         until_interrupted(&self.kubeconfig, |client, ambient, recorder, stop| {
             controllers::run(config, client, ambient, recorder, stop)
         })
@@ -56,7 +105,8 @@ impl ControllerManager {
 
 impl Scheduler {
     pub(crate) fn run(self) -> Result<u8> {
-        let config = coracle_cluster::scheduler::Config::default();
+        let leader_election = self.election.timings()?;
+        let config = coracle_cluster::scheduler::Config { leader_election, ..Default::default() };
         until_interrupted(&self.kubeconfig, |client, ambient, recorder, stop| {
             coracle_cluster::scheduler::run(config, client, ambient, recorder, stop)
         })
@@ -69,6 +119,7 @@ impl SimulatedNodes {
         let config = coracle_cluster::kubelet::Config { nodes, ..coracle_cluster::kubelet::Config::default() };
         until_interrupted(&self.kubeconfig, |client, ambient, recorder, stop| async move {
             Kubelet::new(config, client, ambient, recorder).run(stop).await;
+            Ended::Asked
         })
     }
 }
@@ -76,7 +127,7 @@ impl SimulatedNodes {
 /// A future that ends when the process is asked to stop.
 type Stop = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-fn until_interrupted<F: Future<Output = ()>>(
+fn until_interrupted<F: Future<Output = Ended>>(
     kubeconfig: &Path,
     run: impl FnOnce(Client, Ambient, Recorder, Stop) -> F,
 ) -> Result<u8> {
@@ -89,7 +140,45 @@ fn until_interrupted<F: Future<Output = ()>>(
         let stop = Box::pin(async move {
             let _ = said.send(interrupted().await);
         });
-        run(client, ambient, Recorder::off(), stop).await;
+        if run(client, ambient, Recorder::off(), stop).await == Ended::LeadershipLost {
+            anyhow::bail!("leader election lost: another process may act now");
+        }
         Ok(code.await.unwrap_or(exit::FAILED))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Flags {
+        #[command(flatten)]
+        election: Election,
+    }
+
+    fn read(flags: &[&str]) -> Result<Option<LeaderTimings>, String> {
+        let words = std::iter::once("coracle").chain(flags.iter().copied());
+        let flags = Flags::try_parse_from(words).map_err(|error| error.to_string())?;
+        flags.election.timings().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn nobody_stands_for_election_unless_asked() {
+        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(read(&["--leader-elect=false"]), Ok(None));
+        assert_eq!(read(&["--leader-elect"]), Ok(Some(LeaderTimings::default())));
+        let short = read(&["--leader-elect=true", "--leader-elect-lease-duration=1m30s"]).unwrap().unwrap();
+        assert_eq!(short.lease, Duration::from_secs(90));
+    }
+
+    #[test]
+    fn timings_under_which_two_could_lead_are_refused() {
+        assert!(read(&["--leader-elect", "--leader-elect-lease-duration=10s"]).unwrap_err().contains("longer"));
+        assert!(read(&["--leader-elect", "--leader-elect-retry-period=9s"]).unwrap_err().contains("1.2 times"));
+        assert!(read(&["--leader-elect", "--leader-elect-retry-period=0s"]).unwrap_err().contains("zero"));
+        assert!(read(&["--leader-elect", "--leader-elect-retry-period=soon"]).unwrap_err().contains("duration"));
+    }
 }

@@ -1,6 +1,7 @@
 //! Controllers in a whole control plane: the state of the world is looked at, never the calls.
 
 mod collection;
+mod elections;
 mod namespaces;
 mod stale_caches;
 mod world;

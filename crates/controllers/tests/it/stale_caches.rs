@@ -41,7 +41,7 @@ fn delayed(mut body: Body) -> Body {
     boxed(delayed)
 }
 
-fn web() -> ReplicaSet {
+pub(crate) fn web() -> ReplicaSet {
     serde_json::from_value(json!({
         "metadata": {"name": "web", "namespace": "default"},
         "spec": {

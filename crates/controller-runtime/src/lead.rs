@@ -1,0 +1,49 @@
+use std::future::Future;
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use tokio::time::timeout;
+
+use crate::LeaderElection;
+
+/// Why a program's work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Ended {
+    /// It was asked to stop.
+    Asked,
+    /// It leads no more: another may act by now, so it must do nothing further.
+    LeadershipLost,
+}
+
+/// Does `work` until `shutdown`; with an election, not before this process leads and no longer than it does. Who is asked
+/// to stop gives the lease up.
+/// In Kubernetes: `leaderelection.RunOrDie` with `ReleaseOnCancel`.
+pub async fn lead(
+    election: Option<LeaderElection>,
+    shutdown: impl Future<Output = ()>,
+    work: impl Future<Output = ()>,
+) -> Ended {
+    let mut shutdown = pin!(shutdown);
+    let work = pin!(work);
+    // Each `select` looks at its left one first, always.
+    let Some(mut election) = election else {
+        select(shutdown, work).await;
+        return Ended::Asked;
+    };
+    if let Either::Left(_) = select(&mut shutdown, pin!(election.acquire())).await {
+        return Ended::Asked;
+    }
+    let lost = {
+        let hold = pin!(election.hold());
+        matches!(select(shutdown, select(hold, work)).await, Either::Right((Either::Left(_), _)))
+    };
+    if lost {
+        return Ended::LeadershipLost;
+    }
+    let patience = election.timings().renew_deadline;
+    if timeout(patience, election.release()).await.is_err() {
+        tracing::debug!("the lease was not given up in time");
+    }
+    Ended::Asked
+}
