@@ -12,6 +12,9 @@ use crate::Error;
 /// How much history is kept for watches, as kube-apiserver has etcd keep it.
 const HISTORY: Duration = Duration::from_secs(300);
 
+/// How many bytes of it at the most.
+const HISTORY_BYTES: u64 = 256 << 20;
+
 /// Where a cluster's state lives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum StoreSpec {
@@ -52,13 +55,16 @@ pub struct StoreOptions {
     pub limits: Limits,
     /// When history is compacted without being asked; `None` for never.
     pub compaction: Option<AutoCompaction>,
+    /// How many bytes of history may be kept, whatever its age; `None` for any number.
+    pub history_bytes: Option<u64>,
 }
 
 impl Default for StoreOptions {
     /// Durable, with etcd's limits, and with the history that kube-apiserver keeps.
     fn default() -> Self {
         let compaction = Some(AutoCompaction::Periodic(HISTORY));
-        Self { unsafe_no_fsync: false, limits: Limits::default(), compaction }
+        let history_bytes = Some(HISTORY_BYTES);
+        Self { unsafe_no_fsync: false, limits: Limits::default(), compaction, history_bytes }
     }
 }
 
@@ -97,7 +103,7 @@ impl StoreSpec {
     ) -> Result<OpenStore, Error> {
         let options = Options { limits: kept.limits, ..Options::new(ambient.split("store"), recorder.clone()) };
         match self {
-            Self::Memory => Ok(OpenStore::of(Engine::in_memory(options), kept.compaction)),
+            Self::Memory => Ok(OpenStore::of(Engine::in_memory(options), kept)),
             #[cfg(feature = "sled")]
             Self::Sled(folder) => {
                 use coracle_store::disk::{Disk, Syncing};
@@ -109,7 +115,7 @@ impl StoreSpec {
                     reason = "sled has one owner, a thread that may block on the disk"
                 )]
                 std::thread::spawn(move || commit_loop.run());
-                Ok(OpenStore::of(engine, kept.compaction))
+                Ok(OpenStore::of(engine, kept))
             }
             #[cfg(not(feature = "sled"))]
             Self::Sled(_) => Err(Error::Options("this build has no store on disk (feature `sled`)".to_owned())),
@@ -134,11 +140,15 @@ impl EtcdServers {
 }
 
 impl OpenStore {
-    fn of(engine: Engine, compaction: Option<AutoCompaction>) -> Self {
+    fn of(engine: Engine, kept: StoreOptions) -> Self {
         let mut tasks = JoinSet::new();
         let leases = engine.clone();
         tasks.spawn(async move { leases.expire_leases().await });
-        if let Some(policy) = compaction {
+        if let Some(bytes) = kept.history_bytes {
+            let history = engine.clone();
+            tasks.spawn(async move { history.bound_history(bytes).await });
+        }
+        if let Some(policy) = kept.compaction {
             let history = engine.clone();
             tasks.spawn(async move { history.auto_compact(policy).await });
         }

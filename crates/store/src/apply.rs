@@ -218,6 +218,11 @@ impl<'a> Writer<'a> {
         self.snapshot.size += version.size();
         self.snapshot.live_size -= before.map_or(0, |version| version.size());
         self.snapshot.live_size += if version.is_deletion() { 0 } else { version.size() };
+        match (before, version.is_deletion()) {
+            (None, false) => self.snapshot.counts.add(&version.kv.key, 1),
+            (Some(_), true) => self.snapshot.counts.add(&version.kv.key, -1),
+            _ => {}
+        }
         let history = History { newest: version.clone(), older };
         self.snapshot.keys.insert(version.kv.key.clone(), Arc::new(history));
         self.changes.push(Change { version, prev });

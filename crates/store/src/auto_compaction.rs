@@ -3,6 +3,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use crate::log::Slice;
+use crate::snapshot::Snapshot;
 use crate::{Engine, Revision, Store};
 
 /// When history is compacted without being asked. In Kubernetes: etcd's `--auto-compaction-mode` and
@@ -45,7 +47,23 @@ pub(crate) async fn run(engine: &Engine, policy: AutoCompaction) {
     }
 }
 
-async fn compact(engine: &Engine, revision: Revision) {
+/// At which revision to compact, so that no more than `bytes` of history are kept; `None` if that is so already.
+pub(crate) fn halfway(snapshot: &Snapshot, changes: &Slice, bytes: i64) -> Option<Revision> {
+    let mut kept = snapshot.history_bytes();
+    for change in changes.changes() {
+        if kept <= bytes {
+            break;
+        }
+        kept -= change.prev.as_ref().map_or(0, |version| version.size());
+        if kept <= bytes {
+            return Some(change.revision());
+        }
+    }
+    // What is left are deletions, which the newest revision takes with it.
+    (kept > bytes).then_some(snapshot.revision)
+}
+
+pub(crate) async fn compact(engine: &Engine, revision: Revision) {
     if revision > engine.compacted().max(1) {
         // A disk that refuses to write is seen by everyone who writes; the next time comes.
         let _ = engine.compact(revision).await;

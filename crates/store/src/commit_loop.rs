@@ -173,6 +173,7 @@ impl Loading {
         let mut snapshot = Snapshot::empty();
         for version in self.histories.values().filter_map(|history| history.live()) {
             snapshot.live_size += version.size();
+            snapshot.counts.add(&version.kv.key, 1);
             if let Some(lease) = self.leases.get_mut(&version.kv.lease) {
                 lease.keys.insert(version.kv.key.clone());
             }

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use crate::auto_compaction::{self, AutoCompaction};
 use crate::commit_loop::{self, CommitLoop};
+use crate::counts::PageCounts;
 use crate::cursor::Cursor;
 use crate::durable::Durable;
 use crate::hub::Hub;
@@ -57,6 +58,7 @@ struct Shared {
     writer: Arc<Writer>,
     options: Options,
     disk: Option<Arc<DiskStatistics>>,
+    pages: PageCounts,
 }
 
 impl Drop for Shared {
@@ -77,7 +79,8 @@ impl Engine {
     /// What `durable` says about its data.
     pub fn open(durable: Box<dyn Durable>, options: Options) -> Result<(Self, CommitLoop), Error> {
         commit_loop::open(durable, options.recorder.clone()).map(|(writer, commit_loop, disk)| {
-            let shared = Shared { hub: writer.hub.clone(), writer, options, disk: Some(disk) };
+            let (hub, pages) = (writer.hub.clone(), PageCounts::default());
+            let shared = Shared { hub, writer, options, disk: Some(disk), pages };
             (Self { shared: Arc::new(shared) }, commit_loop)
         })
     }
@@ -85,7 +88,7 @@ impl Engine {
     fn with_state(snapshot: Snapshot, log: Log, options: Options) -> Self {
         let hub = Arc::new(Hub::new(snapshot, log));
         let writer = Arc::new(Writer::new(hub.clone(), None, options.recorder.clone()));
-        Self { shared: Arc::new(Shared { hub, writer, options, disk: None }) }
+        Self { shared: Arc::new(Shared { hub, writer, options, disk: None, pages: PageCounts::default() }) }
     }
 
     /// A second store, in memory, that begins with what this one was at `revision` (0 for the newest) and shares with it
@@ -133,6 +136,21 @@ impl Engine {
         auto_compaction::run(self, policy).await;
     }
 
+    /// Forgets the older half of history whenever all of it takes more than `bytes`. Runs until it is dropped.
+    /// Unlike etcd, which bounds history by time or by revisions alone.
+    pub async fn bound_history(&self, bytes: u64) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.shared.hub.limit_history(bytes);
+        loop {
+            self.shared.hub.overgrown.notified().await;
+            let snapshot = self.shared.hub.snapshot();
+            let changes = self.shared.hub.changes(snapshot.compacted, snapshot.revision);
+            if let Some(revision) = auto_compaction::halfway(&snapshot, &changes, bytes / 2) {
+                auto_compaction::compact(self, revision).await;
+            }
+        }
+    }
+
     /// The newest revision.
     pub fn revision(&self) -> Revision {
         self.shared.hub.snapshot().revision
@@ -158,7 +176,11 @@ impl Engine {
 impl Store for Engine {
     async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error> {
         check_range(&request)?;
-        self.shared.hub.snapshot().range(&request)
+        let pages = &self.shared.pages;
+        let response = self.shared.hub.snapshot().range_of(&request, pages.of(&request))?;
+        let revision = if request.revision > 0 { request.revision } else { response.revision };
+        pages.remember(&request, revision, &response);
+        Ok(response)
     }
 
     async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {

@@ -28,6 +28,11 @@ pub(crate) fn rewind(snapshot: &Snapshot, changes: &Slice, revision: Revision) -
         let before = history.rewound(revision);
         let live = before.as_ref().and_then(|history| history.live()).map_or(0, |version| version.size());
         rewound.live_size += live - history.live().map_or(0, |version| version.size());
+        match (before.as_ref().is_some_and(|history| history.live().is_some()), history.live().is_some()) {
+            (true, false) => rewound.counts.add(key, 1),
+            (false, true) => rewound.counts.add(key, -1),
+            _ => {}
+        }
         match before {
             Some(history) => rewound.keys.insert(key.clone(), Arc::new(history)),
             None => rewound.keys.remove(&key[..]),

@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -16,6 +17,10 @@ use crate::{Error, KeyRange, Revision};
 pub(crate) struct Hub {
     published: ArcSwap<Snapshot>,
     feed: Mutex<Feed>,
+    /// How many bytes of history may be kept.
+    history_limit: AtomicI64,
+    /// There are more.
+    pub(crate) overgrown: Notify,
 }
 
 #[derive(Debug)]
@@ -38,7 +43,12 @@ impl Hub {
     pub(crate) fn new(snapshot: Snapshot, log: Log) -> Self {
         let feed =
             Feed { log, head: snapshot.revision, compacted: snapshot.compacted, interests: Interests::default() };
-        Self { published: ArcSwap::from_pointee(snapshot), feed: Mutex::new(feed) }
+        Self {
+            published: ArcSwap::from_pointee(snapshot),
+            feed: Mutex::new(feed),
+            history_limit: AtomicI64::new(i64::MAX),
+            overgrown: Notify::new(),
+        }
     }
 
     /// The newest snapshot that readers may see. Never waits for a writer.
@@ -49,6 +59,7 @@ impl Hub {
     /// Makes `commits`, which led to `snapshot`, visible to readers and cursors.
     pub(crate) fn publish<'a>(&self, snapshot: Snapshot, commits: impl Iterator<Item = &'a Commit>) {
         let mut woken: Vec<Arc<Notify>> = Vec::new();
+        let overgrown = snapshot.history_bytes() > self.history_limit.load(Ordering::Relaxed);
         let mut feed = self.feed();
         feed.head = snapshot.revision;
         let before = self.published.swap(Arc::new(snapshot));
@@ -58,6 +69,9 @@ impl Hub {
         }
         drop(feed);
         woken.iter().for_each(|cursor| cursor.notify_one());
+        if overgrown {
+            self.overgrown.notify_one();
+        }
         drop(before);
     }
 
@@ -69,6 +83,11 @@ impl Hub {
         let before = self.published.swap(Arc::new(snapshot));
         drop(feed);
         drop(before);
+    }
+
+    /// Says so from now on when more history is kept.
+    pub(crate) fn limit_history(&self, bytes: i64) {
+        self.history_limit.store(bytes, Ordering::Relaxed);
     }
 
     /// The changes of the revisions from `from` to `to`.

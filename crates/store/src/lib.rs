@@ -26,6 +26,7 @@ mod types;
 
 mod request;
 
+mod counts;
 mod snapshot;
 mod version;
 

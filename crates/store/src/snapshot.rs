@@ -4,6 +4,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use imbl::{OrdMap, OrdSet, Vector};
 
+use crate::counts::PrefixCounts;
 use crate::version::{History, Version};
 use crate::{Error, KeyRange, KeyValue, LeaseId, RangeRequest, RangeResponse, Revision, SortField, SortOrder};
 
@@ -16,6 +17,8 @@ pub(crate) struct Snapshot {
     /// The number of the last record.
     pub(crate) sequence: u64,
     pub(crate) keys: OrdMap<Bytes, Arc<History>>,
+    /// Of the keys that exist.
+    pub(crate) counts: PrefixCounts,
     pub(crate) leases: OrdMap<LeaseId, Lease>,
     /// Grant and end records of leases that have ended: compaction removes them from disk.
     pub(crate) ended_leases: Vector<(u64, u64)>,
@@ -42,11 +45,17 @@ impl Snapshot {
             compacted: -1,
             sequence: 0,
             keys: OrdMap::new(),
+            counts: PrefixCounts::default(),
             leases: OrdMap::new(),
             ended_leases: Vector::new(),
             size: 0,
             live_size: 0,
         }
+    }
+
+    /// What compaction could free.
+    pub(crate) fn history_bytes(&self) -> i64 {
+        self.size - self.live_size
     }
 
     /// The newest version of a key that exists.
@@ -85,9 +94,32 @@ impl Snapshot {
 
     /// Answers a range. In Kubernetes: etcd's `txn.executeRange`.
     pub(crate) fn range(&self, request: &RangeRequest) -> Result<RangeResponse, Error> {
+        self.range_of(request, None)
+    }
+
+    /// Answers a range that is known to have `count` keys.
+    pub(crate) fn range_of(&self, request: &RangeRequest, count: Option<i64>) -> Result<RangeResponse, Error> {
         self.check_readable(request.revision)?;
         let revision = if request.revision > 0 { request.revision } else { self.revision };
-        let limit = usize::try_from(request.limit).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+        let count = count.or_else(|| self.counts.of(&request.range).filter(|_| revision == self.revision));
+        match count {
+            Some(count) if request.is_plain() || request.count_only => Ok(self.page(request, revision, count)),
+            _ => Ok(self.walk(request, revision)),
+        }
+    }
+
+    /// Answers without looking at more than is asked for.
+    fn page(&self, request: &RangeRequest, revision: Revision, count: i64) -> RangeResponse {
+        let limit = if request.count_only { 0 } else { limit(request) };
+        let found = self.histories(&request.range).filter_map(|history| history.at(revision)).take(limit);
+        let kvs: Vec<KeyValue> = found.map(|version| answer(&version.kv, request.keys_only)).collect();
+        let more = !request.count_only && i64::try_from(kvs.len()).is_ok_and(|found| found < count);
+        RangeResponse { revision: self.revision, kvs, more, count }
+    }
+
+    /// Looks at every key of the range.
+    fn walk(&self, request: &RangeRequest, revision: Revision) -> RangeResponse {
+        let limit = limit(request);
         let sorts = request.sort_field != SortField::Key || request.sort_order == SortOrder::Descend;
         let mut found: Vec<&Arc<Version>> = Vec::new();
         let mut matching = 0_usize;
@@ -108,8 +140,12 @@ impl Snapshot {
         }
         let more = found.len() < matching;
         let kvs = found.into_iter().map(|version| answer(&version.kv, request.keys_only)).collect();
-        Ok(RangeResponse { revision: self.revision, kvs, more, count })
+        RangeResponse { revision: self.revision, kvs, more, count }
     }
+}
+
+fn limit(request: &RangeRequest) -> usize {
+    usize::try_from(request.limit).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX)
 }
 
 fn answer(kv: &KeyValue, keys_only: bool) -> KeyValue {

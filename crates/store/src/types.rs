@@ -91,6 +91,21 @@ pub struct RangeRequest {
     pub max_create_revision: Revision,
 }
 
+impl RangeRequest {
+    /// Whether the answer is the first keys of the range, in order.
+    pub(crate) fn is_plain(&self) -> bool {
+        let unbounded = Self {
+            range: KeyRange::default(),
+            revision: 0,
+            limit: 0,
+            keys_only: false,
+            sort_order: if self.sort_order == SortOrder::Ascend { SortOrder::None } else { self.sort_order },
+            ..self.clone()
+        };
+        unbounded == Self::default()
+    }
+}
+
 /// By what a range is sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortField {

@@ -192,3 +192,31 @@ async fn periodic_compaction_forgets_what_is_older_than_its_period() {
     assert!((19..=21).contains(&status.compacted), "compacted at {}", status.compacted);
     compaction.abort();
 }
+
+#[tokio::test(start_paused = true)]
+async fn history_is_bounded_by_its_bytes_too() {
+    const LIMIT: u64 = 100_000;
+    let store = engine();
+    let bounded = store.clone();
+    let bounding = tokio::spawn(async move { bounded.bound_history(LIMIT).await });
+    tokio::task::yield_now().await;
+    let value = "v".repeat(1000);
+    for round in 0..1000 {
+        let key = if round % 2 == 0 { "a" } else { "b" };
+        write(&store, vec![Operation::put(key, value.clone())]).await.unwrap();
+        tokio::task::yield_now().await;
+        let status = store.status().await.unwrap();
+        assert!(status.size_bytes - status.size_in_use_bytes <= LIMIT as i64 + 2000, "round {round}");
+    }
+    let status = store.status().await.unwrap();
+    assert!(status.revision - status.compacted > 20, "no more is forgotten than has to be");
+    for round in 0..1000 {
+        let key = format!("deleted-{round}");
+        write(&store, vec![Operation::put(key.clone(), value.clone())]).await.unwrap();
+        write(&store, vec![Operation::delete(key)]).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    let status = store.status().await.unwrap();
+    assert!(status.size_bytes - status.size_in_use_bytes <= LIMIT as i64 + 4000, "deletions are history as well");
+    bounding.abort();
+}

@@ -25,11 +25,16 @@ enum Step {
 }
 
 fn key(number: u8) -> Bytes {
-    Bytes::from(vec![b'k', number])
+    Bytes::from(format!("/{}/{number}", number % 3))
 }
 
+/// From one key to another, or all that is under a prefix.
 fn range(from: u8, to: u8) -> KeyRange {
-    KeyRange { start: key(from), end: key(to) }
+    match to {
+        8 => KeyRange::prefix(format!("/{}/", from % 3)),
+        7 if from == 0 => KeyRange::prefix("/"),
+        _ => KeyRange { start: key(from), end: key(to) },
+    }
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -192,20 +197,31 @@ impl Run {
         response
     }
 
+    /// Reads a range, page after page, at one revision.
     async fn range(&self, from: u8, to: u8, back: i64, limit: i64) {
         let revision = (self.model.revision - back).max(1);
-        let request = RangeRequest { range: range(from, to), revision, limit, ..RangeRequest::default() };
-        let answer = self.engine.range(request).await;
+        let mut request = RangeRequest { range: range(from, to), revision, limit, ..RangeRequest::default() };
+        while let Some(last) = self.page(&request).await {
+            request.range.start = [&last[..], &[0]].concat().into();
+        }
+    }
+
+    /// Reads a range; returns the last key if there are more.
+    async fn page(&self, request: &RangeRequest) -> Option<Bytes> {
+        let RangeRequest { revision, limit, ref range, .. } = *request;
+        let answer = self.engine.range(request.clone()).await;
         if let Err(error) = self.model.check_readable(revision) {
             assert_eq!(answer, Err(error));
-            return;
+            return None;
         }
-        let all = self.model.live(&range(from, to), revision);
+        let all = self.model.live(range, revision);
         let count = all.len();
         let kvs: Vec<KeyValue> = all.into_iter().take(if limit == 0 { usize::MAX } else { limit as usize }).collect();
         let answer = answer.unwrap();
         assert_eq!((answer.count as usize, answer.more), (count, kvs.len() < count));
+        let last = kvs.last().map(|kv| kv.key.clone()).filter(|_| answer.more);
         assert_eq!((answer.kvs, answer.revision), (kvs, self.model.revision));
+        last
     }
 
     /// Fetches from every watch all that it owes.

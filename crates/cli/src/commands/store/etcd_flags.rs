@@ -142,7 +142,9 @@ impl EtcdFlags {
 
     pub(crate) fn store_options(&self) -> Result<StoreOptions> {
         let limits = Limits { request_bytes: self.max_request_bytes, txn_operations: self.max_txn_ops };
-        Ok(StoreOptions { unsafe_no_fsync: self.unsafe_no_fsync, limits, compaction: self.compaction()? })
+        // History is bounded as the flags say, and as in etcd by nothing else.
+        let (unsafe_no_fsync, compaction) = (self.unsafe_no_fsync, self.compaction()?);
+        Ok(StoreOptions { unsafe_no_fsync, limits, compaction, history_bytes: None })
     }
 
     pub(crate) fn face_options(&self, listening: Vec<String>) -> Result<FaceOptions> {

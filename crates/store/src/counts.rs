@@ -1,0 +1,123 @@
+//! How many keys a range has, known without walking over it.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use imbl::OrdMap;
+
+use crate::{KeyRange, RangeRequest, RangeResponse, Revision};
+
+/// Deeper or longer prefixes are not counted: a key that is all slashes must not cost more than others.
+const MOST_SLASHES: usize = 8;
+const LONGEST_PREFIX: usize = 256;
+
+/// How many keys exist under each prefix that ends with a slash. Clones share what they have in common.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PrefixCounts(OrdMap<Bytes, i64>);
+
+impl PrefixCounts {
+    /// A key has begun to exist (1) or ceased to (-1).
+    pub(crate) fn add(&mut self, key: &[u8], change: i64) {
+        for prefix in prefixes(key) {
+            match self.0.get_mut(prefix) {
+                Some(count) if *count + change == 0 => drop(self.0.remove(prefix)),
+                Some(count) => *count += change,
+                // A slice of the key would keep all of its buffer.
+                None => drop(self.0.insert(Bytes::copy_from_slice(prefix), change)),
+            }
+        }
+    }
+
+    /// How many keys a range has, if it is all that is under a prefix that is counted.
+    pub(crate) fn of(&self, range: &KeyRange) -> Option<i64> {
+        let parent = range.start.strip_suffix(b"/")?;
+        let is_whole = range.end.strip_suffix(b"0") == Some(parent);
+        let is_counted = prefixes(&range.start).last() == Some(&range.start[..]);
+        (is_whole && is_counted).then(|| self.0.get(&range.start[..]).copied().unwrap_or(0))
+    }
+}
+
+/// The prefixes of a key that are counted.
+fn prefixes(key: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let slashes = key.iter().take(LONGEST_PREFIX).enumerate().filter(|(_, byte)| **byte == b'/').take(MOST_SLASHES);
+    slashes.map(|(at, _)| &key[..=at])
+}
+
+/// How many keys are left after a page that was answered: what a client asks for next.
+#[derive(Debug, Default)]
+pub(crate) struct PageCounts(Mutex<BTreeMap<Page, i64>>);
+
+/// The revision, where the page begins, and where the range ends.
+type Page = (Revision, Bytes, Bytes);
+
+impl PageCounts {
+    const MOST: usize = 4096;
+    const LONGEST_KEY: usize = 1024;
+
+    /// How many keys there are from the beginning of this page on, if it follows one that was answered.
+    pub(crate) fn of(&self, request: &RangeRequest) -> Option<i64> {
+        if request.revision <= 0 || request.limit <= 0 {
+            return None;
+        }
+        let page = (request.revision, request.range.start.clone(), request.range.end.clone());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&page).copied()
+    }
+
+    /// Remembers what follows a page that was read at `revision`.
+    pub(crate) fn remember(&self, request: &RangeRequest, revision: Revision, response: &RangeResponse) {
+        let Some(last) = response.kvs.last().filter(|_| response.more && request.is_plain()) else { return };
+        if last.key.len() + request.range.end.len() > Self::LONGEST_KEY {
+            return;
+        }
+        let next = Bytes::from([&last.key[..], &[0]].concat());
+        let left = response.count - i64::try_from(response.kvs.len()).unwrap_or(i64::MAX);
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.insert((revision, next, Bytes::copy_from_slice(&request.range.end)), left);
+        while pages.len() > Self::MOST {
+            pages.pop_first();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(keys: &[&str]) -> PrefixCounts {
+        let mut counts = PrefixCounts::default();
+        keys.iter().for_each(|key| counts.add(key.as_bytes(), 1));
+        counts
+    }
+
+    #[test]
+    fn every_prefix_that_ends_with_a_slash_is_counted() {
+        let mut counts = counts(&["/pods/a/1", "/pods/a/2", "/pods/b/1", "/nodes/1", "plain"]);
+        let count = |counts: &PrefixCounts, prefix: &'static str| counts.of(&KeyRange::prefix(prefix));
+        assert_eq!(["/", "/pods/", "/pods/a/", "/none/"].map(|prefix| count(&counts, prefix)), [4, 3, 2, 0].map(Some));
+        counts.add(b"/pods/a/1", -1);
+        assert_eq!(count(&counts, "/pods/a/"), Some(1));
+        counts.add(b"/pods/a/2", -1);
+        assert_eq!((count(&counts, "/pods/a/"), counts.0.contains_key(&b"/pods/a/"[..])), (Some(0), false));
+    }
+
+    #[test]
+    fn other_ranges_are_not() {
+        let counts = counts(&["/pods/a/1"]);
+        let others = [
+            KeyRange::prefix("/pods"),
+            KeyRange::key("/pods/"),
+            KeyRange { start: "/pods/".into(), end: "/pods/b".into() },
+            KeyRange { start: "/pods/".into(), end: "\0".into() },
+            KeyRange::prefix("/".repeat(MOST_SLASHES + 1)),
+            KeyRange::prefix("a".repeat(LONGEST_PREFIX) + "/"),
+        ];
+        assert!(others.iter().all(|range| counts.of(range).is_none()));
+    }
+
+    #[test]
+    fn a_key_of_nothing_but_slashes_costs_no_more_than_others() {
+        let counts = counts(&["/".repeat(1 << 20).as_str()]);
+        assert_eq!(counts.0.len(), MOST_SLASHES);
+    }
+}
