@@ -5,7 +5,9 @@ mod completion;
 mod component;
 mod down;
 mod env;
+mod etcd;
 mod exec;
+mod kube_apiserver;
 mod kubectl;
 mod run;
 mod server_flags;
@@ -15,6 +17,9 @@ mod up;
 
 use anyhow::Result;
 use clap::Subcommand;
+
+pub(crate) use etcd::Etcd;
+pub(crate) use kube_apiserver::KubeApiserver;
 
 /// What `coracle` can do.
 #[derive(Debug, Subcommand)]

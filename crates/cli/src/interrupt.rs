@@ -17,3 +17,11 @@ pub(crate) async fn interrupted() -> u8 {
         Either::Right(_) => crate::exit::PASS,
     }
 }
+
+/// Resolves at the first Ctrl-C or SIGTERM, or when the process that started this one has ended.
+pub(crate) async fn interrupted_or_orphaned() -> u8 {
+    match select(pin!(interrupted()), pin!(crate::orphan::orphaned())).await {
+        Either::Left((code, _)) => code,
+        Either::Right(_) => crate::exit::PASS,
+    }
+}

@@ -3,20 +3,25 @@
 //! ```text
 //! argv --clap--> a command of `commands` --> cluster (up and the single components) | scenario (run, story)
 //! ```
+//! Under the names `kube-apiserver` and `etcd` it is that program, as the test environments of others start it.
 //! Exit codes are in [`exit`]. Not here: anything that a test could not do by calling a library function.
 
 mod commands;
 mod descriptions;
 mod exit;
+mod go_flags;
 mod interrupt;
 mod live;
+mod orphan;
 mod state;
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser;
 
-use commands::Command;
+use commands::{Command, Etcd, KubeApiserver};
 
 /// The Kubernetes control plane in one small program.
 #[derive(Debug, Parser)]
@@ -37,19 +42,29 @@ Exit codes: 0 all well, 1 a check failed, 2 bad usage or scenario, 3 not in time
             70 Coracle or the system failed, 130 interrupted";
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::PASS });
-        }
-    };
-    match arguments.command.run() {
+    match run() {
         Ok(code) => ExitCode::from(code),
-        Err(error) => {
-            eprintln!("coracle: {error:#}");
-            let usage = error.downcast_ref::<exit::Usage>().is_some();
-            ExitCode::from(if usage { exit::USAGE } else { exit::FAILED })
-        }
+        Err(error) => ExitCode::from(explain(&error)),
     }
+}
+
+/// Runs the program of the name by which it was called.
+fn run() -> Result<u8> {
+    let mut arguments = std::env::args();
+    let called = arguments.next().unwrap_or_default();
+    match Path::new(&called).file_name().and_then(|name| name.to_str()) {
+        Some("kube-apiserver") => KubeApiserver::run(arguments.collect()),
+        Some("etcd") => Etcd::run(arguments.collect()),
+        _ => Arguments::try_parse()?.command.run(),
+    }
+}
+
+/// Says what went wrong, or what was asked for (`--help`), and with which code to exit.
+fn explain(error: &anyhow::Error) -> u8 {
+    if let Some(clap) = error.downcast_ref::<clap::Error>() {
+        let _ = clap.print();
+        return if clap.use_stderr() { exit::USAGE } else { exit::PASS };
+    }
+    eprintln!("coracle: {error:#}");
+    if error.downcast_ref::<exit::Usage>().is_some() { exit::USAGE } else { exit::FAILED }
 }

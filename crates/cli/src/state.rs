@@ -57,6 +57,23 @@ impl StateFolder {
         self.path.join("kubeconfig")
     }
 
+    /// A folder with the programs that envtest starts: this one under the names `kube-apiserver` and `etcd`, and the
+    /// machine's kubectl if there is one.
+    pub(crate) fn assets(&self) -> Result<PathBuf> {
+        self.create()?;
+        let folder = std::path::absolute(self.path.join("envtest"))?;
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let this = std::env::current_exe().context("cannot tell where this program is")?;
+        let mut programs = vec![("kube-apiserver", this.clone()), ("etcd", this)];
+        programs.extend(on_the_path("kubectl").map(|kubectl| ("kubectl", kubectl)));
+        for (name, program) in programs {
+            let link = folder.join(name);
+            let _ = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(program, &link).with_context(|| format!("cannot make {}", link.display()))?;
+        }
+        Ok(folder)
+    }
+
     /// The number of the process that runs a cluster here, if one does.
     pub(crate) fn running(&self) -> Option<i32> {
         let lock = File::open(self.path.join("lock")).ok()?;
@@ -83,6 +100,12 @@ impl StateFolder {
             .with_context(|| format!("cannot write {}", process_file.display()))?;
         Ok(Claim { _lock: lock, process_file })
     }
+}
+
+/// Where a program is that is called by its name alone.
+fn on_the_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 impl Drop for Claim {

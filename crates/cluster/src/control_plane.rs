@@ -15,20 +15,21 @@ use coracle_store::Store;
 use crate::component::Running;
 use crate::{Error, Transport, bootstrap};
 
-/// Who issues service account tokens, by name. In Kubernetes: the default of `--service-account-issuer`.
-const ISSUER: &str = "https://kubernetes.default.svc";
-
 /// How an API server is configured. The names are those of kube-apiserver's flags.
 #[derive(Clone)]
 pub struct ApiServerSpec {
     /// `--authorization-mode`
     pub authorization_mode: String,
+    /// `--enable-admission-plugins`, beside those that are on by default.
+    pub enable_admission_plugins: Vec<String>,
     /// `--disable-admission-plugins`
     pub disable_admission_plugins: Vec<String>,
     /// `--service-cluster-ip-range`
     pub service_cluster_ip_range: String,
     /// The content of `--token-auth-file`.
     pub tokens: Option<String>,
+    /// `--service-account-issuer`: who issues service account tokens, by name.
+    pub service_account_issuer: String,
     /// The key that signs service account tokens, PEM; a new one for each start if there is none.
     pub service_account_key: Option<String>,
     /// The authority of the serving certificate, PEM, which pods are told in `kube-root-ca.crt`.
@@ -49,9 +50,11 @@ impl Default for ApiServerSpec {
     fn default() -> Self {
         Self {
             authorization_mode: "Node,RBAC".to_owned(),
+            enable_admission_plugins: Vec::new(),
             disable_admission_plugins: Vec::new(),
             service_cluster_ip_range: "10.0.0.0/16".to_owned(),
             tokens: None,
+            service_account_issuer: "https://kubernetes.default.svc".to_owned(),
             service_account_key: None,
             root_ca: None,
             advertised: None,
@@ -98,15 +101,20 @@ impl ControlPlane {
     ) -> Result<Self, Error> {
         let ambient = ambient.split("apiserver");
         let issuer = match &spec.service_account_key {
-            Some(pem) => Issuer::from_pem(ISSUER, pem),
-            None => Issuer::generate(ISSUER),
+            Some(pem) => Issuer::from_pem(&spec.service_account_issuer, pem),
+            None => Issuer::generate(&spec.service_account_issuer),
         }
         .map_err(Error::options)?;
         let authenticator = authenticator(spec, &issuer)?;
         let authorizer = Authorizers::parse(&spec.authorization_mode).map_err(Error::options)?;
-        let plugins = coracle_admission::plugins(&[], &spec.disable_admission_plugins).map_err(Error::options)?;
+        // To name a plug-in that is on anyway asks for nothing more; that it is not built is said below.
+        let not_built = coracle_admission::not_built();
+        let named = spec.enable_admission_plugins.iter().filter(|name| !not_built.contains(&name.as_str()));
+        let named: Vec<&str> = named.map(String::as_str).collect();
+        let disabled: Vec<&str> = spec.disable_admission_plugins.iter().map(String::as_str).collect();
+        let plugins = coracle_admission::plugins(&named, &disabled).map_err(Error::options)?;
         let mut limits = authorizer.limits().to_vec();
-        limits.push(format!("admission plug-ins that are not built: {}", coracle_admission::not_built().join(", ")));
+        limits.push(format!("admission plug-ins that are not built: {}", not_built.join(", ")));
 
         let config = coracle_resources::Config {
             service_cluster_ip_ranges: ranges(&spec.service_cluster_ip_range)?,
@@ -119,7 +127,7 @@ impl ControlPlane {
             .admission(plugins)
             .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>])
             .subresource(service_accounts, token);
-        for (resource, computed) in coracle_auth::reviews(Arc::clone(&authenticator), ISSUER) {
+        for (resource, computed) in coracle_auth::reviews(Arc::clone(&authenticator), issuer.name()) {
             builder = builder.computed(resource, computed);
         }
         let registry = builder.build();

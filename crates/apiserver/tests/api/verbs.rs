@@ -187,3 +187,14 @@ async fn impersonation_changes_who_is_asking() {
     let groups = [("impersonate-group", "devs")];
     assert_eq!(server.send(request(Method::GET, "/api", &groups, Body::empty())).await.code, StatusCode::BAD_REQUEST);
 }
+
+#[tokio::test]
+async fn options_of_a_delete_may_be_of_any_group_as_clients_of_custom_kinds_send_them() {
+    let server = Server::start().await;
+    for group in ["v1", "meta.k8s.io/v1", "apps/v1", "cache.example.com/v1alpha1"] {
+        server.create_config_map("m").await;
+        let options = json!({"apiVersion": group, "kind": "DeleteOptions", "propagationPolicy": "Background"});
+        let deleted = server.call(Method::DELETE, &format!("{CONFIG_MAPS}/m"), &[], options).await;
+        assert_eq!(deleted.code, StatusCode::OK, "{group}: {}", deleted.json());
+    }
+}

@@ -11,6 +11,9 @@ use crate::state::StateFolder;
 pub(crate) struct Env {
     #[command(flatten)]
     pub(crate) state: StateArgs,
+    /// Instead, point envtest at Coracle: each suite then starts a control plane of its own, and none need be up
+    #[arg(long)]
+    envtest: bool,
 }
 
 /// Where a cluster keeps its state.
@@ -47,6 +50,12 @@ impl StateArgs {
 
 impl Env {
     pub(crate) fn run(self) -> Result<u8> {
+        if self.envtest {
+            let assets = self.state.folder().assets()?;
+            println!("unset USE_EXISTING_CLUSTER");
+            println!("export KUBEBUILDER_ASSETS='{}'", assets.display());
+            return Ok(exit::PASS);
+        }
         println!("export KUBECONFIG='{}'", self.state.kubeconfig()?.display());
         println!("export USE_EXISTING_CLUSTER=true");
         Ok(exit::PASS)

@@ -1,5 +1,5 @@
 mod care;
-mod etcd_flags;
+pub(crate) mod etcd_flags;
 pub(crate) mod tls_flags;
 mod top;
 
@@ -43,12 +43,16 @@ impl StoreCommand {
         match self.action {
             Some(Action::Care(care)) => Ok(care.run()),
             Some(Action::Top(top)) => runtime()?.block_on(top.run()),
-            None => runtime()?.block_on(serve(self.flags)),
+            None => runtime()?.block_on(serve(self.flags, interrupted)),
         }
     }
 }
 
-async fn serve(flags: EtcdFlags) -> Result<u8> {
+/// Serves until `stop` says with which code to exit.
+pub(crate) async fn serve<F>(flags: EtcdFlags, stop: fn() -> F) -> Result<u8>
+where
+    F: Future<Output = u8> + Send + 'static,
+{
     flags.warn_of_what_means_nothing_here();
     let spec = flags.data_dir.clone().map_or(StoreSpec::Memory, StoreSpec::Sled);
     let tls = flags.tls()?;
@@ -67,7 +71,7 @@ async fn serve(flags: EtcdFlags) -> Result<u8> {
         let (store, face) = (store.clone(), face.clone());
         serving.spawn(async move {
             let mut code = exit::PASS;
-            listener.serve(&store, face, async { code = interrupted().await }).await;
+            listener.serve(&store, face, async { code = stop().await }).await;
             code
         });
     }

@@ -1,0 +1,41 @@
+use anyhow::Result;
+use clap::{CommandFactory, FromArgMatches, Parser};
+
+use crate::commands::store::etcd_flags::EtcdFlags;
+use crate::commands::store::serve;
+use crate::commands::up::runtime;
+use crate::go_flags;
+use crate::interrupt::interrupted_or_orphaned;
+
+/// The store under the name of etcd, as test environments start it. A flag that is not known is said and ignored.
+#[derive(Debug, Parser)]
+#[command(name = "etcd", version = "Version: 3.6.6")]
+pub(crate) struct Etcd {
+    #[command(flatten)]
+    flags: EtcdFlags,
+}
+
+impl Etcd {
+    pub(crate) fn run(arguments: Vec<String>) -> Result<u8> {
+        let Self { flags } = tolerant(arguments)?;
+        runtime()?.block_on(serve(flags, interrupted_or_orphaned))
+    }
+}
+
+/// Reads the flags that `T` has, and warns of the others by name.
+pub(crate) fn tolerant<T: CommandFactory + FromArgMatches>(arguments: Vec<String>) -> Result<T> {
+    let mut command = T::command();
+    command.build();
+    let known = |name: &str| command.get_arguments().any(|argument| argument.get_long() == Some(name));
+    let asked = arguments.iter().find(|argument| matches!(argument.as_str(), "--help" | "-h" | "--version")).cloned();
+    let (flags, unknown) = match asked {
+        Some(asked) => (vec![asked], Vec::new()),
+        None => go_flags::normalize(arguments, known),
+    };
+    if !unknown.is_empty() {
+        eprintln!("{}: {}: of no meaning here; ignored", command.get_name(), unknown.join(", "));
+    }
+    let name = command.get_name().to_owned();
+    let matches = command.try_get_matches_from(std::iter::once(name).chain(flags))?;
+    Ok(T::from_arg_matches(&matches)?)
+}

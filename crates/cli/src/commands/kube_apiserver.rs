@@ -1,0 +1,157 @@
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::{ArgAction, Parser};
+use coracle_cluster::serve::{Authority, Identity, Listener};
+use coracle_cluster::{ApiServerSpec, Cluster, StoreSpec};
+
+use crate::commands::etcd::tolerant;
+use crate::commands::up::runtime;
+use crate::exit;
+use crate::interrupt::interrupted_or_orphaned;
+
+/// The API server under the name of kube-apiserver, as test environments start it.
+///
+/// No controllers run beside it, as none run beside envtest's; with `CORACLE_CONTROLLERS=true` in the environment they do,
+/// with a scheduler and `CORACLE_NODES` simulated nodes (2). A flag that is not known is said and ignored.
+#[derive(Debug, Parser)]
+#[command(name = "kube-apiserver", version = "v1.35.3", display_name = "Kubernetes")]
+pub(crate) struct KubeApiserver {
+    /// Where to listen
+    #[arg(long, default_value = "0.0.0.0")]
+    bind_address: IpAddr,
+    /// The port of HTTPS
+    #[arg(long, default_value_t = 6443)]
+    secure_port: u16,
+    /// The folder with apiserver.crt and apiserver.key, if no other files are named
+    #[arg(long, value_name = "DIR", default_value = "/var/run/kubernetes")]
+    cert_dir: PathBuf,
+    /// The serving certificate
+    #[arg(long, value_name = "FILE")]
+    tls_cert_file: Option<PathBuf>,
+    /// The key of the serving certificate
+    #[arg(long, value_name = "FILE")]
+    tls_private_key_file: Option<PathBuf>,
+    /// The authority of clients' certificates
+    #[arg(long, value_name = "FILE")]
+    client_ca_file: Option<PathBuf>,
+    /// A file of tokens: token,user,uid,"group1,group2"
+    #[arg(long, value_name = "FILE")]
+    token_auth_file: Option<PathBuf>,
+    /// The URLs of the store
+    #[arg(long, value_name = "URLS", value_delimiter = ',', required = true)]
+    etcd_servers: Vec<String>,
+    /// Who may do what: Node, RBAC, AlwaysAllow
+    #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "AlwaysAllow")]
+    authorization_mode: Vec<String>,
+    /// Admission plug-ins beside those that are on by default
+    #[arg(long, alias = "admission-control", value_name = "NAMES", value_delimiter = ',')]
+    enable_admission_plugins: Vec<String>,
+    /// Admission plug-ins to leave out
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    disable_admission_plugins: Vec<String>,
+    /// The addresses of services
+    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]
+    service_cluster_ip_range: String,
+    /// Who issues service account tokens, by name
+    #[arg(long, value_name = "URL", default_value = "https://kubernetes.default.svc")]
+    service_account_issuer: Vec<String>,
+    /// The key that signs service account tokens
+    #[arg(long, value_name = "FILE")]
+    service_account_signing_key_file: Option<PathBuf>,
+    /// Keys that service account tokens are verified by; the signing key verifies here
+    #[arg(long, value_name = "FILE", hide = true)]
+    service_account_key_file: Vec<PathBuf>,
+    /// Whether containers may be privileged; they may
+    #[arg(long, hide = true, action = ArgAction::Set, default_value = "true")]
+    allow_privileged: String,
+}
+
+/// Whether controllers, scheduler and nodes run beside the API server.
+const CONTROLLERS: &str = "CORACLE_CONTROLLERS";
+/// How many nodes are simulated then.
+const NODES: &str = "CORACLE_NODES";
+
+impl KubeApiserver {
+    pub(crate) fn run(arguments: Vec<String>) -> Result<u8> {
+        let flags: Self = tolerant(arguments)?;
+        runtime()?.block_on(flags.serve())
+    }
+
+    async fn serve(self) -> Result<u8> {
+        let address = SocketAddr::new(self.bind_address, self.secure_port);
+        let authority = match &self.client_ca_file {
+            Some(path) => read(path, "--client-ca-file")?,
+            // Nobody has this authority's key: certificates let nobody in.
+            None => Authority::new()?.certificate().to_owned(),
+        };
+        let listener = Listener::bind(address, &self.identity()?, &authority).await?;
+        let store = StoreSpec::Etcd(self.etcd_servers.clone());
+        let builder = Cluster::builder().store(store).api_server(self.spec(listener.address())?);
+        let cluster = match simulated_nodes()? {
+            Some(nodes) => builder.nodes(nodes),
+            None => builder.api_server_only(),
+        }
+        .start()
+        .await?;
+        for limit in cluster.limits() {
+            eprintln!("note: {limit}");
+        }
+        let mut code = exit::PASS;
+        let front = cluster.front_door();
+        let stop = async {
+            code = interrupted_or_orphaned().await;
+            cluster.shutdown().await;
+        };
+        listener.serve(front, stop).await;
+        Ok(code)
+    }
+
+    fn spec(&self, listening: SocketAddr) -> Result<ApiServerSpec> {
+        let tokens = self.token_auth_file.as_deref().map(|path| read(path, "--token-auth-file")).transpose()?;
+        let key = self.service_account_signing_key_file.as_deref();
+        let key = key.map(|path| read(path, "--service-account-signing-key-file")).transpose()?;
+        let issuer = self.service_account_issuer.first().cloned().unwrap_or_default();
+        Ok(ApiServerSpec {
+            authorization_mode: self.authorization_mode.join(","),
+            enable_admission_plugins: self.enable_admission_plugins.clone(),
+            disable_admission_plugins: self.disable_admission_plugins.clone(),
+            service_cluster_ip_range: self.service_cluster_ip_range.clone(),
+            tokens,
+            service_account_issuer: issuer,
+            service_account_key: key,
+            advertised: Some(listening),
+            descriptions: std::sync::Arc::new(crate::descriptions::FromTypes::default()),
+            ..ApiServerSpec::default()
+        })
+    }
+
+    /// The serving certificate: the one that is named, the one of the folder, or one of its own authority.
+    fn identity(&self) -> Result<Identity> {
+        let in_folder = |file: &str| self.cert_dir.join(file);
+        let certificate = self.tls_cert_file.clone().unwrap_or_else(|| in_folder("apiserver.crt"));
+        let key = self.tls_private_key_file.clone().unwrap_or_else(|| in_folder("apiserver.key"));
+        if self.tls_cert_file.is_none() && !certificate.exists() {
+            let names = ["localhost".to_owned(), "kubernetes.default.svc".to_owned()];
+            let addresses = [self.bind_address, IpAddr::from([127, 0, 0, 1])];
+            return Ok(Authority::new()?.server(&names, &addresses)?);
+        }
+        let certificate = read(&certificate, "--tls-cert-file")?;
+        Ok(Identity { certificate, key: read(&key, "--tls-private-key-file")? })
+    }
+}
+
+/// How many nodes are simulated, if anything runs beside the API server.
+fn simulated_nodes() -> Result<Option<usize>> {
+    if std::env::var(CONTROLLERS).map_or(true, |value| value != "true") {
+        return Ok(None);
+    }
+    let nodes = std::env::var(NODES).unwrap_or_else(|_| "2".to_owned());
+    let nodes = nodes.parse().map_err(|_| exit::Usage(format!("{NODES}: `{nodes}` is not a number")))?;
+    Ok(Some(nodes))
+}
+
+fn read(path: &Path, flag: &str) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("{flag}: cannot read {}", path.display()))
+}
