@@ -6,6 +6,7 @@ mod component;
 mod down;
 mod env;
 mod etcd;
+mod etcd_servers;
 mod exec;
 mod kube_apiserver;
 mod kubectl;

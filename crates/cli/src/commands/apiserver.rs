@@ -4,11 +4,11 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::Args;
 use coracle_ambient::Ambient;
-use coracle_cluster::{ControlPlane, EtcdServers, NoNodes, StoreSpec};
+use coracle_cluster::{ControlPlane, NoNodes, StoreSpec};
 use coracle_journal::Recorder;
 
+use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::server_flags::{IDENTITIES, ServerFlags};
-use crate::commands::store::tls_flags::pem;
 use crate::commands::up::runtime;
 use crate::exit;
 use crate::interrupt::interrupted;
@@ -19,18 +19,8 @@ pub(crate) struct Apiserver {
     /// Where the state lives: `memory` or `sled:DIR`
     #[arg(long, conflicts_with = "etcd_servers")]
     store: Option<String>,
-    /// Where the state lives: the URLs of an etcd or of `coracle store`
-    #[arg(long, value_name = "URLS", value_delimiter = ',')]
-    etcd_servers: Vec<String>,
-    /// The authority that signed the etcd's certificates, PEM
-    #[arg(long, value_name = "FILE", requires = "etcd_servers")]
-    etcd_cafile: Option<PathBuf>,
-    /// Our certificate towards the etcd, PEM
-    #[arg(long, value_name = "FILE", requires = "etcd_keyfile")]
-    etcd_certfile: Option<PathBuf>,
-    /// The key of our certificate towards the etcd, PEM
-    #[arg(long, value_name = "FILE", requires = "etcd_certfile")]
-    etcd_keyfile: Option<PathBuf>,
+    #[command(flatten)]
+    etcd: EtcdServersFlags,
     /// The folder of the certificate authority; kubeconfigs for the other components are written there
     #[arg(long, value_name = "DIR", default_value = ".coracle/pki")]
     cert_dir: PathBuf,
@@ -74,25 +64,16 @@ impl Apiserver {
 
     fn store_spec(&self) -> Result<StoreSpec> {
         match self.store.as_deref() {
-            None if self.etcd_servers.is_empty() => {
+            None if self.etcd.etcd_servers.is_empty() => {
                 Err(exit::Usage("name a store: --store memory, --store sled:DIR or --etcd-servers URLS".to_owned())
                     .into())
             }
-            None => Ok(StoreSpec::Etcd(self.etcd()?)),
+            None => Ok(StoreSpec::Etcd(self.etcd.read()?)),
             Some("memory") => Ok(StoreSpec::Memory),
             Some(other) => match other.strip_prefix("sled:") {
                 Some(folder) if !folder.is_empty() => Ok(StoreSpec::Sled(PathBuf::from(folder))),
                 _ => Err(exit::Usage(format!("--store `{other}` is neither `memory` nor `sled:DIR`")).into()),
             },
         }
-    }
-    fn etcd(&self) -> Result<EtcdServers> {
-        let read = |flag, path: &Option<PathBuf>| path.as_deref().map(|path| pem(flag, path)).transpose();
-        Ok(EtcdServers {
-            urls: self.etcd_servers.clone(),
-            authority: read("--etcd-cafile", &self.etcd_cafile)?,
-            certificate: read("--etcd-certfile", &self.etcd_certfile)?,
-            key: read("--etcd-keyfile", &self.etcd_keyfile)?,
-        })
     }
 }

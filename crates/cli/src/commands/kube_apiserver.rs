@@ -7,6 +7,7 @@ use coracle_cluster::serve::{Authority, Identity, Listener};
 use coracle_cluster::{ApiServerSpec, Cluster, StoreSpec};
 
 use crate::commands::etcd::tolerant;
+use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::up::runtime;
 use crate::exit;
 use crate::interrupt::interrupted_or_orphaned;
@@ -39,9 +40,8 @@ pub(crate) struct KubeApiserver {
     /// A file of tokens: token,user,uid,"group1,group2"
     #[arg(long, value_name = "FILE")]
     token_auth_file: Option<PathBuf>,
-    /// The URLs of the store
-    #[arg(long, value_name = "URLS", value_delimiter = ',', required = true)]
-    etcd_servers: Vec<String>,
+    #[command(flatten)]
+    etcd: EtcdServersFlags,
     /// Who may do what: Node, RBAC, AlwaysAllow
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "AlwaysAllow")]
     authorization_mode: Vec<String>,
@@ -87,7 +87,10 @@ impl KubeApiserver {
             None => Authority::new()?.certificate().to_owned(),
         };
         let listener = Listener::bind(address, &self.identity()?, &authority).await?;
-        let store = StoreSpec::Etcd(self.etcd_servers.clone());
+        if self.etcd.etcd_servers.is_empty() {
+            return Err(exit::Usage("--etcd-servers must be specified".to_owned()).into());
+        }
+        let store = StoreSpec::Etcd(self.etcd.read()?);
         let builder = Cluster::builder().store(store).api_server(self.spec(listener.address())?);
         let cluster = match simulated_nodes()? {
             Some(nodes) => builder.nodes(nodes),
