@@ -8,8 +8,19 @@ type Answer = Result<Response<pb::AuthResponse>, Status>;
 
 /// What etcd says while authentication is off. The store keeps no users: whoever may connect may do everything, and
 /// client certificates decide who may connect.
-fn off() -> Answer {
-    Err(Status::failed_precondition("etcdserver: authentication is not enabled"))
+fn refused(why: &str) -> Answer {
+    Err(Status::failed_precondition(format!("etcdserver: {why}")))
+}
+
+fn no_users() -> Answer {
+    Err(Status::unimplemented("this store keeps no users and roles: client certificates decide who may connect"))
+}
+
+impl Shared {
+    /// An answer without content: done, or a list of nobody.
+    async fn nobody(&self) -> Answer {
+        Ok(Response::new(pb::AuthResponse { header: Some(self.current_header().await?) }))
+    }
 }
 
 #[async_trait]
@@ -20,66 +31,66 @@ impl Auth for Shared {
     }
 
     async fn auth_disable(&self, _: Request<pb::AuthRequest>) -> Answer {
-        Ok(Response::new(pb::AuthResponse { header: Some(self.current_header().await?) }))
+        self.nobody().await
     }
 
     async fn auth_enable(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
+        refused("root user does not exist")
     }
 
     async fn authenticate(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
-    }
-
-    async fn user_add(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
-    }
-
-    async fn user_get(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
+        refused("authentication is not enabled")
     }
 
     async fn user_list(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
-    }
-
-    async fn user_delete(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
-    }
-
-    async fn user_change_password(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
-    }
-
-    async fn user_grant_role(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
-    }
-
-    async fn user_revoke_role(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
-    }
-
-    async fn role_add(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
-    }
-
-    async fn role_get(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
+        self.nobody().await
     }
 
     async fn role_list(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
+        self.nobody().await
+    }
+
+    async fn user_add(&self, _: Request<pb::AuthRequest>) -> Answer {
+        no_users()
+    }
+
+    async fn role_add(&self, _: Request<pb::AuthRequest>) -> Answer {
+        no_users()
+    }
+
+    async fn user_get(&self, _: Request<pb::AuthRequest>) -> Answer {
+        refused("user name not found")
+    }
+
+    async fn user_delete(&self, _: Request<pb::AuthRequest>) -> Answer {
+        refused("user name not found")
+    }
+
+    async fn user_change_password(&self, _: Request<pb::AuthRequest>) -> Answer {
+        refused("user name not found")
+    }
+
+    async fn user_grant_role(&self, _: Request<pb::AuthRequest>) -> Answer {
+        refused("user name not found")
+    }
+
+    async fn user_revoke_role(&self, _: Request<pb::AuthRequest>) -> Answer {
+        refused("user name not found")
+    }
+
+    async fn role_get(&self, _: Request<pb::AuthRequest>) -> Answer {
+        refused("role name not found")
     }
 
     async fn role_delete(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
+        refused("role name not found")
     }
 
     async fn role_grant_permission(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
+        refused("role name not found")
     }
 
     async fn role_revoke_permission(&self, _: Request<pb::AuthRequest>) -> Answer {
-        off()
+        refused("role name not found")
     }
 }

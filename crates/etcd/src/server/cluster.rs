@@ -4,6 +4,11 @@ use tonic::{Request, Response, Status};
 use super::{MEMBER_ID, Shared};
 use crate::proto::etcdserverpb::{self as pb, cluster_server::Cluster};
 
+/// Why the one member does not change.
+fn unchanged<R>(id: u64) -> Result<R, Status> {
+    if id == MEMBER_ID { refused() } else { Err(Status::not_found("etcdserver: member not found")) }
+}
+
 fn refused<R>() -> Result<R, Status> {
     Err(Status::unimplemented("this store is a cluster of one member; run an etcd cluster where more are needed"))
 }
@@ -29,22 +34,22 @@ impl Cluster for Shared {
 
     async fn member_remove(
         &self,
-        _: Request<pb::MemberRemoveRequest>,
+        request: Request<pb::MemberRemoveRequest>,
     ) -> Result<Response<pb::MemberRemoveResponse>, Status> {
-        refused()
+        unchanged(request.get_ref().id)
     }
 
     async fn member_update(
         &self,
-        _: Request<pb::MemberUpdateRequest>,
+        request: Request<pb::MemberUpdateRequest>,
     ) -> Result<Response<pb::MemberUpdateResponse>, Status> {
-        refused()
+        unchanged(request.get_ref().id)
     }
 
     async fn member_promote(
         &self,
-        _: Request<pb::MemberPromoteRequest>,
+        request: Request<pb::MemberPromoteRequest>,
     ) -> Result<Response<pb::MemberPromoteResponse>, Status> {
-        refused()
+        unchanged(request.get_ref().id)
     }
 }

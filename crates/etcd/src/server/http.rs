@@ -66,6 +66,10 @@ fn metrics(status: &StoreStatus) -> String {
     for (name, help, value) in gauges {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
     }
+    if let Some(bytes) = resident_bytes() {
+        let name = "process_resident_memory_bytes";
+        let _ = writeln!(text, "# HELP {name} Resident memory size in bytes.\n# TYPE {name} gauge\n{name} {bytes}");
+    }
     histogram(
         &mut text,
         "etcd_disk_wal_fsync_duration_seconds",
@@ -73,6 +77,13 @@ fn metrics(status: &StoreStatus) -> String {
         &status.disk_writes,
     );
     text
+}
+
+/// How much memory the process has in use; only Linux says.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?.trim().strip_suffix("kB")?;
+    Some(kib.trim().parse::<u64>().ok()? * 1024)
 }
 
 fn histogram(text: &mut String, name: &str, help: &str, latency: &Latency) {

@@ -58,6 +58,8 @@ pub(crate) fn open_disk(path: &std::path::Path) -> (Engine, std::thread::JoinHan
 /// An etcd process, until it is dropped.
 pub(crate) struct RealEtcd {
     pub(crate) url: String,
+    /// Where it would listen for other members.
+    pub(crate) peer: String,
     child: Child,
     _data: TempDir,
 }
@@ -72,7 +74,7 @@ impl Drop for RealEtcd {
 /// Starts the machine's etcd; `None`, with a line that says so, if it has none.
 pub(crate) async fn real_etcd() -> Option<RealEtcd> {
     let Some(program) = find("etcd") else {
-        eprintln!("skipped: there is no etcd on this machine");
+        println!("SKIPPED: there is no etcd on this machine");
         return None;
     };
     let data = tempfile::tempdir().unwrap();
@@ -88,7 +90,7 @@ pub(crate) async fn real_etcd() -> Option<RealEtcd> {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let etcd = RealEtcd { url, child, _data: data };
+    let etcd = RealEtcd { url, peer, child, _data: data };
     for _ in 0..200 {
         if let Ok(store) = EtcdStore::connect(endpoints(&etcd.url)).await
             && store.status().await.is_ok()
