@@ -51,7 +51,7 @@ impl Cluster {
     pub(crate) async fn start(builder: Builder) -> Result<Self, Error> {
         let ambient = builder.ambient.unwrap_or_else(clock::default_ambient);
         let recorder = builder.recorder;
-        let store = builder.store.open(&ambient, &recorder).await?;
+        let mut store = builder.store.open(&ambient, &recorder).await?;
         let nodes = LocalNodes::default();
         let control_plane = ControlPlane::start(
             &builder.api_server,
@@ -61,6 +61,9 @@ impl Cluster {
             &recorder,
         )
         .await?;
+        if store.is_shared() {
+            store.spawn(control_plane.follow());
+        }
         let mut controllers = builder.controllers;
         if let Some(root_ca) = &builder.api_server.root_ca {
             controllers.root_ca.clone_from(root_ca);

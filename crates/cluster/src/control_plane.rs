@@ -167,6 +167,12 @@ impl ControlPlane {
         &self.limits
     }
 
+    /// Serves the custom kinds that API servers beside this one define in the same store, until it is dropped.
+    pub fn follow(&self) -> impl Future<Output = ()> + Send + 'static {
+        let registry = self.registry.clone();
+        async move { registry.follow_custom_kinds().await }
+    }
+
     /// Ends the watches cleanly and lets `/readyz` fail.
     pub fn stop(&self) {
         self.shutdown.begin();

@@ -12,6 +12,8 @@ mod bootstrap;
 mod builder;
 mod clock;
 mod cluster;
+#[cfg(feature = "etcd")]
+mod compaction;
 mod component;
 mod control_plane;
 mod error;

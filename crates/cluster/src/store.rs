@@ -91,7 +91,7 @@ impl StoreSpec {
         self.open_with(ambient, recorder, StoreOptions::default()).await
     }
 
-    /// Opens the store, kept as the options say. They say nothing to an etcd.
+    /// Opens the store, kept as the options say. To an etcd they say only when its history is compacted.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -122,7 +122,11 @@ impl StoreSpec {
             #[cfg(feature = "etcd")]
             Self::Etcd(servers) => {
                 let store = coracle_etcd::EtcdStore::connect(servers.options()).await?;
-                Ok(OpenStore { store: Arc::new(store), engine: None, tasks: JoinSet::new() })
+                let mut open = OpenStore { store: Arc::new(store), engine: None, tasks: JoinSet::new() };
+                if let Some(AutoCompaction::Periodic(interval)) = kept.compaction {
+                    open.spawn(crate::compaction::compact_together(Arc::clone(&open.store), interval));
+                }
+                Ok(open)
             }
             #[cfg(not(feature = "etcd"))]
             Self::Etcd(_) => Err(Error::Options("this build cannot reach an etcd (feature `etcd`)".to_owned())),
@@ -153,6 +157,16 @@ impl OpenStore {
             tasks.spawn(async move { history.auto_compact(policy).await });
         }
         Self { store: Arc::new(engine.clone()), engine: Some(engine), tasks }
+    }
+
+    /// Whether other processes may write to it.
+    pub fn is_shared(&self) -> bool {
+        self.engine.is_none()
+    }
+
+    /// Runs a task until the store is closed.
+    pub fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
     }
 
     /// Stops the store's tasks and gives its folder free.

@@ -67,6 +67,18 @@ pub(crate) fn is_lost(status: &Status) -> bool {
     status.code() == Code::Unavailable || std::error::Error::source(status).is_some()
 }
 
+/// Whether the request never left this process, because nobody could be reached.
+pub(crate) fn was_never_sent(status: &Status) -> bool {
+    let mut source = std::error::Error::source(status);
+    while let Some(error) = source {
+        if error.is::<tonic::ConnectError>() {
+            return true;
+        }
+        source = error.source();
+    }
+    false
+}
+
 /// An error with all that led to it, the same words once.
 pub(crate) fn explain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = match error.downcast_ref::<Status>() {

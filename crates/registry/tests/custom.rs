@@ -201,6 +201,33 @@ async fn definitions_that_are_stored_are_served_by_the_next_server() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn definitions_come_and_go_with_those_of_a_server_beside() {
+    let store = Arc::new(Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off())));
+    let (first, second) = (World::on(Arc::clone(&store)), World::on(store));
+    let beside = second.registry.clone();
+    let following = tokio::spawn(async move { beside.follow_custom_kinds().await });
+    let is_served = async |wanted: bool| {
+        for _ in 0..100 {
+            if second.registry.kind(&boats()).is_some() == wanted {
+                return true;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        false
+    };
+    first.create(definitions(), definition(spec())).await.unwrap();
+    assert!(is_served(true).await);
+    second.create(boats(), boat("b", json!({"oars": 2}))).await.unwrap();
+    assert_eq!(first.get(boats(), "b").await.unwrap().number(&["spec", "oars"]), Some(2));
+    let request = first.request(Verb::Delete, definitions(), "boats.o.example.com");
+    first.registry.delete(&request, &DeleteOptions::default()).await.unwrap();
+    assert!(is_served(false).await);
+    first.create(definitions(), definition(spec())).await.unwrap();
+    assert!(is_served(true).await, "it came again");
+    following.abort();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_definition_that_cannot_be_right_is_refused_with_the_place() {
     let world = World::new();
     let refused = async |change: fn(&mut Value)| {

@@ -1,98 +1,26 @@
 //! What storage promises, over any store: the suite is a function, so that every kind of store can be held to it.
 
-use std::collections::BTreeMap;
+mod kit;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
-use coracle_meta::{FieldSelector, GroupResource, LabelSelector, Object, ObjectKey, Status, WatchEvent};
+use coracle_meta::{FieldSelector, GroupResource, ObjectKey, WatchEvent};
 use coracle_storage::{
-    Attempt, Change, Freshness, HistoryLimits, ListQuery, Resource, Selection, Storage, Stored, Watch, WatchQuery,
-    WatchStart,
+    Attempt, Change, Freshness, HistoryLimits, ListQuery, Resource, Selection, Storage, Stored, WatchQuery, WatchStart,
 };
 use coracle_store::{
     Engine, Error, LeaseId, Options, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn, TxnResponse,
     WatchBatch, WatchRequest, Watcher,
 };
+use kit::{delete, event, key, labelled, list, mirrors_stay_equal, names, put, steps, thing, things, watch};
 use proptest::prelude::*;
-use serde_json::json;
 
 fn store() -> Arc<dyn Store> {
     Arc::new(Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off())))
-}
-
-fn things() -> Arc<Resource> {
-    let mut resource = Resource::new(GroupResource::new("", "things"), "things", true);
-    resource.selectable = vec!["spec.node".to_owned()];
-    resource.indexed = resource.selectable.clone();
-    resource.field = Box::new(|object, field| match field {
-        "spec.node" => object.text(&["spec", "node"]).to_owned(),
-        _ => String::new(),
-    });
-    Arc::new(resource)
-}
-
-fn thing(name: &str, color: &str, node: &str) -> Object {
-    Object::from_value(json!({
-        "apiVersion": "v1", "kind": "Thing",
-        "metadata": {"name": name, "namespace": "ns", "labels": {"color": color}},
-        "spec": {"node": node},
-    }))
-    .unwrap()
-}
-
-fn key(name: &str) -> ObjectKey {
-    ObjectKey::new("ns", name)
-}
-
-async fn put(storage: &Storage, object: Object) -> Stored {
-    let key = object.key();
-    let change = |_: Option<&Stored>| Ok(Change::Put(object.clone()));
-    storage.guaranteed_update(&things(), &key, None, change).await.unwrap().unwrap()
-}
-
-async fn delete(storage: &Storage, name: &str) {
-    storage.guaranteed_update(&things(), &key(name), None, |_| Ok(Change::Delete)).await.unwrap();
-}
-
-async fn list(storage: &Storage, query: ListQuery) -> Result<coracle_storage::List, Status> {
-    storage.list(&things(), &query).await
-}
-
-async fn watch(storage: &Storage, query: WatchQuery) -> Watch {
-    storage.watch(&things(), &query).await.unwrap()
-}
-
-async fn event(watch: &mut Watch) -> String {
-    match tokio::time::timeout(Duration::from_secs(600), watch.next()).await {
-        Ok(Some(event)) => text(&event),
-        Ok(None) => "end".to_owned(),
-        Err(_) => "silence".to_owned(),
-    }
-}
-
-fn text(event: &WatchEvent<Stored>) -> String {
-    let word = event.event_type().as_str();
-    match event {
-        WatchEvent::Bookmark { resource_version, initial_events_end } => {
-            format!("{word} {resource_version}{}", if *initial_events_end { " end" } else { "" })
-        }
-        WatchEvent::Error(status) => format!("{word} {} {}", status.code, status.message),
-        event => {
-            let stored = event.object().unwrap();
-            format!("{word} {} {}", stored.object().name(), stored.revision())
-        }
-    }
-}
-
-fn names(list: &coracle_storage::List) -> Vec<String> {
-    list.items.iter().map(|stored| stored.object().name().to_owned()).collect()
-}
-
-fn labelled(text: &str) -> Selection {
-    Selection { labels: LabelSelector::parse(text).unwrap(), ..Selection::namespace("ns") }
 }
 
 #[tokio::test(start_paused = true)]
@@ -305,139 +233,6 @@ async fn an_object_with_a_time_to_live_is_dropped_by_the_store() {
     let mut watch = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
     assert!(event(&mut watch).await.starts_with("DELETED a"));
     expiry.abort();
-}
-
-/// What a client does in the property test.
-#[derive(Clone, Debug)]
-enum Step {
-    Put(u8, u8),
-    Delete(u8),
-    Compact,
-    /// Lets the mirror take at most so many events.
-    Take(u8),
-    /// The connection breaks: the watch starts again where it was, or with a list if that is gone.
-    Reconnect,
-    /// Another reader keeps the cache going.
-    List,
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        5 => (0..6_u8, 0..3_u8).prop_map(|(name, color)| Step::Put(name, color)),
-        2 => (0..6_u8).prop_map(Step::Delete),
-        1 => Just(Step::Compact),
-        3 => (0..5_u8).prop_map(Step::Take),
-        2 => Just(Step::Reconnect),
-        1 => Just(Step::List),
-    ];
-    prop::collection::vec(step, 0..60)
-}
-
-/// A client's copy of the objects of a selection, kept as informers keep theirs.
-struct Mirror {
-    selection: Selection,
-    objects: BTreeMap<String, i64>,
-    seen: i64,
-    watch: Option<Watch>,
-}
-
-impl Mirror {
-    async fn connect(&mut self, storage: &Storage) {
-        let query = WatchQuery {
-            selection: self.selection.clone(),
-            start: WatchStart::After(self.seen),
-            bookmarks: true,
-            ..WatchQuery::default()
-        };
-        self.watch = match storage.watch(&things(), &query).await {
-            Ok(watch) if self.seen > 0 => Some(watch),
-            _ => {
-                let everything = ListQuery { selection: self.selection.clone(), ..ListQuery::default() };
-                let list = storage.list(&things(), &everything).await.unwrap();
-                assert!(list.revision >= self.seen, "a list went back");
-                let entry = |stored: &Stored| (stored.object().name().to_owned(), stored.revision());
-                self.objects = list.items.iter().map(entry).collect();
-                self.seen = list.revision;
-                let query = WatchQuery { start: WatchStart::After(self.seen), ..query };
-                Some(storage.watch(&things(), &query).await.unwrap())
-            }
-        };
-    }
-
-    /// Takes events for as long as there are some at once; with a bound, at most so many.
-    async fn take(&mut self, storage: &Storage, most: usize) {
-        for _ in 0..most {
-            let watch = self.watch.as_mut().unwrap();
-            let Ok(event) = tokio::time::timeout(Duration::from_millis(10), watch.next()).await else { return };
-            let revision = event.as_ref().and_then(WatchEvent::object).map(Stored::revision);
-            if let Some(revision) = revision {
-                assert!(revision > self.seen, "an event came twice or out of order");
-                self.seen = revision;
-            }
-            match event {
-                Some(WatchEvent::Added(stored)) => {
-                    let before = self.objects.insert(stored.object().name().to_owned(), stored.revision());
-                    assert_eq!(before, None, "added twice");
-                }
-                Some(WatchEvent::Modified(stored)) => {
-                    let before = self.objects.insert(stored.object().name().to_owned(), stored.revision());
-                    assert!(before.is_some(), "modified before it was added");
-                }
-                Some(WatchEvent::Deleted(stored)) => {
-                    assert!(self.objects.remove(stored.object().name()).is_some(), "deleted before it was added");
-                }
-                Some(WatchEvent::Bookmark { resource_version, .. }) => {
-                    self.seen = self.seen.max(resource_version.parse().unwrap());
-                }
-                Some(WatchEvent::Error(_)) | None => {
-                    self.seen = 0;
-                    self.connect(storage).await;
-                }
-            }
-        }
-    }
-}
-
-/// Any interleaving leaves the mirrors equal to the store.
-async fn mirrors_stay_equal(store: Arc<dyn Store>, limits: HistoryLimits, steps: &[Step]) {
-    let storage = Storage::with_history(store, limits);
-    let selections = [Selection::default(), labelled("color=c1")];
-    let mut mirrors = Vec::new();
-    for selection in selections {
-        let mut mirror = Mirror { selection, objects: BTreeMap::new(), seen: 0, watch: None };
-        mirror.connect(&storage).await;
-        mirrors.push(mirror);
-    }
-    for step in steps {
-        match step {
-            Step::Put(name, color) => {
-                put(&storage, thing(&format!("t{name}"), &format!("c{color}"), "")).await;
-            }
-            Step::Delete(name) => delete(&storage, &format!("t{name}")).await,
-            Step::Compact => {
-                let newest = storage.revision(&things()).await.unwrap();
-                storage.compact(newest).await.unwrap();
-            }
-            Step::Take(most) => {
-                for mirror in &mut mirrors {
-                    mirror.take(&storage, usize::from(*most)).await;
-                }
-            }
-            Step::Reconnect => {
-                for mirror in &mut mirrors {
-                    mirror.connect(&storage).await;
-                }
-            }
-            Step::List => drop(list(&storage, ListQuery::default()).await.unwrap()),
-        }
-    }
-    for mirror in &mut mirrors {
-        mirror.take(&storage, usize::MAX).await;
-        let query = ListQuery { selection: mirror.selection.clone(), ..ListQuery::default() };
-        let list = storage.list(&things(), &query).await.unwrap();
-        let entry = |stored: &Stored| (stored.object().name().to_owned(), stored.revision());
-        assert_eq!(mirror.objects, list.items.iter().map(entry).collect::<BTreeMap<_, _>>());
-    }
 }
 
 /// A store in another process, over a connection that breaks: its watches end, and its progress is late.

@@ -9,7 +9,7 @@ use coracle_journal::Recorder;
 
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::server_flags::{IDENTITIES, ServerFlags};
-use crate::commands::up::runtime;
+use crate::commands::up::{runtime, service_account_key};
 use crate::exit;
 use crate::interrupt::interrupted;
 
@@ -44,10 +44,14 @@ impl Apiserver {
         let mut spec = self.server.spec()?;
         spec.root_ca = Some(door.authority_certificate().to_owned());
         spec.advertised = Some(door.listener.address());
+        spec.service_account_key = Some(service_account_key(&self.cert_dir)?);
         let (ambient, recorder) = (Ambient::system(), Recorder::off());
-        let store = store.open(&ambient, &recorder).await?;
+        let mut store = store.open(&ambient, &recorder).await?;
         let nodes = Arc::new(NoNodes);
         let control_plane = ControlPlane::start(&spec, Arc::clone(&store.store), nodes, &ambient, &recorder).await?;
+        if store.is_shared() {
+            store.spawn(control_plane.follow());
+        }
         println!("API server ready at {}; kubeconfigs in {}", door.url(), self.cert_dir.display());
         for limit in control_plane.limits() {
             eprintln!("note: {limit}");

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -76,7 +76,7 @@ impl Up {
         let door = self.server.open(&folder.pki(), 0).await?;
         let mut spec = self.server.spec()?;
         spec.root_ca = Some(door.authority_certificate().to_owned());
-        spec.service_account_key = Some(service_account_key(folder)?);
+        spec.service_account_key = Some(service_account_key(&folder.pki())?);
         spec.advertised = Some(door.listener.address());
         let store = if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) };
         let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec).controllers(controllers);
@@ -112,8 +112,8 @@ impl Up {
 }
 
 /// The key that signs service account tokens: kept, so that tokens outlive a restart.
-fn service_account_key(folder: &StateFolder) -> Result<String> {
-    let path = folder.pki().join("service-account.key");
+pub(crate) fn service_account_key(folder: &Path) -> Result<String> {
+    let path = folder.join("service-account.key");
     if path.exists() {
         return std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
     }

@@ -23,7 +23,7 @@ use crate::proto::etcdserverpb::lease_client::LeaseClient;
 use crate::proto::etcdserverpb::maintenance_client::MaintenanceClient;
 use crate::proto::etcdserverpb::watch_client::WatchClient;
 use crate::proto::etcdserverpb::{self as pb};
-use crate::status::{explain, from_status, is_lost};
+use crate::status::{explain, from_status, is_lost, was_never_sent};
 
 /// How often a read is tried while no server can be reached.
 const READ_ATTEMPTS: u32 = 6;
@@ -41,8 +41,8 @@ pub struct Options {
 
 /// A [`Store`] in another process: an etcd cluster, or our own face.
 ///
-/// Connections are made when they are needed and made again when they break. A read is tried again; a write is not,
-/// because nobody knows whether the first one took effect: it is answered with [`Error::Unavailable`].
+/// Connections are made when they are needed and made again when they break. A read is tried again; a write only if it
+/// never left this process. Otherwise nobody knows whether it took effect: it is answered with [`Error::Unavailable`].
 #[derive(Clone)]
 pub struct EtcdStore {
     channel: Channel,
@@ -137,10 +137,30 @@ async fn read<C: Clone, Q: Clone, R, F>(client: C, request: Q, call: impl Fn(C, 
 where
     F: Future<Output = Result<R, Status>>,
 {
+    attempts(client, request, call, is_lost).await
+}
+
+/// Tries a write again while it cannot have reached a server.
+async fn write<C: Clone, Q: Clone, R, F>(client: C, request: Q, call: impl Fn(C, Q) -> F) -> Result<R, Error>
+where
+    F: Future<Output = Result<R, Status>>,
+{
+    attempts(client, request, call, was_never_sent).await
+}
+
+async fn attempts<C: Clone, Q: Clone, R, F>(
+    client: C,
+    request: Q,
+    call: impl Fn(C, Q) -> F,
+    is_worth_another: impl Fn(&Status) -> bool,
+) -> Result<R, Error>
+where
+    F: Future<Output = Result<R, Status>>,
+{
     let mut pause = FIRST_PAUSE;
     for _ in 1..READ_ATTEMPTS {
         match call(client.clone(), request.clone()).await {
-            Err(status) if is_lost(&status) => {
+            Err(status) if is_worth_another(&status) => {
                 tokio::time::sleep(pause).await;
                 pause *= 2;
             }
@@ -159,7 +179,8 @@ impl Store for EtcdStore {
     }
 
     async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
-        let response = self.kv().txn(convert::to_txn(txn)).await.map_err(|status| from_status(&status))?;
+        let request = convert::to_txn(txn);
+        let response = write(self.kv(), request, |mut kv, request| async move { kv.txn(request).await }).await?;
         Ok(convert::txn_response(response.get_ref()))
     }
 

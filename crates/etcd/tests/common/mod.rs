@@ -10,7 +10,7 @@ use std::time::Duration;
 use coracle_ambient::Ambient;
 use coracle_etcd::{EtcdStore, Face, FaceOptions, Options};
 use coracle_journal::Recorder;
-use coracle_store::{Engine, Store};
+use coracle_store::{Engine, KeyRange, RangeRequest, Store};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -28,7 +28,11 @@ pub(crate) async fn serve() -> Served {
 }
 
 pub(crate) async fn serve_engine(engine: Engine) -> Served {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    serve_engine_at("127.0.0.1:0", engine).await
+}
+
+pub(crate) async fn serve_engine_at(address: &str, engine: Engine) -> Served {
+    let listener = TcpListener::bind(address).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let options = FaceOptions { client_urls: vec![url.clone()], ..FaceOptions::default() };
     let face = Face::new(Arc::new(engine.clone()), options);
@@ -60,42 +64,86 @@ pub(crate) struct RealEtcd {
     pub(crate) url: String,
     /// Where it would listen for other members.
     pub(crate) peer: String,
-    child: Child,
+    arguments: Vec<String>,
+    child: Option<Child>,
     _data: TempDir,
+}
+
+impl RealEtcd {
+    /// Prepares a member; it does not run yet.
+    async fn new(name: &str) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let url = format!("http://127.0.0.1:{}", free_port().await);
+        let peer = format!("http://127.0.0.1:{}", free_port().await);
+        let arguments = [
+            ["--name", name],
+            ["--data-dir", data.path().to_str().unwrap()],
+            ["--log-level", "error"],
+            ["--listen-client-urls", &url],
+            ["--advertise-client-urls", &url],
+            ["--listen-peer-urls", &peer],
+            ["--initial-advertise-peer-urls", &peer],
+        ];
+        let arguments = arguments.into_iter().flatten().map(str::to_owned).collect();
+        Self { url, peer, arguments, child: None, _data: data }
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Starts it, or starts it again.
+    pub(crate) fn start(&mut self) {
+        let mut command = Command::new("etcd");
+        command.arg("--unsafe-no-fsync").args(&self.arguments).stdout(Stdio::null()).stderr(Stdio::null());
+        self.child = Some(command.spawn().unwrap());
+    }
 }
 
 impl Drop for RealEtcd {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }
 
 /// Starts the machine's etcd; `None`, with a line that says so, if it has none.
 pub(crate) async fn real_etcd() -> Option<RealEtcd> {
-    let Some(program) = find("etcd") else {
+    real_cluster(1).await?.pop()
+}
+
+/// Starts so many members of one cluster; `None`, with a line that says so, if there is no etcd.
+pub(crate) async fn real_cluster(size: usize) -> Option<Vec<RealEtcd>> {
+    if find("etcd").is_none() {
         println!("SKIPPED: there is no etcd on this machine");
         return None;
-    };
-    let data = tempfile::tempdir().unwrap();
-    let (client, peer) = (free_port().await, free_port().await);
-    let url = format!("http://127.0.0.1:{client}");
-    let peer = format!("http://127.0.0.1:{peer}");
-    let child = Command::new(program)
-        .args(["--data-dir", data.path().to_str().unwrap(), "--unsafe-no-fsync", "--log-level", "error"])
-        .args(["--listen-client-urls", &url, "--advertise-client-urls", &url])
-        .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
-        .args(["--initial-cluster", &format!("default={peer}")])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let etcd = RealEtcd { url, peer, child, _data: data };
+    }
+    let mut members = Vec::new();
+    for number in 0..size {
+        members.push(RealEtcd::new(&if size == 1 { "default".to_owned() } else { format!("m{number}") }).await);
+    }
+    let initial: Vec<String> =
+        members.iter().map(|member| format!("{}={}", member.arguments[1], member.peer)).collect();
+    for member in &mut members {
+        member.arguments.extend(["--initial-cluster".to_owned(), initial.join(",")]);
+        member.start();
+    }
+    for member in &members {
+        answers(&member.url).await;
+    }
+    Some(members)
+}
+
+/// Waits until a store answers.
+pub(crate) async fn answers(url: &str) {
     for _ in 0..200 {
-        if let Ok(store) = EtcdStore::connect(endpoints(&etcd.url)).await
-            && store.status().await.is_ok()
+        if let Ok(store) = EtcdStore::connect(endpoints(url)).await
+            && store.range(RangeRequest { range: KeyRange::key("x"), ..RangeRequest::default() }).await.is_ok()
         {
-            return Some(etcd);
+            return;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

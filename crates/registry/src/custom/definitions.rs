@@ -15,7 +15,7 @@ const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 /// Under which name the server writes the status of definitions.
 const MANAGER: &str = "kube-apiserver";
 
-fn resource() -> GroupVersionResource {
+pub(super) fn resource() -> GroupVersionResource {
     GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 }
 
@@ -276,7 +276,7 @@ impl Registry {
     }
 
     /// Serves the kinds of a definition, and no longer the versions that it serves no more.
-    fn serve(&self, definition: &Definition) {
+    pub(super) fn serve(&self, definition: &Definition) {
         let mut versions: Vec<_> = definition.versions.iter().filter(|version| version.served).collect();
         // The other versions look for the one in which objects are stored.
         versions.sort_by_key(|version| !version.storage);
@@ -295,14 +295,14 @@ impl Registry {
         }
     }
 
-    fn stop_serving(&self, definition: &Definition) {
+    pub(super) fn stop_serving(&self, definition: &Definition) {
         for version in &definition.versions {
             self.remove_kind(&definition.resource(&version.name));
         }
     }
 }
 
-fn is_established(object: &Object) -> bool {
+pub(super) fn is_established(object: &Object) -> bool {
     let value = object.to_value();
     let conditions = list(&value, "/status/conditions");
     conditions.iter().any(|condition| condition["type"] == "Established" && condition["status"] == "True")

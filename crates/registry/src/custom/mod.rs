@@ -5,7 +5,8 @@
 //! custom resource --CustomKind: prune, default, validate, rules in CEL--> stored like any other object
 //! ```
 //! Start at [`definitions`], the strategy of the kind that defines kinds, and at [`Registry::load_custom_kinds`], which
-//! serves the definitions that are stored already.
+//! serves the definitions that are stored already; [`Registry::follow_custom_kinds`] serves those that API servers beside
+//! this one store.
 //! In Kubernetes: apiextensions-apiserver.
 //! Unlike Kubernetes: conversion by webhook is refused, because nothing here calls out; the static cost of rules is not
 //! estimated.
@@ -15,6 +16,7 @@ mod columns;
 mod custom_kind;
 mod definition;
 mod definitions;
+mod follow;
 mod json_path;
 mod rules;
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use coracle_ambient::Ambient;
-use coracle_cluster::StoreSpec;
+use coracle_cluster::{StoreOptions, StoreSpec};
 use coracle_journal::Recorder;
 use coracle_store::StoreStatus;
 use tokio::time::sleep;
@@ -26,7 +26,10 @@ pub(crate) struct Top {
 
 impl Top {
     pub(crate) async fn run(self) -> Result<u8> {
-        let store = StoreSpec::Etcd(self.endpoints.servers()?).open(&Ambient::system(), &Recorder::off()).await?;
+        // Whoever looks changes nothing.
+        let looking = StoreOptions { compaction: None, ..StoreOptions::default() };
+        let spec = StoreSpec::Etcd(self.endpoints.servers()?);
+        let store = spec.open_with(&Ambient::system(), &Recorder::off(), looking).await?;
         println!(
             "{:>12} {:>10} {:>10} {:>10}  {:<8} alarms",
             "revision", "writes/s", "size MiB", "live MiB", "version"
