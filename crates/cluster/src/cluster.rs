@@ -14,6 +14,7 @@ use crate::builder::{Builder, Components, TransportLayer};
 use crate::component::{Component, Running};
 use crate::control_plane::ControlPlane;
 use crate::node_transport::LocalNodes;
+use crate::restartable::Restartable;
 use crate::store::OpenStore;
 use crate::{Error, Transport, clock};
 
@@ -30,6 +31,9 @@ pub struct Cluster {
     kubelet: Kubelet,
     running: Mutex<BTreeMap<Component, Running>>,
 }
+
+/// The store in the event log.
+const STORE: &str = "store";
 
 /// What a component needs to be started once more.
 struct Config {
@@ -51,7 +55,7 @@ impl Cluster {
     pub(crate) async fn start(builder: Builder) -> Result<Self, Error> {
         let ambient = builder.ambient.unwrap_or_else(clock::default_ambient);
         let recorder = builder.recorder;
-        let mut store = builder.store.open(&ambient, &recorder).await?;
+        let mut store = builder.store.open_restartable(&ambient, &recorder).await?;
         let nodes = LocalNodes::default();
         let control_plane = ControlPlane::start(
             &builder.api_server,
@@ -209,6 +213,33 @@ impl Cluster {
         if running.is_some() {
             self.recorder.record(component.word(), Stage::ComponentStop, || Detail::default().with("why", "killed"));
         }
+    }
+
+    /// Kills the store, as `kill -9` would: requests fail as unavailable, its watches break. One that is dead is left so.
+    ///
+    /// # Errors
+    /// If it is not in the memory of this process.
+    pub fn kill_store(&self) -> Result<(), Error> {
+        if self.restartable()?.kill() {
+            self.recorder.record(STORE, Stage::ComponentStop, || Detail::default().with("why", "killed"));
+        }
+        Ok(())
+    }
+
+    /// Starts a store that was killed: all that it has acknowledged is there. One that lives is left alone.
+    ///
+    /// # Errors
+    /// If it is not in the memory of this process.
+    pub fn start_store(&self) -> Result<(), Error> {
+        if self.restartable()?.start()? {
+            self.recorder.record(STORE, Stage::ComponentStart, Detail::default);
+        }
+        Ok(())
+    }
+
+    fn restartable(&self) -> Result<&Restartable, Error> {
+        let only = || Error::Options("only a store in memory can be killed by its cluster".to_owned());
+        self.store.restartable().ok_or_else(only)
     }
 
     /// Stops everything in order: nodes, scheduler, controllers, the API server with its watches, the store.

@@ -19,6 +19,7 @@ mod control_plane;
 mod error;
 mod kinds;
 mod node_transport;
+mod restartable;
 /// Sockets and TLS: how other processes reach the API server.
 #[cfg(feature = "serve")]
 pub mod serve;

@@ -8,6 +8,7 @@ use coracle_store::{AutoCompaction, Engine, Limits, Options, Store};
 use tokio::task::JoinSet;
 
 use crate::Error;
+use crate::restartable::Restartable;
 
 /// How much history is kept for watches, as kube-apiserver has etcd keep it.
 const HISTORY: Duration = Duration::from_secs(300);
@@ -72,13 +73,22 @@ impl Default for StoreOptions {
 pub struct OpenStore {
     /// The store.
     pub store: Arc<dyn Store>,
-    engine: Option<Engine>,
+    kind: Kind,
     tasks: JoinSet<()>,
+}
+
+/// Who keeps an open store.
+enum Kind {
+    Engine(Engine),
+    /// In memory, and can be killed.
+    Restartable(Restartable),
+    #[cfg(feature = "etcd")]
+    Remote,
 }
 
 impl std::fmt::Debug for OpenStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenStore").field("in_process", &self.engine.is_some()).finish()
+        f.debug_struct("OpenStore").field("is_shared", &self.is_shared()).finish()
     }
 }
 
@@ -89,6 +99,19 @@ impl StoreSpec {
     /// If the folder is damaged, in use or not ours, or the etcd cannot be reached; the message says what to do.
     pub async fn open(&self, ambient: &Ambient, recorder: &Recorder) -> Result<OpenStore, Error> {
         self.open_with(ambient, recorder, StoreOptions::default()).await
+    }
+
+    /// Opens the store such that it can be killed and started again if it is in memory.
+    pub(crate) async fn open_restartable(&self, ambient: &Ambient, recorder: &Recorder) -> Result<OpenStore, Error> {
+        match self {
+            Self::Memory => {
+                let options = Options::new(ambient.split("store"), recorder.clone());
+                let store = Restartable::new(options, |engine| upkeep(engine, StoreOptions::default()));
+                let kind = Kind::Restartable(store.clone());
+                Ok(OpenStore { store: Arc::new(store), kind, tasks: JoinSet::new() })
+            }
+            other => other.open(ambient, recorder).await,
+        }
     }
 
     /// Opens the store, kept as the options say. To an etcd they say only when its history is compacted.
@@ -122,7 +145,7 @@ impl StoreSpec {
             #[cfg(feature = "etcd")]
             Self::Etcd(servers) => {
                 let store = coracle_etcd::EtcdStore::connect(servers.options()).await?;
-                let mut open = OpenStore { store: Arc::new(store), engine: None, tasks: JoinSet::new() };
+                let mut open = OpenStore { store: Arc::new(store), kind: Kind::Remote, tasks: JoinSet::new() };
                 if let Some(AutoCompaction::Periodic(interval)) = kept.compaction {
                     open.spawn(crate::compaction::compact_together(Arc::clone(&open.store), interval));
                 }
@@ -143,25 +166,35 @@ impl EtcdServers {
     }
 }
 
+/// The tasks that keep an engine in order.
+fn upkeep(engine: &Engine, kept: StoreOptions) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    let leases = engine.clone();
+    tasks.spawn(async move { leases.expire_leases().await });
+    if let Some(bytes) = kept.history_bytes {
+        let history = engine.clone();
+        tasks.spawn(async move { history.bound_history(bytes).await });
+    }
+    if let Some(policy) = kept.compaction {
+        let history = engine.clone();
+        tasks.spawn(async move { history.auto_compact(policy).await });
+    }
+    tasks
+}
+
 impl OpenStore {
     fn of(engine: Engine, kept: StoreOptions) -> Self {
-        let mut tasks = JoinSet::new();
-        let leases = engine.clone();
-        tasks.spawn(async move { leases.expire_leases().await });
-        if let Some(bytes) = kept.history_bytes {
-            let history = engine.clone();
-            tasks.spawn(async move { history.bound_history(bytes).await });
-        }
-        if let Some(policy) = kept.compaction {
-            let history = engine.clone();
-            tasks.spawn(async move { history.auto_compact(policy).await });
-        }
-        Self { store: Arc::new(engine.clone()), engine: Some(engine), tasks }
+        let tasks = upkeep(&engine, kept);
+        Self { store: Arc::new(engine.clone()), kind: Kind::Engine(engine), tasks }
     }
 
     /// Whether other processes may write to it.
     pub fn is_shared(&self) -> bool {
-        self.engine.is_none()
+        match self.kind {
+            Kind::Engine(_) | Kind::Restartable(_) => false,
+            #[cfg(feature = "etcd")]
+            Kind::Remote => true,
+        }
     }
 
     /// Runs a task until the store is closed.
@@ -169,10 +202,18 @@ impl OpenStore {
         self.tasks.spawn(task);
     }
 
+    /// The store as one that can be killed.
+    pub(crate) fn restartable(&self) -> Option<&Restartable> {
+        match &self.kind {
+            Kind::Restartable(store) => Some(store),
+            _ => None,
+        }
+    }
+
     /// Stops the store's tasks and gives its folder free.
     pub async fn close(mut self) {
         self.tasks.shutdown().await;
-        if let Some(engine) = self.engine {
+        if let Kind::Engine(engine) = self.kind {
             engine.close();
             engine.closed().await;
         }

@@ -340,7 +340,7 @@ pub struct Sleep {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// `controller-manager` or `scheduler`.
+    /// `controller-manager`, `scheduler`, or `store`, which is killed.
     #[serde(default)]
     pub component: Option<Spanned<String>>,
     /// A node, by name.

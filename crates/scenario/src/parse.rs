@@ -233,7 +233,7 @@ impl Check<'_> {
 
     fn part(&self, place: Location, part: &Part) -> Result<(), Problem> {
         match (&part.component, &part.node) {
-            (Some(component), None) => self.word(component, &["controller-manager", "scheduler"], "component"),
+            (Some(component), None) => self.word(component, &["controller-manager", "scheduler", "store"], "component"),
             (None, Some(_)) => Ok(()),
             _ => Err(self.problem(place, "needs either `component` or `node`")),
         }

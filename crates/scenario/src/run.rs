@@ -151,17 +151,19 @@ impl<'a> Run<'a> {
     }
 
     async fn stop(&self, part: &Part) -> Result<(), Stop> {
-        match component(part) {
-            Ok(component) => self.cluster.stop_component(component).await,
-            Err(node) => self.node(node, coracle_cluster::Kubelet::stop_node)?,
+        match target(part) {
+            Target::Component(component) => self.cluster.stop_component(component).await,
+            Target::Store => self.cluster.kill_store().map_err(refused)?,
+            Target::Node(node) => self.node(node, coracle_cluster::Kubelet::stop_node)?,
         }
         Ok(())
     }
 
     fn start(&self, part: &Part) -> Result<(), Stop> {
-        match component(part) {
-            Ok(component) => self.cluster.start_component(component),
-            Err(node) => self.node(node, coracle_cluster::Kubelet::start_node)?,
+        match target(part) {
+            Target::Component(component) => self.cluster.start_component(component),
+            Target::Store => self.cluster.start_store().map_err(refused)?,
+            Target::Node(node) => self.node(node, coracle_cluster::Kubelet::start_node)?,
         }
         Ok(())
     }
@@ -291,11 +293,25 @@ fn late(late: NotInTime) -> Stop {
     }
 }
 
-/// The component, or else the node, that an operation names. The file was checked when it was read.
-fn component(part: &Part) -> Result<Component, &str> {
+/// What is stopped or started.
+enum Target<'a> {
+    Component(Component),
+    Store,
+    Node(&'a str),
+}
+
+fn refused(error: coracle_cluster::Error) -> Stop {
+    Stop::Refused(Refusal::new(error.to_string()))
+}
+
+/// What an operation stops or starts. The file was checked when it was read.
+fn target(part: &Part) -> Target<'_> {
     match (&part.component, &part.node) {
-        (Some(word), _) => Ok(Component::named(&word.value).expect("the reader accepts known components only")),
-        (None, Some(node)) => Err(&node.value),
+        (Some(word), _) => match Component::named(&word.value) {
+            Some(component) => Target::Component(component),
+            None => Target::Store,
+        },
+        (None, Some(node)) => Target::Node(&node.value),
         (None, None) => unreachable!("the reader demands a component or a node"),
     }
 }

@@ -8,6 +8,9 @@ use tokio::time::Instant;
 
 use crate::{Answer, Invariant, Lists, Polarity, Question, View};
 
+/// How long to wait before a store that is away is asked again.
+const STORE_PAUSE: Duration = Duration::from_millis(100);
+
 /// The plural of an object's kind; `None` for what is not shown to expressions.
 pub type PluralOf = Arc<dyn Fn(&Object) -> Option<String> + Send + Sync>;
 
@@ -101,9 +104,22 @@ impl World {
         };
         let start_revision = found.revision + 1;
         self.take(&sorted(initial));
-        let mut watch = store.watch(WatchRequest { range, start_revision, prev_kv: false }).await?;
+        let mut next = start_revision;
+        loop {
+            let request = WatchRequest { range: range.clone(), start_revision: next, prev_kv: false };
+            match self.follow_from(store, request, &mut next).await {
+                // A store that was killed comes back with its history.
+                Err(Error::Unavailable(_)) => tokio::time::sleep(STORE_PAUSE).await,
+                ended => return ended,
+            }
+        }
+    }
+
+    async fn follow_from(&self, store: &dyn Store, request: WatchRequest, next: &mut Revision) -> Result<(), Error> {
+        let mut watch = store.watch(request).await?;
         loop {
             let batch = watch.next().await?;
+            *next = (*next).max(batch.revision + 1);
             self.take(&batch);
         }
     }

@@ -25,7 +25,7 @@ fn ten_runs_in_ten_processes_are_the_same_and_another_seed_differs() {
 #[test]
 fn longer_scenarios_repeat_as_well() {
     let folder = Folder::new("determinism-long");
-    for scenario in ["level-not-edge.yaml", "node-stops.yaml", "scale-up-and-down.yaml"] {
+    for scenario in ["level-not-edge.yaml", "node-stops.yaml", "scale-up-and-down.yaml", "store-dies.yaml"] {
         assert!(log(&folder, scenario, 3) == log(&folder, scenario, 3), "{scenario} differs");
     }
 }

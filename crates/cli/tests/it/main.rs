@@ -5,5 +5,6 @@ mod determinism;
 mod kubectl;
 mod program;
 mod scenarios;
+mod several;
 mod split;
 mod store_tls;

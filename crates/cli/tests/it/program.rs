@@ -74,6 +74,10 @@ impl Running {
         Self(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
+    pub(crate) fn of(child: Child) -> Self {
+        Self(child)
+    }
+
     /// `kill -9`.
     pub(crate) fn kill(&mut self) {
         let _ = self.0.kill();

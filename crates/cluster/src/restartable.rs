@@ -1,0 +1,179 @@
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use coracle_store::{
+    Engine, Error, HistoryHash, LeaseId, LeaseStatus, Options, RangeRequest, RangeResponse, Revision, Store,
+    StoreStatus, Txn, TxnResponse, WatchBatch, WatchRequest, Watcher,
+};
+use futures_util::future::{Either, select};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// A store in memory that can be killed and started again, as one on disk can: what it has acknowledged is there again,
+/// with its history; its leases have their full time again; its watches have ended.
+#[derive(Clone)]
+pub(crate) struct Restartable {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    options: Options,
+    /// What keeps an engine in order.
+    upkeep: Box<dyn Fn(&Engine) -> JoinSet<()> + Send + Sync>,
+    state: Mutex<State>,
+    /// Counts how often it was killed.
+    deaths: watch::Sender<u64>,
+}
+
+struct State {
+    engine: Engine,
+    /// The engine's upkeep; `None` while the store is dead.
+    alive: Option<JoinSet<()>>,
+}
+
+impl Restartable {
+    pub(crate) fn new(options: Options, upkeep: impl Fn(&Engine) -> JoinSet<()> + Send + Sync + 'static) -> Self {
+        let engine = Engine::in_memory(options.clone());
+        let state = Mutex::new(State { alive: Some(upkeep(&engine)), engine });
+        Self { inner: Arc::new(Inner { options, upkeep: Box::new(upkeep), state, deaths: watch::Sender::new(0) }) }
+    }
+
+    /// `kill -9`: says whether it was alive.
+    pub(crate) fn kill(&self) -> bool {
+        let was_alive = self.state().alive.take().is_some();
+        self.inner.deaths.send_modify(|deaths| *deaths += 1);
+        was_alive
+    }
+
+    /// Starts it with what it had; says whether it was dead.
+    pub(crate) fn start(&self) -> Result<bool, Error> {
+        let mut state = self.state();
+        if state.alive.is_some() {
+            return Ok(false);
+        }
+        state.engine = state.engine.fork(0, self.inner.options.clone())?;
+        state.alive = Some((self.inner.upkeep)(&state.engine));
+        Ok(true)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn engine(&self) -> Result<Engine, Error> {
+        let state = self.state();
+        if state.alive.is_some() { Ok(state.engine.clone()) } else { Err(dead()) }
+    }
+}
+
+fn dead() -> Error {
+    Error::Unavailable("the store does not run".to_owned())
+}
+
+/// A cursor that ends with the store it belongs to.
+struct MortalWatcher {
+    inner: Box<dyn Watcher>,
+    deaths: watch::Receiver<u64>,
+}
+
+#[async_trait]
+impl Watcher for MortalWatcher {
+    async fn next(&mut self) -> Result<WatchBatch, Error> {
+        // What was committed before the death and not read yet is lost with the connection.
+        if self.deaths.has_changed().unwrap_or(true) {
+            return Err(dead());
+        }
+        // Waits without marking the death as seen: a cursor that has ended stays ended.
+        let mut deaths = self.deaths.clone();
+        match select(self.inner.next(), pin!(deaths.changed())).await {
+            Either::Left((batch, _)) => batch,
+            Either::Right(_) => Err(dead()),
+        }
+    }
+
+    async fn progress(&mut self) -> Result<Revision, Error> {
+        if self.deaths.has_changed().unwrap_or(true) { Err(dead()) } else { self.inner.progress().await }
+    }
+}
+
+#[async_trait]
+impl Store for Restartable {
+    async fn range(&self, request: RangeRequest) -> Result<RangeResponse, Error> {
+        self.engine()?.range(request).await
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<TxnResponse, Error> {
+        self.engine()?.txn(txn).await
+    }
+
+    async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
+        let (engine, deaths) = (self.engine()?, self.inner.deaths.subscribe());
+        Ok(Box::new(MortalWatcher { inner: engine.watch(request).await?, deaths }))
+    }
+
+    async fn compact(&self, revision: Revision) -> Result<(), Error> {
+        self.engine()?.compact(revision).await
+    }
+
+    async fn lease_grant(&self, id: LeaseId, ttl_seconds: i64) -> Result<LeaseId, Error> {
+        self.engine()?.lease_grant(id, ttl_seconds).await
+    }
+
+    async fn lease_revoke(&self, id: LeaseId) -> Result<(), Error> {
+        self.engine()?.lease_revoke(id).await
+    }
+
+    async fn lease_keep_alive(&self, id: LeaseId) -> Result<i64, Error> {
+        self.engine()?.lease_keep_alive(id).await
+    }
+
+    async fn lease_status(&self, id: LeaseId) -> Result<LeaseStatus, Error> {
+        self.engine()?.lease_status(id).await
+    }
+
+    async fn leases(&self) -> Result<Vec<LeaseId>, Error> {
+        self.engine()?.leases().await
+    }
+
+    async fn history_hash(&self, revision: Revision) -> Result<HistoryHash, Error> {
+        self.engine()?.history_hash(revision).await
+    }
+
+    async fn defragment(&self) -> Result<(), Error> {
+        self.engine()?.defragment().await
+    }
+
+    async fn status(&self) -> Result<StoreStatus, Error> {
+        self.engine()?.status().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coracle_ambient::Ambient;
+    use coracle_journal::Recorder;
+    use coracle_store::{KeyRange, Operation};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_acknowledged_is_there_after_a_death_with_its_history_and_watches_have_ended() {
+        let store = Restartable::new(Options::new(Ambient::seeded(1), Recorder::off()), |_| JoinSet::new());
+        let put = |value: &'static str| Txn { success: vec![Operation::put("a", value)], ..Txn::default() };
+        let range = || RangeRequest { range: KeyRange::key("a"), ..RangeRequest::default() };
+        let past = || WatchRequest { range: KeyRange::key("a"), start_revision: 2, prev_kv: false };
+        store.txn(put("1")).await.unwrap();
+        let mut watch = store.watch(past()).await.unwrap();
+        store.txn(put("2")).await.unwrap();
+        assert!(store.kill() && !store.kill());
+        assert_eq!(store.range(range()).await, Err(dead()));
+        assert_eq!(store.txn(put("3")).await, Err(dead()));
+        assert!(store.start().unwrap() && !store.start().unwrap());
+        assert_eq!(watch.next().await, Err(dead()));
+        assert_eq!(watch.next().await, Err(dead()));
+        assert_eq!(store.range(range()).await.unwrap().kvs[0].value, "2");
+        assert_eq!(store.watch(past()).await.unwrap().next().await.unwrap().events.len(), 2);
+        assert_eq!(store.txn(put("3")).await.unwrap().revision, 4);
+    }
+}
