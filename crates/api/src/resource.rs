@@ -8,6 +8,14 @@ macro_rules! resource {
             const PLURAL: &'static str = $plural;
             const SCOPE: coracle_meta::Scope = coracle_meta::Scope::$scope;
 
+            fn from_json(text: &[u8]) -> Result<Self, serde_json::Error> {
+                serde_json::from_slice(text)
+            }
+
+            fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+                serde_json::to_vec(self)
+            }
+
             fn meta(&self) -> &coracle_meta::ObjectMeta {
                 &self.metadata
             }

@@ -3,13 +3,14 @@ use std::marker::PhantomData;
 use coracle_meta::{
     ApiObject, GroupVersionKind, GroupVersionResource, Object, ObjectKey, PartialObject, Resource, Status,
 };
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::request::{Projection, Request, Target};
+use crate::client::malformed;
+use crate::request::{Projection, Request, Target, not_writable, to_json};
 use crate::{
-    Client, DeleteParams, Error, List, ListParams, LogParams, LogStream, Patch, Result, Watch, WatchParams, WriteParams,
+    Client, DeleteParams, List, ListParams, LogParams, LogStream, Patch, Result, Watch, WatchParams, WriteParams,
 };
 
 /// How many items a page of [`Api::list_all`] has. In Kubernetes: `pager.defaultPageSize`.
@@ -118,7 +119,7 @@ impl<T> Api<T> {
 impl<T: ApiObject> Api<T> {
     /// Reads one object, live.
     pub async fn get(&self, key: &ObjectKey) -> Result<T> {
-        self.client.call(&self.one(key, "").get(self.projection)?).await
+        self.client.call_object(&self.one(key, "").get(self.projection)?).await
     }
 
     /// Reads one object, live; `None` if it is not there.
@@ -132,7 +133,9 @@ impl<T: ApiObject> Api<T> {
 
     /// One answer to a list: all of it, or a page if a limit is asked for.
     pub async fn list(&self, params: &ListParams) -> Result<List<T>> {
-        let mut list: List<T> = self.client.call(&self.all().list(params, self.projection)?).await?;
+        let request = self.all().list(params, self.projection)?;
+        let answer = self.client.fetch(&request).await?;
+        let mut list = List::<T>::read_json(&answer).map_err(|source| malformed(&request, source))?;
         if let Some(kind) = item_kind(&list) {
             list.items.iter_mut().for_each(|item| item.assume_kind(&kind));
         }
@@ -180,7 +183,7 @@ impl<T: ApiObject> Api<T> {
         let key = object.object_key();
         let namespace = if key.namespace.is_empty() { &self.namespace } else { &key.namespace };
         let target = Target { namespace, ..self.all() };
-        self.send(&target.create(object, &key.name, &self.write)?).await
+        self.send(&target.create(object.write_json().map_err(not_writable)?, &key.name, &self.write)?).await
     }
 
     /// Replaces an object; if it carries a version, only at that version.
@@ -195,7 +198,8 @@ impl<T: ApiObject> Api<T> {
 
     async fn put(&self, object: &T, subresource: &str) -> Result<T> {
         let key = object.object_key();
-        let request = self.one(&key, subresource).update(object, object.resource_version(), &self.write)?;
+        let body = object.write_json().map_err(not_writable)?;
+        let request = self.one(&key, subresource).update(body, object.resource_version(), &self.write)?;
         self.send(&request).await
     }
 
@@ -212,11 +216,14 @@ impl<T: ApiObject> Api<T> {
     /// Deletes an object, or begins to.
     pub async fn delete(&self, key: &ObjectKey, params: &DeleteParams) -> Result<Deletion<T>> {
         let request = self.one(key, "").delete(params)?;
-        let answer: Value = self.client.call(&request).await?;
-        if answer["kind"] == "Status" {
-            return self.parse(&request.uri, answer).map(|status| Deletion::Done(Box::new(status)));
+        let answer = self.client.fetch(&request).await?;
+        let read = |source| malformed(&request, source);
+        let OfKind { kind } = serde_json::from_slice(&answer).map_err(read)?;
+        if kind == "Status" {
+            let status: Status = serde_json::from_slice(&answer).map_err(read)?;
+            return Ok(Deletion::Done(Box::new(status)));
         }
-        let object: T = self.parse(&request.uri, answer)?;
+        let object = T::read_json(&answer).map_err(read)?;
         self.note(&object);
         Ok(Deletion::Object(Box::new(object)))
     }
@@ -239,7 +246,7 @@ impl<T: ApiObject> Api<T> {
         subresource: &str,
         body: &impl Serialize,
     ) -> Result<R> {
-        self.client.call(&self.one(key, subresource).create(body, &key.name, &self.write)?).await
+        self.client.call(&self.one(key, subresource).create(to_json(body)?, &key.name, &self.write)?).await
     }
 
     /// Replaces a subresource: `scale`, `finalize`, `approval`. `version` makes it conditional unless it is empty.
@@ -250,7 +257,7 @@ impl<T: ApiObject> Api<T> {
         body: &impl Serialize,
         version: &str,
     ) -> Result<R> {
-        self.client.call(&self.one(key, subresource).update(body, version, &self.write)?).await
+        self.client.call(&self.one(key, subresource).update(to_json(body)?, version, &self.write)?).await
     }
 
     /// Changes a subresource.
@@ -308,7 +315,7 @@ impl<T: ApiObject> Api<T> {
 
     /// Sends a write whose answer is the object.
     async fn send(&self, request: &Request) -> Result<T> {
-        let object = self.client.call(request).await?;
+        let object = self.client.call_object(request).await?;
         self.note(&object);
         Ok(object)
     }
@@ -319,14 +326,13 @@ impl<T: ApiObject> Api<T> {
             origin.wrote(&self.resource, object.resource_version());
         }
     }
+}
 
-    fn parse<R: DeserializeOwned>(&self, path: &str, value: Value) -> Result<R> {
-        serde_json::from_value(value).map_err(|source| Error::Malformed {
-            verb: "DELETE".to_owned(),
-            path: path.to_owned(),
-            source,
-        })
-    }
+/// The kind of an answer that may be the object or a `Status`.
+#[derive(Deserialize)]
+struct OfKind {
+    #[serde(default)]
+    kind: String,
 }
 
 /// `PodList` lists Pods.
@@ -471,6 +477,6 @@ mod tests {
         assert!(matches!(watch.next().await, Ok(Some(WatchEvent::Added(_)))));
         assert!(matches!(watch.next().await, Ok(None)));
         let mut watch = pods(&client).watch(&WatchParams::default()).await.unwrap();
-        assert!(matches!(watch.next().await, Err(Error::Transport { .. })));
+        assert!(matches!(watch.next().await, Err(crate::Error::Transport { .. })));
     }
 }

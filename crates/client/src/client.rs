@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use coracle_ambient::{Ambient, Random};
 use coracle_journal::Recorder;
-use coracle_meta::Status;
+use coracle_meta::{ApiObject, Status};
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderValue, Response};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -115,13 +115,20 @@ impl Client {
 
     /// Sends a request and reads the whole answer.
     pub(crate) async fn call<T: DeserializeOwned>(&self, request: &Request) -> Result<T> {
+        let bytes = self.fetch(request).await?;
+        serde_json::from_slice(&bytes).map_err(|source| malformed(request, source))
+    }
+
+    /// Sends a request whose answer is one object.
+    pub(crate) async fn call_object<T: ApiObject>(&self, request: &Request) -> Result<T> {
+        let bytes = self.fetch(request).await?;
+        T::read_json(&bytes).map_err(|source| malformed(request, source))
+    }
+
+    /// Sends a request and gives the whole answer as it came.
+    pub(crate) async fn fetch(&self, request: &Request) -> Result<Bytes> {
         let body = self.open(request).await?;
-        let bytes = body.collect().await.map_err(|source| transport_error(request, source))?.to_bytes();
-        serde_json::from_slice(&bytes).map_err(|source| Error::Malformed {
-            verb: request.method.to_string(),
-            path: request.uri.clone(),
-            source,
-        })
+        Ok(body.collect().await.map_err(|source| transport_error(request, source))?.to_bytes())
     }
 
     /// Sends a request, and gives the body of an answer that is not an error.
@@ -185,6 +192,11 @@ pub(crate) fn read(path: &str, accept: &'static str) -> Request {
         body: Bytes::new(),
         written: None,
     }
+}
+
+/// An answer that cannot be read.
+pub(crate) fn malformed(request: &Request, source: serde_json::Error) -> Error {
+    Error::Malformed { verb: request.method.to_string(), path: request.uri.clone(), source }
 }
 
 fn transport_error(request: &Request, source: BoxError) -> Error {

@@ -1,21 +1,42 @@
+use coracle_meta::ApiObject;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 /// Some objects of a kind, and the version at which they were looked at.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", bound = "T: serde::de::DeserializeOwned")]
+#[derive(Clone, Debug)]
 pub struct List<T> {
     /// The kind of the list: `PodList`.
-    #[serde(default)]
     pub kind: String,
     /// The version of its group: `v1`.
-    #[serde(default)]
     pub api_version: String,
     /// What is said of the list as a whole.
-    #[serde(default)]
     pub metadata: ListMeta,
     /// The objects.
-    #[serde(default, deserialize_with = "null_is_empty")]
     pub items: Vec<T>,
+}
+
+/// A list whose items are not read yet.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Unread<'a> {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    api_version: String,
+    #[serde(default)]
+    metadata: ListMeta,
+    /// Go writes an empty list without items as `null`.
+    #[serde(default, borrow)]
+    items: Option<Vec<&'a RawValue>>,
+}
+
+impl<T: ApiObject> List<T> {
+    /// Reads a list from its JSON.
+    pub(crate) fn read_json(text: &[u8]) -> Result<Self, serde_json::Error> {
+        let Unread { kind, api_version, metadata, items } = serde_json::from_slice(text)?;
+        let items = items.unwrap_or_default().into_iter().map(|item| T::read_json(item.get().as_bytes()));
+        Ok(Self { kind, api_version, metadata, items: items.collect::<Result<_, _>>()? })
+    }
 }
 
 /// What is said of a list as a whole. In Kubernetes: `metav1.ListMeta`.
@@ -31,15 +52,6 @@ pub struct ListMeta {
     pub remaining_item_count: Option<i64>,
 }
 
-/// Go writes an empty list without items as `null`.
-fn null_is_empty<'de, T, D>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    T: serde::de::DeserializeOwned,
-    D: serde::Deserializer<'de>,
-{
-    Ok(Option::<Vec<T>>::deserialize(deserializer)?.unwrap_or_default())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,7 +59,7 @@ mod tests {
     #[test]
     fn items_that_are_null_are_none() {
         let text = r#"{"kind":"PodList","metadata":{"resourceVersion":"5"},"items":null}"#;
-        let list: List<serde_json::Value> = serde_json::from_str(text).unwrap();
+        let list = List::<coracle_meta::Object>::read_json(text.as_bytes()).unwrap();
         assert!(list.items.is_empty());
         assert_eq!(list.metadata.resource_version, "5");
     }

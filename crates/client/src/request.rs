@@ -128,12 +128,12 @@ impl Target<'_> {
         Ok(self.read(self.object_path()? + &query.finish(), "*/*"))
     }
 
-    pub(crate) fn create(&self, body: &impl Serialize, name: &str, params: &WriteParams) -> Result<Request> {
+    pub(crate) fn create(&self, body: Vec<u8>, name: &str, params: &WriteParams) -> Result<Request> {
         let written = Written { name: name.to_owned(), ..self.written("create", String::new()) };
         self.write(Method::POST, self.path()?, write_query(params), body, written)
     }
 
-    pub(crate) fn update(&self, body: &impl Serialize, version: &str, params: &WriteParams) -> Result<Request> {
+    pub(crate) fn update(&self, body: Vec<u8>, version: &str, params: &WriteParams) -> Result<Request> {
         let precondition = if version.is_empty() { String::new() } else { format!("resourceVersion={version}") };
         let written = self.written("update", precondition);
         self.write(Method::PUT, self.object_path()?, write_query(params), body, written)
@@ -147,29 +147,21 @@ impl Target<'_> {
             verb = "apply";
         }
         let written = self.written(verb, patch_precondition(patch));
-        let request = self.write(Method::PATCH, self.object_path()?, query, patch.body(), written)?;
+        let request = self.write(Method::PATCH, self.object_path()?, query, to_json(patch.body())?, written)?;
         Ok(Request { content_type: patch.content_type(), accept: projection.accept_one(), ..request })
     }
 
     pub(crate) fn delete(&self, params: &DeleteParams) -> Result<Request> {
         let written = self.written("delete", delete_precondition(params));
-        self.write(Method::DELETE, self.object_path()?, Query::default(), &delete_options(params), written)
+        self.write(Method::DELETE, self.object_path()?, Query::default(), to_json(&delete_options(params))?, written)
     }
 
     pub(crate) fn delete_collection(&self, params: &DeleteParams, list: &ListParams) -> Result<Request> {
         let written = self.written("deletecollection", delete_precondition(params));
-        self.write(Method::DELETE, self.path()?, list_query(list), &delete_options(params), written)
+        self.write(Method::DELETE, self.path()?, list_query(list), to_json(&delete_options(params))?, written)
     }
 
-    fn write(
-        &self,
-        method: Method,
-        path: String,
-        query: Query,
-        body: &impl Serialize,
-        written: Written,
-    ) -> Result<Request> {
-        let body = serde_json::to_vec(body).map_err(|error| Error::Request { why: error.to_string() })?;
+    fn write(&self, method: Method, path: String, query: Query, body: Vec<u8>, written: Written) -> Result<Request> {
         Ok(Request {
             method,
             uri: path + &query.finish(),
@@ -179,6 +171,16 @@ impl Target<'_> {
             written: Some(written),
         })
     }
+}
+
+/// The body of a request.
+pub(crate) fn to_json(body: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(body).map_err(not_writable)
+}
+
+/// A body that is no JSON.
+pub(crate) fn not_writable(error: serde_json::Error) -> Error {
+    Error::Request { why: error.to_string() }
 }
 
 fn delete_options(params: &DeleteParams) -> serde_json::Value {
@@ -313,7 +315,7 @@ mod tests {
     fn writes_say_their_preconditions() {
         let core = GroupVersionResource::new("", "v1", "pods");
         let target = pods(&core, "web");
-        let update = target.update(&json!({}), "7", &WriteParams::default()).unwrap();
+        let update = target.update(b"{}".to_vec(), "7", &WriteParams::default()).unwrap();
         assert_eq!(update.written.unwrap().precondition, "resourceVersion=7");
         let delete = target.delete(&DeleteParams::now().with_uid("u")).unwrap();
         assert_eq!(delete.written.unwrap().precondition, "uid=u");

@@ -73,9 +73,9 @@ fn decode<T: ApiObject>(line: &[u8]) -> Result<WatchEvent<T>, serde_json::Error>
     let Line { event_type, object } = serde_json::from_slice(line)?;
     let object = object.get();
     Ok(match event_type {
-        "ADDED" => WatchEvent::Added(serde_json::from_str(object)?),
-        "MODIFIED" => WatchEvent::Modified(serde_json::from_str(object)?),
-        "DELETED" => WatchEvent::Deleted(serde_json::from_str(object)?),
+        "ADDED" => WatchEvent::Added(T::read_json(object.as_bytes())?),
+        "MODIFIED" => WatchEvent::Modified(T::read_json(object.as_bytes())?),
+        "DELETED" => WatchEvent::Deleted(T::read_json(object.as_bytes())?),
         "BOOKMARK" => bookmark(object)?,
         "ERROR" => WatchEvent::Error(serde_json::from_str::<Status>(object)?),
         other => return Err(serde::de::Error::custom(format!("unknown event type {other:?}"))),

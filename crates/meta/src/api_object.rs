@@ -8,6 +8,12 @@ use crate::{GroupVersionKind, Object, ObjectKey, ObjectMeta, OwnerReference, Res
 ///
 /// Every [`Resource`] is one, and so are [`Object`] and [`PartialObject`].
 pub trait ApiObject: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// Reads an object from its JSON.
+    fn read_json(text: &[u8]) -> Result<Self, serde_json::Error>;
+
+    /// Writes the object as JSON.
+    fn write_json(&self) -> Result<Vec<u8>, serde_json::Error>;
+
     /// Namespace and name.
     fn object_key(&self) -> ObjectKey;
 
@@ -45,6 +51,14 @@ lean_struct! {
 }
 
 impl<K: Resource> ApiObject for K {
+    fn read_json(text: &[u8]) -> Result<Self, serde_json::Error> {
+        K::from_json(text)
+    }
+
+    fn write_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+        self.to_json()
+    }
+
     fn object_key(&self) -> ObjectKey {
         self.key()
     }
@@ -73,6 +87,14 @@ impl<K: Resource> ApiObject for K {
 }
 
 impl ApiObject for PartialObject {
+    fn read_json(text: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(text)
+    }
+
+    fn write_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(self)
+    }
+
     fn object_key(&self) -> ObjectKey {
         let meta = &self.metadata;
         ObjectKey::new(meta.namespace.clone().unwrap_or_default(), meta.name.clone().unwrap_or_default())
@@ -102,6 +124,14 @@ impl ApiObject for PartialObject {
 }
 
 impl ApiObject for Object {
+    fn read_json(text: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(text)
+    }
+
+    fn write_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(self)
+    }
+
     fn object_key(&self) -> ObjectKey {
         self.key()
     }

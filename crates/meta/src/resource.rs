@@ -26,6 +26,17 @@ pub trait Resource: Clone + Serialize + DeserializeOwned + Send + Sync + 'static
     /// Whether objects live in namespaces.
     const SCOPE: Scope;
 
+    /// Reads an object from its JSON. The crate of a type may say so itself: then no other crate that reads such objects
+    /// has to compile the reader anew.
+    fn from_json(text: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(text)
+    }
+
+    /// Writes the object as JSON; where it is compiled is as with [`from_json`](Self::from_json).
+    fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(self)
+    }
+
     /// The metadata.
     fn meta(&self) -> &ObjectMeta;
 
