@@ -25,7 +25,9 @@ mod verbs;
 
 mod frame;
 mod protobuf;
+mod protobuf_list;
 mod render;
+mod renderings;
 mod respond;
 mod stream;
 mod yaml;

@@ -1,18 +1,22 @@
 use coracle_meta::{GroupVersion, Object};
 use coracle_registry::Kind;
-use coracle_schema::{Table, protobuf};
+use coracle_schema::{KindSchema, Table, protobuf};
 use serde_json::{Map, Value};
 
 /// A value of a kind that the table knows, in protobuf with its envelope: a list, metadata, a Status.
 pub(crate) fn encode(value: &Value) -> Vec<u8> {
     let empty = Map::new();
     let tree = value.as_object().unwrap_or(&empty);
-    let text = |name: &str| tree.get(name).and_then(Value::as_str).unwrap_or_default();
-    let kind = GroupVersion::parse(text("apiVersion")).unwrap_or_default().kind(text("kind"));
-    match Table::v1_35().kind(&kind) {
+    match schema(tree) {
         Some(schema) => protobuf::encode(tree, &schema),
         None => Vec::new(),
     }
+}
+
+/// The schema of the kind that a tree names.
+pub(crate) fn schema(tree: &Map<String, Value>) -> Option<KindSchema> {
+    let text = |name: &str| tree.get(name).and_then(Value::as_str).unwrap_or_default();
+    Table::v1_35().kind(&GroupVersion::parse(text("apiVersion"))?.kind(text("kind")))
 }
 
 /// An object of `kind`, or of what a subresource of it or a client's wish makes of it.

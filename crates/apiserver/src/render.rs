@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 use crate::frame;
 use crate::negotiate::{Format, MetaVersion, Negotiated, Transform};
 use crate::protobuf;
-use crate::query::Query;
+use crate::renderings::Renderings;
 use crate::respond;
+use crate::verbs::Call;
 
 /// How objects of one kind are shown to one client: in a format, as themselves, as metadata or as rows of a table.
 #[derive(Clone)]
@@ -17,6 +18,7 @@ pub(crate) struct Rendering {
     kind: Arc<Kind>,
     /// The kind of the objects: of a subresource it may be another than the parent's.
     how: Negotiated,
+    renderings: Arc<Renderings>,
     include: IncludeObject,
     now: Timestamp,
     /// Whether a table still has to begin with its columns; in a watch only the first event carries them.
@@ -33,7 +35,8 @@ enum IncludeObject {
 
 impl Rendering {
     /// Reads what the query says of tables.
-    pub(crate) fn new(kind: &Arc<Kind>, how: Negotiated, query: &Query, now: Timestamp) -> Result<Self, Status> {
+    pub(crate) fn new(call: &Call) -> Result<Self, Status> {
+        let (how, query) = (call.how, &call.query);
         let include = match query.text("includeObject") {
             _ if !matches!(how.transform, Transform::Table(_)) => IncludeObject::Metadata,
             "" | "Metadata" => IncludeObject::Metadata,
@@ -46,7 +49,8 @@ impl Rendering {
                 )));
             }
         };
-        Ok(Self { kind: Arc::clone(kind), how, include, now, columns_due: true })
+        let (kind, renderings) = (Arc::clone(&call.kind), Arc::clone(&call.server.renderings));
+        Ok(Self { kind, how, renderings, include, now: call.request.now, columns_due: true })
     }
 
     /// Whether items are written by walking over rendered slices.
@@ -144,7 +148,11 @@ impl Rendering {
 
     /// Appends a frame of a watch.
     pub(crate) fn push_event(&mut self, event: WatchEventType, object: &Stored, out: &mut Vec<u8>) {
-        if self.how.transform == Transform::None && self.how.format != Format::Protobuf {
+        if self.how.transform == Transform::None && self.how.format == Format::Protobuf {
+            let message = self.renderings.message(&self.kind, object);
+            let write = |out: &mut Vec<u8>| *out = coracle_schema::protobuf::seal(self.kind.gvk(), &message);
+            frame::push_event(self.how.format, event, write, out);
+        } else if self.how.transform == Transform::None {
             frame::push_event(self.how.format, event, |out| object.write_json(out), out);
         } else {
             self.push_object_event(event, &object.object(), out);

@@ -17,6 +17,7 @@ use crate::negotiate::Format;
 use crate::node_transport::NodeTransport;
 use crate::openapi::OpenApi;
 use crate::query::{Plus, Query, percent_decode};
+use crate::renderings::Renderings;
 use crate::request_info::RequestInfo;
 use crate::respond;
 use crate::shutdown::Shutdown;
@@ -92,6 +93,7 @@ pub(crate) struct Server {
     pub(crate) discovery: Discovery,
     pub(crate) openapi: OpenApi,
     pub(crate) metrics: Metrics,
+    pub(crate) renderings: Arc<Renderings>,
 }
 
 /// The API as a router, to be served by whoever has a transport.
@@ -108,6 +110,7 @@ pub fn router(server: ApiServer) -> Router {
         discovery: Discovery::default(),
         openapi: OpenApi::new(descriptions),
         metrics: Metrics::default(),
+        renderings: Arc::default(),
     });
     Router::new().fallback(move |request: Request<Body>| {
         let server = Arc::clone(&server);

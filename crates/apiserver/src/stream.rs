@@ -10,8 +10,9 @@ use flate2::write::GzEncoder;
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Map, Value};
 
-use crate::negotiate::Format;
+use crate::negotiate::{Format, Transform};
 use crate::protobuf;
+use crate::protobuf_list;
 use crate::render::Rendering;
 use crate::respond;
 use crate::verbs::Call;
@@ -24,9 +25,17 @@ const COMPRESS_FROM: usize = 128 * 1024;
 
 /// A list as the answer. In JSON it is a walk over slices that are rendered already, a chunk at a time as the client
 /// takes it; a stalled client holds its slices and one chunk.
-pub(crate) fn list(call: &Call, list: List) -> Result<Response<Body>, Status> {
+pub(crate) async fn list(call: Call, list: List) -> Result<Response<Body>, Status> {
     let rendering = call.rendering()?;
     let (head, member) = rendering.list_head(&list)?;
+    if call.how.format == Format::Protobuf
+        && call.how.transform == Transform::None
+        && let Some(schema) = protobuf::schema(&head)
+    {
+        let renderings = &call.server.renderings;
+        let body = protobuf_list::body(&call.kind, renderings, &head, &schema, list.items).await;
+        return Ok(respond::bytes(StatusCode::OK, call.how.format, body));
+    }
     if call.how.format == Format::Protobuf {
         let mut list_value = head;
         let objects = list.items.iter().map(|item| rendering.protobuf_item(item).to_value());
@@ -38,7 +47,7 @@ pub(crate) fn list(call: &Call, list: List) -> Result<Response<Body>, Status> {
         return Ok(respond::value(StatusCode::OK, &whole(&rendering, head, member, &list.items), call.how));
     }
     let size: usize = list.items.iter().map(Stored::len).sum();
-    let compress = size > COMPRESS_FROM && accepts_gzip(call);
+    let compress = size > COMPRESS_FROM && accepts_gzip(&call);
     let chunks = Chunks::new(rendering, head, member, list.items);
     let mut response = if size <= CHUNK {
         respond::bytes(StatusCode::OK, Format::Json, chunks.flatten().collect::<Vec<u8>>())

@@ -31,7 +31,7 @@ pub(super) async fn collection(mut call: Call) -> Result<Response<Body>, Status>
     let selection = list_options(&call.query, false)?;
     let options = read_options(&mut call).await?;
     let deleted = call.server.registry.delete_collection(&call.request, &options.options, &selection).await?;
-    stream::list(&call, deleted)
+    stream::list(call, deleted).await
 }
 
 async fn read_options(call: &mut Call) -> Result<DeleteRequest, Status> {

@@ -10,5 +10,5 @@ use crate::stream;
 pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {
     let options = list_options(&call.query, false)?;
     let list = call.server.registry.list(&call.request, &options).await?;
-    stream::list(&call, list)
+    stream::list(call, list).await
 }

@@ -132,7 +132,7 @@ impl Call {
 
     /// How objects are shown to this client.
     pub(crate) fn rendering(&self) -> Result<Rendering, Status> {
-        Rendering::new(&self.kind, self.how, &self.query, self.request.now)
+        Rendering::new(self)
     }
 
     /// One object as the answer. An answer of kind Status (of a binding, an eviction) is written as such.

@@ -18,7 +18,7 @@ pub(crate) fn object(tree: &Map<String, Value>, ty: TypeRef<'_>, out: &mut Vec<u
     put_struct(&present, 0, tree, ty, out);
 }
 
-fn message(value: &Value, ty: TypeRef<'_>, out: &mut Vec<u8>) {
+pub(crate) fn message(value: &Value, ty: TypeRef<'_>, out: &mut Vec<u8>) {
     match (ty.node(), value) {
         (Node::Struct(_), Value::Object(tree)) => object(tree, ty, out),
         (Node::Special(special), value) => put_special(value, special, ty, out),

@@ -3,12 +3,17 @@
 //! ```text
 //! "k8s\0" Unknown { TypeMeta, raw } --decode--> Raw --typed pass--> Object
 //! Object --encode--> "k8s\0" Unknown { TypeMeta, raw }
+//! JSON text --transcode--> message --seal, list--> "k8s\0" Unknown { TypeMeta, raw }
 //! ```
 //! Custom kinds have no protobuf. Bytes of strangers cost no more memory than a constant times their length.
 
 mod decode;
 mod encode;
+mod list;
+mod transcode;
 mod wire;
+
+pub use list::{LIST_TAIL, list_head, list_item_length, push_list_item};
 
 use coracle_meta::{GroupVersionKind, WatchEventType};
 use serde_json::{Map, Value};
@@ -86,16 +91,44 @@ pub(crate) fn decode_raw(body: &[u8], expected: &GroupVersionKind, schema: &Kind
 
 /// Writes an object (or a list of them) of a built-in kind with its envelope.
 pub fn encode(tree: &Map<String, Value>, schema: &KindSchema) -> Vec<u8> {
-    let text = |name: &str| tree.get(name).and_then(Value::as_str).unwrap_or_default().as_bytes();
-    let mut type_meta = Vec::new();
-    put_bytes(&mut type_meta, 1, text("apiVersion"));
-    put_bytes(&mut type_meta, 2, text("kind"));
+    let type_meta = type_meta_of(tree);
     let mut raw = Vec::new();
     encode::object(tree, schema.root(), &mut raw);
+    sealed(&type_meta, &raw)
+}
+
+/// An object's JSON, as this server writes it, as a message without an envelope. It never becomes a tree on the way.
+///
+/// # Errors
+/// If it is no JSON.
+pub fn transcode(json: &[u8], schema: &KindSchema) -> Result<Vec<u8>, serde_json::Error> {
+    let mut out = Vec::with_capacity(json.len());
+    transcode::object(json, schema.root(), &mut out)?;
+    Ok(out)
+}
+
+/// A message of a kind with its envelope.
+pub fn seal(kind: &GroupVersionKind, message: &[u8]) -> Vec<u8> {
+    sealed(&type_meta(&kind.api_version(), &kind.kind), message)
+}
+
+fn type_meta_of(tree: &Map<String, Value>) -> Vec<u8> {
+    let text = |name: &str| tree.get(name).and_then(Value::as_str).unwrap_or_default();
+    type_meta(text("apiVersion"), text("kind"))
+}
+
+fn type_meta(api_version: &str, kind: &str) -> Vec<u8> {
+    let mut type_meta = Vec::new();
+    put_bytes(&mut type_meta, 1, api_version.as_bytes());
+    put_bytes(&mut type_meta, 2, kind.as_bytes());
+    type_meta
+}
+
+fn sealed(type_meta: &[u8], raw: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(MAGIC.len() + type_meta.len() + raw.len() + 16);
     out.extend_from_slice(MAGIC);
-    put_bytes(&mut out, 1, &type_meta);
-    put_bytes(&mut out, 2, &raw);
+    put_bytes(&mut out, 1, type_meta);
+    put_bytes(&mut out, 2, raw);
     put_bytes(&mut out, 3, b"");
     put_bytes(&mut out, 4, b"");
     out

@@ -2,7 +2,7 @@ use coracle_meta::{GroupVersionKind, Object, WatchEventType};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{encode, encode_watch_event};
+use super::{LIST_TAIL, encode, encode_watch_event, list_head, list_item_length, push_list_item, seal, transcode};
 use crate::decode::{Format, decode, normalize};
 use crate::sample::{Choices, value};
 use crate::{KindSchema, Table};
@@ -38,6 +38,17 @@ proptest! {
     }
 
     #[test]
+    fn text_becomes_the_same_message_as_a_tree(seed in any::<u64>(), which in any::<prop::sample::Index>()) {
+        let kinds = kinds();
+        let (kind, schema) = &kinds[which.index(kinds.len())];
+        let mut object = Object::from_value(value(schema.root(), &mut Choices::new(seed))).unwrap();
+        object.set_kind(kind);
+        let object = normalize(object, schema).unwrap().object;
+        let text = serde_json::to_vec(object.tree()).unwrap();
+        prop_assert_eq!(seal(kind, &transcode(&text, schema).unwrap()), encode(object.tree(), schema));
+    }
+
+    #[test]
     fn no_bytes_make_the_reader_panic(seed in any::<u64>(), cut in any::<prop::sample::Index>(), flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..20)) {
         let (kind, schema) = pod();
         let mut object = Object::from_value(value(schema.root(), &mut Choices::new(seed))).unwrap();
@@ -50,6 +61,23 @@ proptest! {
         bytes.truncate(4 + cut.index(bytes.len() - 3));
         let _ = decode(&bytes, Format::Protobuf, &kind, &schema);
     }
+}
+
+#[test]
+fn a_list_of_messages_is_the_list_of_their_objects() {
+    let (_, schema) = pod();
+    let kind = GroupVersionKind::new("", "v1", "PodList");
+    let list_schema = Table::v1_35().kind(&kind).unwrap();
+    let pods: Vec<Value> = (0..3).map(|n| json!({"metadata": {"name": "x".repeat(n * 100)}})).collect();
+    let head = json!({"apiVersion": "v1", "kind": "PodList", "metadata": {"resourceVersion": "7"}});
+    let mut whole = head.clone();
+    whole["items"] = pods.clone().into();
+    let messages: Vec<_> = pods.iter().map(|pod| transcode(pod.to_string().as_bytes(), &schema).unwrap()).collect();
+    let items = messages.iter().map(|message| list_item_length(message.len())).sum();
+    let mut bytes = list_head(head.as_object().unwrap(), &list_schema, items);
+    messages.iter().for_each(|message| push_list_item(message, &mut bytes));
+    bytes.extend_from_slice(LIST_TAIL);
+    assert_eq!(bytes, encode(whole.as_object().unwrap(), &list_schema));
 }
 
 #[test]

@@ -136,6 +136,29 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, tag: u32, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+/// Writes a field that is a message, whose inside `write` appends.
+pub(crate) fn put_message<R>(out: &mut Vec<u8>, tag: u32, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+    put_varint(out, u64::from(tag) << 3 | 2);
+    let at = out.len();
+    out.push(0);
+    let result = write(out);
+    let length = out.len() - at - 1;
+    let mut prefix = Vec::new();
+    match u8::try_from(length) {
+        Ok(short) if short < 0x80 => out[at] = short,
+        _ => {
+            put_varint(&mut prefix, length as u64);
+            out.splice(at..=at, prefix);
+        }
+    }
+    result
+}
+
+/// How many bytes a varint takes.
+pub(crate) fn varint_length(value: u64) -> usize {
+    (value | 1).ilog2() as usize / 7 + 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,94 @@
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Body;
+use bytes::Bytes;
+use coracle_registry::{Kind, Stored};
+use coracle_schema::{KindSchema, protobuf};
+use serde_json::{Map, Value};
+
+use crate::renderings::{self, Renderings};
+
+/// From how many bytes of objects on the items are written as the client takes them, so that a stalled client holds no
+/// list as large as the cluster.
+const STREAM_FROM: usize = 8 << 20;
+/// How much is written at a time.
+const CHUNK: usize = 64 * 1024;
+/// After how many items others get their turn.
+const AT_ONCE: usize = 64;
+
+/// A list of objects in protobuf, each made from its JSON.
+///
+/// A message stands behind its length, so the lengths of all items have to be known first. They are remembered with the
+/// objects; of a list that is not kept whole, the items are made when they are due.
+pub(crate) async fn body(
+    kind: &Arc<Kind>,
+    renderings: &Renderings,
+    head: &Map<String, Value>,
+    schema: &KindSchema,
+    items: Vec<Stored>,
+) -> Body {
+    let size: usize = items.iter().map(Stored::len).sum();
+    if size > STREAM_FROM {
+        return streamed(kind, head, schema, items).await;
+    }
+    let shared = renderings.has_room_for(size);
+    let mut written = Vec::with_capacity(size);
+    for (number, item) in items.iter().enumerate() {
+        match shared {
+            true => protobuf::push_list_item(&renderings.message(kind, item), &mut written),
+            false => protobuf::push_list_item(&renderings::message(kind, item), &mut written),
+        }
+        pause(number).await;
+    }
+    let mut whole = protobuf::list_head(head, schema, written.len() as u64);
+    whole.append(&mut written);
+    whole.extend_from_slice(protobuf::LIST_TAIL);
+    whole.into()
+}
+
+async fn streamed(kind: &Arc<Kind>, head: &Map<String, Value>, schema: &KindSchema, items: Vec<Stored>) -> Body {
+    let mut length = 0;
+    for (number, item) in items.iter().enumerate() {
+        let message = item.message_length(|| renderings::message(kind, item).len());
+        length += protobuf::list_item_length(message);
+        pause(number).await;
+    }
+    let head = protobuf::list_head(head, schema, length);
+    let chunks = Chunks { kind: Arc::clone(kind), pending: head, items: items.into_iter(), is_done: false };
+    Body::from_stream(futures_util::stream::iter(chunks.map(Ok::<_, Infallible>)))
+}
+
+async fn pause(number: usize) {
+    if number % AT_ONCE == AT_ONCE - 1 {
+        tokio::task::yield_now().await;
+    }
+}
+
+struct Chunks {
+    kind: Arc<Kind>,
+    /// What is written and not yet handed out.
+    pending: Vec<u8>,
+    items: std::vec::IntoIter<Stored>,
+    is_done: bool,
+}
+
+impl Iterator for Chunks {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if self.is_done {
+            return None;
+        }
+        let mut chunk = std::mem::take(&mut self.pending);
+        while chunk.len() < CHUNK {
+            let Some(item) = self.items.next() else {
+                chunk.extend_from_slice(protobuf::LIST_TAIL);
+                self.is_done = true;
+                break;
+            };
+            protobuf::push_list_item(&renderings::message(&self.kind, &item), &mut chunk);
+        }
+        Some(chunk.into())
+    }
+}

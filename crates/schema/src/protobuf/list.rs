@@ -1,0 +1,36 @@
+//! Lists whose items are messages already: a head, the items one by one, a tail.
+
+use serde_json::{Map, Value};
+
+use super::wire::{put_bytes, put_varint, varint_length};
+use super::{MAGIC, encode, type_meta_of};
+use crate::table::KindSchema;
+
+/// The field of every list that holds its items.
+const ITEMS: u32 = 2;
+
+/// What a list ends with: `contentEncoding` and `contentType` of its envelope, both empty.
+pub const LIST_TAIL: &[u8] = &[3 << 3 | 2, 0, 4 << 3 | 2, 0];
+
+/// What a list begins with: its envelope and all but its items, which follow and take `items` bytes together
+/// (the sum of [`list_item_length`]).
+pub fn list_head(head: &Map<String, Value>, schema: &KindSchema, items: u64) -> Vec<u8> {
+    let mut raw = Vec::new();
+    encode::object(head, schema.root(), &mut raw);
+    let mut out = MAGIC.to_vec();
+    put_bytes(&mut out, 1, &type_meta_of(head));
+    put_varint(&mut out, 2 << 3 | 2);
+    put_varint(&mut out, raw.len() as u64 + items);
+    out.extend_from_slice(&raw);
+    out
+}
+
+/// How many bytes an item takes in a list, if it is a message of so many.
+pub fn list_item_length(message: usize) -> u64 {
+    (1 + varint_length(message as u64) + message) as u64
+}
+
+/// Appends one item.
+pub fn push_list_item(message: &[u8], out: &mut Vec<u8>) {
+    put_bytes(out, ITEMS, message);
+}
