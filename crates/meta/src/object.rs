@@ -8,9 +8,16 @@ use crate::{GroupVersion, GroupVersionKind, ObjectKey, ObjectMeta, OwnerReferenc
 /// An object of the API as the server side handles it: a JSON object, with typed access to its metadata.
 ///
 /// Built-in and custom kinds look alike here. Invariant: the tree is a JSON object, and `metadata`, if present, is one.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Object {
-    tree: Map<String, Value>,
+    /// Always an object.
+    value: Value,
+}
+
+impl Default for Object {
+    fn default() -> Self {
+        Self { value: Value::Object(Map::new()) }
+    }
 }
 
 /// The JSON value is not an object with a `metadata` object.
@@ -45,34 +52,43 @@ impl Object {
             }
             Some(_) => return Err(NotAnObject { why: "metadata is not a JSON object" }),
         }
-        Ok(Self { tree })
+        Ok(Self { value: Value::Object(tree) })
     }
 
     /// The JSON object.
     pub fn tree(&self) -> &Map<String, Value> {
-        &self.tree
+        self.value.as_object().expect("the value is always an object")
+    }
+
+    fn tree_mut(&mut self) -> &mut Map<String, Value> {
+        self.value.as_object_mut().expect("the value is always an object")
+    }
+
+    /// The JSON object, as a value.
+    pub fn as_value(&self) -> &Value {
+        &self.value
     }
 
     /// Gives the JSON object back.
-    pub fn into_tree(self) -> Map<String, Value> {
-        self.tree
+    pub fn into_tree(mut self) -> Map<String, Value> {
+        std::mem::take(self.tree_mut())
     }
 
     /// Gives the JSON value back.
     pub fn into_value(self) -> Value {
-        Value::Object(self.tree)
+        self.value
     }
 
     /// A copy as a JSON value.
     pub fn to_value(&self) -> Value {
-        Value::Object(self.tree.clone())
+        self.value.clone()
     }
 
     /// Changes the JSON object freely; a `metadata` that is no object afterwards is dropped.
     pub fn edit<R>(&mut self, change: impl FnOnce(&mut Map<String, Value>) -> R) -> R {
-        let result = change(&mut self.tree);
-        if self.tree.get("metadata").is_some_and(|metadata| !metadata.is_object()) {
-            self.tree.remove("metadata");
+        let result = change(self.tree_mut());
+        if self.tree().get("metadata").is_some_and(|metadata| !metadata.is_object()) {
+            self.tree_mut().remove("metadata");
         }
         result
     }
@@ -80,13 +96,13 @@ impl Object {
     /// The value at a path of field names; `None` where a step is missing or not an object.
     pub fn field(&self, path: &[&str]) -> Option<&Value> {
         let (first, rest) = path.split_first()?;
-        rest.iter().try_fold(self.tree.get(*first)?, |value, step| value.get(step))
+        rest.iter().try_fold(self.tree().get(*first)?, |value, step| value.get(step))
     }
 
     /// The value at a path, to change.
     pub fn field_mut(&mut self, path: &[&str]) -> Option<&mut Value> {
         let (first, rest) = path.split_first()?;
-        rest.iter().try_fold(self.tree.get_mut(*first)?, |value, step| value.get_mut(step))
+        rest.iter().try_fold(self.tree_mut().get_mut(*first)?, |value, step| value.get_mut(step))
     }
 
     /// The text at a path; empty if it is missing or no text.
@@ -105,7 +121,7 @@ impl Object {
     /// If the path is empty.
     pub fn set(&mut self, path: &[&str], value: impl Into<Value>) {
         let (last, parents) = path.split_last().expect("a path has at least one step");
-        let mut tree = &mut self.tree;
+        let mut tree = self.tree_mut();
         for step in parents {
             let slot = tree.entry(*step).or_insert_with(|| Value::Object(Map::new()));
             if !slot.is_object() {
@@ -120,7 +136,7 @@ impl Object {
     pub fn remove(&mut self, path: &[&str]) -> Option<Value> {
         let (last, parents) = path.split_last()?;
         let tree = match parents {
-            [] => &mut self.tree,
+            [] => self.tree_mut(),
             parents => self.field_mut(parents)?.as_object_mut()?,
         };
         tree.remove(*last)
@@ -229,7 +245,7 @@ impl Object {
 
     /// The metadata as a typed copy; what does not fit its type is left out whole.
     pub fn meta(&self) -> ObjectMeta {
-        self.tree.get("metadata").and_then(|meta| ObjectMeta::deserialize(meta).ok()).unwrap_or_default()
+        self.tree().get("metadata").and_then(|meta| ObjectMeta::deserialize(meta).ok()).unwrap_or_default()
     }
 
     /// The texts of a list at a path.
@@ -247,7 +263,7 @@ impl Object {
 
 impl Serialize for Object {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.tree.serialize(serializer)
+        self.value.serialize(serializer)
     }
 }
 

@@ -21,26 +21,38 @@ impl Registry {
         review.object.ok_or_else(|| Status::internal("an admission plug-in took the object away"))
     }
 
-    /// Lets every plug-in refuse the object as it will be stored.
+    /// Lets every plug-in refuse the object as it will be stored; gives it back.
+    pub(crate) async fn admit_stored(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        operation: Operation,
+        object: Object,
+        old: Option<&Object>,
+    ) -> Result<Object, Status> {
+        if !kind.is_converted() {
+            return self.admit(request, kind, operation, object, old).await;
+        }
+        self.admit(request, kind, operation, kind.from_hub(object.clone())?, old).await?;
+        Ok(object)
+    }
+
+    /// Lets every plug-in refuse the object, which is of the request's version; gives it back.
     pub(crate) async fn admit(
         &self,
         request: &Request,
         kind: &Kind,
         operation: Operation,
-        object: &Object,
+        object: Object,
         old: Option<&Object>,
-    ) -> Result<(), Status> {
-        let plugins: Vec<_> = self.inner.admission.iter().filter(|plugin| plugin.handles(operation)).collect();
-        if plugins.is_empty() {
-            return Ok(());
-        }
+    ) -> Result<Object, Status> {
         let strategy = &**kind.strategy();
-        let object = Some(object.clone());
+        let object = Some(object);
         let review = Review { registry: self, request, operation, strategy, object, old, delete_options: None };
-        for plugin in plugins {
+        for plugin in self.inner.admission.iter().filter(|plugin| plugin.handles(operation)) {
             plugin.validate(&review).await?;
         }
-        Ok(())
+        Ok(review.object.unwrap_or_default())
     }
 
     /// Lets every plug-in refuse a deletion.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use coracle_meta::{FieldError, GroupResource, GroupVersionKind, Object, ObjectKey, Status, format_time};
 use coracle_schema::apply::{Versions, managed_fields};
 use coracle_schema::{Table, Trait};
-use coracle_storage::{Attempt, Stored};
+use coracle_storage::{Attempt, Draft, Stored};
 use serde_json::Value;
 
 use crate::versions::{KindVersions, OneVersion, all_but};
@@ -40,15 +40,17 @@ impl Registry {
             return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
         }
         let generated = object.name().is_empty() && !object.text(&["metadata", "generateName"]).is_empty();
+        if !generated {
+            return self.insert(request, &kind, object).await.and_then(|stored| kind.answer(stored));
+        }
         let mut taken = None;
-        for _ in 0..if generated { NAME_ATTEMPTS } else { 1 } {
+        for _ in 0..NAME_ATTEMPTS {
             match self.insert(request, &kind, object.clone()).await {
                 Err(status) if status.is_already_exists() => taken = Some(status),
                 created => return created.and_then(|stored| kind.answer(stored)),
             }
         }
-        let taken = taken.expect("the loop ran, and every other outcome returned");
-        Err(if generated { name_conflict(taken) } else { taken })
+        Err(name_conflict(taken.expect("the loop ran, and every other outcome returned")))
     }
 
     /// One attempt to create: names, prepares, validates, stores. In Kubernetes: `Store.create`, `BeforeCreate`.
@@ -91,35 +93,34 @@ impl Registry {
         strategy.warnings(&object, None).into_iter().for_each(|warning| request.warnings.add(warning));
         strategy.canonicalize(&mut object);
         let object = kind.normalize(object)?;
-        let served = kind.from_hub(object.clone())?;
-        self.admit(&with_name(request, object.name()), kind, Operation::Create, &served, None).await?;
+        let named = with_name(request, object.name());
+        let object = self.admit_stored(&named, kind, Operation::Create, object, None).await?;
         self.store_new(request, kind, object).await
     }
 
     async fn store_new(&self, request: &Request, kind: &Kind, object: Object) -> Result<Stored, Status> {
         let key = ObjectKey::new(object.namespace(), object.name());
         let resource = request.group_resource();
-        let object = Arc::new(object);
+        let mut draft = Draft::new(object);
         let storage = &self.inner.storage;
         if request.dry_run {
             let current = storage.get(&kind.store, &key, coracle_storage::Freshness::Newest).await?;
             return match current {
                 Some(current) => Err(already_exists(&resource, &key, Some(&current))),
-                None => Ok(Stored::from_object(&object, 0)),
+                None => Ok(draft.as_of(0)),
             };
         }
-        let ttl = kind.hub().time_to_live(&object);
-        let attempt = storage.put(&kind.store, &key, 0, &object, ttl, request.cause).await;
-        let attempt = match attempt {
-            Err(status) if is_too_large(&status) && object.field(&["metadata", "managedFields"]).is_some() => {
-                let mut smaller = Object::clone(&object);
-                smaller.remove(&["metadata", "managedFields"]);
-                storage.put(&kind.store, &key, 0, &Arc::new(smaller), ttl, request.cause).await?
+        let ttl = kind.hub().time_to_live(draft.object());
+        let mut attempt = storage.put(&kind.store, &key, 0, &draft, ttl, request.cause).await;
+        if let Some(smaller) = attempt.as_ref().err().and_then(|status| without_owners(status, &draft)) {
+            draft = smaller;
+            attempt = storage.put(&kind.store, &key, 0, &draft, ttl, request.cause).await;
+        }
+        match attempt? {
+            Attempt::Done(stored) => {
+                storage.keep(&stored, draft);
+                Ok(stored)
             }
-            attempt => attempt?,
-        };
-        match attempt {
-            Attempt::Done(stored) => Ok(stored),
             Attempt::Stale(current) => Err(already_exists(&resource, &key, current.as_ref())),
         }
     }
@@ -158,7 +159,7 @@ impl Registry {
         kind.strategy().set_defaults(&mut object);
         let object = self.book_update(request, kind, &Object::default(), object, &[]);
         let object = self.mutate(request, kind, Operation::Create, object, None).await?;
-        self.admit(request, kind, Operation::Create, &object, None).await?;
+        let object = self.admit(request, kind, Operation::Create, object, None).await?;
         let answer = computed.create(self, request, object).await?;
         Ok(Stored::from_object(&Arc::new(answer), 0))
     }
@@ -173,7 +174,7 @@ impl Registry {
         object_meta::ensure_namespace(&mut body, &request.namespace, kind.is_namespaced())?;
         let body = book_body(request, &action.kind(), body);
         let body = self.mutate(request, kind, Operation::Create, body, None).await?;
-        self.admit(request, kind, Operation::Create, &body, None).await?;
+        let body = self.admit(request, kind, Operation::Create, body, None).await?;
         let answer = action.create(self, request, body).await?;
         Ok(Stored::from_object(&Arc::new(answer), 0))
     }
@@ -188,7 +189,7 @@ fn book<V: Versions>(request: &Request, api_version: &str, live: &Object, new: O
         subresource: &request.subresource,
         time: &time,
     };
-    let booked = managed_fields::update(&write, &live.to_value(), new.into_value());
+    let booked = managed_fields::update(&write, live.as_value(), new.into_value());
     Object::from_value(booked).expect("booking keeps an object an object")
 }
 
@@ -220,9 +221,15 @@ pub(crate) fn with_name(request: &Request, name: &str) -> Request {
     request
 }
 
-/// Whether the store refused an object for its size; it is tried again without the book-keeping of its owners.
-pub(crate) fn is_too_large(status: &Status) -> bool {
-    status.reason == coracle_meta::reason::REQUEST_ENTITY_TOO_LARGE
+/// What is tried next when the store has refused an object for its size: the same without the book-keeping of its owners.
+pub(crate) fn without_owners(refusal: &Status, draft: &Draft) -> Option<Draft> {
+    let is_too_large = refusal.reason == coracle_meta::reason::REQUEST_ENTITY_TOO_LARGE;
+    if !is_too_large || draft.object().field(&["metadata", "managedFields"]).is_none() {
+        return None;
+    }
+    let mut smaller = Object::clone(draft.object());
+    smaller.remove(&["metadata", "managedFields"]);
+    Some(Draft::new(smaller))
 }
 
 fn already_exists(resource: &GroupResource, key: &ObjectKey, current: Option<&Stored>) -> Status {

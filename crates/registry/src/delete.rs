@@ -1,8 +1,6 @@
-use std::sync::Arc;
-
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, GroupResource, Object, ObjectKey, Status, StatusDetails, format_time, parse_time};
-use coracle_storage::{Attempt, Freshness, List, Stored};
+use coracle_storage::{Attempt, Draft, Freshness, List, Stored};
 
 use crate::create::invalid_options;
 use crate::object_meta::{FOREGROUND, ORPHAN};
@@ -75,16 +73,15 @@ impl Registry {
         kind.hub().check_delete(&existing, request)?;
         match decision {
             Decision::Stay { object, then_now } => {
-                let object = Arc::new(object);
-                let candidate = Stored::from_object(&object, current.revision());
-                let stayed = if request.dry_run || candidate.value() == current.value() {
-                    candidate
+                let draft = Draft::new(object);
+                let stayed = if request.dry_run || draft.value() == current.value() {
+                    draft.as_of(current.revision())
                 } else {
                     let storage = &self.inner.storage;
                     let expected = current.revision();
-                    match storage.put(&kind.store, key, expected, &object, None, request.cause).await? {
+                    match storage.put(&kind.store, key, expected, &draft, None, request.cause).await? {
                         Attempt::Done(stored) => {
-                            kind.hub().after(self, request, Some(&object), Some(&existing)).await?;
+                            kind.hub().after(self, request, Some(draft.object()), Some(&existing)).await?;
                             stored
                         }
                         Attempt::Stale(now) => return Ok(Err(now)),

@@ -127,7 +127,7 @@ impl Patching<'_> {
         } else {
             live
         };
-        let applied = managed_fields::apply(&write, &live.to_value(), config, force)?;
+        let applied = managed_fields::apply(&write, live.as_value(), config, force)?;
         let mut object = decode::applied(kind, applied)?;
         kind.strategy().set_defaults(&mut object);
         Ok(object)

@@ -49,16 +49,16 @@ impl Projected<'_> {
         };
         let booked = match &self.wanted {
             Wanted::Change(Change::Apply { config, force }, _) => {
-                managed_fields::apply(&write, &shown.to_value(), config, *force)?
+                managed_fields::apply(&write, shown.as_value(), config, *force)?
             }
             Wanted::Change(change, objections) => {
                 let value = change.patched(shown.to_value(), &self.schema)?;
                 let quote = |value: &Value| change.quoted(shown, value, Some(self.schema.root()));
                 let patched = Patched { value, quote: &quote };
                 let new = decode::with_schema(&self.schema, patched, objections.clone(), self.request)?;
-                managed_fields::update(&write, &shown.to_value(), new.into_value())
+                managed_fields::update(&write, shown.as_value(), new.into_value())
             }
-            Wanted::Body(body) => managed_fields::update(&write, &shown.to_value(), body.to_value()),
+            Wanted::Body(body) => managed_fields::update(&write, shown.as_value(), body.to_value()),
         };
         Object::from_value(booked).map_err(|error| Status::internal(error.to_string()))
     }

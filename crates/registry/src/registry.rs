@@ -35,6 +35,8 @@ pub struct Kinds {
     by_kind: BTreeMap<GroupVersionKind, Arc<Kind>>,
     /// As registered: the built-in ones in the order of discovery, then the custom ones.
     order: Vec<GroupVersionResource>,
+    /// By the resource as which objects are stored: the kinds in which they are served, with their `apiVersion`s.
+    versions: BTreeMap<GroupVersionResource, Arc<[(String, Arc<Kind>)]>>,
 }
 
 impl Kinds {
@@ -51,6 +53,21 @@ impl Kinds {
     /// All kinds, in the order of registration.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Kind>> {
         self.order.iter().filter_map(|resource| self.by_resource.get(resource))
+    }
+
+    /// The kinds in which the stored objects of `kind` are served, with their `apiVersion`s.
+    pub(crate) fn versions_of(&self, kind: &Kind) -> Arc<[(String, Arc<Kind>)]> {
+        self.versions.get(&kind.row().stored_as).cloned().unwrap_or_default()
+    }
+
+    /// Finds out anew which kinds are versions of one another.
+    fn find_versions(&mut self) {
+        let mut versions: BTreeMap<GroupVersionResource, Vec<(String, Arc<Kind>)>> = BTreeMap::new();
+        for kind in self.iter() {
+            let of_kind = versions.entry(kind.row().stored_as.clone()).or_default();
+            of_kind.push((kind.gvk().api_version(), Arc::clone(kind)));
+        }
+        self.versions = versions.into_iter().map(|(stored_as, kinds)| (stored_as, kinds.into())).collect();
     }
 
     fn insert(&mut self, kind: Kind) {
@@ -219,6 +236,7 @@ impl Registry {
         self.inner.kinds.rcu(|kinds| {
             let mut kinds = Kinds::clone(kinds);
             change(&mut kinds);
+            kinds.find_versions();
             kinds.version += 1;
             kinds
         });

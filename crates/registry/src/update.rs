@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use coracle_meta::{FieldError, GroupVersionKind, Object, ObjectKey, Status};
 use coracle_schema::apply::managed_fields;
-use coracle_storage::{Attempt, Freshness, Stored};
+use coracle_storage::{Attempt, Draft, Freshness, Stored};
 
-use crate::create::{check_kind, count_generation, is_too_large, with_name};
+use crate::create::{check_kind, count_generation, with_name, without_owners};
 use crate::versions::{KindVersions, all_but};
 use crate::{
     Attributes, Decision, Kind, Operation, Registry, Request, ResourceTarget, Subresource, Target, View, object_meta,
@@ -178,13 +178,11 @@ impl Registry {
         let existing = current.object();
         prepare(request, kind, part, &mut new, &existing)?;
         let mut new = kind.normalize(new)?;
-        if same_content(&new, &existing) && managed_fields::differ_in_times_only(&existing.to_value(), &new.to_value())
-        {
+        if same_content(&new, &existing) && managed_fields::differ_in_times_only(existing.as_value(), new.as_value()) {
             new = Object::clone(&existing);
         }
-        let new = Arc::new(new);
-        let (after, before) = (served(kind, &new)?, served(kind, &existing)?);
-        self.admit(request, kind, Operation::Update, &after, Some(&before)).await?;
+        let before = served(kind, &existing)?;
+        let new = Arc::new(self.admit_stored(request, kind, Operation::Update, new, Some(&before)).await?);
         if goes_with_this_update(&new, &existing) && !kind.hub().is_held(&new) {
             return self.delete_by_update(request, kind, key, current, new).await;
         }
@@ -199,23 +197,23 @@ impl Registry {
         current: &Stored,
         new: Arc<Object>,
     ) -> Result<Outcome, Status> {
-        let candidate = Stored::from_object(&new, current.revision());
-        if request.dry_run || candidate.value() == current.value() {
-            return Ok(Outcome::written(candidate));
+        let mut draft = Draft::new(new);
+        if request.dry_run || draft.value() == current.value() {
+            return Ok(Outcome::written(draft.as_of(current.revision())));
         }
         let storage = &self.inner.storage;
-        let ttl = kind.hub().time_to_live(&new);
+        let ttl = kind.hub().time_to_live(draft.object());
         let expected = current.revision();
-        let attempt = match storage.put(&kind.store, key, expected, &new, ttl, request.cause).await {
-            Err(status) if is_too_large(&status) && new.field(&["metadata", "managedFields"]).is_some() => {
-                let mut smaller = Object::clone(&new);
-                smaller.remove(&["metadata", "managedFields"]);
-                storage.put(&kind.store, key, expected, &Arc::new(smaller), ttl, request.cause).await?
+        let mut attempt = storage.put(&kind.store, key, expected, &draft, ttl, request.cause).await;
+        if let Some(smaller) = attempt.as_ref().err().and_then(|status| without_owners(status, &draft)) {
+            draft = smaller;
+            attempt = storage.put(&kind.store, key, expected, &draft, ttl, request.cause).await;
+        }
+        Ok(match attempt? {
+            Attempt::Done(stored) => {
+                storage.keep(&stored, draft);
+                Outcome::written(stored)
             }
-            attempt => attempt?,
-        };
-        Ok(match attempt {
-            Attempt::Done(stored) => Outcome::written(stored),
             Attempt::Stale(now) => Outcome::Stale(now),
         })
     }

@@ -11,19 +11,14 @@ use crate::{Kind, Kinds};
 /// The versions of a kind, as the book-keeping of field owners asks for them.
 #[derive(Debug)]
 pub(crate) struct KindVersions {
-    versions: Vec<(String, Arc<Kind>)>,
+    versions: Arc<[(String, Arc<Kind>)]>,
     filter: Filter,
 }
 
 impl KindVersions {
     /// All versions in which the stored objects of `kind` are served; a write can own what passes `filter`.
     pub(crate) fn of(kinds: &Kinds, kind: &Kind, filter: Filter) -> Self {
-        let versions = kinds
-            .iter()
-            .filter(|other| other.row().stored_as == kind.row().stored_as)
-            .map(|other| (other.gvk().api_version(), Arc::clone(other)))
-            .collect();
-        Self { versions, filter }
+        Self { versions: kinds.versions_of(kind), filter }
     }
 
     fn kind(&self, api_version: &str) -> Option<&Kind> {

@@ -2,14 +2,15 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use coracle_meta::Status;
+use coracle_meta::{Object, Status};
 use coracle_store::{
     Error, Event, EventKind, KeyRange, RangeRequest, Revision, Store, WatchBatch, WatchRequest, Watcher,
 };
 use futures_util::future::{Either, select};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
-use crate::entry::{Entry, Objects};
+use crate::entry::{Entry, Objects, Selectable};
 use crate::errors;
 use crate::interest::Interests;
 use crate::ring::{Change, HistoryLimits, Ring};
@@ -32,10 +33,19 @@ pub(crate) struct Cache {
     limits: HistoryLimits,
     state: Mutex<State>,
     feed: tokio::sync::Mutex<Option<Box<dyn Watcher>>>,
+    sentinel: tokio::sync::Mutex<Sentinel>,
     /// Somebody wants to know how far the cache is: whoever pulls asks the store.
     ask: Notify,
     /// The revision of the state moved.
     moved: Notify,
+}
+
+/// A cursor of its own, which says whether anything has changed at all without anybody pulling the feed.
+#[derive(Default)]
+struct Sentinel {
+    watcher: Option<Box<dyn Watcher>>,
+    /// The last change that it saw.
+    seen: Revision,
 }
 
 pub(crate) struct State {
@@ -50,8 +60,17 @@ pub(crate) struct State {
     pub(crate) objects: Objects,
     pub(crate) ring: Ring,
     pub(crate) interests: Interests,
-    /// Objects that this process wrote and whose events have not come yet, so that nobody parses them again.
-    written: Vec<Stored>,
+    /// Objects that this process writes and whose events have not come yet, so that nobody reads them again.
+    announced: Vec<Announced>,
+}
+
+/// An object on its way into the store.
+struct Announced {
+    /// As it was laid out before it had a revision.
+    stored: Stored,
+    selectable: Arc<Selectable>,
+    /// With its revision, once the store has said which.
+    written: Option<Stored>,
 }
 
 impl Cache {
@@ -64,7 +83,7 @@ impl Cache {
             objects: Objects::new(),
             ring: Ring::new(Revision::MAX, 0, limits),
             interests: Interests::default(),
-            written: Vec::new(),
+            announced: Vec::new(),
         };
         Self {
             resource,
@@ -72,6 +91,7 @@ impl Cache {
             limits,
             state: Mutex::new(state),
             feed: tokio::sync::Mutex::new(None),
+            sentinel: tokio::sync::Mutex::default(),
             ask: Notify::new(),
             moved: Notify::new(),
         }
@@ -109,6 +129,39 @@ impl Cache {
         Ok(newest)
     }
 
+    /// The revision of the last change of any object, as of now. Asked often, and nearly always nothing has changed.
+    pub(crate) async fn last_change(&self) -> Result<Revision, Status> {
+        self.ready().await?;
+        let newest = newest(&self.store, &self.resource).await?;
+        if self.state().revision < newest {
+            let changed = self.changed_before(newest).await;
+            self.reach(changed.unwrap_or(newest)).await?;
+        }
+        Ok(self.state().last_change)
+    }
+
+    /// The last change up to `newest`, by the sentinel; `None` if it cannot say.
+    async fn changed_before(&self, newest: Revision) -> Option<Revision> {
+        let mut sentinel = self.sentinel.lock().await;
+        let Sentinel { watcher, seen } = &mut *sentinel;
+        let mut cursor = match watcher.take() {
+            Some(cursor) => cursor,
+            None => {
+                let since = self.state().revision;
+                *seen = since;
+                self.open(since + 1).await.ok()?
+            }
+        };
+        // Whoever stops waiting here leaves no cursor behind, and the next one opens another.
+        while cursor.progress().await.ok()? < newest {
+            let Ok(batch) = tokio::time::timeout(ASK_AGAIN, cursor.next()).await else { continue };
+            let batch = batch.ok()?;
+            *seen = batch.events.iter().map(|event| event.kv.mod_revision).fold(*seen, Revision::max);
+        }
+        *watcher = Some(cursor);
+        Some(*seen)
+    }
+
     /// Waits until the state has reached `revision`; 504 if that does not happen in time.
     pub(crate) async fn wait_for(&self, revision: Revision) -> Result<(), Status> {
         self.ready().await?;
@@ -140,6 +193,28 @@ impl Cache {
                     Some(news) => news?,
                     None => break,
                 }
+            }
+            self.bypass(revision).await?;
+        }
+    }
+
+    /// Reads up to `revision` beside the feed, if that is held by somebody who has long not been asked for news: a watch of
+    /// this process that nobody polls. What the feed brings later is known then.
+    async fn bypass(&self, revision: Revision) -> Result<(), Status> {
+        let since = self.state().revision;
+        if self.feed.try_lock().is_ok() || since >= revision {
+            return Ok(());
+        }
+        let mut cursor = self.open(since + 1).await.map_err(errors::status)?;
+        loop {
+            let reached = cursor.progress().await.map_err(errors::status)?;
+            if reached >= revision {
+                self.apply(reached, Vec::new());
+                return Ok(());
+            }
+            if let Ok(batch) = tokio::time::timeout(ASK_AGAIN, cursor.next()).await {
+                let batch = batch.map_err(errors::status)?;
+                self.apply(batch.revision, batch.events);
             }
         }
     }
@@ -238,12 +313,12 @@ impl Cache {
         Ok(())
     }
 
-    /// Remembers an object that was just written, until its event comes.
-    pub(crate) fn remember(&self, stored: &Stored) {
-        let mut state = self.state();
-        if state.revision > 0 && stored.revision() > state.revision {
-            state.written.push(stored.clone());
-        }
+    /// Says that an object is about to be written, so that its event finds it laid out and read.
+    pub(crate) fn announce<'a>(&'a self, stored: &'a Stored, object: &Object) -> Announcement<'a> {
+        let selectable = Arc::new(Selectable::of(&self.resource, object));
+        let announced = Announced { stored: stored.clone(), selectable, written: None };
+        self.state().announced.push(announced);
+        Announcement { cache: self, stored }
     }
 
     /// Ends all watches: what they watch is served no longer.
@@ -259,12 +334,16 @@ impl Cache {
     }
 
     fn apply(&self, revision: Revision, events: Vec<Event>) {
+        let now = Instant::now();
         let mut guard = self.state();
         let state = &mut *guard;
         for event in events {
+            if event.kv.mod_revision <= state.revision {
+                continue;
+            }
             let Some(key) = self.short_key(&event.kv.key) else { continue };
             let old = state.objects.get(&key).cloned();
-            let new = self.entry_after(&event, &mut state.written);
+            let new = self.entry_after(&event, &mut state.announced);
             if old.is_none() && new.is_none() {
                 continue;
             }
@@ -274,29 +353,66 @@ impl Cache {
             }
             let at = event.kv.mod_revision;
             state.last_change = at;
-            let number =
-                state.ring.push(Change { revision: at, key: Arc::clone(&key), old: old.clone(), new: new.clone() });
+            let number = state.ring.push(Change {
+                revision: at,
+                key: Arc::clone(&key),
+                old: old.clone(),
+                new: new.clone(),
+                at: now,
+            });
             state.interests.touch(&self.resource, number, &key, old.as_ref(), new.as_ref());
         }
         if revision > state.revision {
             state.revision = revision;
-            state.written.retain(|stored| stored.revision() > revision);
+            // An event that was not seen, because it came with a fill, is waited for no longer.
+            let is_ahead =
+                |announced: &Announced| announced.written.as_ref().is_none_or(|written| written.revision() > revision);
+            state.announced.retain(is_ahead);
         }
         drop(guard);
         self.moved.notify_waiters();
     }
 
-    fn entry_after(&self, event: &Event, written: &mut Vec<Stored>) -> Option<Entry> {
+    fn entry_after(&self, event: &Event, announced: &mut Vec<Announced>) -> Option<Entry> {
         if event.kind == EventKind::Delete {
             return None;
         }
         let at = event.kv.mod_revision;
-        let own = written.iter().position(|stored| stored.revision() == at && stored.value() == &event.kv.value);
-        let stored = match own {
-            Some(index) => written.swap_remove(index),
-            None => Stored::from_value(event.kv.value.clone(), at).ok()?,
-        };
-        Some(Entry::new(&self.resource, stored))
+        let own = announced.iter().position(|announced| announced.stored.value() == &event.kv.value);
+        match own.map(|index| announced.swap_remove(index)) {
+            Some(Announced { stored, selectable, written }) => {
+                let written = written.filter(|written| written.revision() == at);
+                Some(Entry::with(written.unwrap_or_else(|| stored.at(at)), selectable))
+            }
+            None => Some(Entry::new(&self.resource, Stored::from_value(event.kv.value.clone(), at).ok()?)),
+        }
+    }
+}
+
+/// What was announced is waited for until this is dropped, or for its event if it is settled.
+pub(crate) struct Announcement<'a> {
+    cache: &'a Cache,
+    stored: &'a Stored,
+}
+
+impl Announcement<'_> {
+    /// The object was written at `revision`: as it is then, shared with the cache.
+    pub(crate) fn settle(self, key: &str, revision: Revision) -> Stored {
+        let mut guard = self.cache.state();
+        let state = &mut *guard;
+        let waiting = state.announced.iter_mut().find(|announced| announced.stored.is_same(self.stored));
+        if let Some(announced) = waiting {
+            return announced.written.insert(self.stored.at(revision)).clone();
+        }
+        let cached = state.objects.get(key).map(|entry| &entry.stored);
+        cached.filter(|cached| cached.revision() == revision).cloned().unwrap_or_else(|| self.stored.at(revision))
+    }
+}
+
+impl Drop for Announcement<'_> {
+    fn drop(&mut self) {
+        let is_over = |announced: &Announced| announced.written.is_none() && announced.stored.is_same(self.stored);
+        self.cache.state().announced.retain(|announced| !is_over(announced));
     }
 }
 

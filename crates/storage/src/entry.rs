@@ -14,17 +14,27 @@ pub(crate) struct Entry {
 
 /// Labels and selectable fields, as small as can be: one of these is kept for every cached object.
 #[derive(Debug, Default)]
-struct Selectable {
+pub(crate) struct Selectable {
     labels: Box<[(Box<str>, Box<str>)]>,
     /// In the order of [`Resource::selectable`].
     fields: Box<[Box<str>]>,
 }
 
+impl Selectable {
+    pub(crate) fn of(resource: &Resource, object: &Object) -> Self {
+        Self { labels: labels(object), fields: fields(resource, object) }
+    }
+}
+
 impl Entry {
     pub(crate) fn new(resource: &Resource, stored: Stored) -> Self {
-        let object = stored.object();
-        let selectable = Selectable { labels: labels(&object), fields: fields(resource, &object) };
-        Self { stored, selectable: Arc::new(selectable) }
+        let selectable = Selectable::of(resource, &stored.object());
+        Self::with(stored, Arc::new(selectable))
+    }
+
+    /// An object whose labels and fields were read before.
+    pub(crate) fn with(stored: Stored, selectable: Arc<Selectable>) -> Self {
+        Self { stored, selectable }
     }
 
     pub(crate) fn matches(&self, resource: &Resource, key: &str, selection: &Selection) -> bool {

@@ -4,23 +4,27 @@
 //! get, list, watch --> Storage --> Cache (one a resource: snapshot + ring, fed by a cursor) --> Store
 //! put, delete ------->    \--compare the revision, then write --------------------------------> Store
 //! ```
-//! Start at [`Storage`]. [`Stored`] is one object at one revision, as bytes that get, list and watch share.
+//! Start at [`Storage`]. [`Stored`] is one object at one revision, as bytes that get, list and watch share; a [`Draft`] is
+//! one that is to be written.
 //! Not here: what a verb means (`registry`), how the store keeps its history (`store`).
 
 mod cache;
 mod continue_token;
+mod draft;
 mod entry;
 mod errors;
 mod interest;
 mod leases;
 mod list;
 mod query;
+mod recent;
 mod resource;
 mod ring;
 mod storage;
 mod stored;
 mod watch;
 
+pub use draft::Draft;
 pub use list::List;
 pub use query::{Freshness, ListQuery, ResourceVersionMatch, Selection, WatchQuery, WatchStart};
 pub use resource::{FieldReader, Resource};

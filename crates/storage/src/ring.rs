@@ -1,7 +1,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use coracle_store::Revision;
+use tokio::time::Instant;
 
 use crate::entry::Entry;
 
@@ -12,6 +14,7 @@ pub(crate) struct Change {
     pub(crate) key: Arc<str>,
     pub(crate) old: Option<Entry>,
     pub(crate) new: Option<Entry>,
+    pub(crate) at: Instant,
 }
 
 impl Change {
@@ -30,11 +33,13 @@ pub struct HistoryLimits {
     pub max_changes: usize,
     /// About so many bytes of objects at the most.
     pub max_bytes: usize,
+    /// Changes older than this go when the next one comes.
+    pub max_age: Duration,
 }
 
 impl Default for HistoryLimits {
     fn default() -> Self {
-        Self { min_changes: 100, max_changes: 100_000, max_bytes: 64 << 20 }
+        Self { min_changes: 100, max_changes: 100_000, max_bytes: 32 << 20, max_age: Duration::from_secs(300) }
     }
 }
 
@@ -58,15 +63,23 @@ impl Ring {
     /// Adds a change and returns its number.
     pub(crate) fn push(&mut self, change: Change) -> u64 {
         self.bytes += change.bytes();
+        let now = change.at;
         self.changes.push_back(Arc::new(change));
-        let HistoryLimits { min_changes, max_changes, max_bytes } = self.limits;
-        while self.changes.len() > max_changes || (self.bytes > max_bytes && self.changes.len() > min_changes) {
-            let oldest = self.changes.pop_front().expect("more than the limit are here");
+        while self.has_too_much(now)
+            && let Some(oldest) = self.changes.pop_front()
+        {
             self.bytes -= oldest.bytes();
             self.first += 1;
             self.complete_after = oldest.revision;
         }
         self.end() - 1
+    }
+
+    fn has_too_much(&self, now: Instant) -> bool {
+        let HistoryLimits { min_changes, max_changes, max_bytes, max_age } = self.limits;
+        let is_old = || self.changes.front().is_some_and(|oldest| now - oldest.at > max_age);
+        let count = self.changes.len();
+        count > max_changes || (count > min_changes && (self.bytes > max_bytes || is_old()))
     }
 
     /// The number of the next change to come.
@@ -99,12 +112,12 @@ mod tests {
     use super::*;
 
     fn change(revision: Revision) -> Change {
-        Change { revision, key: "k".into(), old: None, new: None }
+        Change { revision, key: "k".into(), old: None, new: None, at: Instant::now() }
     }
 
     #[test]
     fn a_ring_says_what_it_has_forgotten() {
-        let limits = HistoryLimits { min_changes: 1, max_changes: 2, max_bytes: 1 << 20 };
+        let limits = HistoryLimits { min_changes: 1, max_changes: 2, ..HistoryLimits::default() };
         let mut ring = Ring::new(5, 0, limits);
         assert_eq!(ring.number_after(4), None);
         assert_eq!(ring.number_after(5), Some(0));
@@ -120,11 +133,22 @@ mod tests {
 
     #[test]
     fn bytes_bound_a_ring_too_but_a_few_changes_always_stay() {
-        let limits = HistoryLimits { min_changes: 2, max_changes: 100, max_bytes: 1 };
+        let limits = HistoryLimits { min_changes: 2, max_bytes: 1, ..HistoryLimits::default() };
         let mut ring = Ring::new(0, 0, limits);
         for revision in 1..=5 {
             ring.push(change(revision));
         }
         assert_eq!(ring.from(3).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn changes_go_when_they_are_old_but_a_few_always_stay() {
+        let limits = HistoryLimits { min_changes: 2, ..HistoryLimits::default() };
+        let mut ring = Ring::new(0, 0, limits);
+        let start = Instant::now();
+        for (revision, seconds) in [(1, 0), (2, 100), (3, 200), (4, 350), (5, 900)] {
+            ring.push(Change { at: start + Duration::from_secs(seconds), ..change(revision) });
+        }
+        assert_eq!(ring.from(3).unwrap().map(|change| change.revision).collect::<Vec<_>>(), [4, 5]);
     }
 }

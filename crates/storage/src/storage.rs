@@ -7,7 +7,8 @@ use coracle_store::{Compare, Error, KeyValue, Operation, OperationResult, RangeR
 
 use crate::cache::Cache;
 use crate::leases::Leases;
-use crate::{Freshness, HistoryLimits, Resource, Stored, Watch, WatchQuery, errors};
+use crate::recent::Recent;
+use crate::{Draft, Freshness, HistoryLimits, Resource, Stored, Watch, WatchQuery, errors};
 
 /// Objects in a store. A handle: clones share the caches.
 #[derive(Clone)]
@@ -20,6 +21,7 @@ struct Inner {
     limits: HistoryLimits,
     caches: Mutex<BTreeMap<String, Arc<Cache>>>,
     leases: Leases,
+    recent: Mutex<Recent>,
 }
 
 /// What one attempt to write came to.
@@ -50,8 +52,8 @@ impl Storage {
 
     /// Objects in `store`, with so much history of each resource for watches that begin in the past or are slow.
     pub fn with_history(store: Arc<dyn Store>, limits: HistoryLimits) -> Self {
-        let caches = Mutex::default();
-        Self { inner: Arc::new(Inner { store, limits, caches, leases: Leases::default() }) }
+        let (caches, leases, recent) = (Mutex::default(), Leases::default(), Mutex::default());
+        Self { inner: Arc::new(Inner { store, limits, caches, leases, recent }) }
     }
 
     /// The store beneath.
@@ -123,10 +125,7 @@ impl Storage {
 
     /// The revision of the last change of any object of a resource, after catching up with the store.
     pub async fn last_change(&self, resource: &Arc<Resource>) -> Result<Revision, Status> {
-        let cache = self.cache(resource);
-        cache.catch_up().await?;
-        let revision = cache.state().last_change;
-        Ok(revision)
+        self.cache(resource).last_change().await
     }
 
     /// Writes an object if the one in the store is still of revision `expected` (0: if there is none).
@@ -136,7 +135,7 @@ impl Storage {
         resource: &Arc<Resource>,
         key: &ObjectKey,
         expected: Revision,
-        object: &Arc<Object>,
+        draft: &Draft,
         ttl_seconds: Option<i64>,
         cause: Option<EntryId>,
     ) -> Result<Attempt, Status> {
@@ -146,11 +145,10 @@ impl Storage {
             Some(ttl) if ttl > 0 => self.inner.leases.lease(&self.inner.store, ttl).await.map_err(errors::status)?,
             _ => 0,
         };
-        let stored = Stored::from_object(object, 0);
         let store_key = resource.key(key);
         let put = Operation::Put {
             key: store_key.clone(),
-            value: stored.value().clone(),
+            value: draft.value().clone(),
             lease,
             prev_kv: false,
             ignore_value: false,
@@ -162,14 +160,19 @@ impl Storage {
             failure: vec![Operation::get(store_key)],
             cause,
         };
+        let announcement = cache.announce(&draft.stored, draft.object());
         match self.commit(txn).await? {
-            Ok(revision) => {
-                let stored = stored.at(revision);
-                cache.remember(&stored);
-                Ok(Attempt::Done(stored))
-            }
+            Ok(revision) => Ok(Attempt::Done(announcement.settle(&resource.short_key(key), revision))),
             Err(current) => Ok(Attempt::Stale(current)),
         }
+    }
+
+    /// Keeps the parsed object of what was just written at hand for a while: it is often asked for next.
+    pub fn keep(&self, stored: &Stored, written: Draft) {
+        let mut object = Arc::unwrap_or_clone(written.into_object());
+        object.set_resource_version(stored.revision().to_string());
+        let object = stored.share(Arc::new(object));
+        self.inner.recent.lock().unwrap_or_else(PoisonError::into_inner).push(object, stored.len());
     }
 
     /// Deletes an object if the one in the store is still `current`.
@@ -223,7 +226,7 @@ impl Storage {
                 (Change::Delete, Some(stored)) => self.delete(resource, key, stored, cause).await?,
                 (Change::Put(object), stored) => {
                     let expected = stored.as_ref().map_or(0, Stored::revision);
-                    self.put(resource, key, expected, &Arc::new(object), None, cause).await?
+                    self.put(resource, key, expected, &Draft::new(object), None, cause).await?
                 }
             };
             match attempt {

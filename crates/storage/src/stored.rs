@@ -1,3 +1,4 @@
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
@@ -27,6 +28,8 @@ struct Inner {
     middle_end: usize,
     /// 0 for an object that has no resource version: the answer of a dry run of a create.
     revision: Revision,
+    /// How long the object is as a protobuf message; 0 while nobody knows.
+    message_length: AtomicU32,
     parsed: Mutex<Weak<Object>>,
 }
 
@@ -58,7 +61,16 @@ impl Stored {
     }
 
     fn new(value: Bytes, head_end: usize, middle_end: usize, revision: Revision, parsed: Weak<Object>) -> Self {
-        Self { inner: Arc::new(Inner { value, head_end, middle_end, revision, parsed: Mutex::new(parsed) }) }
+        Self {
+            inner: Arc::new(Inner {
+                value,
+                head_end,
+                middle_end,
+                revision,
+                message_length: AtomicU32::new(0),
+                parsed: Mutex::new(parsed),
+            }),
+        }
     }
 
     /// The revision of the write; for a deleted object, of the deletion. 0 if it was never written.
@@ -75,6 +87,22 @@ impl Stored {
     #[must_use]
     pub fn at(&self, revision: Revision) -> Self {
         Self::new(self.inner.value.clone(), self.inner.head_end, self.inner.middle_end, revision, Weak::new())
+    }
+
+    /// Whether this is the very same, and not only an equal one.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// Takes the parsed object from who has it already, with its resource version; returns the one that is shared.
+    pub(crate) fn share(&self, object: Arc<Object>) -> Arc<Object> {
+        debug_assert_eq!(object.resource_version(), self.inner.revision.to_string());
+        let mut parsed = self.inner.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(object) = parsed.upgrade() {
+            return object;
+        }
+        *parsed = Arc::downgrade(&object);
+        object
     }
 
     /// The parsed object, with its resource version.
@@ -97,6 +125,18 @@ impl Stored {
     /// The length of the whole JSON in bytes, at most.
     pub fn len(&self) -> usize {
         self.inner.value.len() + 42
+    }
+
+    /// How many bytes the object is in another form; `measure` is asked once, and the answer remembered.
+    pub fn message_length(&self, measure: impl FnOnce() -> usize) -> usize {
+        match self.inner.message_length.load(Ordering::Relaxed) {
+            0 => {
+                let length = measure();
+                self.inner.message_length.store(u32::try_from(length).unwrap_or(0), Ordering::Relaxed);
+                length
+            }
+            length => length as usize,
+        }
     }
 
     /// Whether there is nothing: never, an object has at least its braces.

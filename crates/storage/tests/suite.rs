@@ -26,7 +26,7 @@ fn store() -> Arc<dyn Store> {
 #[tokio::test(start_paused = true)]
 async fn an_object_is_written_against_a_revision_and_comes_back_with_its_own() {
     let storage = Storage::new(store());
-    let object = Arc::new(thing("a", "red", ""));
+    let object = coracle_storage::Draft::new(thing("a", "red", ""));
     let Attempt::Done(first) = storage.put(&things(), &key("a"), 0, &object, None, None).await.unwrap() else {
         panic!("nothing was there")
     };
@@ -175,7 +175,7 @@ async fn a_watch_of_a_field_wakes_for_its_value_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_is_too_slow_or_begins_too_early_ends_as_expired() {
-    let limits = HistoryLimits { min_changes: 1, max_changes: 3, max_bytes: 1 << 20 };
+    let limits = HistoryLimits { min_changes: 1, max_changes: 3, ..HistoryLimits::default() };
     let storage = Storage::with_history(store(), limits);
     let mut slow = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
     for color in ["1", "2", "3", "4", "5"] {
@@ -228,7 +228,7 @@ async fn an_object_with_a_time_to_live_is_dropped_by_the_store() {
         async move { engine.expire_leases().await }
     });
     let storage = Storage::new(Arc::new(engine));
-    let object = Arc::new(thing("a", "", ""));
+    let object = coracle_storage::Draft::new(thing("a", "", ""));
     storage.put(&things(), &key("a"), 0, &object, Some(100), None).await.unwrap();
     let mut watch = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
     assert!(event(&mut watch).await.starts_with("DELETED a"));
@@ -318,7 +318,7 @@ proptest! {
         steps in steps(),
         max_changes in 1..12_usize,
     ) {
-        let limits = HistoryLimits { min_changes: 1, max_changes, max_bytes: 1 << 20 };
+        let limits = HistoryLimits { min_changes: 1, max_changes, ..HistoryLimits::default() };
         block_on(async { mirrors_stay_equal(store(), limits, &steps).await });
     }
 
@@ -330,4 +330,50 @@ proptest! {
             mirrors_stay_equal(Arc::new(remote), HistoryLimits::default(), &steps).await;
         });
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_nobody_polls_holds_nobody_up() {
+    let storage = Storage::new(store());
+    let mut stalled = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
+    let mut next = Box::pin(stalled.next());
+    assert!(futures_util::FutureExt::now_or_never(next.as_mut()).is_none());
+    put(&storage, thing("a", "red", "")).await;
+    let found = tokio::time::timeout(Duration::from_secs(1), list(&storage, ListQuery::default())).await;
+    assert_eq!(names(&found.expect("the list does not wait for the watch").unwrap()), ["a"]);
+    put(&storage, thing("b", "red", "")).await;
+    let change = tokio::time::timeout(Duration::from_secs(1), storage.last_change(&things())).await;
+    assert_eq!(change.expect("nor does this").unwrap(), 3);
+    // Polled again, it has missed nothing and gets nothing twice.
+    assert_eq!(text(&next.as_mut().await.unwrap()), "ADDED a 2");
+    drop(next);
+    assert_eq!(event(&mut stalled).await, "ADDED b 3");
+    put(&storage, thing("c", "red", "")).await;
+    assert_eq!(event(&mut stalled).await, "ADDED c 4");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_change_is_known_at_once_and_is_nobody_elses() {
+    let storage = Storage::new(store());
+    let other = Arc::new(Resource::new(GroupResource::new("", "others"), "others", true));
+    assert_eq!(storage.last_change(&things()).await.unwrap(), 1);
+    for round in 0..50 {
+        let written = put(&storage, thing("a", &format!("{round}"), "")).await.revision();
+        for other_round in 0..3 {
+            storage
+                .put(
+                    &other,
+                    &key(&format!("{round}-{other_round}")),
+                    0,
+                    &coracle_storage::Draft::new(thing("x", "", "")),
+                    None,
+                    None,
+                )
+                .await
+                .unwrap();
+            assert_eq!(storage.last_change(&things()).await.unwrap(), written);
+        }
+    }
+    delete(&storage, "a").await;
+    assert_eq!(storage.last_change(&things()).await.unwrap(), storage.revision(&things()).await.unwrap());
 }

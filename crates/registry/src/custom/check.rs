@@ -12,7 +12,7 @@ const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
 /// What is wrong with a definition. In Kubernetes: `ValidateCustomResourceDefinition`.
 pub(super) fn check(object: &Object) -> Vec<FieldError> {
     let definition = Definition::read(object);
-    let value = object.to_value();
+    let value = object.as_value();
     let mut errors = Vec::new();
     if definition.name != format!("{}.{}", definition.names.plural, definition.group) {
         let what = "must be spec.names.plural+\".\"+spec.group";

@@ -55,7 +55,7 @@ impl CustomKind {
     /// What schema, scale and lists say; without the rules.
     fn errors(&self, object: &Object) -> Vec<FieldError> {
         let schema = &self.version.schema;
-        let mut errors = schema.validate(&object.to_value(), "");
+        let mut errors = schema.validate(object.as_value(), "");
         if let Some(scale) = &self.version.scale {
             errors.extend(scale.wrong_counts(object));
         }
@@ -73,7 +73,7 @@ impl CustomKind {
             return;
         }
         let old = old.map(Object::to_value);
-        errors.extend(self.rules.check(&self.version.schema, &new.to_value(), old.as_ref()));
+        errors.extend(self.rules.check(&self.version.schema, new.as_value(), old.as_ref()));
     }
 
     fn refuse_conversion(&self) -> Result<(), Status> {

@@ -76,7 +76,7 @@ pub(super) fn steps(path: &str) -> Vec<String> {
 impl Definition {
     /// Reads a definition.
     pub(super) fn read(object: &Object) -> Self {
-        let value = object.to_value();
+        let value = object.as_value();
         Self {
             name: object.name().to_owned(),
             group: text(&value, "/spec/group"),

@@ -104,8 +104,8 @@ impl Strategy for Definitions {
 
 /// Keeps in mind in which versions objects may be stored.
 fn remember_stored_version(object: &mut Object) {
-    let value = object.to_value();
-    let storage = list(&value, "/spec/versions").iter().find(|version| version["storage"] == true);
+    let value = object.as_value();
+    let storage = list(value, "/spec/versions").iter().find(|version| version["storage"] == true);
     let Some(name) = storage.and_then(|version| version["name"].as_str()) else { return };
     let mut stored = object.texts(&["status", "storedVersions"]);
     if !stored.iter().any(|known| known == name) {
@@ -117,8 +117,8 @@ fn remember_stored_version(object: &mut Object) {
 /// Sets a condition; its time only moves when its status does. Says whether anything changed.
 fn set_condition(object: &mut Object, kind: &str, holds: bool, reason: &str, message: &str, request: &Request) -> bool {
     let status = if holds { "True" } else { "False" };
-    let value = object.to_value();
-    let mut conditions = list(&value, "/status/conditions").to_vec();
+    let value = object.as_value();
+    let mut conditions = list(value, "/status/conditions").to_vec();
     let known = conditions.iter_mut().find(|condition| condition["type"] == kind);
     let time = match &known {
         Some(condition) if condition["status"] == status => condition["lastTransitionTime"].clone(),
@@ -303,7 +303,7 @@ impl Registry {
 }
 
 pub(super) fn is_established(object: &Object) -> bool {
-    let value = object.to_value();
-    let conditions = list(&value, "/status/conditions");
+    let value = object.as_value();
+    let conditions = list(value, "/status/conditions");
     conditions.iter().any(|condition| condition["type"] == "Established" && condition["status"] == "True")
 }

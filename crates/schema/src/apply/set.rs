@@ -35,7 +35,10 @@ impl Set {
         let Some((last, parents)) = path.split_last() else { return };
         let mut set = self;
         for step in parents {
-            set = set.children.entry(step.clone()).or_default();
+            if !set.children.contains_key(step) {
+                set.children.insert(step.clone(), Self::default());
+            }
+            set = set.children.get_mut(step).expect("it was there or has just been put there");
         }
         set.members.insert(last.clone());
     }
