@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench soak fuzz doc completions
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,9 +32,12 @@ fmt: ## Format all code
 split: ## A cluster in five processes, each killed and started again under way
 	$(CARGO) test -p coracle-cli --test it split -- --nocapture
 
-bench: ## Measure: start, memory, a pod's comeback, the store beside an etcd
+bench: bench-api ## Measure: start, memory, a pod's comeback, the API under load, the store beside an etcd
 	$(CARGO) bench -q -p coracle-cli --bench cluster
 	$(CARGO) bench -q -p coracle-etcd --bench store
+
+bench-api: ## Measure requests, lists, watches and memory of one API server; BENCH=--quick takes a minute
+	$(CARGO) bench -q -p coracle-cli --bench api -- $(BENCH)
 
 soak: ## Long runs: random operations beside a real etcd, many crashes and losses of power
 	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \

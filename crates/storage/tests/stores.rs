@@ -28,7 +28,7 @@ async fn promises(store: Arc<dyn Store>) {
     times_to_live(&Storage::new(Arc::clone(&store))).await;
     let mut runner = TestRunner::deterministic();
     for max_changes in [2, 5, 1000, 1000, 1000] {
-        let limits = HistoryLimits { min_changes: 1, max_changes, max_bytes: 1 << 20 };
+        let limits = HistoryLimits { min_changes: 1, max_changes, ..HistoryLimits::default() };
         let steps = steps().new_tree(&mut runner).unwrap().current();
         mirrors_stay_equal(Arc::clone(&store), limits, &steps).await;
     }
@@ -56,7 +56,7 @@ async fn pages(storage: &Storage) {
 }
 
 async fn guards(storage: &Storage) {
-    let object = Arc::new(thing("guarded", "", ""));
+    let object = coracle_storage::Draft::new(thing("guarded", "", ""));
     let things = things();
     let guarded = key("guarded");
     let Attempt::Done(first) = storage.put(&things, &guarded, 0, &object, None, None).await.unwrap() else {
@@ -120,7 +120,7 @@ async fn selected_watches(storage: &Storage) {
 }
 
 async fn times_to_live(storage: &Storage) {
-    let object = Arc::new(thing("mortal", "mortal", ""));
+    let object = coracle_storage::Draft::new(thing("mortal", "mortal", ""));
     let mut watch = watch(
         storage,
         WatchQuery { selection: labelled("color=mortal"), start: WatchStart::Now, ..WatchQuery::default() },

@@ -16,7 +16,7 @@ use coracle_store::{
     Engine, Error, LeaseId, Options, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn, TxnResponse,
     WatchBatch, WatchRequest, Watcher,
 };
-use kit::{delete, event, key, labelled, list, mirrors_stay_equal, names, put, steps, thing, things, watch};
+use kit::{delete, event, key, labelled, list, mirrors_stay_equal, names, put, steps, text, thing, things, watch};
 use proptest::prelude::*;
 
 fn store() -> Arc<dyn Store> {
