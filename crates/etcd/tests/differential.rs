@@ -202,7 +202,8 @@ async fn random_operations_have_the_same_effect_on_both() {
     // A store in which nothing is left hashes what compaction has left over, which differs between versions of etcd.
     let kept = Txn { success: vec![Operation::put("z", "kept")], ..Txn::default() };
     assert_eq!(theirs.txn(kept.clone()).await, ours.txn(kept).await);
-    let all = WatchRequest { range: KeyRange::prefix("k/"), start_revision: 2, prev_kv: true };
+    // From what comes next: etcd catches up with the past only ten times a second, and may be overtaken by compaction.
+    let all = WatchRequest { range: KeyRange::prefix("k/"), start_revision: 3, prev_kv: true };
     let mut watchers = [theirs.watch(all.clone()).await.unwrap(), ours.watch(all).await.unwrap()];
     let operations = number("CORACLE_OPERATIONS", 4000);
     for step in 0..operations {

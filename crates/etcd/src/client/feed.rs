@@ -65,10 +65,15 @@ impl Feed {
         Self { client, stream: tokio::sync::Mutex::default(), log: Mutex::default(), moved: Notify::new() }
     }
 
-    /// A watch of a part, of everything after `seen`.
-    pub(super) fn watch(self: &Arc<Self>, request: &WatchRequest, seen: Revision) -> FeedWatcher {
+    /// A watch of a part, of everything after `seen`. The stream is open when it returns, so that a compaction before
+    /// the first `next` cannot take anything away.
+    pub(super) async fn watch(self: &Arc<Self>, request: &WatchRequest, seen: Revision) -> Result<FeedWatcher, Error> {
+        let begun = self.log().after.is_some();
+        if !begun {
+            self.begin(seen).await?;
+        }
         let (range, prev_kv) = (request.range.clone(), request.prev_kv);
-        FeedWatcher { feed: Arc::clone(self), range, prev_kv, seen, told: seen, past: None, early: None }
+        Ok(FeedWatcher { feed: Arc::clone(self), range, prev_kv, seen, told: seen, past: None, early: None })
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {

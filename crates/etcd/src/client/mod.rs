@@ -189,7 +189,7 @@ impl Store for EtcdStore {
             return Ok(Box::new(RemoteWatcher::open(watch_client(&self.channel), true, request).await?));
         }
         let seen = if request.start_revision > 0 { request.start_revision - 1 } else { self.newest().await? };
-        Ok(Box::new(self.feed.watch(&request, seen)))
+        Ok(Box::new(self.feed.watch(&request, seen).await?))
     }
 
     async fn compact(&self, revision: Revision) -> Result<(), Error> {
