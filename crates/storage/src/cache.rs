@@ -118,19 +118,7 @@ impl Cache {
     /// Nobody may have pulled for long, and then the state is as old as that. In Kubernetes, caches are fed all the time and
     /// lag by milliseconds; programs such as `kubectl wait` count on that.
     pub(crate) async fn fresh(&self) -> Result<(), Status> {
-        self.current().await.map(drop)
-    }
-
-    /// Makes sure that the objects are those of now, and returns the newest revision at which they are: it may be newer than
-    /// the state's, if nothing of this resource has changed since. So a read need not wait for the feed.
-    pub(crate) async fn current(&self) -> Result<Revision, Status> {
-        self.ready().await?;
-        let newest = newest(&self.store, &self.resource).await?;
-        if self.state().revision < newest {
-            let changed = self.changed_before(newest).await;
-            self.reach(changed.unwrap_or(newest)).await?;
-        }
-        Ok(newest)
+        self.catch_up().await.map(drop)
     }
 
     /// Waits until the state is at least as new as the store is now; returns how new that was.
@@ -143,7 +131,12 @@ impl Cache {
 
     /// The revision of the last change of any object, as of now. Asked often, and nearly always nothing has changed.
     pub(crate) async fn last_change(&self) -> Result<Revision, Status> {
-        self.current().await?;
+        self.ready().await?;
+        let newest = newest(&self.store, &self.resource).await?;
+        if self.state().revision < newest {
+            let changed = self.changed_before(newest).await;
+            self.reach(changed.unwrap_or(newest)).await?;
+        }
         Ok(self.state().last_change)
     }
 

@@ -73,6 +73,11 @@ fn branch(txn: &Txn, succeeded: bool) -> &[Operation] {
 }
 
 fn holds(snapshot: &Snapshot, compare: &Compare) -> bool {
+    if compare.range.end.is_empty()
+        && let Some(version) = snapshot.get(&compare.range.start)
+    {
+        return fulfils(&version.kv, compare);
+    }
     let mut found = snapshot.live(&compare.range).peekable();
     if found.peek().is_none() {
         // A value that does not exist cannot be compared; numbers that do not exist are zero.
@@ -173,7 +178,8 @@ impl<'a> Writer<'a> {
         let Operation::Put { key, value, lease, ignore_value, ignore_lease, .. } = operation else {
             unreachable!("only called with a put");
         };
-        let before = self.snapshot.get(key).cloned();
+        let older = self.snapshot.keys.get(&key[..]).cloned();
+        let before = older.as_ref().and_then(|history| history.live()).cloned();
         let old = before.as_ref().map(|version| &version.kv);
         let kept_value = old.filter(|_| *ignore_value).map(|kv| kv.value.clone());
         let kept_lease = old.filter(|_| *ignore_lease).map(|kv| kv.lease);
@@ -186,7 +192,7 @@ impl<'a> Writer<'a> {
             lease: kept_lease.unwrap_or(*lease),
         };
         self.move_lease(&kv.key, old.map_or(0, |kv| kv.lease), kv.lease);
-        self.append(kv, EventKind::Put, before.as_ref());
+        self.append(kv, EventKind::Put, older);
         before
     }
 
@@ -201,18 +207,20 @@ impl<'a> Writer<'a> {
     }
 
     fn delete(&mut self, key: &Bytes) {
-        let Some(before) = self.snapshot.get(key).cloned() else { return };
+        let older = self.snapshot.keys.get(&key[..]).cloned();
+        let Some(before) = older.as_ref().and_then(|history| history.live()).cloned() else { return };
         self.move_lease(key, before.kv.lease, 0);
         let kv = KeyValue { key: before.kv.key.clone(), mod_revision: self.revision, ..KeyValue::default() };
-        self.append(kv, EventKind::Delete, Some(&before));
+        self.append(kv, EventKind::Delete, older);
     }
 
-    fn append(&mut self, kv: KeyValue, kind: EventKind, before: Option<&Arc<Version>>) {
+    /// Puts a version before the `older` ones of its key.
+    fn append(&mut self, kv: KeyValue, kind: EventKind, older: Option<Arc<History>>) {
         self.snapshot.revision = self.revision;
         self.snapshot.sequence += 1;
         let sub = u32::try_from(self.changes.len()).expect("a transaction changes fewer than 2^32 keys");
         let version = Arc::new(Version { kv, kind, sub, sequence: self.snapshot.sequence });
-        let older = self.snapshot.keys.get(&version.kv.key[..]).cloned();
+        let before = older.as_ref().and_then(|history| history.live());
         // What the key was before this revision, even if the transaction changed it twice.
         let prev = older.as_ref().and_then(|history| history.at(self.revision - 1)).cloned();
         self.snapshot.size += version.size();

@@ -31,12 +31,15 @@ struct Feed {
     interests: Interests,
 }
 
+/// The position of a cursor that began where history was gone already. No log reaches so far back.
+const NOWHERE: Revision = 0;
+
 /// What there is for a cursor.
 pub(crate) enum Pull {
     /// Nothing yet; it will be woken.
     Idle,
-    /// Changes to look through.
-    Slice(Slice),
+    /// Changes to look through. If there are none after them, the cursor is idle already and will be woken.
+    Slice { slice: Slice, idle: bool },
 }
 
 impl Hub {
@@ -95,11 +98,14 @@ impl Hub {
         self.feed().log.all(from, to)
     }
 
-    /// Opens a cursor; returns where it starts.
+    /// Opens a cursor; returns where it starts. One that starts where history is gone ends at its first pull.
     pub(crate) fn open_cursor(&self, range: KeyRange, start: Revision, wake: Arc<Notify>) -> (CursorId, Revision) {
         let mut feed = self.feed();
         let id = feed.interests.add(range, wake);
         let next = if start > 0 { start } else { feed.head + 1 };
+        if next < feed.compacted {
+            return (id, NOWHERE);
+        }
         if next > feed.head {
             feed.interests.park(id);
         }
@@ -121,14 +127,20 @@ impl Hub {
         if let Some(revision) = feed.interests.woken_by(id) {
             *next = (*next).max(revision);
         }
-        if *next < feed.compacted {
+        // Compaction ends nobody who is only just behind: what the log still has was not compacted when he opened.
+        if *next < feed.compacted && !feed.log.reaches(*next) {
             return Err(Error::Compacted { compacted: feed.compacted });
         }
         if *next > feed.head {
             feed.interests.park(id);
             return Ok(Pull::Idle);
         }
-        Ok(Pull::Slice(feed.log.slice(*next, feed.head)))
+        let slice = feed.log.slice(*next, feed.head);
+        let idle = slice.to() == feed.head;
+        if idle {
+            feed.interests.park(id);
+        }
+        Ok(Pull::Slice { slice, idle })
     }
 
     /// Up to where a cursor at `next` has everything.
@@ -142,7 +154,7 @@ impl Hub {
         if let Some(revision) = feed.interests.woken_by(id) {
             *next = (*next).max(revision);
         }
-        *next - 1
+        (*next - 1).max(0)
     }
 
     /// How many cursors there are, and how many of them have something to fetch.

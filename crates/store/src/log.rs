@@ -5,16 +5,20 @@ use crate::Revision;
 use crate::commit::Change;
 
 /// How many changes a chunk holds.
-const CHUNK: usize = 512;
+const CHUNK: usize = 256;
 /// How many chunks a reader takes at once.
-const SLICE: usize = 8;
+const SLICE: usize = 16;
+/// How many full chunks are kept whatever is compacted: a reader that is only just behind must not be cut off.
+const SPARED: usize = 1;
 
-/// The changes since the last compaction, in order. Appended to under a lock, read without one: a slot is written once.
+/// The changes since the last compaction and some before it, in order. Appended to under a lock, read without one: a slot is written once.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     chunks: VecDeque<Arc<Chunk>>,
     /// How many slots of the last chunk are taken.
     taken: usize,
+    /// The revision of the last change that was forgotten.
+    forgotten: Revision,
 }
 
 #[derive(Debug)]
@@ -58,9 +62,16 @@ impl Log {
 
     /// Forgets the changes before `revision`, as far as that empties whole chunks.
     pub(crate) fn trim(&mut self, revision: Revision) {
-        while self.chunks.front().is_some_and(|chunk| chunk.is_full() && chunk.last() < Some(revision)) {
+        while self.chunks.len() > SPARED + 1 {
+            let Some(last) = self.chunks[0].last().filter(|last| *last < revision) else { break };
+            self.forgotten = last;
             self.chunks.pop_front();
         }
+    }
+
+    /// Whether no change from `revision` on is forgotten.
+    pub(crate) fn reaches(&self, revision: Revision) -> bool {
+        revision > self.forgotten
     }
 
     /// The changes of the revisions from `from` to `to`, without a bound.
@@ -78,8 +89,7 @@ impl Slice {
     pub(crate) fn changes(&self) -> impl Iterator<Item = &Change> {
         self.chunks
             .iter()
-            .flat_map(|chunk| chunk.0.iter().map_while(OnceLock::get))
-            .skip_while(|change| change.revision() < self.from)
+            .flat_map(|chunk| chunk.0[chunk.place_of(self.from)..].iter().map_while(OnceLock::get))
             .take_while(|change| change.revision() <= self.to)
     }
 }
@@ -92,6 +102,11 @@ impl Chunk {
     /// The revision of the last slot; `None` while it is free.
     fn last(&self) -> Option<Revision> {
         self.0.last().and_then(OnceLock::get).map(Change::revision)
+    }
+
+    /// The first slot that is not before `revision`, taken or free.
+    fn place_of(&self, revision: Revision) -> usize {
+        self.0.partition_point(|slot| slot.get().is_some_and(|change| change.revision() < revision))
     }
 
     fn is_full(&self) -> bool {
@@ -131,7 +146,7 @@ mod tests {
     #[test]
     fn a_reader_gets_every_change_once_from_wherever_it_starts() {
         let log = log(2..20_000);
-        for from in [2, 3, 512, 513, 514, 5_000, 19_998, 19_999] {
+        for from in [2, 3, 256, 257, 258, 5_000, 19_998, 19_999] {
             assert_eq!(read(&log, from, 19_999), (from..20_000).collect::<Vec<_>>());
         }
         assert!(read(&log, 2, 100).into_iter().eq(2..=100));
@@ -148,7 +163,7 @@ mod tests {
     fn trimming_keeps_what_is_at_or_after_its_revision() {
         let mut log = log(2..5_000);
         log.trim(3_000);
-        assert!(log.chunks.len() < 6, "whole chunks are freed");
+        assert!(log.chunks.len() < 10, "whole chunks are freed");
         assert!(read(&log, 3_000, 4_999).into_iter().eq(3_000..5_000));
     }
 }

@@ -109,16 +109,21 @@ async fn progress_moves_with_commits_that_do_not_concern_the_cursor() {
 }
 
 #[tokio::test]
-async fn an_idle_cursor_survives_compaction_and_one_that_lags_behind_it_ends() {
+async fn an_idle_cursor_survives_compaction_and_one_that_lags_far_behind_it_ends() {
     let store = engine();
     let mut idle = watch(&store, "pods/", 0).await;
     let mut slow = watch(&store, "nodes/", 0).await;
+    for _ in 0..990 {
+        put(&store, "nodes/x", "1").await;
+    }
+    let mut late = watch(&store, "nodes/", 0).await;
     for _ in 0..10 {
         put(&store, "nodes/x", "1").await;
     }
-    store.compact(10).await.unwrap();
-    assert_eq!(slow.next().await, Err(Error::Compacted { compacted: 10 }));
-    assert_eq!(watch(&store, ALL, 9).await.next().await, Err(Error::Compacted { compacted: 10 }));
+    store.compact(1001).await.unwrap();
+    assert_eq!(slow.next().await, Err(Error::Compacted { compacted: 1001 }));
+    assert_eq!(late.next().await.unwrap().events.len(), 10, "one that is only just behind gets what it is owed");
+    assert_eq!(watch(&store, ALL, 1000).await.next().await, Err(Error::Compacted { compacted: 1001 }));
     put(&store, "pods/a", "1").await;
     assert_eq!(idle.next().await.unwrap().events.len(), 1);
 }

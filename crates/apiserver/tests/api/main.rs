@@ -2,7 +2,6 @@
 
 mod discovery;
 mod hostile;
-mod lists;
 mod server;
 mod verbs;
 mod watches;

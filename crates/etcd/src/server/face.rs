@@ -12,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::body::Body;
 use tower::{Service, ServiceExt};
 
+use super::corked::Corked;
 use super::{FaceOptions, Shared, http::text};
 use crate::proto::etcdserverpb::auth_server::AuthServer;
 use crate::proto::etcdserverpb::cluster_server::ClusterServer;
@@ -50,7 +51,8 @@ impl Face {
             .max_concurrent_streams(None)
             .initial_stream_window_size(WINDOW)
             .initial_connection_window_size(4 * WINDOW);
-        builder.serve_connection(TokioIo::new(io), TowerToHyperService::new(self.clone())).await
+        let service = TowerToHyperService::new(self.clone());
+        Corked::run(io, |io| builder.serve_connection(TokioIo::new(io), service)).await
     }
 
     async fn answer<B>(self, request: Request<B>) -> Result<Response<Body>, Infallible>

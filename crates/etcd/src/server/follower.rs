@@ -1,13 +1,14 @@
 use std::collections::VecDeque;
-use std::pin::pin;
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use coracle_store::{Error, Event, EventKind, Revision, WatchBatch, Watcher};
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, poll_fn, select};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use prost::Message;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, Sleep, sleep};
 
 use super::header;
 use super::watch::canceled;
@@ -27,7 +28,10 @@ pub(super) struct Follower {
     deletes: bool,
     /// How long the watch may be idle before it says how far it is.
     progress_interval: Option<Duration>,
-    progress_due: Option<Instant>,
+    /// Since when it is idle.
+    idle_since: Instant,
+    /// Goes off when it may have been idle for that long. Not set anew with every event, which would be most of the work.
+    alarm: Pin<Box<Sleep>>,
     /// The largest message, if the client puts fragments together.
     fragment_bytes: Option<usize>,
     ready: VecDeque<pb::WatchResponse>,
@@ -49,7 +53,7 @@ pub(super) enum Told {
 enum Happened {
     Batch(Result<WatchBatch, Error>),
     Command(Option<u64>),
-    ProgressDue,
+    Alarm,
 }
 
 impl Follower {
@@ -70,7 +74,8 @@ impl Follower {
             puts: !filtered(FilterType::Noput),
             deletes: !filtered(FilterType::Nodelete),
             progress_interval,
-            progress_due: progress_interval.map(|interval| Instant::now() + interval),
+            idle_since: Instant::now(),
+            alarm: Box::pin(sleep(progress_interval.unwrap_or_default())),
             fragment_bytes: None,
             ready: VecDeque::new(),
             ended: false,
@@ -105,8 +110,14 @@ impl Follower {
                     let revision = self.progress().await;
                     return Some(Told::Progress { id: self.id, round, revision });
                 }
-                Happened::ProgressDue => {
-                    self.postpone_progress();
+                Happened::Alarm => {
+                    let due = self.idle_since + self.progress_interval.unwrap_or_default();
+                    if due > Instant::now() {
+                        self.alarm.as_mut().reset(due);
+                        continue;
+                    }
+                    self.begin_idling();
+                    self.alarm.as_mut().reset(self.idle_since + self.progress_interval.unwrap_or_default());
                     if let Some(revision) = self.progress().await {
                         let header = Some(header(revision));
                         return Some(Told::Idle(pb::WatchResponse { header, watch_id: self.id, ..Default::default() }));
@@ -117,18 +128,14 @@ impl Follower {
     }
 
     async fn happened(&mut self) -> Happened {
-        let due = self.progress_due;
-        let progress_due = pin!(async {
-            match due {
-                Some(due) => sleep_until(due).await,
-                None => std::future::pending().await,
-            }
-        });
+        let wants_progress = self.progress_interval.is_some();
+        let alarm = &mut self.alarm;
+        let alarm = poll_fn(|context| if wants_progress { alarm.as_mut().poll(context) } else { Poll::Pending });
         // In this order if several are ready.
-        match select(pin!(self.commands.recv()), select(self.watcher.next(), progress_due)).await {
+        match select(pin!(self.commands.recv()), select(self.watcher.next(), alarm)).await {
             Either::Left((command, _)) => Happened::Command(command),
             Either::Right((Either::Left((batch, _)), _)) => Happened::Batch(batch),
-            Either::Right((Either::Right(((), _)), _)) => Happened::ProgressDue,
+            Either::Right((Either::Right(((), _)), _)) => Happened::Alarm,
         }
     }
 
@@ -154,7 +161,7 @@ impl Follower {
         }
         if !response.events.is_empty() {
             self.send(response, batch.revision);
-            self.postpone_progress();
+            self.begin_idling();
         }
     }
 
@@ -170,8 +177,8 @@ impl Follower {
         }
     }
 
-    fn postpone_progress(&mut self) {
-        self.progress_due = self.progress_interval.map(|interval| Instant::now() + interval);
+    fn begin_idling(&mut self) {
+        self.idle_since = Instant::now();
     }
 
     /// Up to where everything has been sent; nothing is said of a watch that begins in the future.

@@ -1,5 +1,6 @@
 mod auth;
 mod cluster;
+mod corked;
 mod face;
 mod follower;
 mod health;
