@@ -16,8 +16,9 @@ use coracle_etcd::{EtcdStore, Face, FaceOptions, Options};
 use coracle_journal::Recorder;
 use coracle_store::disk::{Disk, Syncing};
 use coracle_store::{Compare, Engine, KeyRange, Operation, RangeRequest, Store, Txn, WatchRequest};
-use futures_util::stream::{self, StreamExt};
+use futures_util::stream;
 use tokio::net::TcpListener;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
@@ -316,7 +317,7 @@ async fn fan_out(server: &Server, store: &EtcdStore) {
         let started = Instant::now();
         let put = Operation::put(format!("/fan/{commit}"), vec![b'x'; VALUE_BYTES]);
         store.txn(Txn { success: vec![put], ..Txn::default() }).await.unwrap();
-        for watcher in &mut watchers {
+        for (_, watcher) in &mut watchers {
             assert!(watcher.message().await.unwrap().unwrap().len() > VALUE_BYTES);
         }
         took.push(started.elapsed().as_secs_f64() * 1e3);
@@ -331,19 +332,23 @@ async fn fan_out(server: &Server, store: &EtcdStore) {
 }
 
 /// A watch of a prefix on a stream of its own; the messages as they come. `EtcdStore` would watch an old etcd on one
-/// stream for all.
-async fn watch_stream(channel: tonic::transport::Channel, prefix: &[u8]) -> tonic::Streaming<Bytes> {
+/// stream for all. The stream ends with its sender.
+async fn watch_stream(channel: tonic::transport::Channel, prefix: &[u8]) -> (Requests, tonic::Streaming<Bytes>) {
     let end = [&prefix[..prefix.len() - 1], &[prefix[prefix.len() - 1] + 1]].concat();
     let field = |tag: u8, bytes: &[u8]| [&[tag << 3 | 2, bytes.len() as u8], bytes].concat();
     let create = field(1, &[field(1, prefix), field(2, &end)].concat());
     let mut client = tonic::client::Grpc::new(channel);
     client.ready().await.unwrap();
-    let requests = stream::iter([Bytes::from(create)]).chain(stream::pending());
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    sender.send(Bytes::from(create)).unwrap();
+    let requests = stream::poll_fn(move |context| receiver.poll_recv(context));
     let path = http::uri::PathAndQuery::from_static("/etcdserverpb.Watch/Watch");
     let mut responses = client.streaming(tonic::Request::new(requests), path, RawCodec).await.unwrap().into_inner();
     responses.message().await.unwrap().expect("the watch is created");
-    responses
+    (sender, responses)
 }
+
+type Requests = mpsc::UnboundedSender<Bytes>;
 
 /// Messages as bytes.
 #[derive(Clone, Copy, Default)]

@@ -6,6 +6,7 @@ use coracle_journal::Recorder;
 use tokio::time::Instant;
 
 use crate::commit::{Change, Commit};
+use crate::counts::PrefixCounts;
 use crate::durable::{Base, Content, Durable, LeaseChange, Record};
 use crate::hub::Hub;
 use crate::latency::DiskStatistics;
@@ -173,11 +174,12 @@ impl Loading {
         let mut snapshot = Snapshot::empty();
         for version in self.histories.values().filter_map(|history| history.live()) {
             snapshot.live_size += version.size();
-            snapshot.counts.add(&version.kv.key, 1);
             if let Some(lease) = self.leases.get_mut(&version.kv.lease) {
                 lease.keys.insert(version.kv.key.clone());
             }
         }
+        let live = self.histories.iter().filter(|(_, history)| history.live().is_some());
+        snapshot.counts = PrefixCounts::of_sorted(live.map(|(key, _)| key));
         snapshot.revision = self.revision.max(snapshot.revision);
         snapshot.sequence = self.sequence;
         snapshot.compacted = base.compacted;

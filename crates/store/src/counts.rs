@@ -17,6 +17,23 @@ const LONGEST_PREFIX: usize = 256;
 pub(crate) struct PrefixCounts(OrdMap<Bytes, i64>);
 
 impl PrefixCounts {
+    /// Of keys in their order: what many share is looked at once.
+    pub(crate) fn of_sorted<'a>(keys: impl Iterator<Item = &'a Bytes>) -> Self {
+        let mut counts = OrdMap::new();
+        let mut open: Vec<(&[u8], i64)> = Vec::new();
+        let mut close = |(prefix, count): (&[u8], i64)| counts.insert(Bytes::copy_from_slice(prefix), count);
+        for key in keys {
+            while open.last().is_some_and(|(prefix, _)| !key.starts_with(prefix)) {
+                open.pop().map(&mut close);
+            }
+            let known = open.len();
+            open.extend(prefixes(key).skip(known).map(|prefix| (prefix, 0)));
+            open.iter_mut().for_each(|(_, count)| *count += 1);
+        }
+        open.into_iter().for_each(|prefix| drop(close(prefix)));
+        Self(counts)
+    }
+
     /// A key has begun to exist (1) or ceased to (-1).
     pub(crate) fn add(&mut self, key: &[u8], change: i64) {
         for prefix in prefixes(key) {
@@ -99,6 +116,14 @@ mod tests {
         assert_eq!(count(&counts, "/pods/a/"), Some(1));
         counts.add(b"/pods/a/2", -1);
         assert_eq!((count(&counts, "/pods/a/"), counts.0.contains_key(&b"/pods/a/"[..])), (Some(0), false));
+    }
+
+    #[test]
+    fn keys_in_their_order_are_counted_as_they_are_one_by_one() {
+        let mut keys = ["/a", "/a/", "/a//", "/a/b/1", "/a/b/2", "/a/c", "/ab/1", "b", "b/1", "c/d/e/f", "//"];
+        keys.sort_unstable();
+        let bytes = keys.map(Bytes::from);
+        assert_eq!(PrefixCounts::of_sorted(bytes.iter()).0, counts(&keys).0);
     }
 
     #[test]
