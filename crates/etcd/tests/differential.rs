@@ -11,8 +11,8 @@ use common::{connect, real_etcd, serve};
 use coracle_ambient::Random;
 use coracle_etcd::EtcdStore;
 use coracle_store::{
-    Compare, CompareOperator, CompareTarget, Error, Event, KeyRange, Operation, RangeRequest, SortField, SortOrder,
-    Store, Txn, WatchRequest, Watcher,
+    Compare, CompareOperator, CompareTarget, Error, Event, KeyRange, KeyValue, Operation, OperationResult,
+    RangeRequest, RangeResponse, SortField, SortOrder, Store, Txn, TxnResponse, WatchRequest, Watcher,
 };
 
 const KEYS: u64 = 12;
@@ -168,8 +168,14 @@ impl Generator {
 /// The answer as text, without what a remote store does not tell.
 async fn ask(store: &EtcdStore, request: Request) -> String {
     match request {
-        Request::Range(request) => format!("{:?}", store.range(request).await.map(sorted)),
-        Request::Txn(txn) => format!("{:?}", store.txn(txn).await),
+        Request::Range(request) => {
+            let answer = store.range(request.clone()).await;
+            format!("{:?}", answer.map(|response| settled(&request, response)))
+        }
+        Request::Txn(txn) => {
+            let answer = store.txn(txn.clone()).await;
+            format!("{:?}", answer.map(|response| settled_all(&txn, response)))
+        }
         Request::Compact(revision) => format!("{:?}", store.compact(revision).await),
         Request::Grant(id) => format!("{:?}", store.lease_grant(id, 3600).await),
         Request::Revoke(id) => format!("{:?}", store.lease_revoke(id).await),
@@ -177,9 +183,28 @@ async fn ask(store: &EtcdStore, request: Request) -> String {
     }
 }
 
-/// Sorted keys with equal revisions come in any order.
-fn sorted(mut response: coracle_store::RangeResponse) -> coracle_store::RangeResponse {
-    response.kvs.sort_by(|left, right| left.key.cmp(&right.key));
+/// Keys that are sorted by something that is equal for them come in any order: here, in that of the keys.
+fn settled(request: &RangeRequest, mut response: RangeResponse) -> RangeResponse {
+    let by = |kv: &KeyValue| match request.sort_field {
+        SortField::Mod => kv.mod_revision,
+        SortField::Create => kv.create_revision,
+        _ => 0,
+    };
+    if matches!(request.sort_field, SortField::Mod | SortField::Create) {
+        let equal = response.kvs.chunk_by_mut(|left, right| by(left) == by(right));
+        equal.for_each(|kvs| kvs.sort_by(|left, right| left.key.cmp(&right.key)));
+    }
+    response
+}
+
+fn settled_all(txn: &Txn, mut response: TxnResponse) -> TxnResponse {
+    let branch = if response.succeeded { &txn.success } else { &txn.failure };
+    let settle = |(operation, result): (&Operation, OperationResult)| match (operation, result) {
+        (Operation::Range(request), OperationResult::Range(answer)) => OperationResult::Range(settled(request, answer)),
+        (Operation::Txn(txn), OperationResult::Txn(answer)) => OperationResult::Txn(settled_all(txn, answer)),
+        (_, result) => result,
+    };
+    response.results = branch.iter().zip(std::mem::take(&mut response.results)).map(settle).collect();
     response
 }
 
