@@ -144,7 +144,7 @@ impl StoreSpec {
             Self::Sled(_) => Err(Error::Options("this build has no store on disk (feature `sled`)".to_owned())),
             #[cfg(feature = "etcd")]
             Self::Etcd(servers) => {
-                let store = coracle_etcd::EtcdStore::connect(servers.options()).await?;
+                let store = servers.connect().await?;
                 let mut open = OpenStore { store: Arc::new(store), kind: Kind::Remote, tasks: JoinSet::new() };
                 if let Some(AutoCompaction::Periodic(interval)) = kept.compaction {
                     open.spawn(crate::compaction::compact_together(Arc::clone(&open.store), interval));
@@ -159,6 +159,14 @@ impl StoreSpec {
 
 #[cfg(feature = "etcd")]
 impl EtcdServers {
+    /// Connects to them.
+    ///
+    /// # Errors
+    /// If nobody answers.
+    pub async fn connect(&self) -> Result<coracle_etcd::EtcdStore, Error> {
+        Ok(coracle_etcd::EtcdStore::connect(self.options()).await?)
+    }
+
     fn options(&self) -> coracle_etcd::Options {
         let Self { urls, authority, certificate, key } = self.clone();
         let tls = coracle_etcd::Tls { ca: authority, certificate, key };

@@ -17,5 +17,5 @@ mod server;
 
 mod client;
 
-pub use client::{EtcdStore, Options, Tls};
+pub use client::{EtcdStore, Metrics, Options, Tls};
 pub use server::{Face, FaceOptions};

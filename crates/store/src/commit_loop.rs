@@ -82,8 +82,10 @@ impl CommitLoop {
         if !records.is_empty() {
             let started = Instant::now();
             self.durable.append(&records)?;
+            let appended = Instant::now();
             self.durable.sync()?;
-            self.statistics.record(started.elapsed());
+            self.statistics.syncs.record(appended.elapsed());
+            self.statistics.writes.record(started.elapsed());
         }
         batch.iter().try_for_each(|pending| match &pending.work {
             Work::Commit(_) => Ok(()),
@@ -180,8 +182,9 @@ impl Loading {
         }
         let live = self.histories.iter().filter(|(_, history)| history.live().is_some());
         snapshot.counts = PrefixCounts::of_sorted(live.map(|(key, _)| key));
-        snapshot.revision = self.revision.max(snapshot.revision);
-        snapshot.sequence = self.sequence;
+        // A compacted revision may have left nothing behind: the deletion of a key, in a backup of a running store.
+        snapshot.revision = self.revision.max(snapshot.revision).max(base.compacted);
+        snapshot.sequence = self.sequence.max(base.sequence);
         snapshot.compacted = base.compacted;
         snapshot.size = self.size;
         snapshot.keys = self.histories.into_iter().collect();

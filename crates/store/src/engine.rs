@@ -267,7 +267,8 @@ impl Store for Engine {
             no_space: self.shared.writer.lock().refusal.is_some(),
             watchers,
             lagging_watchers,
-            disk_writes: disk.map(DiskStatistics::latency).unwrap_or_default(),
+            disk_writes: disk.map(|disk| disk.writes.latency()).unwrap_or_default(),
+            disk_syncs: disk.map(|disk| disk.syncs.latency()).unwrap_or_default(),
             version: ETCD_VERSION.to_owned(),
         })
     }

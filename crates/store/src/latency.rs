@@ -21,6 +21,15 @@ pub struct Latency {
 #[derive(Debug, Default)]
 pub(crate) struct DiskStatistics {
     size: AtomicI64,
+    /// A group of commits, from the first byte until it survives.
+    pub(crate) writes: Histogram,
+    /// The part of it that is waiting for the disk.
+    pub(crate) syncs: Histogram,
+}
+
+/// Counts how long something takes, while others read the counts.
+#[derive(Debug, Default)]
+pub(crate) struct Histogram {
     classes: [AtomicU64; BOUNDS.len()],
     count: AtomicU64,
     sum_micros: AtomicU64,
@@ -34,7 +43,9 @@ impl DiskStatistics {
     pub(crate) fn size(&self) -> i64 {
         self.size.load(Ordering::Relaxed)
     }
+}
 
+impl Histogram {
     pub(crate) fn record(&self, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let class = BOUNDS.partition_point(|bound| *bound < micros);
@@ -65,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_class_counts_what_took_no_longer_than_its_bound() {
-        let statistics = DiskStatistics::default();
+        let statistics = Histogram::default();
         for micros in [1, 64, 65, 1_000_000] {
             statistics.record(Duration::from_micros(micros));
         }

@@ -364,6 +364,8 @@ pub struct StoreStatus {
     pub lagging_watchers: usize,
     /// How long the disk took to make groups of commits survive; empty in memory.
     pub disk_writes: Latency,
+    /// The part of it that is waiting for the disk to confirm.
+    pub disk_syncs: Latency,
     /// The version of the protocol that it speaks, as etcd counts.
     pub version: String,
 }

@@ -41,7 +41,7 @@ enum Action {
 impl StoreCommand {
     pub(crate) fn run(self) -> Result<u8> {
         match self.action {
-            Some(Action::Care(care)) => Ok(care.run()),
+            Some(Action::Care(care)) => runtime()?.block_on(care.run()),
             Some(Action::Top(top)) => runtime()?.block_on(top.run()),
             None => runtime()?.block_on(serve(self.flags, interrupted)),
         }

@@ -1,5 +1,6 @@
 mod feed;
 mod lease;
+mod metrics;
 mod tls;
 mod watch;
 
@@ -13,6 +14,7 @@ use coracle_store::{
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
+pub use metrics::Metrics;
 pub use tls::Tls;
 
 use self::feed::Feed;
@@ -97,6 +99,14 @@ impl EtcdStore {
         };
         let feed = Arc::new(Feed::new(watch_client(&channel)));
         Ok(Self { channel, feed })
+    }
+
+    /// The numbers that a store tells of itself.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if nobody answers, or it does not tell them here: an etcd without TLS.
+    pub async fn metrics(&self) -> Result<Metrics, Error> {
+        metrics::read(self.channel.clone()).await
     }
 
     fn kv(&self) -> KvClient<Channel> {

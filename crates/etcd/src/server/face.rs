@@ -31,7 +31,7 @@ pub struct Face {
 impl Face {
     /// Serves `store`.
     pub fn new(store: Arc<dyn Store>, options: FaceOptions) -> Self {
-        Self { shared: Shared { store, options: Arc::new(options) } }
+        Self { shared: Shared { store, options: Arc::new(options), counts: Arc::default() } }
     }
 
     /// Serves one accepted connection, TLS taken off already, until either side ends it. Speaks HTTP/2 and HTTP/1.1,
@@ -61,6 +61,7 @@ impl Face {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + Send,
     {
         let shared = self.shared;
+        shared.counts.count(request.uri().path());
         let limit = shared.options.max_message_bytes;
         let service = request.uri().path().split('/').nth(1).unwrap_or_default();
         match service {

@@ -30,7 +30,9 @@ impl Shared {
                 json(StatusCode::OK, &version)
             }
             ("/metrics", Ok(status)) => {
-                text("text/plain; version=0.0.4; charset=utf-8", StatusCode::OK, metrics(&status))
+                let mut body = metrics(&status);
+                self.counts.write(&mut body);
+                text("text/plain; version=0.0.4; charset=utf-8", StatusCode::OK, body)
             }
             ("/version" | "/metrics", Err(error)) => {
                 text("text/plain; charset=utf-8", StatusCode::SERVICE_UNAVAILABLE, error.to_string())
@@ -61,6 +63,8 @@ fn metrics(status: &StoreStatus) -> String {
         ("etcd_debugging_mvcc_watcher_total", "Open watches.", count(status.watchers)),
         ("etcd_debugging_mvcc_slow_watcher_total", "Watches with events to fetch.", count(status.lagging_watchers)),
         ("etcd_server_has_leader", "Always 1: there is one member.", 1),
+        ("etcd_server_is_leader", "Always 1: there is one member.", 1),
+        ("etcd_server_quota_backend_bytes", "Always 0: there is no quota, only the disk.", 0),
     ];
     let mut text = String::new();
     for (name, help, value) in gauges {
@@ -73,8 +77,20 @@ fn metrics(status: &StoreStatus) -> String {
     histogram(
         &mut text,
         "etcd_disk_wal_fsync_duration_seconds",
-        "How long a group of commits took to be on disk.",
+        "How long the disk took to confirm a group of commits.",
+        &status.disk_syncs,
+    );
+    histogram(
+        &mut text,
+        "etcd_disk_backend_commit_duration_seconds",
+        "How long a group of commits took from the first byte until it was on disk.",
         &status.disk_writes,
+    );
+    let _ = writeln!(
+        text,
+        "# HELP etcd_server_version Which version is running. 1 for 'server_version' label with current version.\n\
+         # TYPE etcd_server_version gauge\netcd_server_version{{server_version=\"{}\"}} 1",
+        status.version
     );
     text
 }

@@ -69,8 +69,8 @@ impl Maintenance for Shared {
 
     async fn snapshot(&self, _: Request<pb::SnapshotRequest>) -> Result<Response<Self::SnapshotStream>, Status> {
         Err(Status::unimplemented(
-            "this store has no bbolt file to send: `coracle store backup` makes a backup, and `etcdctl make-mirror` \
-             copies everything to an etcd",
+            "this store has no bbolt file to send: `coracle store backup --endpoints` makes a backup, and `etcdctl \
+             make-mirror` copies everything to an etcd",
         ))
     }
 

@@ -1,6 +1,7 @@
 mod auth;
 mod cluster;
 mod corked;
+mod counts;
 mod face;
 mod follower;
 mod health;
@@ -50,6 +51,7 @@ impl Default for FaceOptions {
 struct Shared {
     store: Arc<dyn Store>,
     options: Arc<FaceOptions>,
+    counts: Arc<counts::Counts>,
 }
 
 /// One cluster of one member: clients only compare these numbers.

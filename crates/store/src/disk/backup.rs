@@ -41,7 +41,8 @@ impl Report {
     fn count(&mut self, record: &Record) {
         self.records += 1;
         if let Content::Version { version, .. } = &record.content {
-            self.revision = version.kv.mod_revision;
+            // Up to the floor records may be missing, the newest one too.
+            self.revision = self.revision.max(version.kv.mod_revision);
         }
     }
 
@@ -70,8 +71,9 @@ pub fn backup(path: &Path, file: &Path) -> Result<Report, Error> {
     let log = disk.log()?;
     let mut report = Report { compacted: base.compacted, ..Report::new(&log.floor()) };
     let target = File::create_new(file).map_err(|error| io_error(file, &error))?;
-    let mut writer = BackupWriter::new(BufWriter::new(target));
-    let mut outcome = writer.write(FORMAT_LINE).and_then(|()| writer.write(&encode_floor(&log.floor())));
+    let mut writer =
+        BackupWriter::begin(BufWriter::new(target), &log.floor()).map_err(|error| io_error(file, &error))?;
+    let mut outcome = Ok(());
     log.each_frame(&mut |sequence, bytes| {
         if outcome.is_ok() && sequence <= last {
             outcome = writer.frame(&bytes);
@@ -81,7 +83,7 @@ pub fn backup(path: &Path, file: &Path) -> Result<Report, Error> {
         }
     })?;
     let finished = outcome.and_then(|()| writer.finish());
-    finished.map_err(|error| io_error(file, &error))?;
+    report.size_bytes = finished.map_err(|error| io_error(file, &error))?;
     Ok(report)
 }
 
@@ -185,23 +187,30 @@ impl Batch {
     }
 }
 
-struct BackupWriter<W: Write> {
+pub(super) struct BackupWriter<W: Write> {
     writer: W,
     crc: u32,
 }
 
 impl BackupWriter<BufWriter<File>> {
-    fn finish(mut self) -> io::Result<()> {
+    /// Writes the end, and returns how many bytes the file has when all of them are on disk.
+    pub(super) fn finish(mut self) -> io::Result<i64> {
         self.write(&0_u32.to_le_bytes())?;
         let crc = self.crc;
         self.writer.write_all(&crc.to_le_bytes())?;
-        self.writer.into_inner()?.sync_all()
+        let file = self.writer.into_inner()?;
+        file.sync_all()?;
+        Ok(i64::try_from(file.metadata()?.len()).unwrap_or(i64::MAX))
     }
 }
 
 impl<W: Write> BackupWriter<W> {
-    fn new(writer: W) -> Self {
-        Self { writer, crc: 0 }
+    /// Writes what every backup begins with.
+    pub(super) fn begin(writer: W, floor: &Floor) -> io::Result<Self> {
+        let mut writer = Self { writer, crc: 0 };
+        writer.write(FORMAT_LINE)?;
+        writer.write(&encode_floor(floor))?;
+        Ok(writer)
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -209,7 +218,7 @@ impl<W: Write> BackupWriter<W> {
         self.writer.write_all(bytes)
     }
 
-    fn frame(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn frame(&mut self, bytes: &[u8]) -> io::Result<()> {
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
         self.write(&length.to_le_bytes())?;
         self.write(bytes)

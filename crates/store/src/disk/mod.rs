@@ -5,18 +5,20 @@
 //! open:  sled --frame--> Chain (is anything acknowledged missing?) --> Record --> the engine's maps
 //! ```
 //! Start at [`Disk`]; [`check`], [`backup`], [`restore`] and [`defragment`] work on a folder that is not in use.
-//! [`check_backup`] reads a backup alone.
+//! [`check_backup`] reads a backup alone; [`Live`] makes one of a store that runs.
 
 mod backup;
 mod chain;
 mod folder;
 mod frame;
 mod head;
+mod live;
 mod sled_log;
 
 use std::path::Path;
 
 pub use backup::{Report, backup, check, check_backup, defragment, restore};
+pub use live::Live;
 
 use crate::disk::chain::Link;
 use crate::disk::folder::{Folder, io_error};

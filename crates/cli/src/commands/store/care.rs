@@ -1,12 +1,14 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use clap::Subcommand;
 use coracle_store::Error;
 use coracle_store::disk::{self, Report};
 
+use crate::commands::store::tls_flags::Endpoints;
 use crate::exit;
 
-/// What can be done to a store's data while it is not served.
+/// What can be done to a store's data: to a folder while nothing serves it, and a backup also of a store that runs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Care {
     /// Read all data and say whether it is whole
@@ -14,12 +16,13 @@ pub(crate) enum Care {
         /// The folder of the data
         dir: PathBuf,
     },
-    /// Write all data to one file
+    /// Write all data to one file: `backup DIR FILE`, or `backup --endpoints URL FILE` of a store or an etcd that runs
     Backup {
-        /// The folder of the data
-        dir: PathBuf,
-        /// The file, which must not exist yet
-        file: PathBuf,
+        /// The folder of the data, unless --endpoints says where it is served; and the file, which must not exist yet
+        #[arg(value_names = ["DIR", "FILE"], num_args = 1..=2, required = true)]
+        paths: Vec<PathBuf>,
+        #[command(flatten)]
+        endpoints: Endpoints,
     },
     /// Make a folder out of a backup
     Restore {
@@ -39,19 +42,30 @@ pub(crate) enum Care {
 }
 
 impl Care {
-    pub(crate) fn run(self) -> u8 {
-        match self {
+    pub(crate) async fn run(self) -> Result<u8> {
+        Ok(match self {
             Self::Check { dir } => tell(&format!("{}: whole", dir.display()), disk::check(&dir)),
-            Self::Backup { dir, file } => tell(&format!("{}: written", file.display()), disk::backup(&dir, &file)),
+            Self::Backup { paths, endpoints } => match (&paths[..], endpoints.are_named()) {
+                ([file], true) => {
+                    let live = disk::Live::read(&endpoints.servers()?.connect().await?).await;
+                    tell(&written(file), live.and_then(|live| live.write(file)))
+                }
+                ([dir, file], false) => tell(&written(file), disk::backup(dir, file)),
+                _ => return Err(exit::Usage("backup: name DIR and FILE, or --endpoints and FILE".to_owned()).into()),
+            },
             Self::Restore { file, dir, revision } => {
                 tell(&format!("{}: restored", dir.display()), disk::restore(&file, &dir, revision))
             }
             Self::Defrag { dir } => tell(&format!("{}: rewritten", dir.display()), disk::defragment(&dir)),
-        }
+        })
     }
 }
 
-fn tell(done: &str, outcome: Result<Report, Error>) -> u8 {
+fn written(file: &Path) -> String {
+    format!("{}: written", file.display())
+}
+
+fn tell(done: &str, outcome: std::result::Result<Report, Error>) -> u8 {
     match outcome {
         Ok(Report { records, revision, compacted, size_bytes }) => {
             let history =

@@ -52,8 +52,8 @@ impl TlsFlags {
 /// etcdctl's flags for TLS towards a store.
 #[derive(Debug, Args)]
 pub(crate) struct Endpoints {
-    /// Where it listens; an etcd will do
-    #[arg(long, value_name = "URLS", value_delimiter = ',', default_value = "http://127.0.0.1:2379")]
+    /// Where it listens, http://127.0.0.1:2379 if that is not said; an etcd will do
+    #[arg(long, value_name = "URLS", value_delimiter = ',')]
     endpoints: Vec<String>,
     /// The authority that signed its certificate, PEM
     #[arg(long, value_name = "FILE")]
@@ -66,11 +66,19 @@ pub(crate) struct Endpoints {
     key: Option<PathBuf>,
 }
 
+/// Where a store listens if nobody says otherwise.
+const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:2379";
+
 impl Endpoints {
+    /// Whether one was named.
+    pub(crate) fn are_named(&self) -> bool {
+        !self.endpoints.is_empty()
+    }
+
     pub(crate) fn servers(&self) -> Result<EtcdServers> {
         let read = |flag, path: &Option<PathBuf>| path.as_deref().map(|path| pem(flag, path)).transpose();
         Ok(EtcdServers {
-            urls: self.endpoints.clone(),
+            urls: if self.are_named() { self.endpoints.clone() } else { vec![DEFAULT_ENDPOINT.to_owned()] },
             authority: read("--cacert", &self.cacert)?,
             certificate: read("--cert", &self.cert)?,
             key: read("--key", &self.key)?,

@@ -1,0 +1,46 @@
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The requests that are counted: service, method, and whether it streams.
+const COUNTED: [(&str, &str, &str); 13] = [
+    ("etcdserverpb.KV", "Range", "unary"),
+    ("etcdserverpb.KV", "Put", "unary"),
+    ("etcdserverpb.KV", "DeleteRange", "unary"),
+    ("etcdserverpb.KV", "Txn", "unary"),
+    ("etcdserverpb.KV", "Compact", "unary"),
+    ("etcdserverpb.KV", "RangeStream", "server_stream"),
+    ("etcdserverpb.Watch", "Watch", "bidi_stream"),
+    ("etcdserverpb.Lease", "LeaseGrant", "unary"),
+    ("etcdserverpb.Lease", "LeaseRevoke", "unary"),
+    ("etcdserverpb.Lease", "LeaseKeepAlive", "bidi_stream"),
+    ("etcdserverpb.Lease", "LeaseTimeToLive", "unary"),
+    ("etcdserverpb.Maintenance", "Status", "unary"),
+    ("etcdserverpb.Maintenance", "Defragment", "unary"),
+];
+
+/// What clients have asked for, since the face began.
+#[derive(Debug, Default)]
+pub(super) struct Counts([AtomicU64; COUNTED.len()]);
+
+impl Counts {
+    /// Counts a request by its path, `/etcdserverpb.KV/Range`.
+    pub(super) fn count(&self, path: &str) {
+        let Some((service, method)) = path.trim_start_matches('/').split_once('/') else { return };
+        if let Some(place) = COUNTED.iter().position(|(of, name, _)| *name == method && *of == service) {
+            self.0[place].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes the counts as an etcd names them.
+    pub(super) fn write(&self, text: &mut String) {
+        const NAME: &str = "grpc_server_started_total";
+        let _ = writeln!(text, "# HELP {NAME} Total number of RPCs started on the server.\n# TYPE {NAME} counter");
+        for ((service, method, kind), count) in COUNTED.iter().zip(&self.0) {
+            let count = count.load(Ordering::Relaxed);
+            let _ = writeln!(
+                text,
+                "{NAME}{{grpc_method=\"{method}\",grpc_service=\"{service}\",grpc_type=\"{kind}\"}} {count}"
+            );
+        }
+    }
+}
