@@ -207,8 +207,8 @@ pub fn render(object: &Object) -> Bytes {
     let rest = object.tree().iter().filter(|(name, _)| !matches!(name.as_str(), "kind" | "apiVersion" | "metadata"));
     write_members(rest, true, &mut out);
     out.push(b'}');
-    out.shrink_to_fit();
-    out.into()
+    // A copy of the right size: an allocator that shrinks in place would keep what the text has grown into.
+    Bytes::copy_from_slice(&out)
 }
 
 fn write_members<'a>(

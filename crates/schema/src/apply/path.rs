@@ -67,7 +67,7 @@ impl PathElement {
     /// The form in which `fieldsV1` names it.
     pub fn serialized(&self) -> String {
         match self {
-            Self::Field(name) => format!("f:{name}"),
+            Self::Field(name) => ["f:", name].concat(),
             Self::Key(fields) => {
                 let map: serde_json::Map<String, Value> = fields.iter().cloned().collect();
                 format!("k:{}", Value::Object(map))

@@ -109,7 +109,7 @@ pub(super) fn update<V: Versions>(
     // Nobody has this name: every manager, the writer's earlier self too, loses what changed.
     let nobody = Manager::new("", Operation::Apply, "", "");
     let comparison = disown(versions, live, new, (&nobody, version), managers, true).unwrap_or_default();
-    versions.filter(version).apply(comparison.modified.union(&comparison.added))
+    versions.filter(version).apply(comparison.added.union(&comparison.modified))
 }
 
 /// Merges an applied configuration. The object, or `None` if it stays as it is. In Kubernetes: `merge.Updater.Apply`.
