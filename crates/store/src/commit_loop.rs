@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use coracle_journal::Recorder;
+use imbl::OrdMap;
 use tokio::time::Instant;
 
 use crate::commit::{Change, Commit};
@@ -136,7 +138,7 @@ fn commits(batch: &[Pending]) -> impl Iterator<Item = &Commit> {
 /// Builds the store from its records.
 #[derive(Default)]
 struct Loading {
-    histories: BTreeMap<bytes::Bytes, Arc<History>>,
+    keys: OrdMap<Bytes, Arc<History>>,
     leases: BTreeMap<LeaseId, Lease>,
     ended: Vec<(u64, u64)>,
     log: Vec<Change>,
@@ -163,31 +165,31 @@ impl Loading {
     }
 
     fn version(&mut self, version: Arc<Version>) {
-        let older = self.histories.get(&version.kv.key).cloned();
+        let older = self.keys.get(&version.kv.key).cloned();
         self.revision = version.kv.mod_revision;
         self.size += version.size();
         let prev = older.as_ref().and_then(|history| history.at(self.revision - 1)).cloned();
         self.log.push(Change { version: version.clone(), prev });
         let history = History { newest: version.clone(), older };
-        self.histories.insert(version.kv.key.clone(), Arc::new(history));
+        self.keys.insert(version.kv.key.clone(), Arc::new(history));
     }
 
     fn finish(mut self, base: Base) -> (Snapshot, Log) {
         let mut snapshot = Snapshot::empty();
-        for version in self.histories.values().filter_map(|history| history.live()) {
+        for version in self.keys.values().filter_map(|history| history.live()) {
             snapshot.live_size += version.size();
             if let Some(lease) = self.leases.get_mut(&version.kv.lease) {
                 lease.keys.insert(version.kv.key.clone());
             }
         }
-        let live = self.histories.iter().filter(|(_, history)| history.live().is_some());
+        let live = self.keys.iter().filter(|(_, history)| history.live().is_some());
         snapshot.counts = PrefixCounts::of_sorted(live.map(|(key, _)| key));
         // A compacted revision may have left nothing behind: the deletion of a key, in a backup of a running store.
         snapshot.revision = self.revision.max(snapshot.revision).max(base.compacted);
         snapshot.sequence = self.sequence.max(base.sequence);
         snapshot.compacted = base.compacted;
         snapshot.size = self.size;
-        snapshot.keys = self.histories.into_iter().collect();
+        snapshot.keys = self.keys;
         snapshot.leases = self.leases.into_iter().collect();
         snapshot.ended_leases = self.ended.into_iter().collect();
         let mut log = Log::default();

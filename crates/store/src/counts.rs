@@ -26,8 +26,8 @@ impl PrefixCounts {
             while open.last().is_some_and(|(prefix, _)| !key.starts_with(prefix)) {
                 open.pop().map(&mut close);
             }
-            let known = open.len();
-            open.extend(prefixes(key).skip(known).map(|prefix| (prefix, 0)));
+            let (known, from) = (open.len(), open.last().map_or(0, |(prefix, _)| prefix.len()));
+            open.extend(prefixes_after(key, from).take(MOST_SLASHES - known).map(|prefix| (prefix, 0)));
             open.iter_mut().for_each(|(_, count)| *count += 1);
         }
         open.into_iter().for_each(|prefix| drop(close(prefix)));
@@ -57,8 +57,12 @@ impl PrefixCounts {
 
 /// The prefixes of a key that are counted.
 fn prefixes(key: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let slashes = key.iter().take(LONGEST_PREFIX).enumerate().filter(|(_, byte)| **byte == b'/').take(MOST_SLASHES);
-    slashes.map(|(at, _)| &key[..=at])
+    prefixes_after(key, 0).take(MOST_SLASHES)
+}
+
+/// Those longer than `from`.
+fn prefixes_after(key: &[u8], from: usize) -> impl Iterator<Item = &[u8]> {
+    (from..key.len().min(LONGEST_PREFIX)).filter(|at| key[*at] == b'/').map(|at| &key[..=at])
 }
 
 /// How many keys are left after a page that was answered: what a client asks for next.
