@@ -59,7 +59,7 @@ impl Zone {
     /// The next node, if the rate allows one now.
     pub(super) fn next(&mut self, now: Instant) -> Option<String> {
         self.fill(now);
-        if self.waiting.is_empty() || self.tokens < 1.0 {
+        if self.waiting.is_empty() || self.rate <= 0.0 || self.tokens < 1.0 {
             return None;
         }
         self.tokens -= 1.0;
@@ -183,6 +183,16 @@ mod tests {
         zone.add("c");
         zones.update(&counts(1, 5), &config, start + Duration::from_secs(10));
         assert_eq!(zones.zone("", &config, start).next(start + Duration::from_secs(100)), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_tainted_while_everything_is_down() {
+        let (config, now) = (Config::default(), Instant::now());
+        let mut zones = Zones::default();
+        assert_eq!(zones.update(&BTreeMap::from([(String::new(), (0, 1))]), &config, now), Disruption::Begins);
+        let zone = zones.zone("", &config, now);
+        zone.add("a");
+        assert_eq!(zone.next(now + Duration::from_secs(100)), None);
     }
 
     #[tokio::test(start_paused = true)]
