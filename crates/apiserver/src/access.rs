@@ -54,8 +54,8 @@ fn add_group(user: &mut User, group: &str) {
     }
 }
 
-/// Says whether `user` may do what the request asks. In Kubernetes: `WithAuthorization`.
-pub(crate) async fn authorize(server: &Server, user: &Arc<User>, info: &RequestInfo) -> Result<(), Status> {
+/// What `user` asks for.
+pub(crate) fn attributes(user: &Arc<User>, info: &RequestInfo) -> Attributes {
     let target = match &info.resource {
         None => Target::Path(info.path.clone()),
         Some(at) => Target::Resource(ResourceTarget {
@@ -69,10 +69,11 @@ pub(crate) async fn authorize(server: &Server, user: &Arc<User>, info: &RequestI
             label_selector: LabelSelector::default(),
         }),
     };
-    decide(server, Attributes { user: Arc::clone(user), verb: info.verb.clone(), target }).await
+    Attributes { user: Arc::clone(user), verb: info.verb.clone(), target }
 }
 
-async fn decide(server: &Server, attributes: Attributes) -> Result<(), Status> {
+/// Refuses what is not allowed. In Kubernetes: `WithAuthorization`.
+pub(crate) async fn decide(server: &Server, attributes: Attributes) -> Result<(), Status> {
     match server.registry.authorize(&attributes).await? {
         Decision::Allow(_) => Ok(()),
         Decision::Deny(why) | Decision::NoOpinion(why) => Err(forbidden(&attributes, &why)),

@@ -1,12 +1,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::Method;
 
 use crate::in_flight::InFlight;
-use crate::request_info::RequestInfo;
+use crate::request_info::{RequestInfo, ResourcePath};
 
 /// The upper bounds of the durations that are told apart, in seconds.
 const BUCKETS: [f64; 12] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0, 2.0, 5.0, 10.0, 60.0];
@@ -17,6 +17,24 @@ const BUCKETS: [f64; 12] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0, 2.0, 5.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     requests: Mutex<BTreeMap<Label, Series>>,
+    /// How many streams are open.
+    streams: Arc<Mutex<BTreeMap<Label, u64>>>,
+}
+
+/// A stream that is open until this is dropped.
+#[derive(Debug)]
+pub(crate) struct OpenStream {
+    streams: Arc<Mutex<BTreeMap<Label, u64>>>,
+    label: Label,
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = streams.get_mut(&self.label) {
+            *count -= 1;
+        }
+    }
 }
 
 /// What requests are counted together.
@@ -42,7 +60,15 @@ impl Label {
     /// The label of a request.
     pub(crate) fn of(info: &RequestInfo) -> Self {
         let verb = info.verb.to_uppercase();
-        let Some(at) = &info.resource else { return Self { verb, ..Self::default() } };
+        match &info.resource {
+            Some(at) => Self::of_resource(&verb, at),
+            None => Self { verb, ..Self::default() },
+        }
+    }
+
+    /// The label of a request about a resource.
+    pub(crate) fn of_resource(verb: &str, at: &ResourcePath) -> Self {
+        let verb = verb.to_owned();
         let scope = match (at.is_item, at.namespace.is_empty()) {
             (true, _) => "resource",
             (false, false) => "namespace",
@@ -88,6 +114,12 @@ impl Metrics {
         }
     }
 
+    /// Counts a stream for as long as the answer is kept.
+    pub(crate) fn open_stream(&self, label: Label) -> OpenStream {
+        *self.streams.lock().unwrap_or_else(PoisonError::into_inner).entry(label.clone()).or_default() += 1;
+        OpenStream { streams: Arc::clone(&self.streams), label }
+    }
+
     /// All counts in the text format of Prometheus.
     pub(crate) fn exposition(&self, in_flight: &InFlight) -> String {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -100,20 +132,27 @@ impl Metrics {
                 let _ = writeln!(out, "}} {count}");
             }
         }
-        let name = "apiserver_request_duration_seconds";
-        head(&mut out, name, "histogram", "How long requests took, by verb and resource.");
-        for (label, series) in &requests {
-            let mut up_to = 0;
-            for (bound, count) in BUCKETS.iter().zip(series.buckets) {
-                up_to += count;
-                histogram_line(&mut out, name, label, &bound.to_string(), up_to);
-            }
-            histogram_line(&mut out, name, label, "+Inf", series.count);
-            for (suffix, value) in [("sum", series.seconds.to_string()), ("count", series.count.to_string())] {
-                let _ = write!(out, "{name}_{suffix}{{");
-                label.write(&mut out);
-                let _ = writeln!(out, "}} {value}");
-            }
+        let ended =
+            requests.iter().flat_map(|(label, series)| series.by_code.iter().map(move |(code, n)| (label, code, n)));
+        let name = "apiserver_request_terminations_total";
+        head(&mut out, name, "counter", "Requests that the server gave up: too many at once, or out of time.");
+        for (label, code, count) in ended.filter(|(_, code, _)| matches!(code, 429 | 504)) {
+            let _ = write!(out, "{name}{{code=\"{code}\",");
+            label.write(&mut out);
+            let _ = writeln!(out, "}} {count}");
+        }
+        let all = requests.iter();
+        histogram(&mut out, "apiserver_request_duration_seconds", "How long requests took, by verb and resource.", all);
+        // Here nobody else is waited for, so that the two differ by the streams alone.
+        let answered = requests.iter().filter(|(label, _)| !matches!(label.verb.as_str(), "WATCH" | "CONNECT"));
+        let help = "How long requests took, streams and the time of others aside.";
+        histogram(&mut out, "apiserver_request_sli_duration_seconds", help, answered);
+        let name = "apiserver_longrunning_requests";
+        head(&mut out, name, "gauge", "Streams that are open, by verb and resource.");
+        for (label, count) in self.streams.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let _ = write!(out, "{name}{{");
+            label.write(&mut out);
+            let _ = writeln!(out, "}} {count}");
         }
         let name = "apiserver_current_inflight_requests";
         head(&mut out, name, "gauge", "Requests that are being answered, streams aside.");
@@ -126,6 +165,23 @@ impl Metrics {
 
 fn head(out: &mut String, name: &str, kind: &str, help: &str) {
     let _ = writeln!(out, "# HELP {name} [STABLE] {help}\n# TYPE {name} {kind}");
+}
+
+fn histogram<'a>(out: &mut String, name: &str, help: &str, all: impl Iterator<Item = (&'a Label, &'a Series)>) {
+    head(out, name, "histogram", help);
+    for (label, series) in all {
+        let mut up_to = 0;
+        for (bound, count) in BUCKETS.iter().zip(series.buckets) {
+            up_to += count;
+            histogram_line(out, name, label, &bound.to_string(), up_to);
+        }
+        histogram_line(out, name, label, "+Inf", series.count);
+        for (suffix, value) in [("sum", series.seconds.to_string()), ("count", series.count.to_string())] {
+            let _ = write!(out, "{name}_{suffix}{{");
+            label.write(out);
+            let _ = writeln!(out, "}} {value}");
+        }
+    }
 }
 
 fn histogram_line(out: &mut String, name: &str, label: &Label, bound: &str, count: u64) {
@@ -150,6 +206,21 @@ mod tests {
         assert!(
             text.contains("le=\"0.05\"} 1\n") && text.contains("le=\"60\"} 1\n") && text.contains("le=\"+Inf\"} 2\n")
         );
+    }
+
+    #[test]
+    fn a_stream_is_counted_while_it_is_open() {
+        let metrics = Metrics::default();
+        let open = metrics.open_stream(Label { verb: "WATCH".into(), ..Label::default() });
+        let counted = |number: u8| {
+            let text = metrics.exposition(&InFlight::new(Limits::default()));
+            text.lines().any(|line| {
+                line.starts_with("apiserver_longrunning_requests{") && line.ends_with(&format!(" {number}"))
+            })
+        };
+        assert!(counted(1));
+        drop(open);
+        assert!(counted(0));
     }
 
     #[test]

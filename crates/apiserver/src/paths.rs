@@ -40,7 +40,8 @@ pub(crate) async fn serve(server: &Arc<Server>, received: Received) -> Result<Re
         "/" => Ok(json_answer(json!({"paths": paths(server)}).to_string())),
         "/version" => Ok(json_answer(version())),
         "/metrics" => {
-            let mut response = text(StatusCode::OK, server.metrics.exposition(&server.in_flight));
+            let counts = server.metrics.exposition(&server.in_flight);
+            let mut response = text(StatusCode::OK, format!("{counts}{}", build_info()));
             let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
             response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
             Ok(response)
@@ -68,6 +69,15 @@ fn paths(server: &Server) -> Vec<String> {
     paths.sort();
     paths.dedup();
     paths
+}
+
+/// The version as a metric, by which dashboards tell servers apart.
+fn build_info() -> String {
+    let (major, minor, version) = VERSION;
+    let name = "kubernetes_build_info";
+    format!(
+        "# HELP {name} [ALPHA] What this server speaks.\n# TYPE {name} gauge\n{name}{{compiler=\"rustc\",git_version=\"{version}\",major=\"{major}\",minor=\"{minor}\"}} 1\n"
+    )
 }
 
 fn version() -> String {

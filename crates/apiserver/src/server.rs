@@ -2,9 +2,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::FromRequestParts;
+use axum::extract::ws::WebSocketUpgrade;
 use coracle_journal::{Detail, EntryId, Stage};
 use coracle_meta::Status;
-use coracle_registry::{Authenticator, Registry, User};
+use coracle_registry::{Authenticator, Flow, Flows, Registry, User};
 use coracle_schema::openapi::Descriptions;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
@@ -40,6 +42,8 @@ pub struct ApiServer {
     pub descriptions: Arc<dyn Descriptions + Send + Sync>,
     /// How much is served at once.
     pub limits: Limits,
+    /// Sorts requests into flows, which answers name.
+    pub flows: Arc<dyn Flows>,
     /// Ends the watches, and makes `/readyz` say that the server goes.
     pub shutdown: Shutdown,
 }
@@ -88,6 +92,7 @@ pub(crate) struct Server {
     pub(crate) nodes: Arc<dyn NodeTransport>,
     pub(crate) documents: Vec<Document>,
     pub(crate) limits: Limits,
+    pub(crate) flows: Arc<dyn Flows>,
     pub(crate) shutdown: Shutdown,
     pub(crate) in_flight: InFlight,
     pub(crate) discovery: Discovery,
@@ -98,13 +103,14 @@ pub(crate) struct Server {
 
 /// The API as a router, to be served by whoever has a transport.
 pub fn router(server: ApiServer) -> Router {
-    let ApiServer { registry, authenticator, nodes, documents, descriptions, limits, shutdown } = server;
+    let ApiServer { registry, authenticator, nodes, documents, descriptions, limits, flows, shutdown } = server;
     let server = Arc::new(Server {
         registry,
         authenticator,
         nodes,
         documents,
         limits,
+        flows,
         shutdown,
         in_flight: InFlight::new(limits),
         discovery: Discovery::default(),
@@ -126,6 +132,8 @@ pub(crate) struct Received {
     pub(crate) info: RequestInfo,
     pub(crate) audit_id: String,
     pub(crate) user: Arc<User>,
+    /// The other end of a connection that may become a WebSocket, if the client asks for one.
+    pub(crate) upgrade: Option<WebSocketUpgrade>,
     /// The entry of this request in the event log.
     pub(crate) entry: Option<EntryId>,
 }
@@ -133,23 +141,24 @@ pub(crate) struct Received {
 /// One request from its line to its answer.
 async fn serve(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
     let started = tokio::time::Instant::now();
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let audit_id = audit_id(&server, &parts.headers);
     let query = Query::parse(parts.uri.query().unwrap_or(""));
     let path = percent_decode(parts.uri.path(), Plus::IsItself);
     let format = respond::error_format(&parts.headers);
     let (method, head_only) = (parts.method.clone(), parts.method == Method::HEAD);
+    let mut flow = None;
 
     let mut response = match RequestInfo::parse(&parts.method, &path, &query) {
         Err(_) => respond::not_found_page(),
         Ok(info) => {
             let label = crate::metrics::Label::of(&info);
-            let answer = match authenticate(&server, &parts, &info).await {
+            let answer = match authenticate(&server, &parts, &info, &mut flow).await {
                 Err(status) => Err(status),
                 Ok(user) => {
-                    let (headers, method) = (parts.headers, parts.method);
-                    let received =
-                        Received { method, headers, query, info, audit_id: audit_id.clone(), user, entry: None };
+                    let upgrade = upgrade(&mut parts).await;
+                    let (headers, method, audit_id) = (parts.headers, parts.method, audit_id.clone());
+                    let received = Received { method, headers, query, info, audit_id, user, upgrade, entry: None };
                     Box::pin(answer(&server, received, body)).await
                 }
             };
@@ -161,6 +170,14 @@ async fn serve(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&audit_id) {
         headers.insert("audit-id", value);
+    }
+    if let Some(Flow { schema, level }) = flow {
+        let of = [("x-kubernetes-pf-flowschema-uid", schema), ("x-kubernetes-pf-prioritylevel-uid", level)];
+        for (name, uid) in of {
+            if let Ok(value) = HeaderValue::try_from(uid) {
+                headers.insert(name, value);
+            }
+        }
     }
     headers.entry(http::header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache, private"));
     if head_only {
@@ -177,14 +194,31 @@ fn audit_id(server: &Server, headers: &HeaderMap) -> String {
     }
 }
 
-/// Who is asking: the transport may know, else the credentials say.
-async fn authenticate(server: &Server, parts: &http::request::Parts, info: &RequestInfo) -> Result<Arc<User>, Status> {
+/// What a client sends that wants a WebSocket; `None` where there is no connection to make one of.
+async fn upgrade(parts: &mut http::request::Parts) -> Option<WebSocketUpgrade> {
+    let wanted = parts.headers.get(http::header::UPGRADE)?.as_bytes();
+    if !wanted.eq_ignore_ascii_case(b"websocket") {
+        return None;
+    }
+    WebSocketUpgrade::from_request_parts(parts, &()).await.ok()
+}
+
+/// Who is asking: the transport may know, else the credentials say. What flow the request belongs to is known even of
+/// those that are refused.
+async fn authenticate(
+    server: &Server,
+    parts: &http::request::Parts,
+    info: &RequestInfo,
+    flow: &mut Option<Flow>,
+) -> Result<Arc<User>, Status> {
     let user = match parts.extensions.get::<User>() {
         Some(user) => access::vouched_for(user),
         None => access::authenticate(server, parts).await?,
     };
     let user = access::impersonate(server, user, &parts.headers).await?;
-    access::authorize(server, &user, info).await?;
+    let attributes = access::attributes(&user, info);
+    *flow = server.flows.flow_of(&attributes);
+    access::decide(server, attributes).await?;
     Ok(user)
 }
 

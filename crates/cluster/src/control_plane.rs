@@ -134,8 +134,9 @@ impl ControlPlane {
         registry.set_authorizer(Arc::new(authorizer));
         bootstrap::write(&registry, spec, &config).await?;
         registry.load_custom_kinds().await?;
-        coracle_resources::sync_controllers(&registry).await?;
-        let controllers = Running::start(|_| coracle_resources::run_controllers(registry.clone()));
+        let controllers = coracle_resources::ServerControllers::new(&registry);
+        controllers.sync().await?;
+        let flows = controllers.flows();
 
         let shutdown = Shutdown::default();
         let documents = issuer.documents(&spec.url());
@@ -147,8 +148,10 @@ impl ControlPlane {
             documents: documents.collect(),
             descriptions: Arc::clone(&spec.descriptions),
             limits: Limits::default(),
+            flows,
             shutdown: shutdown.clone(),
         });
+        let controllers = Running::start(|_| controllers.run());
         Ok(Self { registry, front: Transport::to(router), shutdown, limits, _controllers: controllers })
     }
 

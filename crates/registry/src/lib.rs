@@ -15,6 +15,7 @@ mod create;
 pub mod custom;
 mod decode;
 mod delete;
+mod flows;
 mod kind;
 mod object_meta;
 mod options;
@@ -39,6 +40,7 @@ pub use authorizer::{
 };
 pub use coracle_storage::{List, Stored};
 pub use delete::Deleted;
+pub use flows::{Flow, Flows, NoFlows};
 pub use kind::Kind;
 pub use object_meta::{annotation_errors, field_manager_errors, label_errors};
 pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Preconditions, Propagation};

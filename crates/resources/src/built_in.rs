@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, GroupVersionResource, Object, Status};
 use coracle_registry::{
-    Column, DeleteOptions, Generation, Registry, Request, Reservation, Strategy, Subresource, table,
+    Column, Computed, DeleteOptions, Generation, Registry, Request, Reservation, Strategy, Subresource, table,
 };
 use coracle_schema::{ResourceRow, Table};
 use serde_json::Value;
@@ -23,6 +23,7 @@ pub(crate) struct BuiltIn {
     subresources: Vec<Subresource>,
     hooks: Arc<dyn Hooks>,
     versions: Arc<dyn Versions>,
+    computed: Option<Arc<dyn Computed>>,
 }
 
 /// What a few kinds do beyond pure rules.
@@ -103,7 +104,7 @@ impl BuiltIn {
     pub(crate) fn new(rules: Rules) -> Self {
         let resource = GroupVersionResource::new(rules.group, rules.version, rules.plural);
         let row = Table::v1_35().resource(&resource).expect("the table has a row for every built-in kind");
-        Self { row, rules, subresources: Vec::new(), hooks: Arc::new(Plain), versions: Arc::new(Plain) }
+        Self { row, rules, subresources: Vec::new(), hooks: Arc::new(Plain), versions: Arc::new(Plain), computed: None }
     }
 
     /// With a subresource.
@@ -120,6 +121,11 @@ impl BuiltIn {
     /// In a version that is not the stored one.
     pub(crate) fn with_versions(self, versions: impl Versions) -> Self {
         Self { versions: Arc::new(versions), ..self }
+    }
+
+    /// Computed instead of stored.
+    pub(crate) fn computed_by(self, computed: impl Computed) -> Self {
+        Self { computed: Some(Arc::new(computed)), ..self }
     }
 
     fn has_status(&self) -> bool {
@@ -343,6 +349,10 @@ impl Strategy for BuiltIn {
 
     fn row_conditions(&self, object: &Object) -> Vec<Value> {
         (self.rules.row_conditions)(object)
+    }
+
+    fn computed(&self) -> Option<&dyn Computed> {
+        self.computed.as_deref()
     }
 
     fn time_to_live(&self, _object: &Object) -> Option<i64> {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use coracle_meta::{GroupVersionResource, Object, Status, WatchEvent};
-use coracle_registry::{ListOptions, Registry, Request, Stored, Verb, Watch};
+use coracle_registry::{Flows, ListOptions, Registry, Request, Stored, Verb, Watch};
 
 use crate::api_service::Availability;
-use crate::flowcontrol::Dangling;
+use crate::flowcontrol::{Dangling, FlowTable};
 
 /// How long a controller waits after an error.
 const RETRY: Duration = Duration::from_secs(1);
@@ -24,24 +24,47 @@ pub(crate) trait Controller: Send + Sync + 'static {
     async fn sync(&self, registry: &Registry) -> Result<(), Status>;
 }
 
-fn controllers() -> [Box<dyn Controller>; 2] {
-    [Box::new(Dangling), Box::new(Availability)]
+/// The controllers inside one API server.
+pub struct ServerControllers {
+    registry: Registry,
+    flows: Arc<FlowTable>,
+    all: [Box<dyn Controller>; 2],
 }
 
-/// Brings up to date what the controllers inside the API server report, once.
-///
-/// # Errors
-/// What the store answers.
-pub async fn sync_controllers(registry: &Registry) -> Result<(), Status> {
-    for controller in controllers() {
-        controller.sync(registry).await?;
+impl std::fmt::Debug for ServerControllers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ServerControllers")
     }
-    Ok(())
 }
 
-/// Runs the controllers inside the API server until dropped.
-pub async fn run_controllers(registry: Registry) {
-    futures_util::future::join_all(controllers().iter().map(|controller| run(&**controller, &registry))).await;
+impl ServerControllers {
+    /// Of the server over `registry`. Nothing happens before [`Self::sync`] or [`Self::run`].
+    pub fn new(registry: &Registry) -> Self {
+        let flows = Arc::new(FlowTable::default());
+        let dangling = Dangling { flows: Arc::clone(&flows) };
+        Self { registry: registry.clone(), flows, all: [Box::new(dangling), Box::new(Availability)] }
+    }
+
+    /// Sorts requests by the flow schemas that the controllers have seen.
+    pub fn flows(&self) -> Arc<dyn Flows> {
+        Arc::clone(&self.flows) as Arc<dyn Flows>
+    }
+
+    /// Brings everything up to date, once.
+    ///
+    /// # Errors
+    /// What the store answers.
+    pub async fn sync(&self) -> Result<(), Status> {
+        for controller in &self.all {
+            controller.sync(&self.registry).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps everything up to date until dropped.
+    pub async fn run(self) {
+        futures_util::future::join_all(self.all.iter().map(|controller| run(&**controller, &self.registry))).await;
+    }
 }
 
 async fn run(controller: &dyn Controller, registry: &Registry) {

@@ -14,7 +14,7 @@ use crate::built_in::BuiltIn;
 use crate::certificate_signing_request::{Approval, CERTIFICATE_SIGNING_REQUEST};
 use crate::cidr::Cidr;
 use crate::core::{
-    component_status::COMPONENT_STATUS,
+    component_status::{COMPONENT_STATUS, ComponentStatuses},
     config_map::CONFIG_MAP,
     endpoints::ENDPOINTS,
     event::EVENT,
@@ -24,7 +24,7 @@ use crate::core::{
     persistent_volume::PERSISTENT_VOLUME,
     persistent_volume_claim::PERSISTENT_VOLUME_CLAIM,
     pod::{POD, PodHooks},
-    pod_binding::Binding,
+    pod_binding::{Binding, LegacyBindings},
     pod_connect::{Log, NoProxy, Stream},
     pod_template::POD_TEMPLATE,
     pod_views::{EphemeralContainers, Resize},
@@ -74,7 +74,6 @@ pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
 
 /// The kinds that are rules and nothing else.
 const PLAIN: &[Rules] = &[
-    COMPONENT_STATUS,
     CONFIG_MAP,
     ENDPOINTS,
     EVENT,
@@ -85,7 +84,6 @@ const PLAIN: &[Rules] = &[
     RESOURCE_QUOTA,
     SECRET,
     SERVICE_ACCOUNT,
-    Rules::of("", "v1", "bindings"),
     CONTROLLER_REVISION,
     DAEMON_SET,
     JOB,
@@ -138,6 +136,8 @@ fn special(config: &Config) -> Vec<BuiltIn> {
     let services = ServiceHooks::new(config.service_cluster_ip_ranges.clone(), config.service_node_ports);
     vec![
         pods(),
+        BuiltIn::new(Rules::of("", "v1", "bindings")).computed_by(LegacyBindings),
+        BuiltIn::new(COMPONENT_STATUS).computed_by(ComponentStatuses),
         BuiltIn::new(NAMESPACE).with(Subresource::View(Arc::new(Finalize))).with_hooks(NamespaceHooks),
         BuiltIn::new(NODE).with(no_proxy()),
         BuiltIn::new(SERVICE).with(no_proxy()).with_hooks(services),

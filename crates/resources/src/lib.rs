@@ -40,5 +40,5 @@ mod storage;
 
 pub use bootstrap::bootstrap;
 pub use cidr::{Cidr, NotACidr};
-pub use controllers::{run_controllers, sync_controllers};
+pub use controllers::ServerControllers;
 pub use kinds::{Config, kinds};

@@ -15,6 +15,7 @@ pub(crate) async fn api_server() -> Cluster {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
+    pub(crate) headers: http::HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
@@ -28,7 +29,7 @@ impl Answer {
 pub(crate) async fn send(cluster: &Cluster, request: Request<Vec<u8>>) -> Answer {
     let answer = cluster.service().oneshot(request.map(|body| Full::new(body.into()))).await.unwrap();
     let (head, body) = answer.into_parts();
-    Answer { code: head.status, body: body.collect().await.unwrap().to_bytes().into() }
+    Answer { code: head.status, headers: head.headers, body: body.collect().await.unwrap().to_bytes().into() }
 }
 
 /// A request with a JSON body.

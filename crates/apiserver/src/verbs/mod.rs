@@ -8,10 +8,12 @@ mod list;
 mod patch;
 mod update;
 mod watch;
+mod web_socket;
 
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::ws::WebSocketUpgrade;
 use coracle_meta::Status;
 use coracle_registry::{Kind, Request, Stored, Verb};
 use http::{HeaderMap, Response, StatusCode};
@@ -35,6 +37,7 @@ pub(crate) struct Call {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
     pub(crate) how: Negotiated,
+    pub(crate) upgrade: Option<WebSocketUpgrade>,
 }
 
 /// Serves a request about a resource.
@@ -63,6 +66,7 @@ pub(crate) async fn serve(
         headers: received.headers,
         body,
         how,
+        upgrade: received.upgrade,
     };
     let result = match verb {
         Verb::Get => get::serve(call).await,

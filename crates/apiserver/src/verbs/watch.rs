@@ -11,7 +11,8 @@ use futures_util::future::{Either, select};
 use http::{HeaderValue, Response};
 use tokio::time::Sleep;
 
-use super::Call;
+use super::{Call, web_socket};
+use crate::metrics::{Label, OpenStream};
 use crate::negotiate::Format;
 use crate::options::list_options;
 use crate::render::Rendering;
@@ -26,7 +27,7 @@ const FRAME: usize = 64 * 1024;
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// Answers with the events of a collection, until the time is over, the server goes or the client does.
-pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {
+pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     let mut options = list_options(&call.query, true)?;
     let Some(media_type) = call.how.format.stream_media_type() else { return Err(not_a_stream(&call)) };
     if call.at.is_item {
@@ -35,17 +36,27 @@ pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {
     let timeout = timeout(&call, &options);
     options.timeout_seconds = Some(timeout.as_secs());
     let rendering = call.rendering()?;
+    let (upgrade, format) = (call.upgrade.take(), call.how.format);
     let body = match call.server.registry.watch(&call.request, &options).await {
-        Ok(watch) => Body::from_stream(events(Stream::new(&call, watch, rendering, timeout))),
+        Ok(watch) => {
+            let stream = Stream::new(&call, watch, rendering, timeout);
+            match upgrade {
+                Some(upgrade) => return Ok(web_socket::events(upgrade, format, stream)),
+                None => Body::from_stream(events(stream)),
+            }
+        }
         // A watch whose start is gone begins, says so, and ends: clients look for the error among the events.
         Err(status) if status.is_expired() => {
             let mut frame = Vec::new();
             rendering.push_error(&status, &mut frame);
-            Body::from(frame)
+            match upgrade {
+                Some(upgrade) => return Ok(web_socket::only(upgrade, format, frame)),
+                None => Body::from(frame),
+            }
         }
         Err(status) => return Err(status),
     };
-    let mut response = respond::bytes(http::StatusCode::OK, call.how.format, body);
+    let mut response = respond::bytes(http::StatusCode::OK, format, body);
     response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     Ok(response)
 }
@@ -84,7 +95,7 @@ fn timeout(call: &Call, options: &ListOptions) -> Duration {
 }
 
 /// A watch on its way to a client.
-struct Stream {
+pub(super) struct Stream {
     watch: Watch,
     rendering: Rendering,
     kind: GroupVersionKind,
@@ -94,6 +105,7 @@ struct Stream {
     shutdown: Shutdown,
     over: Pin<Box<Sleep>>,
     has_ended: bool,
+    _open: OpenStream,
 }
 
 fn events(stream: Stream) -> impl futures_core::Stream<Item = Result<Bytes, Infallible>> + Send {
@@ -116,7 +128,19 @@ impl Stream {
             shutdown: call.server.shutdown.clone(),
             over: Box::pin(tokio::time::sleep(timeout)),
             has_ended: false,
+            _open: call.server.metrics.open_stream(Label::of_resource("WATCH", &call.at)),
         }
+    }
+
+    /// Waits for an event alone. `None` when the watch is over. Safe to cancel.
+    pub(super) async fn next_one(&mut self) -> Option<Vec<u8>> {
+        if self.has_ended {
+            return None;
+        }
+        let event = self.next_event().await?;
+        let mut frame = Vec::new();
+        self.push(event, &mut frame);
+        Some(frame)
     }
 
     /// Waits for an event, and takes those that are ready with it. `None` when the watch is over.

@@ -5,3 +5,4 @@ mod hostile;
 mod server;
 mod verbs;
 mod watches;
+mod web_sockets;

@@ -116,9 +116,15 @@ impl Server {
             documents: Vec::new(),
             descriptions: Arc::new(coracle_schema::openapi::Undescribed),
             limits,
+            flows: Arc::new(coracle_registry::NoFlows),
             shutdown: shutdown.clone(),
         };
         Self { router: router(server), shutdown, recorder }
+    }
+
+    /// The server itself.
+    pub(crate) fn router(&self) -> axum::Router {
+        self.router.clone()
     }
 
     /// Sends a request and gives back the answer with its body still to be read.

@@ -1,14 +1,58 @@
+use async_trait::async_trait;
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
-use serde_json::Value;
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
+use coracle_registry::{Computed, Registry, Request};
+use serde_json::{Value, json};
 
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
 
 /// `componentstatuses`, computed and deprecated. In Kubernetes: `pkg/registry/core/componentstatus`.
-pub(crate) const COMPONENT_STATUS: Rules =
-    Rules { columns: columns::COMPONENT_STATUS, cells, ..Rules::of("", "v1", "componentstatuses") };
+pub(crate) const COMPONENT_STATUS: Rules = Rules {
+    deprecation: Some("v1 ComponentStatus is deprecated in v1.19+"),
+    columns: columns::COMPONENT_STATUS,
+    cells,
+    ..Rules::of("", "v1", "componentstatuses")
+};
+
+/// The name of the store.
+const STORE: &str = "etcd-0";
+
+/// Says how the store is.
+///
+/// Unlike Kubernetes: the scheduler and the controller-manager are not asked, because they listen on no port.
+pub(crate) struct ComponentStatuses;
+
+#[async_trait]
+impl Computed for ComponentStatuses {
+    async fn create(&self, _registry: &Registry, request: &Request, _body: Object) -> Result<Object, Status> {
+        Err(Status::method_not_supported(&request.group_resource(), "create"))
+    }
+
+    async fn get(&self, registry: &Registry, request: &Request) -> Result<Object, Status> {
+        match request.name.as_str() {
+            STORE => Ok(of_store(registry).await),
+            other => Err(Status::not_found(&request.group_resource(), other)),
+        }
+    }
+
+    async fn list(&self, registry: &Registry, _request: &Request) -> Result<Vec<Object>, Status> {
+        Ok(vec![of_store(registry).await])
+    }
+}
+
+async fn of_store(registry: &Registry) -> Object {
+    let answer = registry.last_change(&GroupVersionResource::new("", "v1", "namespaces")).await;
+    let condition = match answer {
+        Ok(_) => json!({"type": "Healthy", "status": "True", "message": "ok"}),
+        Err(status) => json!({"type": "Healthy", "status": "False", "message": "", "error": status.message}),
+    };
+    let mut object = Object::of_kind(&GroupVersionKind::new("", "v1", "ComponentStatus"));
+    object.set(&["metadata", "name"], STORE);
+    object.set(&["conditions"], json!([condition]));
+    object
+}
 
 fn cells(object: &Object, _now: Timestamp) -> Vec<Value> {
     let healthy = object.list("conditions").iter().find(|condition| condition.text("type") == "Healthy");

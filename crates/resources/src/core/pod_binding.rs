@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use coracle_meta::{FieldError, GroupResource, GroupVersionKind, GroupVersionResource, Object, Status, format_time};
-use coracle_registry::{Action, Preconditions, Registry, Request, Verb};
+use coracle_registry::{Action, Computed, Preconditions, Registry, Request, Verb};
 use serde_json::{Value, json};
 
 use coracle_meta::fields::{Fields, FieldsMut};
@@ -18,6 +18,17 @@ impl Action for Binding {
         GroupVersionKind::new("", "v1", "Binding")
     }
 
+    async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {
+        bind(registry, request, &body).await
+    }
+}
+
+/// `bindings`, the older path of the same: the pod is the one whose name the binding has.
+/// In Kubernetes: `LegacyBindingREST`.
+pub(crate) struct LegacyBindings;
+
+#[async_trait]
+impl Computed for LegacyBindings {
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {
         bind(registry, request, &body).await
     }

@@ -1,7 +1,8 @@
-//! Whether each flow schema names a priority level that is there.
+//! Sorts the flow schemas, and says whether each names a priority level that is there.
 //! In Kubernetes: `configController` of `apiserver/pkg/util/flowcontrol`, as far as it writes statuses.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
@@ -9,14 +10,16 @@ use coracle_meta::{GroupVersionResource, Object, Status, format_time};
 use coracle_registry::{Patch, PatchKind, Registry, Request, Verb};
 use serde_json::{Value, json};
 
-use super::GROUP;
+use super::{FlowTable, GROUP};
 use crate::controllers::{Controller, list};
 
 /// As whom the conditions are applied.
 const MANAGER: &str = "api-priority-and-fairness-config-consumer-v1";
 
-/// Keeps the condition `Dangling` of flow schemas.
-pub(crate) struct Dangling;
+/// Keeps the condition `Dangling` of flow schemas, and the table by which requests are sorted.
+pub(crate) struct Dangling {
+    pub(crate) flows: Arc<FlowTable>,
+}
 
 fn flow_schemas() -> GroupVersionResource {
     GroupVersionResource::new(GROUP, "v1", "flowschemas")
@@ -34,8 +37,10 @@ impl Controller for Dangling {
 
     async fn sync(&self, registry: &Registry) -> Result<(), Status> {
         let levels = list(registry, &priority_levels()).await?;
+        let schemas = list(registry, &flow_schemas()).await?;
+        self.flows.replace(schemas.clone(), &levels);
         let levels: BTreeSet<&str> = levels.iter().map(|level| level.name()).collect();
-        for schema in list(registry, &flow_schemas()).await? {
+        for schema in schemas {
             let Some([status, reason, message]) = outdated(&schema, &levels) else { continue };
             let now = registry.ambient().clock.now();
             let condition = json!({

@@ -1,7 +1,8 @@
-//! `flowcontrol.apiserver.k8s.io/v1`. The objects are kept; requests are not queued by them.
+//! `flowcontrol.apiserver.k8s.io/v1`. Requests are sorted by the objects, and not queued.
 
 mod dangling;
 mod every_cluster_has;
+mod flow_table;
 
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, Object, names};
@@ -15,6 +16,7 @@ use coracle_meta::fields::Fields;
 
 pub(crate) use dangling::Dangling;
 pub(crate) use every_cluster_has::every_cluster_has;
+pub(crate) use flow_table::FlowTable;
 
 const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 

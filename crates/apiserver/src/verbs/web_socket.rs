@@ -1,0 +1,80 @@
+use std::pin::pin;
+
+use axum::body::Body;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use futures_util::future::{Either, select};
+use http::Response;
+
+use super::watch::Stream;
+use crate::negotiate::Format;
+
+/// Sends a message an event over a WebSocket, until the watch ends or the client does: text, or bytes of protobuf.
+///
+/// In Kubernetes: `HandleWS` of `endpoints/handlers/watch.go`.
+pub(super) fn events(upgrade: WebSocketUpgrade, format: Format, mut stream: Stream) -> Response<Body> {
+    upgrade.on_upgrade(move |mut socket| async move {
+        loop {
+            match next(&mut socket, &mut stream).await {
+                Next::Event(event) => {
+                    if socket.send(message(format, event)).await.is_err() {
+                        return;
+                    }
+                }
+                Next::Said => {}
+                Next::Over => break,
+                Next::ClientGone => return,
+            }
+        }
+        close(socket).await;
+    })
+}
+
+/// What happens next on a WebSocket.
+enum Next {
+    Event(Vec<u8>),
+    /// The client said something, which has no meaning here.
+    Said,
+    Over,
+    ClientGone,
+}
+
+async fn next(socket: &mut WebSocket, stream: &mut Stream) -> Next {
+    match select(pin!(stream.next_one()), pin!(socket.recv())).await {
+        Either::Left((Some(event), _)) => Next::Event(event),
+        Either::Left((None, _)) => Next::Over,
+        Either::Right((Some(Ok(message)), _)) if !matches!(message, Message::Close(_)) => Next::Said,
+        Either::Right(_) => Next::ClientGone,
+    }
+}
+
+/// Sends one event, and closes.
+pub(super) fn only(upgrade: WebSocketUpgrade, format: Format, event: Vec<u8>) -> Response<Body> {
+    upgrade.on_upgrade(move |mut socket| async move {
+        let _ = socket.send(message(format, event)).await;
+        close(socket).await;
+    })
+}
+
+async fn close(mut socket: WebSocket) {
+    // A client that has gone has closed.
+    let _ = socket.send(Message::Close(None)).await;
+}
+
+/// An event as a message, which needs no length before it.
+fn message(format: Format, mut event: Vec<u8>) -> Message {
+    match format {
+        Format::Protobuf => Message::Binary(event.split_off(event.len().min(4)).into()),
+        Format::Json | Format::Yaml => Message::Text(String::from_utf8_lossy(&event).into_owned().into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_of_protobuf_has_no_length_before_it() {
+        assert_eq!(message(Format::Protobuf, vec![0, 0, 0, 1, 9]), Message::Binary(vec![9].into()));
+        assert_eq!(message(Format::Json, b"{}\n".to_vec()), Message::Text("{}\n".into()));
+    }
+}

@@ -1,0 +1,140 @@
+//! Which flow schema a request belongs to. In Kubernetes: `matchesFlowSchema` of `apiserver/pkg/util/flowcontrol`.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use coracle_meta::Object;
+use coracle_meta::fields::Fields;
+use coracle_registry::{Attributes, Flow, Flows, ResourceTarget, Target};
+use serde_json::Value;
+
+/// The flow schemas of this moment, those that match first standing first.
+#[derive(Debug, Default)]
+pub(crate) struct FlowTable {
+    rows: RwLock<Vec<Row>>,
+}
+
+#[derive(Debug)]
+struct Row {
+    flow: Flow,
+    schema: Arc<Object>,
+}
+
+impl FlowTable {
+    /// Takes over what is stored. Schemas without a level match nothing.
+    pub(super) fn replace(&self, mut schemas: Vec<Arc<Object>>, levels: &[Arc<Object>]) {
+        schemas.sort_by_key(|schema| (schema.int("spec.matchingPrecedence"), schema.name().to_owned()));
+        let levels: BTreeMap<&str, &str> = levels.iter().map(|level| (level.name(), level.uid())).collect();
+        let row = |schema: Arc<Object>| {
+            let level = levels.get(schema.text(&["spec", "priorityLevelConfiguration", "name"]))?;
+            Some(Row { flow: Flow { schema: schema.uid().to_owned(), level: (*level).to_owned() }, schema })
+        };
+        let rows = schemas.into_iter().filter_map(row).collect();
+        *self.rows.write().unwrap_or_else(PoisonError::into_inner) = rows;
+    }
+}
+
+impl Flows for FlowTable {
+    fn flow_of(&self, attributes: &Attributes) -> Option<Flow> {
+        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
+        let row = rows.iter().find(|row| {
+            let rules = row.schema.list("spec.rules");
+            rules.iter().any(|rule| is_about(rule, attributes) && is_subject(rule, attributes))
+        });
+        row.map(|row| row.flow.clone())
+    }
+}
+
+fn lists(rule: &Value, field: &str, wanted: &str) -> bool {
+    let listed = rule.get(field).and_then(Value::as_array);
+    listed.into_iter().flatten().any(|value| value == "*" || value == wanted)
+}
+
+fn is_subject(rule: &Value, attributes: &Attributes) -> bool {
+    let user = &attributes.user;
+    rule.list("subjects").iter().any(|subject| match subject.text("kind") {
+        "User" => matches!(subject.text("user.name"), name if name == "*" || name == user.name),
+        "Group" => matches!(subject.text("group.name"), name if name == "*" || user.is_in(name)),
+        "ServiceAccount" => {
+            let account = user.name.strip_prefix("system:serviceaccount:").and_then(|rest| rest.split_once(':'));
+            let name = subject.text("serviceAccount.name");
+            account.is_some_and(|(namespace, own)| {
+                namespace == subject.text("serviceAccount.namespace") && (name == "*" || name == own)
+            })
+        }
+        _ => false,
+    })
+}
+
+fn is_about(rule: &Value, attributes: &Attributes) -> bool {
+    match &attributes.target {
+        Target::Resource(target) => rule.list("resourceRules").iter().any(|rule| {
+            lists(rule, "verbs", &attributes.verb)
+                && lists(rule, "apiGroups", &target.group)
+                && is_resource(rule, target)
+        }),
+        Target::Path(path) => rule.list("nonResourceRules").iter().any(|rule| {
+            lists(rule, "verbs", &attributes.verb) && rule.list("nonResourceURLs").iter().any(|url| covers(url, path))
+        }),
+    }
+}
+
+fn is_resource(rule: &Value, target: &ResourceTarget) -> bool {
+    let in_place = match target.namespace.as_str() {
+        "" => rule.at("clusterScope") == &Value::Bool(true),
+        namespace => lists(rule, "namespaces", namespace),
+    };
+    let is_listed = match target.subresource.as_str() {
+        "" => lists(rule, "resources", &target.resource),
+        subresource => lists(rule, "resources", &format!("{}/{subresource}", target.resource)),
+    };
+    in_place && is_listed
+}
+
+/// Whether a URL of a rule stands for a path: as it is, or as the beginning before a star.
+fn covers(url: &Value, path: &str) -> bool {
+    let url = url.as_str().unwrap_or("");
+    url == path || url.strip_suffix('*').is_some_and(|start| path.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use coracle_registry::User;
+
+    use super::*;
+    use crate::flowcontrol::every_cluster_has;
+
+    /// The names of the schema that a request matches in a new cluster, where an object's uid is its name.
+    fn matched(user: User, verb: &str, target: Target) -> String {
+        let (mut schemas, mut levels) = (Vec::new(), Vec::new());
+        for mut object in every_cluster_has() {
+            let name = object.name().to_owned();
+            object.set(&["metadata", "uid"], name);
+            if object.kind() == "FlowSchema" { schemas.push(Arc::new(object)) } else { levels.push(Arc::new(object)) }
+        }
+        let table = FlowTable::default();
+        table.replace(schemas, &levels);
+        table.flow_of(&Attributes { user: Arc::new(user), verb: verb.to_owned(), target }).unwrap().schema
+    }
+
+    #[test]
+    fn requests_are_sorted_as_in_kubernetes() {
+        let of = |resource: &str, group: &str| {
+            Target::Resource(ResourceTarget {
+                group: group.to_owned(),
+                resource: resource.to_owned(),
+                namespace: "kube-system".to_owned(),
+                ..ResourceTarget::default()
+            })
+        };
+        let everybody = ["system:authenticated"];
+        assert_eq!(matched(User::new("root", ["system:masters"]), "get", of("pods", "")), "exempt");
+        assert_eq!(matched(User::new("ann", everybody), "get", of("pods", "")), "global-default");
+        assert_eq!(matched(User::new("ann", everybody), "get", Target::Path("/readyz".to_owned())), "probes");
+        let scheduler = User::new("system:kube-scheduler", everybody);
+        assert_eq!(matched(scheduler.clone(), "update", of("leases", "coordination.k8s.io")), "system-leader-election");
+        assert_eq!(matched(scheduler, "update", of("pods", "")), "kube-scheduler");
+        let account = User::new("system:serviceaccount:kube-system:x", ["system:serviceaccounts"]);
+        assert_eq!(matched(account, "get", of("pods", "")), "kube-system-service-accounts");
+    }
+}

@@ -1,0 +1,42 @@
+//! What answers carry beside their bodies, and the older paths.
+
+use http::{Method, Request, StatusCode};
+use serde_json::json;
+
+use crate::front::{api_server, call, get, send};
+
+#[tokio::test(start_paused = true)]
+async fn every_answer_names_its_flow() {
+    let cluster = api_server().await;
+    let schema = get(&cluster, "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/exempt").await;
+    let level = get(&cluster, "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations/exempt").await;
+    for path in ["/version", "/api/v1/nodes", "/api/v1/nodes/absent"] {
+        let answer = send(&cluster, Request::get(path).body(Vec::new()).unwrap()).await;
+        let uid = |header: &str| answer.headers[header].to_str().unwrap().to_owned();
+        assert_eq!(uid("x-kubernetes-pf-flowschema-uid"), schema["metadata"]["uid"]);
+        assert_eq!(uid("x-kubernetes-pf-prioritylevel-uid"), level["metadata"]["uid"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_older_path_of_bindings_binds() {
+    let cluster = api_server().await;
+    let default = "/api/v1/namespaces/default";
+    call(&cluster, Method::POST, &format!("{default}/serviceaccounts"), &json!({"metadata": {"name": "default"}}))
+        .await;
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    assert_eq!(call(&cluster, Method::POST, &format!("{default}/pods"), &pod).await.code, StatusCode::CREATED);
+    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}});
+    let bound = call(&cluster, Method::POST, &format!("{default}/bindings"), &binding).await;
+    assert_eq!((bound.code, &bound.json()["status"]), (StatusCode::CREATED, &json!("Success")));
+    assert_eq!(get(&cluster, &format!("{default}/pods/p")).await["spec"]["nodeName"], "n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_store_is_a_healthy_component() {
+    let cluster = api_server().await;
+    let list = get(&cluster, "/api/v1/componentstatuses").await;
+    assert_eq!(list["items"][0]["conditions"][0], json!({"type": "Healthy", "status": "True", "message": "ok"}));
+    let absent = send(&cluster, Request::get("/api/v1/componentstatuses/x").body(Vec::new()).unwrap()).await;
+    assert_eq!(absent.code, StatusCode::NOT_FOUND);
+}
