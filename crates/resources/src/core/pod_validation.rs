@@ -57,6 +57,9 @@ pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
     wrong.extend(wrong_deadline(new, old));
     wrong.extend(wrong_added_tolerations(new, old));
     wrong.extend(wrong_added_gates(new, old));
+    if new.at("spec") == old.at("spec") {
+        return wrong;
+    }
     let mut rest = new.clone();
     forget_changeable(&mut rest, old);
     if !same(rest.at("spec"), old.at("spec")) {

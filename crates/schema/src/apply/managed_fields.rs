@@ -259,7 +259,22 @@ pub fn differ_in_times_only(old: &Value, new: &Value) -> bool {
         }
         _ => false,
     };
-    same_entries && cleared(old) == cleared(new)
+    same_entries && equal_without_entries(old, new)
+}
+
+/// Whether two objects are equal but for `metadata.managedFields`.
+fn equal_without_entries(old: &Value, new: &Value) -> bool {
+    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else { return old == new };
+    let same_metadata = match (old.get("metadata"), new.get("metadata")) {
+        (Some(Value::Object(old)), Some(Value::Object(new))) => equal_without(old, new, "managedFields"),
+        (old, new) => old == new,
+    };
+    same_metadata && equal_without(old, new, "metadata")
+}
+
+fn equal_without(old: &Map<String, Value>, new: &Map<String, Value>, name: &str) -> bool {
+    let others = |(own, _): &(&String, &Value)| *own != name;
+    old.iter().filter(others).eq(new.iter().filter(others))
 }
 
 fn same_but_time(old: &Value, new: &Value) -> bool {
