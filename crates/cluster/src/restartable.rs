@@ -1,4 +1,5 @@
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -7,7 +8,7 @@ use coracle_store::{
     StoreStatus, Txn, TxnResponse, WatchBatch, WatchRequest, Watcher,
 };
 use futures_util::future::{Either, select};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 /// A store in memory that can be killed and started again, as one on disk can: what it has acknowledged is there again,
@@ -20,10 +21,19 @@ pub(crate) struct Restartable {
 struct Inner {
     options: Options,
     /// What keeps an engine in order.
-    upkeep: Box<dyn Fn(&Engine) -> JoinSet<()> + Send + Sync>,
+    upkeep: Box<Upkeep>,
     state: Mutex<State>,
-    /// Counts how often it was killed.
-    deaths: watch::Sender<u64>,
+    deaths: Arc<Deaths>,
+}
+
+/// Starts the tasks that keep an engine in order.
+type Upkeep = dyn Fn(&Engine) -> JoinSet<()> + Send + Sync;
+
+/// How often a store was killed. Who waits for the next time is woken in the order of waiting.
+#[derive(Default)]
+struct Deaths {
+    count: AtomicU64,
+    died: Notify,
 }
 
 struct State {
@@ -36,13 +46,14 @@ impl Restartable {
     pub(crate) fn new(options: Options, upkeep: impl Fn(&Engine) -> JoinSet<()> + Send + Sync + 'static) -> Self {
         let engine = Engine::in_memory(options.clone());
         let state = Mutex::new(State { alive: Some(upkeep(&engine)), engine });
-        Self { inner: Arc::new(Inner { options, upkeep: Box::new(upkeep), state, deaths: watch::Sender::new(0) }) }
+        Self { inner: Arc::new(Inner { options, upkeep: Box::new(upkeep), state, deaths: Arc::default() }) }
     }
 
     /// `kill -9`: says whether it was alive.
     pub(crate) fn kill(&self) -> bool {
         let was_alive = self.state().alive.take().is_some();
-        self.inner.deaths.send_modify(|deaths| *deaths += 1);
+        self.inner.deaths.count.fetch_add(1, Ordering::Relaxed);
+        self.inner.deaths.died.notify_waiters();
         was_alive
     }
 
@@ -74,26 +85,35 @@ fn dead() -> Error {
 /// A cursor that ends with the store it belongs to.
 struct MortalWatcher {
     inner: Box<dyn Watcher>,
-    deaths: watch::Receiver<u64>,
+    /// How often the store had died when this cursor was made.
+    before: u64,
+    deaths: Arc<Deaths>,
+}
+
+impl MortalWatcher {
+    /// A cursor that has ended stays ended: what was committed before the death and not read is lost with the connection.
+    fn has_ended(&self) -> bool {
+        self.deaths.count.load(Ordering::Relaxed) != self.before
+    }
 }
 
 #[async_trait]
 impl Watcher for MortalWatcher {
     async fn next(&mut self) -> Result<WatchBatch, Error> {
-        // What was committed before the death and not read yet is lost with the connection.
-        if self.deaths.has_changed().unwrap_or(true) {
+        let deaths = Arc::clone(&self.deaths);
+        // Before the look at the count, so that no death between the two is missed.
+        let died = pin!(deaths.died.notified());
+        if self.has_ended() {
             return Err(dead());
         }
-        // Waits without marking the death as seen: a cursor that has ended stays ended.
-        let mut deaths = self.deaths.clone();
-        match select(self.inner.next(), pin!(deaths.changed())).await {
+        match select(self.inner.next(), died).await {
             Either::Left((batch, _)) => batch,
             Either::Right(_) => Err(dead()),
         }
     }
 
     async fn progress(&mut self) -> Result<Revision, Error> {
-        if self.deaths.has_changed().unwrap_or(true) { Err(dead()) } else { self.inner.progress().await }
+        if self.has_ended() { Err(dead()) } else { self.inner.progress().await }
     }
 }
 
@@ -108,8 +128,9 @@ impl Store for Restartable {
     }
 
     async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
-        let (engine, deaths) = (self.engine()?, self.inner.deaths.subscribe());
-        Ok(Box::new(MortalWatcher { inner: engine.watch(request).await?, deaths }))
+        let (engine, deaths) = (self.engine()?, Arc::clone(&self.inner.deaths));
+        let before = deaths.count.load(Ordering::Relaxed);
+        Ok(Box::new(MortalWatcher { inner: engine.watch(request).await?, before, deaths }))
     }
 
     async fn compact(&self, revision: Revision) -> Result<(), Error> {

@@ -26,6 +26,9 @@ pub(crate) struct Inner {
     kinds_changed: Notify,
 }
 
+/// An `apiVersion`, and the kind as it is served there.
+type ServedVersion = (String, Arc<Kind>);
+
 /// The kinds at one moment.
 #[derive(Clone, Default)]
 pub struct Kinds {
@@ -36,7 +39,7 @@ pub struct Kinds {
     /// As registered: the built-in ones in the order of discovery, then the custom ones.
     order: Vec<GroupVersionResource>,
     /// By the resource as which objects are stored: the kinds in which they are served, with their `apiVersion`s.
-    versions: BTreeMap<GroupVersionResource, Arc<[(String, Arc<Kind>)]>>,
+    versions: BTreeMap<GroupVersionResource, Arc<[ServedVersion]>>,
 }
 
 impl Kinds {

@@ -21,7 +21,9 @@ impl PrefixCounts {
     pub(crate) fn of_sorted<'a>(keys: impl Iterator<Item = &'a Bytes>) -> Self {
         let mut counts = OrdMap::new();
         let mut open: Vec<(&[u8], i64)> = Vec::new();
-        let mut close = |(prefix, count): (&[u8], i64)| counts.insert(Bytes::copy_from_slice(prefix), count);
+        let mut close = |(prefix, count): (&[u8], i64)| {
+            counts.insert(Bytes::copy_from_slice(prefix), count);
+        };
         for key in keys {
             while open.last().is_some_and(|(prefix, _)| !key.starts_with(prefix)) {
                 open.pop().map(&mut close);
@@ -30,7 +32,7 @@ impl PrefixCounts {
             open.extend(prefixes_after(key, from).take(MOST_SLASHES - known).map(|prefix| (prefix, 0)));
             open.iter_mut().for_each(|(_, count)| *count += 1);
         }
-        open.into_iter().for_each(|prefix| drop(close(prefix)));
+        open.into_iter().for_each(close);
         Self(counts)
     }
 

@@ -19,7 +19,7 @@ pub(super) fn check(object: &Object) -> Vec<FieldError> {
         errors.push(FieldError::invalid("metadata.name", definition.name.as_str(), what));
     }
     check_group_and_scope(&definition, object, &mut errors);
-    check_versions(&definition, &value, &mut errors);
+    check_versions(&definition, value, &mut errors);
     check_names(&definition, &mut errors);
     check_conversion(object, &mut errors);
     check_stored_versions(&definition, object, &mut errors);

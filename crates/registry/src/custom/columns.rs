@@ -44,7 +44,7 @@ impl Columns {
     pub(super) fn cells(&self, object: &Object, now: Timestamp) -> Vec<Value> {
         let value = object.as_value();
         let cell = |(column, path): &(Column, Option<JsonPath>)| {
-            let found = path.as_ref().and_then(|path| path.find(&value).into_iter().next());
+            let found = path.as_ref().and_then(|path| path.find(value).into_iter().next());
             found.map_or(Value::Null, |found| cell(&column.kind, found, now))
         };
         std::iter::once(Value::from(object.name())).chain(self.added.iter().map(cell)).collect()

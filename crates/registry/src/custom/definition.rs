@@ -79,18 +79,18 @@ impl Definition {
         let value = object.as_value();
         Self {
             name: object.name().to_owned(),
-            group: text(&value, "/spec/group"),
-            scope: if text(&value, "/spec/scope") == "Namespaced" { Scope::Namespaced } else { Scope::Cluster },
+            group: text(value, "/spec/group"),
+            scope: if text(value, "/spec/scope") == "Namespaced" { Scope::Namespaced } else { Scope::Cluster },
             names: Names {
-                plural: text(&value, "/spec/names/plural"),
-                singular: text(&value, "/spec/names/singular"),
-                kind: text(&value, "/spec/names/kind"),
-                list_kind: text(&value, "/spec/names/listKind"),
-                short_names: texts(&value, "/spec/names/shortNames"),
-                categories: texts(&value, "/spec/names/categories"),
+                plural: text(value, "/spec/names/plural"),
+                singular: text(value, "/spec/names/singular"),
+                kind: text(value, "/spec/names/kind"),
+                list_kind: text(value, "/spec/names/listKind"),
+                short_names: texts(value, "/spec/names/shortNames"),
+                categories: texts(value, "/spec/names/categories"),
             },
-            versions: list(&value, "/spec/versions").iter().map(Version::read).collect(),
-            converts_by_webhook: text(&value, "/spec/conversion/strategy") == "Webhook",
+            versions: list(value, "/spec/versions").iter().map(Version::read).collect(),
+            converts_by_webhook: text(value, "/spec/conversion/strategy") == "Webhook",
         }
     }
 
