@@ -126,7 +126,7 @@ fn a_write_or_sync_that_fails_loses_nothing_acknowledged_also_when_the_power_goe
         let mut heard = promises.clone();
         history.entries.iter().for_each(|entry| heard.hear(entry));
         assert!(heard.wrote_after_a_refusal() || !heard.refused(), "{fault}: the store takes writes again");
-        let broken = lose_power(platter, promises, &history, 12, &random).broken;
+        let broken = lose_power(platter, promises, &history, 9, &random).broken;
         assert!(broken.is_empty(), "{fault}: {}", broken.join("\n"));
     }
 }
