@@ -4,4 +4,5 @@ mod answers;
 mod front;
 mod hostile;
 mod own_controllers;
+mod races;
 mod writes;
