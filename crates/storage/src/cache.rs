@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use crate::entry::{Entry, Objects, Selectable};
 use crate::errors;
 use crate::interest::Interests;
+use crate::relay::{Relay, Turn};
 use crate::ring::{Change, HistoryLimits, Ring};
 use crate::{Resource, Stored};
 
@@ -25,8 +26,8 @@ const PAGE: i64 = 10_000;
 
 /// The objects of one resource as of a revision, and the changes that led there.
 ///
-/// There is no task behind it: the feed is a cursor of the store, and whoever waits for news pulls it. One does at a
-/// time; what it pulls serves all, and when it stops (dropped, or it has what it wanted) the next takes over.
+/// There is no task behind it: the feed is a cursor of the store, and those who wait for news pull it together; what
+/// comes serves all.
 pub(crate) struct Cache {
     pub(crate) resource: Arc<Resource>,
     store: Arc<dyn Store>,
@@ -34,6 +35,8 @@ pub(crate) struct Cache {
     state: Mutex<State>,
     feed: tokio::sync::Mutex<Option<Box<dyn Watcher>>>,
     sentinel: tokio::sync::Mutex<Sentinel>,
+    /// Pulls the feed, by whoever is polled.
+    relay: Relay,
     /// Somebody wants to know how far the cache is: whoever pulls asks the store.
     ask: Notify,
     /// The revision of the state moved.
@@ -92,6 +95,7 @@ impl Cache {
             state: Mutex::new(state),
             feed: tokio::sync::Mutex::new(None),
             sentinel: tokio::sync::Mutex::default(),
+            relay: Relay::default(),
             ask: Notify::new(),
             moved: Notify::new(),
         }
@@ -117,12 +121,12 @@ impl Cache {
     ///
     /// Nobody may have pulled for long, and then the state is as old as that. In Kubernetes, caches are fed all the time and
     /// lag by milliseconds; programs such as `kubectl wait` count on that.
-    pub(crate) async fn fresh(&self) -> Result<(), Status> {
+    pub(crate) async fn fresh(self: &Arc<Self>) -> Result<(), Status> {
         self.catch_up().await.map(drop)
     }
 
     /// Waits until the state is at least as new as the store is now; returns how new that was.
-    pub(crate) async fn catch_up(&self) -> Result<Revision, Status> {
+    pub(crate) async fn catch_up(self: &Arc<Self>) -> Result<Revision, Status> {
         self.ready().await?;
         let newest = newest(&self.store, &self.resource).await?;
         self.reach(newest).await?;
@@ -130,7 +134,7 @@ impl Cache {
     }
 
     /// The revision of the last change of any object, as of now. Asked often, and nearly always nothing has changed.
-    pub(crate) async fn last_change(&self) -> Result<Revision, Status> {
+    pub(crate) async fn last_change(self: &Arc<Self>) -> Result<Revision, Status> {
         self.ready().await?;
         let newest = newest(&self.store, &self.resource).await?;
         if self.state().revision < newest {
@@ -163,7 +167,7 @@ impl Cache {
     }
 
     /// Waits until the state has reached `revision`; 504 if that does not happen in time.
-    pub(crate) async fn wait_for(&self, revision: Revision) -> Result<(), Status> {
+    pub(crate) async fn wait_for(self: &Arc<Self>, revision: Revision) -> Result<(), Status> {
         self.ready().await?;
         if self.state().revision >= revision {
             return Ok(());
@@ -174,7 +178,7 @@ impl Cache {
         }
     }
 
-    async fn reach(&self, revision: Revision) -> Result<(), Status> {
+    async fn reach(self: &Arc<Self>, revision: Revision) -> Result<(), Status> {
         loop {
             self.ask.notify_one();
             let mut again = pin!(tokio::time::sleep(ASK_AGAIN));
@@ -194,33 +198,19 @@ impl Cache {
                     None => break,
                 }
             }
-            self.bypass(revision).await?;
-        }
-    }
-
-    /// Reads up to `revision` beside the feed, if that is held by somebody who has long not been asked for news: a watch of
-    /// this process that nobody polls. What the feed brings later is known then.
-    async fn bypass(&self, revision: Revision) -> Result<(), Status> {
-        let since = self.state().revision;
-        if self.feed.try_lock().is_ok() || since >= revision {
-            return Ok(());
-        }
-        let mut cursor = self.open(since + 1).await.map_err(errors::status)?;
-        loop {
-            let reached = cursor.progress().await.map_err(errors::status)?;
-            if reached >= revision {
-                self.apply(reached, Vec::new());
-                return Ok(());
-            }
-            if let Ok(batch) = tokio::time::timeout(ASK_AGAIN, cursor.next()).await {
-                let batch = batch.map_err(errors::status)?;
-                self.apply(batch.revision, batch.events);
-            }
         }
     }
 
     /// Pulls the feed once: when this returns, something has come in, if only the news that nothing has happened.
-    pub(crate) async fn pull(&self) -> Result<(), Status> {
+    pub(crate) async fn pull(self: &Arc<Self>) -> Result<(), Status> {
+        let turn = || -> Turn {
+            let cache = Arc::clone(self);
+            Box::pin(async move { cache.pull_once().await })
+        };
+        self.relay.join(turn).await
+    }
+
+    async fn pull_once(&self) -> Result<(), Status> {
         let mut feed = self.feed.lock().await;
         let Some(watcher) = feed.as_mut() else {
             return self.reopen(&mut feed).await;

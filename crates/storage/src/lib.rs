@@ -18,6 +18,7 @@ mod leases;
 mod list;
 mod query;
 mod recent;
+mod relay;
 mod resource;
 mod ring;
 mod storage;

@@ -263,7 +263,7 @@ impl std::fmt::Debug for Watch {
 }
 
 /// Pulls the feed for as long as it works.
-async fn pull(cache: &Cache) -> Status {
+async fn pull(cache: &Arc<Cache>) -> Status {
     loop {
         if let Err(status) = cache.pull().await {
             return status;

@@ -174,6 +174,21 @@ async fn a_watch_of_a_field_wakes_for_its_value_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_watch_whose_client_does_not_read_keeps_no_other_from_its_events() {
+    let storage = Storage::new(store());
+    let query = WatchQuery { start: WatchStart::Now, ..WatchQuery::default() };
+    let mut stalled = watch(&storage, query.clone()).await;
+    let mut other = watch(&storage, query).await;
+    // It waits for news, and then nobody asks it any more: a connection whose window is full.
+    let mut waiting = Box::pin(stalled.next());
+    assert!(futures_util::poll!(&mut waiting).is_pending());
+    put(&storage, thing("a", "", "")).await;
+    let told = tokio::time::timeout(Duration::from_secs(1), event(&mut other)).await;
+    assert_eq!(told.as_deref(), Ok("ADDED a 2"));
+    assert!(waiting.await.is_some(), "nor is anything lost to it");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_watch_that_is_too_slow_or_begins_too_early_ends_as_expired() {
     let limits = HistoryLimits { min_changes: 1, max_changes: 3, ..HistoryLimits::default() };
     let storage = Storage::with_history(store(), limits);

@@ -19,7 +19,9 @@ const LATE: Duration = Duration::from_millis(40);
 /// Lets what a watch says arrive later.
 fn late(transport: Transport) -> Transport {
     Transport::to(tower::service_fn(move |request: http::Request<Body>| {
-        let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+        // Of pods alone: the set's own status comes at once, and with it a sync that does not know its pods yet.
+        let uri = request.uri();
+        let is_watch = uri.path().ends_with("/pods") && uri.query().is_some_and(|query| query.contains("watch=true"));
         let answer = transport.send(request);
         async move {
             let answer = answer.await?;
