@@ -8,7 +8,7 @@ mod tls;
 pub use certificates::{Authority, Identity, new_service_account_key, write_private};
 #[cfg(feature = "etcd")]
 pub use coracle_etcd::FaceOptions;
-pub use kubeconfig::kubeconfig;
+pub use kubeconfig::{Credential, kubeconfig};
 pub use listener::Listener;
 #[cfg(feature = "etcd")]
 pub use store_listener::{StoreListener, StoreTls};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_cluster::ApiServerSpec;
-use coracle_cluster::serve::{Authority, Identity, Listener, kubeconfig};
+use coracle_cluster::serve::{Authority, Credential, Identity, Listener, kubeconfig};
 
 use crate::exit;
 
@@ -107,10 +107,15 @@ impl Door {
         self.authority.certificate()
     }
 
-    /// Writes a kubeconfig for `user`, which only its owner may read.
+    /// Writes a kubeconfig for `user`, who has a certificate, which only its owner may read.
     pub(crate) fn write_kubeconfig(&self, path: &Path, user: &str, groups: &[&str]) -> Result<()> {
         let identity: Identity = self.authority.client(user, groups)?;
-        let text = kubeconfig("coracle", &self.url(), self.authority.certificate(), &identity);
+        self.write_kubeconfig_with(path, Credential::Certificate(&identity))
+    }
+
+    /// Writes a kubeconfig for whoever has this credential, which only its owner may read.
+    pub(crate) fn write_kubeconfig_with(&self, path: &Path, credential: Credential<'_>) -> Result<()> {
+        let text = kubeconfig("coracle", &self.url(), self.authority.certificate(), credential);
         coracle_cluster::serve::write_private(path, &text).with_context(|| format!("cannot write {}", path.display()))
     }
 }

@@ -1,8 +1,11 @@
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use coracle_cluster::serve::Credential;
 use coracle_cluster::{Cluster, StoreSpec, controllers};
 
 use crate::commands::env::StateArgs;
@@ -77,12 +80,15 @@ impl Up {
         let mut spec = self.server.spec()?;
         spec.root_ca = Some(door.authority_certificate().to_owned());
         spec.service_account_key = Some(service_account_key(&folder.pki())?);
+        let token = admin_token(&folder.pki())?;
+        let line = format!("{token},kubernetes-admin,,system:masters\n");
+        spec.tokens = Some(spec.tokens.map_or_else(|| line.clone(), |others| format!("{line}{others}")));
         spec.advertised = Some(door.listener.address());
         let store = if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) };
         let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec).controllers(controllers);
         let cluster = builder.start().await?;
         let kubeconfig = folder.kubeconfig();
-        door.write_kubeconfig(&kubeconfig, "kubernetes-admin", &["system:masters"])?;
+        door.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
         Ok(RunningCluster { cluster, door, kubeconfig, claim })
     }
 
@@ -113,13 +119,26 @@ impl Up {
 
 /// The key that signs service account tokens: kept, so that tokens outlive a restart.
 pub(crate) fn service_account_key(folder: &Path) -> Result<String> {
-    let path = folder.join("service-account.key");
+    kept(&folder.join("service-account.key"), || Ok(coracle_cluster::serve::new_service_account_key()?))
+}
+
+/// The administrator's token: kept, so that clients outlive a restart.
+fn admin_token(folder: &Path) -> Result<String> {
+    kept(&folder.join("admin.token"), || {
+        let mut bytes = [0; 32];
+        File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes))?;
+        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    })
+}
+
+/// The secret of a file that only its owner may read; it is made if it is not there.
+fn kept(path: &Path, make: impl FnOnce() -> Result<String>) -> Result<String> {
     if path.exists() {
-        return std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
+        return std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
     }
-    let key = coracle_cluster::serve::new_service_account_key()?;
-    coracle_cluster::serve::write_private(&path, &key)?;
-    Ok(key)
+    let secret = make()?;
+    coracle_cluster::serve::write_private(path, &secret)?;
+    Ok(secret)
 }
 
 pub(crate) fn controller_flags(flags: &[String]) -> Result<(controllers::Config, Vec<String>)> {

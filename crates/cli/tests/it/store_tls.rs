@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::Command;
 
-use coracle_cluster::serve::{Authority, kubeconfig};
+use coracle_cluster::serve::{Authority, Credential, kubeconfig};
 
 use crate::program::{Folder, Running, coracle, eventually, free_port, succeed, text, there_is};
 
@@ -20,7 +20,12 @@ impl Papers {
         let authority = Authority::new().unwrap();
         let server = authority.server(&["localhost".to_owned()], &[IpAddr::from([127, 0, 0, 1])]).unwrap();
         let client = authority.client("root", &[]).unwrap();
-        let config = kubeconfig("store", &format!("https://127.0.0.1:{port}"), authority.certificate(), &client);
+        let config = kubeconfig(
+            "store",
+            &format!("https://127.0.0.1:{port}"),
+            authority.certificate(),
+            Credential::Certificate(&client),
+        );
         for (file, content) in [
             ("ca.crt", authority.certificate()),
             ("server.crt", &server.certificate),
