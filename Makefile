@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions clients
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ fmt: ## Format all code
 
 split: ## A cluster in five processes, each killed and started again under way
 	$(CARGO) test -p coracle-cli --test it split -- --nocapture
+
+clients: ## Go, Python, JavaScript, Java and Rust programs against a cluster
+	bash tests/clients/run
 
 bench: bench-api ## Measure: start, memory, a pod's comeback, the API under load, the store beside an etcd
 	$(CARGO) bench -q -p coracle-cli --bench cluster

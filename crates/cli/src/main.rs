@@ -12,6 +12,7 @@ mod exit;
 mod go_flags;
 mod interrupt;
 mod live;
+mod open_files;
 mod orphan;
 mod state;
 

@@ -1,4 +1,5 @@
 mod certificates;
+mod first_bytes;
 mod kubeconfig;
 mod listener;
 #[cfg(feature = "etcd")]

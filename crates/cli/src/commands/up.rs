@@ -154,6 +154,7 @@ pub(crate) fn controller_flags(flags: &[String]) -> Result<(controllers::Config,
 
 /// The runtime of a server: one thread a core.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
+    crate::open_files::raise_limit();
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
 }
 

@@ -3,6 +3,7 @@
 
 mod determinism;
 mod kubectl;
+mod kubectl_releases;
 mod program;
 mod scenarios;
 mod several;

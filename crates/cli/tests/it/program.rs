@@ -78,6 +78,13 @@ impl Running {
         Self(child)
     }
 
+    /// With all that it prints going into a file.
+    pub(crate) fn start_into(command: &mut Command, file: &Path) -> Self {
+        let output = std::fs::File::create(file).unwrap();
+        let errors = output.try_clone().unwrap();
+        Self(command.stdin(Stdio::null()).stdout(output).stderr(errors).spawn().unwrap())
+    }
+
     /// `kill -9`.
     pub(crate) fn kill(&mut self) {
         let _ = self.0.kill();

@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use super::Identity;
+use super::first_bytes::FirstBytes;
 use super::tls::{ClientCertificates, server_config};
 use crate::transport::{Transport, boxed};
 use crate::{Body, Error};
@@ -84,7 +85,7 @@ async fn connection(
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(PATIENCE);
     builder.http2().timer(TokioTimer::new()).max_concurrent_streams(Some(1000)).keep_alive_interval(Some(PATIENCE));
-    let served = builder.serve_connection_with_upgrades(TokioIo::new(stream), answer);
+    let served = builder.serve_connection_with_upgrades(TokioIo::new(FirstBytes::within(PATIENCE, stream)), answer);
     // A connection that breaks is the client's affair.
     let _ = watcher.watch(served.into_owned()).await;
 }

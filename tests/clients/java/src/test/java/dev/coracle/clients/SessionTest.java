@@ -183,7 +183,12 @@ class SessionTest {
         && found.getStatus().getConditions().stream().anyMatch(c -> c.getType().equals("Established") && c.getStatus().equals("True")), 30, TimeUnit.SECONDS);
     var context = new ResourceDefinitionContext.Builder().withGroup("java.example.com").withVersion("v1").withKind("Widget").withPlural("widgets").withNamespaced(true).build();
     var widgets = client.genericKubernetesResources(context).inNamespace(namespace);
-    var widget = client.getKubernetesSerialization().unmarshal("{apiVersion: java.example.com/v1, kind: Widget, metadata: {name: w}, spec: {}}", GenericKubernetesResource.class);
+    var widget = client.getKubernetesSerialization().unmarshal("""
+        apiVersion: java.example.com/v1
+        kind: Widget
+        metadata: {name: w}
+        spec: {}
+        """, GenericKubernetesResource.class);
     assertEquals(Integer.valueOf(3), widgets.resource(widget).create().get("spec", "size"));
     assertEquals(1, widgets.list().getItems().size());
     widgets.withName("w").delete();

@@ -1,0 +1,150 @@
+//! The same session with every release of kubectl that lies beside the machine's own.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use crate::program::{Folder, Running, coracle, eventually, succeed, text, there_is};
+
+const RELEASES: [&str; 7] = ["1.27", "1.28", "1.29", "1.30", "1.31", "1.32", "1.33"];
+
+/// One release of kubectl, in a namespace of its own.
+struct Release<'a> {
+    program: PathBuf,
+    folder: &'a Folder,
+    namespace: String,
+}
+
+impl Release<'_> {
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["--namespace", &self.namespace]).args(line.split_whitespace());
+        command.env("KUBECONFIG", self.folder.join("kubeconfig")).env("HOME", self.folder.path());
+        command
+    }
+
+    fn say(&self, line: &str) -> String {
+        succeed(&mut self.command(line))
+    }
+
+    fn fails(&self, line: &str) -> Output {
+        let output = self.command(line).output().unwrap();
+        assert!(!output.status.success(), "{line}: {}", text(&output));
+        output
+    }
+
+    #[track_caller]
+    fn says(&self, line: &str, part: &str) {
+        let said = self.say(line);
+        assert!(said.contains(part), "{} {line}: no {part:?} in\n{said}", self.program.display());
+    }
+
+    fn file(&self, name: &str, content: &str) -> String {
+        let path = self.folder.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+#[test]
+fn every_release_of_kubectl_from_1_27_to_1_33_goes_through_a_session() {
+    if !there_is("kubectl") {
+        return;
+    }
+    let path = std::env::var_os("PATH").unwrap();
+    let own = std::env::split_paths(&path).map(|folder| folder.join("kubectl")).find(|file| file.is_file()).unwrap();
+    let beside = own.canonicalize().unwrap().parent().unwrap().to_owned();
+    let folder = Folder::new("kubectl-releases");
+    let _cluster = Running::start(coracle().args(["up", "--ephemeral"]).env("CORACLE_STATE_DIR", folder.path()));
+    eventually("the cluster answers", || {
+        let mut command = coracle();
+        command.args(["kubectl", "get", "--raw", "/readyz"]).env("CORACLE_STATE_DIR", folder.path());
+        command.output().ok().filter(|output| output.status.success())
+    });
+    for release in RELEASES {
+        let program = beside.join(format!("kubectl.{release}"));
+        if !program.is_file() {
+            println!("SKIPPED: kubectl.{release} is not beside kubectl");
+            continue;
+        }
+        let namespace = format!("of-{}", release.replace('.', "-"));
+        let kubectl = Release { program, folder: &folder, namespace };
+        kubectl.says(&format!("create namespace {}", kubectl.namespace), "created");
+        what_is_there_is_described(&kubectl);
+        objects_are_applied_from_both_sides(&kubectl);
+        a_deployment_goes_through_its_life(&kubectl);
+        kubectl.says(&format!("delete namespace {} --wait=false", kubectl.namespace), "deleted");
+    }
+}
+
+fn what_is_there_is_described(kubectl: &Release<'_>) {
+    kubectl.says("version", "Server Version: v1.35");
+    kubectl.says("api-resources --api-group=apps", "deployments");
+    kubectl.says("api-versions", "autoscaling/v2");
+    kubectl.says("explain pod.spec.containers.image", "image");
+    kubectl.says("auth can-i create pods", "yes");
+    let denied = kubectl.fails("auth can-i list secrets --as nobody");
+    assert!(text(&denied).contains("no"), "{}", text(&denied));
+    let refused = text(&kubectl.fails("top pods"));
+    assert!(refused.contains("Metrics API not available"), "{refused}");
+    kubectl.says("cluster-info", "is running at");
+    kubectl.says("get nodes -o wide", "Ready");
+}
+
+fn objects_are_applied_from_both_sides(kubectl: &Release<'_>) {
+    let map = |value: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{k: {value}}}\n");
+    let one = kubectl.file("one.yaml", &map("one"));
+    let two = kubectl.file("two.yaml", &map("two"));
+    kubectl.says(&format!("create -f {one} --dry-run=server"), "created (server dry run)");
+    kubectl.says(&format!("apply -f {one}"), "created");
+    kubectl.says(&format!("apply -f {one}"), "unchanged");
+    let difference = text(&kubectl.fails(&format!("diff -f {two}")));
+    assert!(difference.contains("-  k: one") && difference.contains("+  k: two"), "{difference}");
+    kubectl.says(&format!("apply -f {two}"), "configured");
+    kubectl.says(&format!("apply --server-side --force-conflicts -f {one}"), "serverside-applied");
+    kubectl.says("get configmap a -o jsonpath={.data.k}", "one");
+    let other = kubectl.file("other.yaml", &map("other"));
+    let conflict = text(&kubectl.fails(&format!("apply --server-side --field-manager=other -f {other}")));
+    assert!(conflict.contains("Apply failed with 1 conflict") && conflict.contains(".data.k"), "{conflict}");
+    kubectl.says(r#"patch configmap a --type=merge -p {"data":{"m":"y"}}"#, "patched");
+    kubectl.says(r#"patch configmap a --type=json -p [{"op":"add","path":"/data/j","value":"y"}]"#, "patched");
+    kubectl.says(&format!("replace -f {two}"), "replaced");
+    kubectl.says("label configmap a tier=front", "labeled");
+    kubectl.says("annotate configmap a note=seen", "annotated");
+    kubectl.says("get configmap -l tier=front --no-headers", "a ");
+    kubectl.says(&format!("delete -f {one}"), "deleted");
+    let missing = text(&kubectl.fails("get configmap a"));
+    assert!(missing.contains(r#"Error from server (NotFound): configmaps "a" not found"#), "{missing}");
+}
+
+fn a_deployment_goes_through_its_life(kubectl: &Release<'_>) {
+    let events = kubectl.folder.join("events");
+    let mut watch = kubectl.command("get pods --watch --output-watch-events -o name");
+    let _watching = Running::start_into(&mut watch, &events);
+    kubectl.says("create deployment web --image=nginx --replicas=2", "created");
+    kubectl.says("rollout status deployment/web --timeout=60s", "successfully rolled out");
+    kubectl.says("scale deployment web --replicas=1", "scaled");
+    kubectl.says("wait --for=jsonpath={.status.readyReplicas}=1 deployment/web --timeout=60s", "condition met");
+    kubectl.says("set image deployment/web nginx=nginx:1.29", "updated");
+    kubectl.says("rollout status deployment/web --timeout=60s", "successfully rolled out");
+    kubectl.says("rollout history deployment/web", "2");
+    kubectl.says("rollout undo deployment/web", "rolled back");
+    kubectl.says("rollout restart deployment/web", "restarted");
+    kubectl.says("rollout status deployment/web --timeout=60s", "successfully rolled out");
+    kubectl.says("describe deployment web", "ScalingReplicaSet");
+    kubectl.says("events", "Scheduled");
+    let pod = kubectl.say("get pods -l app=web --field-selector=status.phase=Running -o name");
+    let pod = pod.lines().next().unwrap().to_owned();
+    kubectl.says(&format!("describe {pod}"), "Node:");
+    assert!(!kubectl.say(&format!("logs {pod}")).is_empty());
+    let refused = text(&kubectl.fails(&format!("exec {pod} -- true")));
+    assert!(!refused.contains("panic"), "{refused}");
+    kubectl.says("expose deployment web --port=80", "exposed");
+    kubectl.says("autoscale deployment web --min=1 --max=3", "autoscaled");
+    kubectl.says("get all", "horizontalpodautoscaler.autoscaling/web");
+    kubectl.says("delete deployment,service,horizontalpodautoscaler web --cascade=foreground", "deleted");
+    kubectl.say("wait --for=delete pod -l app=web --timeout=60s");
+    eventually("the watch has seen pods come and go", || {
+        let seen = std::fs::read_to_string(&events).unwrap();
+        (seen.contains("ADDED") && seen.contains("DELETED")).then_some(())
+    });
+}
