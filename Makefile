@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions clients
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions clients held
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ split: ## A cluster in five processes, each killed and started again under way
 
 clients: ## Go, Python, JavaScript, Java and Rust programs against a cluster
 	bash tests/clients/run
+
+held: ## Hold ten thousand connections and a thousand watches, and clients that stall or speak too slowly
+	bash tests/clients/run held
 
 bench: bench-api ## Measure: start, memory, a pod's comeback, the API under load, the store beside an etcd
 	$(CARGO) bench -q -p coracle-cli --bench cluster

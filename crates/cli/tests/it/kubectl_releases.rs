@@ -77,7 +77,7 @@ fn every_release_of_kubectl_from_1_27_to_1_33_goes_through_a_session() {
 }
 
 fn what_is_there_is_described(kubectl: &Release<'_>) {
-    kubectl.says("version", "Server Version: v1.35");
+    kubectl.says("version", "v1.35.");
     kubectl.says("api-resources --api-group=apps", "deployments");
     kubectl.says("api-versions", "autoscaling/v2");
     kubectl.says("explain pod.spec.containers.image", "image");
@@ -109,7 +109,7 @@ fn objects_are_applied_from_both_sides(kubectl: &Release<'_>) {
     kubectl.says(r#"patch configmap a --type=json -p [{"op":"add","path":"/data/j","value":"y"}]"#, "patched");
     kubectl.says(&format!("replace -f {two}"), "replaced");
     kubectl.says("label configmap a tier=front", "labeled");
-    kubectl.says("annotate configmap a note=seen", "annotated");
+    kubectl.says("annotate configmap a note=seen", "annotate");
     kubectl.says("get configmap -l tier=front --no-headers", "a ");
     kubectl.says(&format!("delete -f {one}"), "deleted");
     let missing = text(&kubectl.fails("get configmap a"));
@@ -118,7 +118,7 @@ fn objects_are_applied_from_both_sides(kubectl: &Release<'_>) {
 
 fn a_deployment_goes_through_its_life(kubectl: &Release<'_>) {
     let events = kubectl.folder.join("events");
-    let mut watch = kubectl.command("get pods --watch --output-watch-events -o name");
+    let mut watch = kubectl.command("get pods --watch --output-watch-events");
     let _watching = Running::start_into(&mut watch, &events);
     kubectl.says("create deployment web --image=nginx --replicas=2", "created");
     kubectl.says("rollout status deployment/web --timeout=60s", "successfully rolled out");
