@@ -39,7 +39,7 @@ impl Release<'_> {
     }
 
     fn file(&self, name: &str, content: &str) -> String {
-        let path = self.folder.join(name);
+        let path = self.folder.join(&format!("{}-{name}", self.namespace));
         std::fs::write(&path, content).unwrap();
         path.to_str().unwrap().to_owned()
     }
@@ -60,20 +60,27 @@ fn every_release_of_kubectl_from_1_27_to_1_33_goes_through_a_session() {
         command.args(["kubectl", "get", "--raw", "/readyz"]).env("CORACLE_STATE_DIR", folder.path());
         command.output().ok().filter(|output| output.status.success())
     });
-    for release in RELEASES {
-        let program = beside.join(format!("kubectl.{release}"));
-        if !program.is_file() {
-            println!("SKIPPED: kubectl.{release} is not beside kubectl");
-            continue;
+    // Side by side: a session is mostly waiting for pods.
+    std::thread::scope(|sessions| {
+        for release in RELEASES {
+            let program = beside.join(format!("kubectl.{release}"));
+            if !program.is_file() {
+                println!("SKIPPED: kubectl.{release} is not beside kubectl");
+                continue;
+            }
+            let namespace = format!("of-{}", release.replace('.', "-"));
+            let kubectl = Release { program, folder: &folder, namespace };
+            sessions.spawn(move || go_through_a_session(&kubectl));
         }
-        let namespace = format!("of-{}", release.replace('.', "-"));
-        let kubectl = Release { program, folder: &folder, namespace };
-        kubectl.says(&format!("create namespace {}", kubectl.namespace), "created");
-        what_is_there_is_described(&kubectl);
-        objects_are_applied_from_both_sides(&kubectl);
-        a_deployment_goes_through_its_life(&kubectl);
-        kubectl.says(&format!("delete namespace {} --wait=false", kubectl.namespace), "deleted");
-    }
+    });
+}
+
+fn go_through_a_session(kubectl: &Release<'_>) {
+    kubectl.says(&format!("create namespace {}", kubectl.namespace), "created");
+    what_is_there_is_described(kubectl);
+    objects_are_applied_from_both_sides(kubectl);
+    a_deployment_goes_through_its_life(kubectl);
+    kubectl.says(&format!("delete namespace {} --wait=false", kubectl.namespace), "deleted");
 }
 
 fn what_is_there_is_described(kubectl: &Release<'_>) {
@@ -117,7 +124,7 @@ fn objects_are_applied_from_both_sides(kubectl: &Release<'_>) {
 }
 
 fn a_deployment_goes_through_its_life(kubectl: &Release<'_>) {
-    let events = kubectl.folder.join("events");
+    let events = kubectl.folder.join(&format!("{}-events", kubectl.namespace));
     let mut watch = kubectl.command("get pods --watch --output-watch-events");
     let _watching = Running::start_into(&mut watch, &events);
     kubectl.says("create deployment web --image=nginx --replicas=2", "created");
