@@ -16,6 +16,7 @@ mod index;
 mod pods;
 mod taints;
 
+mod cluster_role_aggregation;
 mod deployment;
 mod garbage_collector;
 mod namespace;
