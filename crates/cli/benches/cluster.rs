@@ -1,7 +1,8 @@
 //! How fast and how small a whole cluster is: `make bench`. Prints distributions; nothing here passes or fails.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use coracle_ambient::Ambient;
@@ -47,7 +48,12 @@ fn ready_in_process(times: usize) -> Vec<Duration> {
     (0..times).map(one).collect()
 }
 
-struct Up(std::process::Child, std::path::PathBuf);
+struct Up {
+    child: Child,
+    /// Held open: what it says after its greeting must not break a pipe.
+    _out: BufReader<ChildStdout>,
+    folder: PathBuf,
+}
 
 impl Up {
     fn start() -> (Self, Duration) {
@@ -63,15 +69,16 @@ impl Up {
         let mut greeting = String::new();
         let mut out = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
         out.read_line(&mut greeting).expect("it greets");
-        (Self(child, folder), start.elapsed())
+        let took = start.elapsed();
+        (Self { child, _out: out, folder }, took)
     }
 }
 
 impl Drop for Up {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-        let _ = std::fs::remove_dir_all(&self.1);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -83,7 +90,7 @@ fn resident_megabytes() -> u64 {
     let (up, _) = Up::start();
     #[expect(clippy::disallowed_methods, reason = "another process comes to rest")]
     std::thread::sleep(Duration::from_secs(3));
-    let status = std::fs::read_to_string(format!("/proc/{}/status", up.0.id())).unwrap_or_default();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", up.child.id())).unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or("0");
     line.split_whitespace().nth(1).and_then(|kilobytes| kilobytes.parse::<u64>().ok()).unwrap_or(0) / 1024
 }
