@@ -48,6 +48,7 @@ bench-api: ## Measure requests, lists, watches and memory of one API server; BEN
 soak: ## Long runs: random operations beside a real etcd, many crashes and losses of power
 	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \
 		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled
+	PROPTEST_CASES=20000 $(CARGO) test --release -p coracle-tests --test api hostile
 
 FUZZ_SECONDS ?= 300
 fuzz: ## Fuzz backups, the head, the etcd protocol and transactions, FUZZ_SECONDS each

@@ -5,6 +5,7 @@ use coracle_schema::sample::{self, Choices};
 use coracle_schema::{ResourceRow, Table, protobuf};
 use http::{Method, Request};
 use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Map, Value, json};
 
 use crate::front::{Answer, api_server, call, send};
@@ -42,6 +43,7 @@ const AS_IN_KUBERNETES: &[&str] = &[
     "failed to create typed patch object (",
     "failed to create typed live object (",
     "Internal error occurred: json: cannot unmarshal ",
+    "Internal error occurred: parsing time ",
     // A strategic merge patch that contradicts the schema or itself.
     "map: map[",
     "unable to find api field in struct ",
@@ -56,6 +58,19 @@ const AS_IN_KUBERNETES: &[&str] = &[
     // `NewTimeoutError`, `NewServerTimeout`: a version that the server has not seen yet.
     "Timeout: Too large resource version: ",
 ];
+
+/// Draws the same inputs in each run, so that a test says something of the change it runs for; as many others as
+/// `PROPTEST_CASES` asks for, where it is set.
+fn runner(cases: u32) -> TestRunner {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => TestRunner::new(config),
+        None => {
+            let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+            TestRunner::new_with_rng(ProptestConfig { cases, ..config }, random)
+        }
+    }
+}
 
 fn is_own_fault(answer: &Answer) -> bool {
     if answer.code.as_u16() < 500 {
@@ -283,11 +298,7 @@ fn operations(document: &Value, drawn: &[(usize, prop::sample::Index, prop::samp
 fn no_body_of_any_kind_makes_the_server_fail() {
     let target = Target::new();
     let kinds = kinds();
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 2500,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    });
+    let mut runner = runner(2500);
     let drawn = (
         0..kinds.len(),
         any::<u64>(),
@@ -330,11 +341,7 @@ fn no_patch_makes_the_server_fail() {
         object["metadata"] = json!({"name": name_of(row)});
         target.create(&collection(row), &object);
     }
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 1500,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    });
+    let mut runner = runner(1500);
     let index = any::<prop::sample::Index>;
     let drawn = (
         0..patched.len(),
