@@ -117,12 +117,19 @@ impl Cache {
         Ok(())
     }
 
-    /// Makes the state fresh enough for those who take any.
+    /// Makes sure that the objects are those of now, and returns the newest revision at which they are: it may be newer than
+    /// the state's, if nothing of this resource has changed since. So a read need not wait for the feed.
     ///
     /// Nobody may have pulled for long, and then the state is as old as that. In Kubernetes, caches are fed all the time and
     /// lag by milliseconds; programs such as `kubectl wait` count on that.
-    pub(crate) async fn fresh(self: &Arc<Self>) -> Result<(), Status> {
-        self.catch_up().await.map(drop)
+    pub(crate) async fn current(self: &Arc<Self>) -> Result<Revision, Status> {
+        self.ready().await?;
+        let newest = newest(&self.store, &self.resource).await?;
+        if self.state().revision < newest {
+            let changed = self.changed_before(newest).await;
+            self.reach(changed.unwrap_or(newest)).await?;
+        }
+        Ok(newest)
     }
 
     /// Waits until the state is at least as new as the store is now; returns how new that was.
@@ -135,12 +142,7 @@ impl Cache {
 
     /// The revision of the last change of any object, as of now. Asked often, and nearly always nothing has changed.
     pub(crate) async fn last_change(self: &Arc<Self>) -> Result<Revision, Status> {
-        self.ready().await?;
-        let newest = newest(&self.store, &self.resource).await?;
-        if self.state().revision < newest {
-            let changed = self.changed_before(newest).await;
-            self.reach(changed.unwrap_or(newest)).await?;
-        }
+        self.current().await?;
         Ok(self.state().last_change)
     }
 

@@ -48,14 +48,16 @@ impl Storage {
         start: &str,
     ) -> Result<List, Status> {
         let cache = self.cache(resource);
-        match freshness {
-            Freshness::Newest => drop(cache.catch_up().await?),
-            Freshness::Any => cache.fresh().await?,
-            Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
-        }
+        let current = match freshness {
+            Freshness::Newest | Freshness::Any => cache.current().await?,
+            Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => {
+                cache.wait_for(revision).await?;
+                revision
+            }
+        };
         let (objects, revision) = {
             let state = cache.state();
-            (state.objects.clone(), state.revision)
+            (state.objects.clone(), state.revision.max(current))
         };
         let base = base(resource, &query.selection);
         let after = (!start.is_empty()).then(|| format!("{base}{start}"));

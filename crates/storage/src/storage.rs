@@ -89,7 +89,7 @@ impl Storage {
         let cache = self.cache(resource);
         match freshness {
             Freshness::Newest => return self.read(resource, key).await,
-            Freshness::Any => cache.fresh().await?,
+            Freshness::Any => drop(cache.current().await?),
             Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
         }
         let short = resource.short_key(key);

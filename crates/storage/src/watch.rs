@@ -81,7 +81,7 @@ impl Watch {
     pub(crate) async fn open(cache: Arc<Cache>, query: &WatchQuery) -> Result<Self, Status> {
         match (query.start, query.freshness) {
             (WatchStart::After(_), _) => cache.ready().await?,
-            (_, Freshness::Any) => cache.fresh().await?,
+            (_, Freshness::Any) => drop(cache.current().await?),
             (_, Freshness::NotOlderThan(revision) | Freshness::Exact(revision)) => cache.wait_for(revision).await?,
             (_, Freshness::Newest) => drop(cache.catch_up().await?),
         }

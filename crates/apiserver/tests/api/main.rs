@@ -2,6 +2,7 @@
 
 mod discovery;
 mod hostile;
+mod lists;
 mod server;
 mod verbs;
 mod watches;

@@ -1,0 +1,63 @@
+use coracle_apiserver::Body;
+use coracle_meta::GroupVersionKind;
+use coracle_schema::Table;
+use coracle_schema::decode::{Format, decode};
+use http::Method;
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+
+use crate::server::{CONFIG_MAPS, Server, request};
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+/// What is written at a time, and the largest object of these tests.
+const LARGEST_FRAME: usize = 64 * 1024 + 301_000;
+
+async fn with_large_config_maps(count: usize) -> Server {
+    let server = Server::start().await;
+    for number in 0..count {
+        let data = json!({"large": "x".repeat(300_000), "number": number.to_string()});
+        let body = json!({"metadata": {"name": format!("m{number:02}")}, "data": data});
+        server.call(Method::POST, CONFIG_MAPS, &[], body).await;
+    }
+    server
+}
+
+/// Reads an answer frame by frame; none is larger than it has to be, so whoever stops reading holds no more than that.
+async fn frames(server: &Server, accept: &str) -> Vec<u8> {
+    let answer = server.open(request(Method::GET, CONFIG_MAPS, &[("accept", accept)], Body::empty())).await;
+    let (mut body, mut read) = (answer.into_body(), Vec::new());
+    while let Some(frame) = body.frame().await {
+        let data = frame.unwrap().into_data().unwrap();
+        assert!(data.len() <= LARGEST_FRAME, "a frame of {} bytes", data.len());
+        read.extend_from_slice(&data);
+    }
+    read
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_list_comes_in_pieces_and_is_the_same_in_both_formats() {
+    let server = with_large_config_maps(30).await;
+    let in_json: Value = serde_json::from_slice(&frames(&server, "application/json").await).unwrap();
+    let kind = GroupVersionKind::new("", "v1", "ConfigMapList");
+    let schema = Table::v1_35().kind(&kind).unwrap();
+    for _ in 0..2 {
+        let in_protobuf = frames(&server, PROTOBUF).await;
+        let decoded = decode(&in_protobuf, Format::Protobuf, &kind, &schema).unwrap();
+        assert_eq!(decoded.object.into_value(), in_json);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_small_list_in_protobuf_is_the_one_in_json() {
+    let server = Server::start().await;
+    server.create_config_map("a").await;
+    server.create_config_map("b").await;
+    let in_json: Value = serde_json::from_slice(&frames(&server, "application/json").await).unwrap();
+    let kind = GroupVersionKind::new("", "v1", "ConfigMapList");
+    let schema = Table::v1_35().kind(&kind).unwrap();
+    for _ in 0..2 {
+        let in_protobuf = frames(&server, PROTOBUF).await;
+        let decoded = decode(&in_protobuf, Format::Protobuf, &kind, &schema).unwrap();
+        assert_eq!(decoded.object.into_value(), in_json);
+    }
+}
