@@ -11,6 +11,7 @@ mod api_object;
 mod duration;
 mod field_error;
 pub mod fields;
+mod go_json;
 mod go_quote;
 mod human_duration;
 mod int_or_string;
@@ -26,11 +27,13 @@ mod resource;
 mod selector;
 mod status;
 mod time;
+mod verbatim;
 mod watch;
 
 pub use api_object::{ApiObject, PartialObject};
 pub use duration::parse_duration;
 pub use field_error::{FieldError, FieldErrorKind};
+pub use go_json::go_json;
 pub use go_quote::go_quote;
 pub use human_duration::human_duration;
 pub use int_or_string::{IntOrString, Rounding};
@@ -43,6 +46,7 @@ pub use resource::{Resource, Scope};
 pub use selector::{FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector, SelectorError};
 pub use status::{Status, StatusCause, StatusDetails, reason};
 pub use time::{format_micro_time, format_time, parse_time};
+pub use verbatim::Verbatim;
 pub use watch::{WatchEvent, WatchEventType};
 
 /// The part of a JSON object that a type does not know, kept so that a PUT loses nothing.

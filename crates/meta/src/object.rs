@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::{GroupVersion, GroupVersionKind, ObjectKey, ObjectMeta, OwnerReference};
+use crate::{GroupVersion, GroupVersionKind, ObjectKey, ObjectMeta, OwnerReference, Verbatim};
 
 /// An object of the API as the server side handles it: a JSON object, with typed access to its metadata.
 ///
@@ -12,11 +12,12 @@ use crate::{GroupVersion, GroupVersionKind, ObjectKey, ObjectMeta, OwnerReferenc
 pub struct Object {
     /// Always an object.
     value: Value,
+    verbatim: Verbatim,
 }
 
 impl Default for Object {
     fn default() -> Self {
-        Self { value: Value::Object(Map::new()) }
+        Self { value: Value::Object(Map::new()), verbatim: Verbatim::default() }
     }
 }
 
@@ -52,7 +53,7 @@ impl Object {
             }
             Some(_) => return Err(NotAnObject { why: "metadata is not a JSON object" }),
         }
-        Ok(Self { value: Value::Object(tree) })
+        Ok(Self { value: Value::Object(tree), verbatim: Verbatim::default() })
     }
 
     /// The JSON object.
@@ -91,6 +92,19 @@ impl Object {
             self.tree_mut().remove("metadata");
         }
         result
+    }
+
+    /// How the foreign objects inside were written.
+    pub fn verbatim(&self) -> &Verbatim {
+        &self.verbatim
+    }
+
+    /// The same object with other texts of its foreign objects; a text of what is not in the object is left out.
+    #[must_use]
+    pub fn with_verbatim(mut self, verbatim: Verbatim) -> Self {
+        self.verbatim = verbatim;
+        self.verbatim.retain_values_of(&self.value);
+        self
     }
 
     /// The value at a path of field names; `None` where a step is missing or not an object.

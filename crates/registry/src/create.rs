@@ -189,8 +189,9 @@ fn book<V: Versions>(request: &Request, api_version: &str, live: &Object, new: O
         subresource: &request.subresource,
         time: &time,
     };
+    let verbatim = new.verbatim().clone();
     let booked = managed_fields::update(&write, live.as_value(), new.into_value());
-    Object::from_value(booked).expect("booking keeps an object an object")
+    Object::from_value(booked).expect("booking keeps an object an object").with_verbatim(verbatim)
 }
 
 /// Books the fields of a body whose kind has no resource of its own.

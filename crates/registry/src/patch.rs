@@ -1,4 +1,4 @@
-use coracle_meta::{Object, Status, format_time};
+use coracle_meta::{Object, Status, Verbatim, format_time};
 use coracle_schema::apply::managed_fields;
 use coracle_schema::patch::{JsonPatch, Touched, document_text, merge_patch, strategic_merge_patch};
 use coracle_schema::{KindSchema, TypeRef, apply::TablePlace};
@@ -53,6 +53,15 @@ impl Change {
 }
 
 impl Change {
+    /// How the foreign objects of a patched document are written: a JSON or merge patch goes by what Go has encoded, the
+    /// others by maps.
+    fn foreign(&self, live: &Object) -> Verbatim {
+        match self {
+            Self::Json(_) | Self::Merge(_) => live.verbatim().encoded(),
+            Self::Strategic(_) | Self::Apply { .. } => Verbatim::default(),
+        }
+    }
+
     /// A patched document as messages quote it. In Kubernetes: strategic patches work on maps.
     pub(crate) fn quoted(&self, live: &Object, patched: &Value, root: Option<TypeRef<'_>>) -> String {
         match self {
@@ -85,7 +94,8 @@ impl Intent for Patching<'_> {
                 let root = kind.is_built_in().then(|| kind.schema().root());
                 let quote = |value: &Value| change.quoted(live, value, root);
                 let patched = Patched { value, quote: &quote };
-                let mut object = decode::patched(kind, patched, self.objections.clone(), request)?;
+                let mut object = decode::patched(kind, patched, self.objections.clone(), request)?
+                    .with_verbatim(change.foreign(live));
                 kind.strategy().set_defaults(&mut object);
                 registry.book(request, kind, live, object, &self.versions)
             }

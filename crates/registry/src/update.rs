@@ -325,8 +325,11 @@ fn served(kind: &Kind, object: &Arc<Object>) -> Result<Arc<Object>, Status> {
 
 /// Whether two versions of an object differ in their metadata at the most.
 fn same_content(new: &Object, old: &Object) -> bool {
+    let same_bytes = new.verbatim() == old.verbatim();
     let (new, old) = (new.tree(), old.tree());
-    new.len() == old.len() && new.iter().all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
+    same_bytes
+        && new.len() == old.len()
+        && new.iter().all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
 }
 
 /// Compares the resource version that the client saw with what is there. In Kubernetes: the head of `Store.Update`.

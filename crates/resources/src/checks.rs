@@ -69,6 +69,15 @@ pub(crate) fn immutable(new: &Object, old: &Object, path: &str) -> Wrong {
     vec![FieldError::invalid(path, new.at(path).clone(), IMMUTABLE)]
 }
 
+/// A field with a foreign object that may not change, not even in the way in which it is written.
+pub(crate) fn immutable_bytes(new: &Object, old: &Object, field: &str) -> Wrong {
+    let text = |object: &Object| object.verbatim().get(&format!("/{field}")).map(str::to_owned);
+    if same(new.at(field), old.at(field)) && text(new) == text(old) {
+        return Wrong::new();
+    }
+    vec![FieldError::invalid(field, new.at(field).clone(), IMMUTABLE)]
+}
+
 /// Whether two values mean the same: amounts by value, and nothing is as good as empty.
 /// In Kubernetes: `apiequality.Semantic.DeepEqual`.
 pub(crate) fn same(left: &Value, right: &Value) -> bool {

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use bytes::Bytes;
-use coracle_meta::Object;
+use coracle_meta::{Object, Verbatim};
 use coracle_store::Revision;
 use serde_json::{Map, Value};
 
@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 /// |------------- head -----------|--- middle --|                           |----------- tail ------------|
 /// ```
 /// In a list of a built-in kind the items have no kind: `{ middle version tail`.
+/// Behind a line feed, which JSON as written here never has, a value may carry an object's [`Verbatim`].
 /// Cloning is cheap. The parsed object lives as long as somebody holds it, and is shared meanwhile.
 #[derive(Clone, Debug)]
 pub struct Stored {
@@ -24,8 +25,7 @@ pub struct Stored {
 #[derive(Debug)]
 struct Inner {
     value: Bytes,
-    head_end: usize,
-    middle_end: usize,
+    layout: Layout,
     /// 0 for an object that has no resource version: the answer of a dry run of a create.
     revision: Revision,
     /// How long the object is as a protobuf message; 0 while nobody knows.
@@ -41,10 +41,11 @@ pub struct NotStorable(pub String);
 impl Stored {
     /// Takes a value of the store, as written by [`render`]; any other JSON object is laid out anew.
     pub fn from_value(value: Bytes, revision: Revision) -> Result<Self, NotStorable> {
-        if let Some((head_end, middle_end)) = find_layout(&value)
-            && serde_json::from_slice::<serde::de::IgnoredAny>(&value).is_ok()
+        if let Some(layout) = find_layout(&value)
+            && serde_json::from_slice::<serde::de::IgnoredAny>(&value[..layout.json_end]).is_ok()
+            && layout.verbatim(&value).is_ok()
         {
-            return Ok(Self::new(value, head_end, middle_end, revision, Weak::new()));
+            return Ok(Self::new(value, layout, revision, Weak::new()));
         }
         let tree: Value = serde_json::from_slice(&value).map_err(|error| NotStorable(error.to_string()))?;
         let object = Object::from_value(tree).map_err(|error| NotStorable(error.to_string()))?;
@@ -54,18 +55,17 @@ impl Stored {
     /// Lays out an object that is not, or not yet, read from the store. Its own resource version is ignored.
     pub fn from_object(object: &Arc<Object>, revision: Revision) -> Self {
         let value = render(object);
-        let (head_end, middle_end) = find_layout(&value).expect("a rendered object has the layout");
+        let layout = find_layout(&value).expect("a rendered object has the layout");
         let version = if revision == 0 { String::new() } else { revision.to_string() };
         let parsed = if object.resource_version() == version { Arc::downgrade(object) } else { Weak::new() };
-        Self::new(value, head_end, middle_end, revision, parsed)
+        Self::new(value, layout, revision, parsed)
     }
 
-    fn new(value: Bytes, head_end: usize, middle_end: usize, revision: Revision, parsed: Weak<Object>) -> Self {
+    fn new(value: Bytes, layout: Layout, revision: Revision, parsed: Weak<Object>) -> Self {
         Self {
             inner: Arc::new(Inner {
                 value,
-                head_end,
-                middle_end,
+                layout,
                 revision,
                 message_length: AtomicU32::new(0),
                 parsed: Mutex::new(parsed),
@@ -86,7 +86,7 @@ impl Stored {
     /// The same content at another revision: the last state of a deleted object.
     #[must_use]
     pub fn at(&self, revision: Revision) -> Self {
-        Self::new(self.inner.value.clone(), self.inner.head_end, self.inner.middle_end, revision, Weak::new())
+        Self::new(self.inner.value.clone(), self.inner.layout, revision, Weak::new())
     }
 
     /// Whether this is the very same, and not only an equal one.
@@ -111,9 +111,13 @@ impl Stored {
         if let Some(object) = parsed.upgrade() {
             return object;
         }
+        let Inner { value, layout, .. } = &*self.inner;
         let tree: Map<String, Value> =
-            serde_json::from_slice(&self.inner.value).expect("the value was found to be JSON");
+            serde_json::from_slice(&value[..layout.json_end]).expect("the value was found to be JSON");
         let mut object = Object::from_tree(tree).expect("the layout was found, so metadata is an object");
+        if let Some(verbatim) = layout.verbatim(value).expect("the value was found to end well") {
+            object = object.with_verbatim(verbatim);
+        }
         if self.inner.revision != 0 {
             object.set_resource_version(self.inner.revision.to_string());
         }
@@ -124,7 +128,7 @@ impl Stored {
 
     /// The length of the whole JSON in bytes, at most.
     pub fn len(&self) -> usize {
-        self.inner.value.len() + 42
+        self.inner.layout.json_end + 42
     }
 
     /// How many bytes the object is in another form; `measure` is asked once, and the answer remembered.
@@ -146,7 +150,7 @@ impl Stored {
 
     /// Appends the whole object.
     pub fn write_json(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.inner.value[..self.inner.head_end]);
+        out.extend_from_slice(&self.inner.value[..self.inner.layout.head_end]);
         self.write_rest(out);
     }
 
@@ -163,14 +167,14 @@ impl Stored {
     }
 
     fn write_rest(&self, out: &mut Vec<u8>) {
-        let Inner { value, head_end, middle_end, revision, .. } = &*self.inner;
+        let Inner { value, layout: Layout { head_end, middle_end, json_end }, revision, .. } = &*self.inner;
         out.extend_from_slice(&value[*head_end..*middle_end]);
         if *revision != 0 {
             out.extend_from_slice(b"\"resourceVersion\":\"");
             out.extend_from_slice(revision.to_string().as_bytes());
             out.extend_from_slice(if value[*middle_end] == b'}' { b"\"" } else { b"\"," });
         }
-        out.extend_from_slice(&value[*middle_end..]);
+        out.extend_from_slice(&value[*middle_end..*json_end]);
     }
 
     /// The whole object as JSON.
@@ -178,6 +182,22 @@ impl Stored {
         let mut out = Vec::with_capacity(self.len());
         self.write_json(&mut out);
         out
+    }
+}
+
+/// Where the parts of a value end.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    head_end: usize,
+    middle_end: usize,
+    json_end: usize,
+}
+
+impl Layout {
+    /// What stands behind the JSON.
+    fn verbatim(&self, value: &[u8]) -> serde_json::Result<Option<Verbatim>> {
+        let rest = value[self.json_end..].trim_ascii();
+        if rest.is_empty() { Ok(None) } else { serde_json::from_slice(rest).map(Some) }
     }
 }
 
@@ -207,6 +227,11 @@ pub fn render(object: &Object) -> Bytes {
     let rest = object.tree().iter().filter(|(name, _)| !matches!(name.as_str(), "kind" | "apiVersion" | "metadata"));
     write_members(rest, true, &mut out);
     out.push(b'}');
+    if !object.verbatim().is_empty() {
+        out.push(b'\n');
+        serde_json::to_writer(&mut out, object.verbatim()).expect("texts can be written to memory");
+        out.push(b'\n');
+    }
     // A copy of the right size: an allocator that shrinks in place would keep what the text has grown into.
     Bytes::copy_from_slice(&out)
 }
@@ -226,8 +251,8 @@ fn write_members<'a>(
     }
 }
 
-/// Where head and middle end in a value as [`render`] writes it; `None` for any other bytes.
-fn find_layout(value: &[u8]) -> Option<(usize, usize)> {
+/// Where the parts end in a value as [`render`] writes it; `None` for any other bytes.
+fn find_layout(value: &[u8]) -> Option<Layout> {
     let rest = value.strip_prefix(b"{\"kind\":")?;
     let kind = text_length(rest)?;
     let rest = rest[kind..].strip_prefix(b",\"apiVersion\":")?;
@@ -235,7 +260,12 @@ fn find_layout(value: &[u8]) -> Option<(usize, usize)> {
     let rest = rest[api_version..].strip_prefix(b",")?;
     let head_end = value.len() - rest.len();
     let inside = rest.strip_prefix(METADATA)?;
-    Some((head_end, value.len() - inside.len()))
+    let middle_end = value.len() - inside.len();
+    let json_end = match value.strip_suffix(b"\n") {
+        Some(lines) => lines.iter().position(|byte| *byte == b'\n').unwrap_or(lines.len()),
+        None => value.len(),
+    };
+    (middle_end < json_end).then_some(Layout { head_end, middle_end, json_end })
 }
 
 /// The length of the JSON text that `bytes` begins with.
@@ -298,6 +328,18 @@ mod tests {
         assert!(Stored::from_value(Bytes::from_static(b"[]"), 5).is_err());
         let cut = Bytes::from_static(br#"{"kind":"K","apiVersion":"v1","metadata":{"name":"#);
         assert!(Stored::from_value(cut, 5).is_err());
+    }
+
+    #[test]
+    fn how_a_foreign_object_was_written_is_stored_and_never_served() {
+        let mut verbatim = Verbatim::default();
+        verbatim.note("/data", r#"{"a": "b"}"#);
+        let object = Object::clone(&object()).with_verbatim(verbatim.clone());
+        let stored = Stored::from_value(render(&object), 42).unwrap();
+        assert_eq!(stored.object().verbatim(), &verbatim);
+        assert_eq!(stored.to_json(), Stored::from_value(render(&self::object()), 42).unwrap().to_json());
+        let torn = [&render(&object)[..], b"{\n"].concat();
+        assert!(Stored::from_value(torn.into(), 42).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use coracle_expression::{Error, Expression, Variables};
-use coracle_meta::{FieldError, FieldErrorKind};
+use coracle_meta::{FieldError, FieldErrorKind, go_json};
 use coracle_schema::ListKind;
 use coracle_schema::structural::{Rule, Structural, ValueType};
 use serde_json::{Map, Value};
@@ -378,10 +378,7 @@ fn located(text: &str, line: usize, column: usize, what: &str) -> String {
 
 /// A rule as Go prints it into an error.
 fn go_rule(rule: &Rule) -> String {
-    let text = |text: &str| -> String {
-        let quoted = Value::from(text).to_string();
-        quoted.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
-    };
+    let text = |text: &str| go_json(&Value::from(text).to_string());
     let reason = if rule.reason.is_empty() { "null".to_owned() } else { text(&rule.reason) };
     let optional = rule.optional_old_self.map_or("null".to_owned(), |flag| flag.to_string());
     format!(

@@ -3,7 +3,7 @@ use coracle_meta::{FieldError, GroupVersion, Object};
 use serde_json::Value;
 
 use crate::cells::age;
-use crate::checks::{Wrong, immutable, not_negative};
+use crate::checks::{Wrong, immutable_bytes, not_negative};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
@@ -16,7 +16,7 @@ pub(crate) const CONTROLLER_REVISION: Rules = Rules {
         Value::Null => vec![FieldError::required("data", "data is mandatory")],
         _ => vec![FieldError::required("data", "data must be a valid JSON object")],
     },
-    validate_change: |new, old| immutable(new, old, "data"),
+    validate_change: |new, old| immutable_bytes(new, old, "data"),
     columns: columns::CONTROLLER_REVISION,
     cells,
     ..Rules::of("apps", "v1", "controllerrevisions")

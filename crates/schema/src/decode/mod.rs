@@ -9,6 +9,7 @@
 //! zeros are left out or printed as the type says, times and quantities take their canonical form.
 //! Start at [`decode`] (a body), [`decode_value`] (what a patch has made) and [`normalize`] (before a write).
 
+mod foreign;
 mod go;
 pub(crate) mod json;
 pub(crate) mod raw;
@@ -94,7 +95,11 @@ pub fn decode(
             crate::protobuf::decode_raw(body, expected, schema).map_err(|error| unrecognized(&error))?
         }
     };
-    decode_raw(raw, expected, schema)
+    let mut decoded = decode_raw(raw, expected, schema)?;
+    if format == Format::Json {
+        decoded.object = decoded.object.with_verbatim(foreign::texts(body, schema));
+    }
+    Ok(decoded)
 }
 
 /// Go's complaint about a body whose `apiVersion` and `kind` cannot be read.
@@ -195,7 +200,10 @@ pub fn decode_value(document: Value, schema: &KindSchema) -> Result<Decoded, Str
 /// An object in the form in which Kubernetes stores and prints it, before it is written: what defaults and admission
 /// have left is put into canonical form. Doing it twice changes nothing.
 pub fn normalize(object: Object, schema: &KindSchema) -> Result<Decoded, String> {
-    typed(object.into_value(), schema, Form::Stored)
+    let verbatim = object.verbatim().clone();
+    let mut normal = typed(object.into_value(), schema, Form::Stored)?;
+    normal.object = normal.object.with_verbatim(verbatim);
+    Ok(normal)
 }
 
 fn typed(document: Value, schema: &KindSchema, form: Form) -> Result<Decoded, String> {

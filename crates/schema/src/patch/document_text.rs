@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use coracle_meta::go_json;
 use serde_json::Value;
 
 use crate::table::{Node, TypeRef};
@@ -39,8 +40,7 @@ impl Touched {
 pub fn document_text(root: Option<TypeRef<'_>>, document: &Value, touched: &Touched) -> String {
     let mut text = String::new();
     print(root, document, Some(touched), &mut text);
-    // Inside strings only: nothing else in JSON has them.
-    text.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e")
+    go_json(&text)
 }
 
 fn print(ty: Option<TypeRef<'_>>, value: &Value, touched: Option<&Touched>, text: &mut String) {

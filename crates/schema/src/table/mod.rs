@@ -11,8 +11,8 @@ mod shape;
 mod text;
 mod type_ref;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use coracle_meta::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
 
@@ -35,6 +35,8 @@ pub struct Table {
     shapes: BTreeMap<String, Shape>,
     by_kind: BTreeMap<GroupVersionKind, TypeId>,
     resources: Vec<ResourceRow>,
+    /// The types in which foreign objects may stand; found when first asked for.
+    foreign: OnceLock<BTreeSet<TypeId>>,
 }
 
 /// What objects of one kind look like: a table and the place to start in it. Cheap to clone.
@@ -135,6 +137,40 @@ impl Table {
     /// The resource whose objects have a kind.
     pub fn resource_of_kind(&self, kind: &GroupVersionKind) -> Option<&ResourceRow> {
         self.resources.iter().find(|row| row.kind == *kind)
+    }
+
+    /// Whether a `runtime.RawExtension` may stand somewhere in a value of this shape.
+    fn holds_foreign(&self, shape: &Shape) -> bool {
+        let refers = |shape: &Shape, known: &BTreeSet<TypeId>| {
+            let mut shape = shape;
+            loop {
+                match shape {
+                    Shape::Named(id) => return known.contains(id),
+                    Shape::List(list) => shape = &list.element,
+                    Shape::Map(map) => shape = &map.value,
+                    _ => return false,
+                }
+            }
+        };
+        let known = self.foreign.get_or_init(|| {
+            let mut known = BTreeSet::new();
+            loop {
+                let before = known.len();
+                for (at, ty) in (0..).zip(&self.types) {
+                    let holds = match &ty.body {
+                        TypeBody::Special(special) => *special == Special::RawExtension,
+                        TypeBody::Struct(fields) => fields.fields.iter().any(|field| refers(&field.shape, &known)),
+                    };
+                    if holds {
+                        known.insert(TypeId(at));
+                    }
+                }
+                if known.len() == before {
+                    return known;
+                }
+            }
+        });
+        refers(shape, known)
     }
 
     /// The versions in which a resource is served, the preferred first.

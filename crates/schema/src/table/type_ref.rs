@@ -89,6 +89,11 @@ impl<'t> TypeRef<'t> {
         }
     }
 
+    /// Whether a foreign object (`runtime.RawExtension`) may stand at or below the place.
+    pub fn holds_foreign(self) -> bool {
+        self.table.holds_foreign(self.shape)
+    }
+
     /// The fields, if the place holds an object with known ones.
     pub fn as_struct(self) -> Option<&'t Struct> {
         match self.node() {
