@@ -27,7 +27,12 @@ const COMPRESS_FROM: usize = 128 * 1024;
 /// takes it; a stalled client holds its slices and one chunk.
 pub(crate) async fn list(call: Call, list: List) -> Result<Response<Body>, Status> {
     let rendering = call.rendering()?;
-    let (head, member) = rendering.list_head(&list)?;
+    let (mut head, member) = rendering.list_head(&list)?;
+    // In Kubernetes: a slice that nothing was appended to.
+    if matches!(call.how.transform, Transform::PartialObjectMetadataList(_)) && list.items.is_empty() {
+        head.insert(member.to_owned(), Value::Null);
+        return Ok(respond::value(StatusCode::OK, &Value::Object(head), call.how));
+    }
     if call.how.format == Format::Protobuf
         && call.how.transform == Transform::None
         && let Some(schema) = protobuf::schema(&head)

@@ -1,8 +1,15 @@
+use std::sync::Arc;
+
 use coracle_meta::{Object, Status};
 
-use crate::{DeleteOptions, Kind, Operation, Registry, Request, Review};
+use crate::{Admission, DeleteOptions, Kind, Operation, Registry, Request, Review};
 
 impl Registry {
+    /// The plug-ins that care for an operation, in their order.
+    fn plugins(&self, operation: Operation) -> impl Iterator<Item = &Arc<dyn Admission>> {
+        self.inner.admission.iter().filter(move |plugin| plugin.handles(operation))
+    }
+
     /// Lets every plug-in change the object.
     pub(crate) async fn mutate(
         &self,
@@ -15,7 +22,7 @@ impl Registry {
         let strategy = &**kind.strategy();
         let object = Some(object);
         let mut review = Review { registry: self, request, operation, strategy, object, old, delete_options: None };
-        for plugin in self.inner.admission.iter().filter(|plugin| plugin.handles(operation)) {
+        for plugin in self.plugins(operation) {
             plugin.mutate(&mut review).await?;
         }
         review.object.ok_or_else(|| Status::internal("an admission plug-in took the object away"))
@@ -49,7 +56,7 @@ impl Registry {
         let strategy = &**kind.strategy();
         let object = Some(object);
         let review = Review { registry: self, request, operation, strategy, object, old, delete_options: None };
-        for plugin in self.inner.admission.iter().filter(|plugin| plugin.handles(operation)) {
+        for plugin in self.plugins(operation) {
             plugin.validate(&review).await?;
         }
         Ok(review.object.unwrap_or_default())
@@ -73,10 +80,10 @@ impl Registry {
             old: Some(old),
             delete_options: Some(options),
         };
-        for plugin in self.inner.admission.iter().filter(|plugin| plugin.handles(operation)) {
+        for plugin in self.plugins(operation) {
             plugin.mutate(&mut review).await?;
         }
-        for plugin in self.inner.admission.iter().filter(|plugin| plugin.handles(operation)) {
+        for plugin in self.plugins(operation) {
             plugin.validate(&review).await?;
         }
         Ok(())

@@ -61,3 +61,18 @@ async fn a_small_list_in_protobuf_is_the_one_in_json() {
         assert_eq!(decoded.object.into_value(), in_json);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_list_of_metadata_has_no_items_and_any_other_has_none_in_it() {
+    let server = Server::start().await;
+    for (accept, member, nothing) in [
+        ("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", "items", Value::Null),
+        ("application/json;as=Table;v=v1;g=meta.k8s.io", "rows", json!([])),
+        ("application/json", "items", json!([])),
+    ] {
+        let list: Value = serde_json::from_slice(&frames(&server, accept).await).unwrap();
+        assert_eq!(list.get(member), Some(&nothing), "{accept}");
+    }
+    let in_protobuf = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+    assert!(frames(&server, in_protobuf).await.starts_with(b"k8s\0"));
+}
