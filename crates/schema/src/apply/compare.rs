@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::path::{PathElement, values_equal};
 use super::place::{Form, ListForm, MapForm, Place};
@@ -20,36 +20,24 @@ pub struct Comparison {
 
 /// Compares two versions of an object. In Kubernetes: `TypedValue.Compare`.
 pub fn compare<P: Place>(place: P, old: &Value, new: &Value) -> Comparison {
-    let mut walk = Walk { path: Vec::new(), comparison: Comparison::default() };
-    walk.visit(place, Some(old), Some(new));
-    walk.comparison
+    change(place, Some(old), Some(new)).below
 }
 
-struct Walk {
-    path: Vec<PathElement>,
-    comparison: Comparison,
+/// How one place changed.
+#[derive(Default)]
+struct Change {
+    removed: bool,
+    modified: bool,
+    added: bool,
+    below: Comparison,
 }
 
-impl Walk {
-    fn visit<P: Place>(&mut self, place: P, old: Option<&Value>, new: Option<&Value>) {
-        if old.is_some() && old == new {
-            return;
-        }
-        let (first, second) = forms_of_both(place, old, new);
-        if let Some(form) = first {
-            self.treat(form, place, old, new);
-        }
-        let is_leaf = self.treat(second, place, old, new);
-        if !is_leaf {
-            self.appeared_or_vanished(old, new);
-        }
-    }
-
+impl Change {
     fn appeared_or_vanished(&mut self, old: Option<&Value>, new: Option<&Value>) {
         if old.is_none() {
-            self.comparison.added.insert(&self.path);
+            self.added = true;
         } else if new.is_none() {
-            self.comparison.removed.insert(&self.path);
+            self.removed = true;
         }
     }
 
@@ -63,77 +51,86 @@ impl Walk {
             Form::List(_) => as_list(old).is_none_or(<[_]>::is_empty) && as_list(new).is_none_or(<[_]>::is_empty),
         };
         if is_empty {
-            self.leaf(old, new);
+            match (old, new) {
+                (Some(old), Some(new)) => self.modified |= !values_equal(old, new),
+                _ => self.appeared_or_vanished(old, new),
+            }
             return true;
         }
         match form {
-            Form::List(form) => self.items(place, form, as_list(old).unwrap_or(&[]), as_list(new).unwrap_or(&[])),
-            _ => self.fields(place, old, new),
+            Form::List(form) => self.below.items(place, form, as_list(old), as_list(new)),
+            _ => self.below.fields(place, as_map(old), as_map(new)),
         }
         false
     }
+}
 
-    fn leaf(&mut self, old: Option<&Value>, new: Option<&Value>) {
-        match (old, new) {
-            (Some(old), Some(new)) if values_equal(old, new) => {}
-            (Some(_), Some(_)) => self.comparison.modified.insert(&self.path),
-            _ => self.appeared_or_vanished(old, new),
+fn change<P: Place>(place: P, old: Option<&Value>, new: Option<&Value>) -> Change {
+    let mut change = Change::default();
+    if old.is_some() && old == new {
+        return change;
+    }
+    let (first, second) = forms_of_both(place, old, new);
+    if let Some(form) = first {
+        change.treat(form, place, old, new);
+    }
+    let is_leaf = change.treat(second, place, old, new);
+    if !is_leaf {
+        change.appeared_or_vanished(old, new);
+    }
+    change
+}
+
+/// Compares the items of one name; several of one name are owned together.
+fn change_of_items<P: Place>(place: P, old: &[&Value], new: &[&Value]) -> Change {
+    match (old, new) {
+        ([] | [_], [] | [_]) => change(place, old.first().copied(), new.first().copied()),
+        ([_, _, ..], [_, _, ..]) => {
+            let same = old.len() == new.len() && old.iter().zip(new).all(|(old, new)| values_equal(old, new));
+            Change { modified: !same, ..Change::default() }
+        }
+        ([_, _, ..], _) => {
+            let of_rest = new.first().map_or_else(Change::default, |new| change(place, None, Some(new)));
+            Change { removed: true, ..of_rest }
+        }
+        (_, [_, _, ..]) => {
+            let of_rest = old.first().map_or_else(Change::default, |old| change(place, Some(old), None));
+            Change { added: true, ..of_rest }
         }
     }
+}
 
-    fn fields<P: Place>(&mut self, place: P, old: Option<&Value>, new: Option<&Value>) {
-        let (old, new) = (as_map(old), as_map(new));
+impl Comparison {
+    fn put(&mut self, change: Change, element: impl Fn() -> PathElement) {
+        self.removed.put(change.removed, change.below.removed, &element);
+        self.modified.put(change.modified, change.below.modified, &element);
+        self.added.put(change.added, change.below.added, &element);
+    }
+
+    fn fields<P: Place>(&mut self, place: P, old: Option<&Map<String, Value>>, new: Option<&Map<String, Value>>) {
         let added = new.into_iter().flatten().filter(|(name, _)| old.is_none_or(|old| !old.contains_key(*name)));
         for name in old.into_iter().flatten().chain(added).map(|(name, _)| name) {
             let Some(below) = place_below(place, name) else { continue };
-            self.path.push(PathElement::field(name));
-            self.visit(below, value_below(old, name, below), value_below(new, name, below));
-            self.path.pop();
+            let change = change(below, value_below(old, name, below), value_below(new, name, below));
+            self.put(change, || PathElement::field(name));
         }
     }
 
-    fn items<P: Place>(&mut self, place: P, form: ListForm, old: &[Value], new: &[Value]) {
+    fn items<P: Place>(&mut self, place: P, form: ListForm, old: Option<&[Value]>, new: Option<&[Value]>) {
+        let Some(item_place) = place_of_items(place) else { return };
         let mut both: BTreeMap<PathElement, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
-        for item in old {
+        for item in old.unwrap_or(&[]) {
             if let Ok(element) = element_of(place, form, item) {
                 both.entry(element).or_default().0.push(item);
             }
         }
-        for item in new {
+        for item in new.unwrap_or(&[]) {
             if let Ok(element) = element_of(place, form, item) {
                 both.entry(element).or_default().1.push(item);
             }
         }
-        let Some(place) = place_of_items(place) else { return };
         for (element, (old, new)) in both {
-            self.path.push(element);
-            self.item(place, &old, &new);
-            self.path.pop();
-        }
-    }
-
-    /// Compares the items of one name; several of one name are owned together.
-    fn item<P: Place>(&mut self, place: P, old: &[&Value], new: &[&Value]) {
-        match (old, new) {
-            ([] | [_], [] | [_]) => self.visit(place, old.first().copied(), new.first().copied()),
-            ([_, _, ..], [_, _, ..]) => {
-                let same = old.len() == new.len() && old.iter().zip(new).all(|(old, new)| values_equal(old, new));
-                if !same {
-                    self.comparison.modified.insert(&self.path);
-                }
-            }
-            ([_, _, ..], _) => {
-                if let [new] = new {
-                    self.visit(place, None, Some(new));
-                }
-                self.comparison.removed.insert(&self.path);
-            }
-            (_, [_, _, ..]) => {
-                if let [old] = old {
-                    self.visit(place, Some(old), None);
-                }
-                self.comparison.added.insert(&self.path);
-            }
+            self.put(change_of_items(item_place, &old, &new), || element.clone());
         }
     }
 }

@@ -5,36 +5,45 @@ use serde_json::Value;
 use super::path::PathElement;
 use super::place::{Form, ListForm, MapForm, Place};
 use super::set::Set;
-use super::typed::{element_of, form_of, is_declared, place_below, place_of_items};
+use super::typed::{as_list, element_of, form_of, is_declared, place_below, place_of_items};
 
 /// Every leaf and every list item that a value names: what somebody owns who applies it.
 /// In Kubernetes: `TypedValue.ToFieldSet`.
 pub fn field_set<P: Place>(place: P, value: &Value) -> Set {
-    let mut set = Set::new();
-    visit(place, value, &mut Vec::new(), &mut set);
-    set
+    named(place, value).below
 }
 
-fn visit<P: Place>(place: P, value: &Value, path: &mut Vec<PathElement>, set: &mut Set) {
+/// What a value names at a place.
+struct Named {
+    /// Whether it names the place itself.
+    itself: bool,
+    below: Set,
+}
+
+fn named<P: Place>(place: P, value: &Value) -> Named {
     match form_of(place, Some(value)) {
-        Form::Scalar(_) | Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => set.insert(path),
-        Form::Map(MapForm::Granular) | Form::Any => {
-            for (name, below) in value.as_object().into_iter().flatten() {
-                let Some(below_place) = place_below(place, name) else { continue };
-                path.push(PathElement::field(name));
-                visit(below_place, below, path, set);
-                let is_empty = below.is_null() || below.as_object().is_some_and(serde_json::Map::is_empty);
-                if is_empty || !is_declared(place, name) {
-                    set.insert(path);
-                }
-                path.pop();
-            }
+        Form::Scalar(_) | Form::Opaque | Form::Map(MapForm::Atomic) | Form::List(ListForm::Atomic) => {
+            Named { itself: true, below: Set::new() }
         }
-        Form::List(form) => visit_items(place, form, value.as_array().map_or(&[], Vec::as_slice), path, set),
+        Form::Map(MapForm::Granular) | Form::Any => {
+            let mut set = Set::new();
+            for (name, value) in value.as_object().into_iter().flatten() {
+                let Some(place_below) = place_below(place, name) else { continue };
+                let Named { itself, below } = named(place_below, value);
+                let is_empty = value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
+                let is_member = itself || is_empty || !is_declared(place, name);
+                set.put(is_member, below, || PathElement::field(name));
+            }
+            Named { itself: false, below: set }
+        }
+        Form::List(form) => {
+            let items = as_list(Some(value)).unwrap_or(&[]);
+            Named { itself: false, below: named_items(place, form, items) }
+        }
     }
 }
 
-fn visit_items<P: Place>(place: P, form: ListForm, items: &[Value], path: &mut Vec<PathElement>, set: &mut Set) {
+fn named_items<P: Place>(place: P, form: ListForm, items: &[Value]) -> Set {
     let elements: Vec<_> = items.iter().filter_map(|item| Some((element_of(place, form, item).ok()?, item))).collect();
     let (mut seen, mut doubled) = (BTreeSet::new(), BTreeSet::new());
     for (element, _) in &elements {
@@ -42,15 +51,12 @@ fn visit_items<P: Place>(place: P, form: ListForm, items: &[Value], path: &mut V
             doubled.insert(element);
         }
     }
+    let mut set = Set::new();
     for (element, item) in &elements {
-        path.push(element.clone());
         // Items of one name can only be owned together, and none of their fields.
-        if !doubled.contains(element)
-            && let Some(place) = place_of_items(place)
-        {
-            visit(place, item, path, set);
-        }
-        set.insert(path);
-        path.pop();
+        let item_place = place_of_items(place).filter(|_| !doubled.contains(element));
+        let below = item_place.map_or_else(Set::new, |place| named(place, item).below);
+        set.put(true, below, || element.clone());
     }
+    set
 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
-use super::set::Set;
+use super::set::{Set, Step};
 
 /// Reads a field set. Kinds of elements that we do not know are skipped.
 pub fn from_json(fields: &Value) -> Result<Set, String> {
@@ -36,12 +36,7 @@ fn read(fields: &Map<String, Value>, depth: usize) -> Result<(Set, bool), String
             Value::Null => (Set::new(), true),
             other => return Err(format!("{name}: expected an object, got {other}")),
         };
-        if !child.is_empty() {
-            set.children.insert(element.clone(), child);
-        }
-        if child_is_member {
-            set.members.insert(element);
-        }
+        set.put(child_is_member, child, || element);
     }
     Ok((set, is_member))
 }
@@ -52,21 +47,14 @@ pub fn to_json(set: &Set) -> Value {
 }
 
 fn write(set: &Set) -> Map<String, Value> {
-    let mut fields = Map::new();
-    for member in &set.members {
-        fields.insert(member.serialized(), Value::Object(Map::new()));
-    }
-    for (element, child) in &set.children {
-        if child.is_empty() {
-            continue;
-        }
-        let mut below = write(child);
-        if set.members.contains(element) {
+    let field = |step: &Step| {
+        let mut below = write(&step.below);
+        if step.is_member && !below.is_empty() {
             below.insert(".".to_owned(), Value::Object(Map::new()));
         }
-        fields.insert(element.serialized(), Value::Object(below));
-    }
-    fields
+        (step.element.serialized(), Value::Object(below))
+    };
+    set.steps().iter().map(field).collect()
 }
 
 #[cfg(test)]

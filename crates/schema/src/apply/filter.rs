@@ -46,14 +46,13 @@ fn matching(set: &Set, patterns: &[&[String]]) -> Set {
     let fits = |element: &PathElement, step: &String| {
         step == "*" || matches!(element, PathElement::Field(name) if name == step)
     };
-    let members = set.members.iter().filter(|element| patterns.iter().any(|pattern| fits(element, &pattern[0])));
-    let children = set.children.iter().filter_map(|(element, below)| {
-        let rests = patterns.iter().filter(|pattern| fits(element, &pattern[0])).map(|pattern| &pattern[1..]);
-        let rests: Vec<_> = rests.collect();
-        let below = matching(below, &rests);
-        (!below.is_empty()).then(|| (element.clone(), below))
-    });
-    Set { members: members.cloned().collect(), children: children.collect() }
+    let mut passing = Set::new();
+    for step in set.steps() {
+        let fitting = patterns.iter().filter(|pattern| fits(&step.element, &pattern[0]));
+        let rests: Vec<_> = fitting.map(|pattern| &pattern[1..]).collect();
+        passing.put(step.is_member && !rests.is_empty(), matching(&step.below, &rests), || step.element.clone());
+    }
+    passing
 }
 
 #[cfg(test)]

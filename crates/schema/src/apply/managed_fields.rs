@@ -3,6 +3,8 @@
 //! In Kubernetes: the chain of managers in `apimachinery/pkg/util/managedfields/internal`, of which each function here is
 //! one link.
 
+use std::sync::LazyLock;
+
 use coracle_meta::{Status, reason};
 use serde_json::{Map, Value};
 
@@ -68,8 +70,7 @@ pub fn update<V: Versions>(write: &Write<'_, V>, live: &Value, mut new: Value) -
         return new;
     }
     let place = write.versions.place(write.api_version);
-    let fits = |object: &Value| place.is_some_and(|place| fits(place, object));
-    if !fits(live) || !fits(&new) {
+    if !place.is_some_and(|place| fits(place, live, None) && fits(place, &new, Some(live))) {
         if let Some(entries) = entries(live) {
             set_entries(&mut new, entries.clone());
         }
@@ -112,7 +113,7 @@ fn book_update<V: Versions>(
     mut managers: Managers,
 ) -> Managers {
     let set = updater::update(write.versions, live, new, write.api_version, &mut managers);
-    let set = set.difference(&never_owned());
+    let set = set.difference(&NEVER_OWNED);
     if !set.is_empty() {
         let manager = Manager::new(name, Operation::Update, write.api_version, write.subresource);
         let previous = managers.remove(&manager).map(|owned| owned.set).unwrap_or_default();
@@ -189,7 +190,7 @@ fn book_apply<V: Versions>(
     let merged = updater::apply(write.versions, live, config, place, writer, &mut managers, force);
     let merged = merged.map_err(ApplyError::Conflicts)?;
     if let Some(mut owned) = managers.remove(&manager) {
-        owned.set = owned.set.difference(&never_owned());
+        owned.set = owned.set.difference(&NEVER_OWNED);
         if merged.is_some() {
             owned.time = Some(write.time.to_owned());
         }
@@ -232,7 +233,7 @@ fn object_text(object: &Value) -> String {
 }
 
 /// Fields that are nobody's: who and what the object is, and what the server keeps for itself.
-fn never_owned() -> Set {
+static NEVER_OWNED: LazyLock<Set> = LazyLock::new(|| {
     Set::of_fields(&[
         &["apiVersion"],
         &["kind"],
@@ -247,7 +248,7 @@ fn never_owned() -> Set {
         &["metadata", "managedFields"],
         &["metadata", "resourceVersion"],
     ])
-}
+});
 
 /// Whether two versions of an object differ in nothing but the times of their entries; such a write changes nothing.
 /// In Kubernetes: `IgnoreManagedFieldsTimestampsTransformer`.

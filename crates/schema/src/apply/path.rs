@@ -69,10 +69,17 @@ impl PathElement {
         match self {
             Self::Field(name) => ["f:", name].concat(),
             Self::Key(fields) => {
-                let map: serde_json::Map<String, Value> = fields.iter().cloned().collect();
-                format!("k:{}", Value::Object(map))
+                let mut text = "k:".to_owned();
+                for (index, (name, value)) in fields.iter().enumerate() {
+                    text.push(if index == 0 { '{' } else { ',' });
+                    text.push_str(&json_text(name));
+                    text.push(':');
+                    text.push_str(&json_text(value));
+                }
+                text.push('}');
+                text
             }
-            Self::Value(value) => format!("v:{value}"),
+            Self::Value(value) => ["v:", &json_text(value)].concat(),
             Self::Index(index) => format!("i:{index}"),
         }
     }
@@ -130,6 +137,10 @@ impl PartialEq for PathElement {
 }
 
 impl Eq for PathElement {}
+
+fn json_text(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
 
 fn compare_fields(a: &[(String, Value)], b: &[(String, Value)]) -> Ordering {
     for ((a_name, a_value), (b_name, b_value)) in a.iter().zip(b) {

@@ -21,7 +21,9 @@ pub trait Place: Copy {
     fn item(self) -> Option<Self>;
 
     /// The names of the fields that tell the items of a [`ListForm::Map`] apart, in declared order.
-    fn list_map_keys(self) -> Vec<String>;
+    fn list_map_keys<'p>(self) -> &'p [String]
+    where
+        Self: 'p;
 
     /// The default of this field, which stands in for a missing key of a list's item.
     fn default(self) -> Option<Value>;

@@ -1,17 +1,23 @@
-use std::collections::{BTreeMap, BTreeSet, btree_map};
-
 use super::path::{Path, PathElement, path_text};
 use super::place::Place;
 
 /// A set of fields, as a tree. In Kubernetes: `fieldpath.Set`.
-///
-/// Invariant: no child is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
-    /// The fields at this place that are in the set.
-    pub(super) members: BTreeSet<PathElement>,
-    /// The sets below the fields at this place, whether or not these are members themselves.
-    pub(super) children: BTreeMap<PathElement, Set>,
+    /// Sorted by their elements, none twice.
+    steps: Vec<Step>,
+}
+
+/// One step down from a place of a [`Set`].
+///
+/// Invariant: the field is in the set, or something below it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) element: PathElement,
+    /// Whether the field itself is in the set.
+    pub(super) is_member: bool,
+    /// What is in the set below it.
+    pub(super) below: Set,
 }
 
 impl Set {
@@ -32,122 +38,153 @@ impl Set {
 
     /// Adds a field, but not its parents. The empty path, the whole object, is nobody's and is ignored.
     pub fn insert(&mut self, path: &Path) {
-        let Some((last, parents)) = path.split_last() else { return };
-        let mut set = self;
-        for step in parents {
-            if !set.children.contains_key(step) {
-                set.children.insert(step.clone(), Self::default());
+        match path {
+            [] => {}
+            [last] => self.put(true, Self::new(), || last.clone()),
+            [step, rest @ ..] => {
+                let mut below = Self::new();
+                below.insert(rest);
+                self.put(false, below, || step.clone());
             }
-            set = set.children.get_mut(step).expect("it was there or has just been put there");
         }
-        set.members.insert(last.clone());
+    }
+
+    /// Adds the field of `element`, if it `is_member`, and what is `below` it.
+    pub(super) fn put(&mut self, is_member: bool, below: Self, element: impl FnOnce() -> PathElement) {
+        if !is_member && below.is_empty() {
+            return;
+        }
+        let step = Step { element: element(), is_member, below };
+        // Most sets are made in order.
+        match self.steps.last() {
+            Some(last) if last.element >= step.element => self.add_step(step),
+            _ => self.steps.push(step),
+        }
+    }
+
+    fn add_step(&mut self, step: Step) {
+        match self.find(&step.element) {
+            Ok(at) => {
+                let own = &mut self.steps[at];
+                own.is_member |= step.is_member;
+                own.below = std::mem::take(&mut own.below).union(&step.below);
+            }
+            Err(at) => self.steps.insert(at, step),
+        }
+    }
+
+    fn find(&self, element: &PathElement) -> Result<usize, usize> {
+        self.steps.binary_search_by(|step| step.element.cmp(element))
+    }
+
+    fn step(&self, element: &PathElement) -> Option<&Step> {
+        Some(&self.steps[self.find(element).ok()?])
+    }
+
+    /// The steps down from here, sorted by their elements.
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
     }
 
     /// Whether there is nothing in the set.
     pub fn is_empty(&self) -> bool {
-        self.members.is_empty() && self.children.values().all(Self::is_empty)
+        self.steps.is_empty()
     }
 
     /// Whether a field is in the set.
     pub fn has(&self, path: &Path) -> bool {
         let Some((last, parents)) = path.split_last() else { return false };
-        let set = parents.iter().try_fold(self, |set, step| set.children.get(step));
-        set.is_some_and(|set| set.members.contains(last))
+        let set = parents.iter().try_fold(self, |set, element| set.below(element));
+        set.is_some_and(|set| set.has_member(last))
     }
 
     /// Whether a field at this place is in the set.
     pub fn has_member(&self, element: &PathElement) -> bool {
-        self.members.contains(element)
+        self.step(element).is_some_and(|step| step.is_member)
     }
 
     /// What the set holds below a field, if it holds anything there.
     pub fn below(&self, element: &PathElement) -> Option<&Self> {
-        self.children.get(element).filter(|set| !set.is_empty())
+        self.step(element).map(|step| &step.below).filter(|set| !set.is_empty())
     }
 
     /// The fields of either set.
     pub fn union(mut self, other: &Self) -> Self {
-        self.add(other);
+        if self.is_empty() {
+            return other.clone();
+        }
+        other.steps.iter().for_each(|step| self.add_step(step.clone()));
         self
-    }
-
-    fn add(&mut self, other: &Self) {
-        for member in &other.members {
-            if !self.members.contains(member) {
-                self.members.insert(member.clone());
-            }
-        }
-        for (element, child) in &other.children {
-            match self.children.get_mut(element) {
-                Some(own) => own.add(child),
-                None => {
-                    self.children.insert(element.clone(), child.clone());
-                }
-            }
-        }
     }
 
     /// The fields of both sets.
     pub fn intersection(&self, other: &Self) -> Self {
-        let members = self.members.intersection(&other.members).cloned().collect();
-        let children = self.children.iter().filter_map(|(element, child)| {
-            let both = child.intersection(other.children.get(element)?);
-            (!both.is_empty()).then(|| (element.clone(), both))
-        });
-        Self { members, children: children.collect() }
+        let mut both = Self::new();
+        // The fewer are looked up among the more.
+        let (few, many) = if self.steps.len() < other.steps.len() { (self, other) } else { (other, self) };
+        for step in &few.steps {
+            if let Some(found) = many.step(&step.element) {
+                let below = step.below.intersection(&found.below);
+                both.put(step.is_member && found.is_member, below, || step.element.clone());
+            }
+        }
+        both
     }
 
     /// The fields of this set that are not in the other; what lies below a field of the other stays.
-    pub fn difference(mut self, other: &Self) -> Self {
-        self.members.retain(|member| !other.members.contains(member));
-        self.children = retain_children(self.children, |element, child| match other.children.get(element) {
-            Some(theirs) => child.difference(theirs),
-            None => child,
-        });
-        self
+    pub fn difference(self, other: &Self) -> Self {
+        self.without(other, |below, theirs| below.difference(&theirs.below))
     }
 
     /// The fields of this set that are neither in the other nor below a field of it.
-    pub fn recursive_difference(mut self, other: &Self) -> Self {
-        self.members.retain(|member| !other.members.contains(member));
-        self.children = retain_children(self.children, |element, child| {
-            if other.members.contains(element) {
-                return Self::new();
-            }
-            match other.children.get(element) {
-                Some(theirs) => child.recursive_difference(theirs),
-                None => child,
-            }
+    pub fn recursive_difference(self, other: &Self) -> Self {
+        self.without(other, |below, theirs| match theirs.is_member {
+            true => Self::new(),
+            false => below.recursive_difference(&theirs.below),
+        })
+    }
+
+    fn without(mut self, other: &Self, below: fn(Self, &Step) -> Self) -> Self {
+        if other.is_empty() {
+            return self;
+        }
+        self.steps.retain_mut(|step| {
+            let Some(theirs) = other.step(&step.element) else { return true };
+            step.is_member &= !theirs.is_member;
+            step.below = below(std::mem::take(&mut step.below), theirs);
+            step.is_member || !step.below.is_empty()
         });
         self
     }
 
     /// The fields that have none of their own fields in the set.
     pub fn leaves(&self) -> Self {
-        let members = self.members.iter().filter(|member| !self.children.contains_key(member)).cloned().collect();
-        let children = self.children.iter().map(|(element, child)| (element.clone(), child.leaves()));
-        Self { members, children: children.collect() }
+        let leaf = |step: &Step| Step {
+            element: step.element.clone(),
+            is_member: step.below.is_empty(),
+            below: step.below.leaves(),
+        };
+        Self { steps: self.steps.iter().map(leaf).collect() }
     }
 
     /// The set with the declared fields of structs on the way to its fields, which are not tracked otherwise.
     pub fn with_declared_parents<P: Place>(&self, place: Option<P>) -> Self {
-        let mut members = self.members.clone();
-        let mut children = BTreeMap::new();
-        for (element, child) in &self.children {
-            let declared = match element {
+        let with_parent = |step: &Step| {
+            let declared = match &step.element {
                 PathElement::Field(name) => place.and_then(|place| place.field(name)),
                 _ => None,
             };
-            if declared.is_some() {
-                members.insert(element.clone());
-            }
-            let below = match element {
+            let below = match &step.element {
                 PathElement::Field(_) => declared.or_else(|| place.and_then(Place::entry)),
                 _ => place.and_then(Place::item),
             };
-            children.insert(element.clone(), child.with_declared_parents(below));
-        }
-        Self { members, children }
+            Step {
+                element: step.element.clone(),
+                is_member: step.is_member || declared.is_some(),
+                below: step.below.with_declared_parents(below),
+            }
+        };
+        Self { steps: self.steps.iter().map(with_parent).collect() }
     }
 
     /// Calls `visit` for each field: those at one place first, then what lies below them.
@@ -156,14 +193,14 @@ impl Set {
     }
 
     fn walk(&self, path: &mut Vec<PathElement>, visit: &mut impl FnMut(&Path)) {
-        for member in &self.members {
-            path.push(member.clone());
+        for step in self.steps.iter().filter(|step| step.is_member) {
+            path.push(step.element.clone());
             visit(path);
             path.pop();
         }
-        for (element, child) in &self.children {
-            path.push(element.clone());
-            child.walk(path, visit);
+        for step in &self.steps {
+            path.push(step.element.clone());
+            step.below.walk(path, visit);
             path.pop();
         }
     }
@@ -174,17 +211,6 @@ impl Set {
         self.for_each(|path| texts.push(path_text(path)));
         texts
     }
-}
-
-fn retain_children(
-    children: BTreeMap<PathElement, Set>,
-    mut change: impl FnMut(&PathElement, Set) -> Set,
-) -> BTreeMap<PathElement, Set> {
-    let changed = btree_map::IntoIter::into_iter(children.into_iter()).filter_map(|(element, child)| {
-        let child = change(&element, child);
-        (!child.is_empty()).then_some((element, child))
-    });
-    changed.collect()
 }
 
 #[cfg(test)]

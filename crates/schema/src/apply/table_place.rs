@@ -108,10 +108,13 @@ impl Place for TablePlace<'_> {
         self.typed()?.element().map(Self::of)
     }
 
-    fn list_map_keys(self) -> Vec<String> {
+    fn list_map_keys<'p>(self) -> &'p [String]
+    where
+        Self: 'p,
+    {
         match self.typed().and_then(TypeRef::list_kind) {
-            Some(ListKind::Map { keys }) => keys.clone(),
-            _ => Vec::new(),
+            Some(ListKind::Map { keys }) => keys,
+            _ => &[],
         }
     }
 

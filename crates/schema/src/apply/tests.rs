@@ -480,8 +480,8 @@ impl Place for Loose {
     fn item(self) -> Option<Self> {
         None
     }
-    fn list_map_keys(self) -> Vec<String> {
-        Vec::new()
+    fn list_map_keys<'p>(self) -> &'p [String] {
+        &[]
     }
     fn default(self) -> Option<Value> {
         None

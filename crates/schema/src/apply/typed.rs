@@ -1,5 +1,7 @@
 //! What all walks over a value with a place share: the form to treat a value in, its children, its place in a list.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::path::PathElement;
@@ -90,12 +92,8 @@ fn keyed_element<P: Place>(list: P, item: &Value) -> Result<PathElement, String>
     };
     let names = list.list_map_keys();
     let mut key = Vec::with_capacity(names.len());
-    for name in &names {
-        let value = match fields.get(name) {
-            Some(value) => Some(value.clone()),
-            None => list.item().and_then(|item| item.field(name)).and_then(Place::default),
-        };
-        key.extend(value.map(|value| (name.clone(), value)));
+    for name in names {
+        key.extend(key_value(list, fields, name).map(|value| (name.clone(), value.into_owned())));
     }
     if key.is_empty() {
         let quoted: Vec<_> = names.iter().map(|name| format!("{name:?}")).collect();
@@ -105,6 +103,24 @@ fn keyed_element<P: Place>(list: P, item: &Value) -> Result<PathElement, String>
         ));
     }
     Ok(PathElement::key(key))
+}
+
+/// The value of one of an item's key fields; the default of one that is missing.
+fn key_value<'v, P: Place>(list: P, fields: &'v Map<String, Value>, name: &str) -> Option<Cow<'v, Value>> {
+    match fields.get(name) {
+        Some(value) => Some(Cow::Borrowed(value)),
+        None => list.item().and_then(|item| item.field(name)).and_then(Place::default).map(Cow::Owned),
+    }
+}
+
+/// Whether [`element_of`] names the item.
+fn has_name<P: Place>(list: P, form: ListForm, item: &Value) -> bool {
+    match (form, item) {
+        (ListForm::Map, Value::Object(fields)) => {
+            list.list_map_keys().iter().any(|name| key_value(list, fields, name).is_some())
+        }
+        _ => element_of(list, form, item).is_ok(),
+    }
 }
 
 /// A value that does not fit its place.
@@ -140,17 +156,23 @@ pub(super) fn validate<P: Place>(place: P, value: &Value, duplicates: Duplicates
     if misfits.is_empty() { Ok(()) } else { Err(misfits_text(&misfits)) }
 }
 
-/// Whether a value fits its place, as what is stored does: without saying where not.
-pub(super) fn fits<P: Place>(place: P, value: &Value) -> bool {
+/// Whether a value fits its place, as what is stored does: without saying where not. What equals a part of `fitting`,
+/// which is known to fit, is not looked at.
+pub(super) fn fits<P: Place>(place: P, value: &Value, fitting: Option<&Value>) -> bool {
+    if fitting == Some(value) {
+        return true;
+    }
     match (form_of(place, Some(value)), value) {
         (Form::Opaque, _) | (_, Value::Null) => true,
         (Form::Scalar(form), value) => scalar_misfit(form, value).is_none(),
-        (Form::Map(_) | Form::Any, Value::Object(fields)) => {
-            fields.iter().all(|(name, below)| place_below(place, name).is_some_and(|place| fits(place, below)))
-        }
-        (Form::List(form), Value::Array(items)) => items.iter().all(|item| {
-            let is_named = form == ListForm::Atomic || element_of(place, form, item).is_ok();
-            is_named && place_of_items(place).is_none_or(|place| fits(place, item))
+        (Form::Map(_) | Form::Any, Value::Object(fields)) => fields.iter().all(|(name, below)| {
+            let fitting = fitting.and_then(|fitting| fitting.get(name));
+            place_below(place, name).is_some_and(|place| fits(place, below, fitting))
+        }),
+        (Form::List(form), Value::Array(items)) => items.iter().enumerate().all(|(index, item)| {
+            let fitting = fitting.and_then(|fitting| fitting.get(index));
+            let is_named = form == ListForm::Atomic || has_name(place, form, item);
+            is_named && place_of_items(place).is_none_or(|place| fits(place, item, fitting))
         }),
         _ => false,
     }

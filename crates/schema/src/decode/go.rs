@@ -34,8 +34,8 @@ fn is_quantity(ty: TypeRef<'_>, value: &Shape) -> bool {
 }
 
 /// The name of a struct without its package: `PodSpec`.
-pub(crate) fn struct_name(ty: TypeRef<'_>) -> String {
-    ty.named().and_then(|named| named.name.rsplit('.').next()).unwrap_or_default().to_owned()
+pub(crate) fn struct_name(ty: TypeRef<'_>) -> &str {
+    ty.named().and_then(|named| named.name.rsplit('.').next()).unwrap_or_default()
 }
 
 /// The first element of the layout that does not fit, as Go's `time.Parse` says it.

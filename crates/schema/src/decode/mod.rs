@@ -3,7 +3,7 @@
 //! ```text
 //! JSON --json--+
 //! YAML --yaml--+--> Raw (ordered, duplicates kept) --typed--> Object as Kubernetes prints it + strict errors
-//! protobuf ----+
+//! protobuf ----+                         a tree of before --^
 //! ```
 //! The pass against the type does what a decode into a Go struct and an encode out of it does: unknown fields go,
 //! zeros are left out or printed as the type says, times and quantities take their canonical form.
@@ -210,7 +210,7 @@ fn typed(document: Value, schema: &KindSchema, form: Form) -> Result<Decoded, St
     let text = |name: &str| document.get(name).and_then(Value::as_str).map(str::to_owned);
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let mut pass = Pass::new(form);
-    let value = pass.resource(Raw::from(document), schema);
+    let value = pass.resource(document, schema);
     if let Some(error) = pass.error {
         return Err(error);
     }

@@ -1,4 +1,4 @@
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
 /// JSON as it was written: fields in order, also those that are there twice.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,21 +32,6 @@ impl Raw {
             Raw::Object(_) => "object",
         }
     }
-
-    /// As a JSON value, of fields that are there twice the last.
-    pub(crate) fn into_value(self) -> Value {
-        match self {
-            Raw::Null => Value::Null,
-            Raw::Bool(value) => Value::Bool(value),
-            Raw::Number(text) => Value::Number(number(&text)),
-            Raw::String(text) => Value::String(text),
-            Raw::List(elements) => Value::Array(elements.into_iter().map(Raw::into_value).collect()),
-            Raw::Object(fields) => {
-                let fields = fields.into_iter().map(|(name, value)| (name, value.into_value()));
-                Value::Object(fields.collect::<Map<_, _>>())
-            }
-        }
-    }
 }
 
 /// A number as near to what was written as JSON trees hold: whole if it fits 64 bits.
@@ -56,17 +41,112 @@ pub(crate) fn number(text: &str) -> Number {
     number.unwrap_or_else(|| Number::from(0))
 }
 
-impl From<Value> for Raw {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Null => Raw::Null,
-            Value::Bool(value) => Raw::Bool(value),
-            Value::Number(number) => Raw::Number(number.to_string()),
-            Value::String(text) => Raw::String(text),
-            Value::Array(elements) => Raw::List(elements.into_iter().map(Raw::from).collect()),
-            Value::Object(fields) => {
-                Raw::Object(fields.into_iter().map(|(name, value)| (name, value.into())).collect())
-            }
+/// A value as a pass takes it apart: one that was read ([`Raw`]), or a tree of before ([`Value`]).
+pub(crate) trait Source: Sized {
+    /// The elements of a list.
+    type Elements: ExactSizeIterator<Item = Self>;
+    /// The fields of an object, also those that are there twice.
+    type Fields: Iterator<Item = (String, Self)>;
+
+    fn open(self) -> Opened<Self>;
+
+    /// The value as it is, if no field in it can be there twice.
+    fn into_tree(self) -> Result<Value, Self>;
+}
+
+/// A value, taken apart by one level.
+pub(crate) enum Opened<S: Source> {
+    Null,
+    Bool(bool),
+    Number(Digits),
+    String(String),
+    List(S::Elements),
+    Object(S::Fields),
+}
+
+/// A number as it came.
+pub(crate) enum Digits {
+    Written(String),
+    Read(Number),
+}
+
+impl<S: Source> Opened<S> {
+    /// What Go calls the kind of value in its messages.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "bool",
+            Self::Number(_) => "number",
+            Self::String(_) => "string",
+            Self::List(_) => "array",
+            Self::Object(_) => "object",
         }
+    }
+}
+
+impl Digits {
+    /// The number, if it is written as a whole one of 64 bits.
+    pub(crate) fn whole(&self) -> Option<i64> {
+        match self {
+            Self::Written(text) => text.parse().ok(),
+            Self::Read(number) => number.as_i64(),
+        }
+    }
+
+    /// As near to what was written as JSON trees hold.
+    pub(crate) fn number(self) -> Number {
+        match self {
+            Self::Written(text) => number(&text),
+            Self::Read(number) => number,
+        }
+    }
+}
+
+impl std::fmt::Display for Digits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Written(text) => f.write_str(text),
+            Self::Read(number) => number.fmt(f),
+        }
+    }
+}
+
+impl Source for Raw {
+    type Elements = std::vec::IntoIter<Raw>;
+    type Fields = std::vec::IntoIter<(String, Raw)>;
+
+    fn open(self) -> Opened<Self> {
+        match self {
+            Raw::Null => Opened::Null,
+            Raw::Bool(value) => Opened::Bool(value),
+            Raw::Number(text) => Opened::Number(Digits::Written(text)),
+            Raw::String(text) => Opened::String(text),
+            Raw::List(elements) => Opened::List(elements.into_iter()),
+            Raw::Object(fields) => Opened::Object(fields.into_iter()),
+        }
+    }
+
+    fn into_tree(self) -> Result<Value, Self> {
+        Err(self)
+    }
+}
+
+impl Source for Value {
+    type Elements = std::vec::IntoIter<Value>;
+    type Fields = serde_json::map::IntoIter;
+
+    fn open(self) -> Opened<Self> {
+        match self {
+            Value::Null => Opened::Null,
+            Value::Bool(value) => Opened::Bool(value),
+            Value::Number(number) => Opened::Number(Digits::Read(number)),
+            Value::String(text) => Opened::String(text),
+            Value::Array(elements) => Opened::List(elements.into_iter()),
+            Value::Object(fields) => Opened::Object(fields.into_iter()),
+        }
+    }
+
+    fn into_tree(self) -> Result<Value, Self> {
+        Ok(self)
     }
 }

@@ -1,12 +1,15 @@
-//! [`Raw`] against a type: what a decode into Go's struct and an encode out of it would leave.
+//! A [`Source`] against a type: what a decode into Go's struct and an encode out of it would leave.
+
+use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use coracle_meta::Quantity;
+use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use super::go;
-use super::raw::{Raw, number};
+use super::raw::{Digits, Opened, Source};
 use crate::structural::Structural;
 use crate::table::{KindSchema, Node, Presence, Special, Struct, TypeRef};
 
@@ -24,7 +27,7 @@ pub(crate) enum Form {
 }
 
 /// A decode under way.
-pub(crate) struct Pass {
+pub(crate) struct Pass<'t> {
     form: Form,
     /// The first error of a value that does not fit its type; decoding goes on, as in Go.
     pub(crate) error: Option<String>,
@@ -33,43 +36,43 @@ pub(crate) struct Pass {
     /// Where we are, as strict errors name it: `spec.containers[0].ports`.
     path: String,
     /// Where we are, as type errors name it: the Go struct and the fields from the root.
-    go_struct: String,
-    go_fields: Vec<String>,
+    go_struct: &'t str,
+    go_fields: Vec<&'t str>,
     /// The named scalar type of the field that we are in, or of its elements.
-    go_type: Option<String>,
+    go_type: Option<&'t str>,
 }
 
 const TIME_LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
 const MICRO_TIME_LAYOUT: &str = "2006-01-02T15:04:05.000000Z07:00";
 
-impl Pass {
+impl<'t> Pass<'t> {
     pub(crate) fn new(form: Form) -> Self {
         Self {
             form,
             error: None,
             strict: Vec::new(),
             path: String::new(),
-            go_struct: String::new(),
+            go_struct: "",
             go_fields: Vec::new(),
             go_type: None,
         }
     }
 
     /// A whole object: typed if the kind is built in, pruned by its schema and with typed metadata if it is custom.
-    pub(crate) fn resource(&mut self, raw: Raw, schema: &KindSchema) -> Option<Value> {
-        match (schema.structural(), raw) {
-            (Some(structural), Raw::Object(fields)) => Some(self.custom(fields, structural, schema)),
-            (_, raw) => self.value(raw, schema.root()),
+    pub(crate) fn resource<S: Source>(&mut self, source: S, schema: &'t KindSchema) -> Option<Value> {
+        match (schema.structural(), source.open()) {
+            (Some(structural), Opened::Object(fields)) => Some(self.custom::<S>(fields, structural, schema)),
+            (_, opened) => self.opened(opened, schema.root()),
         }
     }
 
-    fn custom(&mut self, fields: Vec<(String, Raw)>, structural: &Structural, schema: &KindSchema) -> Value {
+    fn custom<S: Source>(&mut self, fields: S::Fields, structural: &Structural, schema: &'t KindSchema) -> Value {
         let metadata = schema.root().step("metadata");
         let mut out = Map::new();
-        for (name, raw) in fields {
+        for (name, source) in fields {
             let value = match metadata.filter(|_| name == "metadata") {
-                Some(ty) => self.within(&name, |pass| pass.value(raw, ty)),
-                None => Some(self.within(&name, |pass| pass.free(raw))),
+                Some(ty) => self.within(&name, |pass| pass.value(source, ty)),
+                None => Some(self.within(&name, |pass| pass.free(source))),
             };
             if value.is_some_and(|value| out.insert(name.clone(), value).is_some()) {
                 self.strict("duplicate", &name);
@@ -82,30 +85,32 @@ impl Pass {
     }
 
     /// The value as Kubernetes prints it; `None` for one that is absent (`null`, or not of the type).
-    pub(crate) fn value(&mut self, raw: Raw, ty: TypeRef<'_>) -> Option<Value> {
-        if raw == Raw::Null {
-            return None;
-        }
-        match (ty.node(), raw) {
-            (Node::String, Raw::String(text)) => Some(Value::String(text)),
-            (Node::Bool, Raw::Bool(value)) => Some(Value::Bool(value)),
-            (Node::Int32, Raw::Number(text)) if text.parse::<i32>().is_ok() => Some(Value::Number(number(&text))),
-            (Node::Int64, Raw::Number(text)) if text.parse::<i64>().is_ok() => Some(Value::Number(number(&text))),
-            (Node::Double, Raw::Number(text)) => Some(Value::Number(number(&text))),
-            (Node::Int32 | Node::Int64, Raw::Number(text)) => self.wrong_type(&format!("number {text}"), ty),
-            (Node::Bytes, Raw::String(text)) => self.bytes(&text),
-            (Node::Struct(body), Raw::Object(fields)) => Some(self.object(fields, body, ty)),
-            (Node::List, Raw::List(elements)) => self.list(elements, ty),
-            (Node::Map, Raw::Object(fields)) => self.map(fields, ty),
-            (Node::Special(special), raw) => self.special(raw, special, ty),
-            (Node::Any, raw) => Some(self.free(raw)),
-            (_, raw) => self.wrong_type(raw.kind_name(), ty),
+    pub(crate) fn value<S: Source>(&mut self, source: S, ty: TypeRef<'t>) -> Option<Value> {
+        self.opened(source.open(), ty)
+    }
+
+    fn opened<S: Source>(&mut self, opened: Opened<S>, ty: TypeRef<'t>) -> Option<Value> {
+        match (ty.node(), opened) {
+            (_, Opened::Null) => None,
+            (Node::String, Opened::String(text)) => Some(Value::String(text)),
+            (Node::Bool, Opened::Bool(value)) => Some(Value::Bool(value)),
+            (Node::Int32, Opened::Number(digits)) if is_int32(&digits) => Some(Value::Number(digits.number())),
+            (Node::Int64, Opened::Number(digits)) if digits.whole().is_some() => Some(Value::Number(digits.number())),
+            (Node::Double, Opened::Number(digits)) => Some(Value::Number(digits.number())),
+            (Node::Int32 | Node::Int64, Opened::Number(digits)) => self.wrong_type(&format!("number {digits}"), ty),
+            (Node::Bytes, Opened::String(text)) => self.bytes(&text),
+            (Node::Struct(body), Opened::Object(fields)) => Some(self.object::<S>(fields, body, ty)),
+            (Node::List, Opened::List(elements)) => self.list::<S>(elements, ty),
+            (Node::Map, Opened::Object(fields)) => self.map::<S>(fields, ty),
+            (Node::Special(special), opened) => self.special(opened, special, ty),
+            (Node::Any, opened) => Some(self.free_opened(opened)),
+            (_, opened) => self.wrong_type(opened.kind_name(), ty),
         }
     }
 
     /// Notes the first value that is not of its type.
-    fn wrong_type(&mut self, what: &str, ty: TypeRef<'_>) -> Option<Value> {
-        let ty = go::type_name(ty, self.go_type.as_deref());
+    fn wrong_type(&mut self, what: &str, ty: TypeRef<'t>) -> Option<Value> {
+        let ty = go::type_name(ty, self.go_type);
         let place = if self.go_fields.is_empty() {
             format!("Go value of type {ty}")
         } else {
@@ -126,10 +131,19 @@ impl Pass {
         }
     }
 
-    /// Runs a step with the path extended.
+    /// Runs a step into a list.
+    fn at<T>(&mut self, index: usize, run: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.path.len();
+        let _ = write!(self.path, "[{index}]");
+        let result = run(self);
+        self.path.truncate(before);
+        result
+    }
+
+    /// Runs a step into an object.
     fn within<T>(&mut self, step: &str, run: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.path.len();
-        if !self.path.is_empty() && !step.starts_with('[') {
+        if !self.path.is_empty() {
             self.path.push('.');
         }
         self.path.push_str(step);
@@ -138,26 +152,26 @@ impl Pass {
         result
     }
 
-    fn object(&mut self, fields: Vec<(String, Raw)>, body: &Struct, ty: TypeRef<'_>) -> Value {
+    fn object<S: Source>(&mut self, fields: S::Fields, body: &'t Struct, ty: TypeRef<'t>) -> Value {
         let mut out = Map::new();
-        let mut seen: Vec<&str> = Vec::with_capacity(fields.len());
+        let mut seen: Vec<&str> = Vec::new();
         let outer = std::mem::replace(&mut self.go_struct, go::struct_name(ty));
-        for (name, raw) in fields {
+        for (name, source) in fields {
             let Some(field) = body.field(&name) else {
-                self.unknown(name, raw, body, &mut out);
+                self.unknown(name, source, body, &mut out);
                 continue;
             };
             if seen.contains(&field.name.as_str()) {
                 self.strict("duplicate", &name);
             }
             seen.push(&field.name);
-            let Some(field_ref) = ty.field(&name) else { continue };
-            self.go_fields.push(name.clone());
-            let outer_type = std::mem::replace(&mut self.go_type, field.go_type.clone());
-            let value = self.within(&name, |pass| pass.value(raw, field_ref.ty()));
+            let field_type = ty.of(field);
+            self.go_fields.push(&field.name);
+            let outer_type = std::mem::replace(&mut self.go_type, field.go_type.as_deref());
+            let value = self.within(&name, |pass| pass.value(source, field_type));
             self.go_type = outer_type;
             self.go_fields.pop();
-            let keeps = |value: &Value| field.presence != Presence::NonZero || !is_zero(value, field_ref.ty());
+            let keeps = |value: &Value| field.presence != Presence::NonZero || !is_zero(value, field_type);
             match value.filter(keeps) {
                 Some(value) => drop(out.insert(name, value)),
                 None => drop(out.remove(&name)),
@@ -168,57 +182,73 @@ impl Pass {
         Value::Object(out)
     }
 
-    fn unknown(&mut self, name: String, raw: Raw, body: &Struct, out: &mut Map<String, Value>) {
+    fn unknown<S: Source>(&mut self, name: String, source: S, body: &Struct, out: &mut Map<String, Value>) {
         if body.preserves_unknown {
-            let value = self.within(&name.clone(), |pass| pass.free(raw));
-            if out.insert(name.clone(), value).is_some() {
-                self.strict("duplicate", &name);
-            }
+            let value = self.within(&name, |pass| pass.free(source));
+            self.insert(out, name, value);
         } else {
             self.strict("unknown", &name);
         }
     }
 
-    fn list(&mut self, elements: Vec<Raw>, ty: TypeRef<'_>) -> Option<Value> {
+    fn list<S: Source>(&mut self, elements: S::Elements, ty: TypeRef<'t>) -> Option<Value> {
         let element = ty.element()?;
         let mut out = Vec::with_capacity(elements.len());
-        for (at, raw) in elements.into_iter().enumerate() {
-            let value = self.within(&format!("[{at}]"), |pass| pass.value(raw, element));
+        for (at, source) in elements.enumerate() {
+            let value = self.at(at, |pass| pass.value(source, element));
             out.push(value.unwrap_or_else(|| zero(element)));
         }
         Some(Value::Array(out))
     }
 
-    fn map(&mut self, fields: Vec<(String, Raw)>, ty: TypeRef<'_>) -> Option<Value> {
+    fn map<S: Source>(&mut self, fields: S::Fields, ty: TypeRef<'t>) -> Option<Value> {
         let element = ty.element()?;
         let mut out = Map::new();
-        for (name, raw) in fields {
-            let value = self.within(&name, |pass| pass.value(raw, element)).unwrap_or_else(|| zero(element));
-            if out.insert(name.clone(), value).is_some() {
-                self.strict("duplicate", &name);
-            }
+        for (name, source) in fields {
+            let value = self.within(&name, |pass| pass.value(source, element)).unwrap_or_else(|| zero(element));
+            self.insert(&mut out, name, value);
         }
         Some(Value::Object(out))
     }
 
     /// A value without a type; duplicate fields are still told.
-    pub(crate) fn free(&mut self, raw: Raw) -> Value {
-        match raw {
-            Raw::List(elements) => {
-                let read = |(at, raw)| self.within(&format!("[{at}]"), |pass: &mut Self| pass.free(raw));
-                Value::Array(elements.into_iter().enumerate().map(read).collect())
+    pub(crate) fn free<S: Source>(&mut self, source: S) -> Value {
+        match source.into_tree() {
+            Ok(value) => value,
+            Err(source) => self.free_opened(source.open()),
+        }
+    }
+
+    fn free_opened<S: Source>(&mut self, opened: Opened<S>) -> Value {
+        match opened {
+            Opened::Null => Value::Null,
+            Opened::Bool(value) => Value::Bool(value),
+            Opened::Number(digits) => Value::Number(digits.number()),
+            Opened::String(text) => Value::String(text),
+            Opened::List(elements) => {
+                let read = |(at, source)| self.at(at, |pass| pass.free(source));
+                Value::Array(elements.enumerate().map(read).collect())
             }
-            Raw::Object(fields) => {
+            Opened::Object(fields) => {
                 let mut out = Map::new();
-                for (name, raw) in fields {
-                    let value = self.within(&name, |pass| pass.free(raw));
-                    if out.insert(name.clone(), value).is_some() {
-                        self.strict("duplicate", &name);
-                    }
+                for (name, source) in fields {
+                    let value = self.within(&name, |pass| pass.free(source));
+                    self.insert(&mut out, name, value);
                 }
                 Value::Object(out)
             }
-            other => other.into_value(),
+        }
+    }
+
+    /// Adds a field; of two of one name the last counts, and they are told.
+    fn insert(&mut self, out: &mut Map<String, Value>, name: String, value: Value) {
+        match out.entry(name) {
+            Entry::Vacant(slot) => drop(slot.insert(value)),
+            Entry::Occupied(mut slot) => {
+                slot.insert(value);
+                let name = slot.key().clone();
+                self.strict("duplicate", &name);
+            }
         }
     }
 
@@ -236,34 +266,37 @@ impl Pass {
         }
     }
 
-    fn special(&mut self, raw: Raw, special: Special, ty: TypeRef<'_>) -> Option<Value> {
-        match (special, raw) {
-            (Special::Quantity, Raw::String(text) | Raw::Number(text)) => match Quantity::parse(text.trim()) {
-                Ok(quantity) => Some(Value::String(quantity.to_string())),
-                Err(error) => self.fail(error.to_string()),
-            },
+    fn special<S: Source>(&mut self, opened: Opened<S>, special: Special, ty: TypeRef<'t>) -> Option<Value> {
+        match (special, opened) {
+            (Special::Quantity, Opened::String(text)) => self.quantity(text),
+            (Special::Quantity, Opened::Number(digits)) => self.quantity(digits.to_string()),
             (Special::Quantity, _) => self.fail(coracle_meta::QuantityError::Malformed.to_string()),
-            (Special::IntOrString, Raw::String(text)) => Some(Value::String(text)),
-            (Special::IntOrString, Raw::Number(text)) => match text.parse::<i32>() {
-                Ok(_) => Some(Value::Number(number(&text))),
-                Err(_) => self.wrong_type(&format!("number {text}"), ty),
-            },
-            (Special::IntOrString, raw) => self.wrong_type(raw.kind_name(), ty),
-            (Special::Time, Raw::String(text)) => self.time(&text, TIME_LAYOUT, coracle_meta::format_time),
-            (Special::MicroTime, Raw::String(text)) => {
+            (Special::IntOrString, Opened::String(text)) => Some(Value::String(text)),
+            (Special::IntOrString, Opened::Number(digits)) if is_int32(&digits) => Some(Value::Number(digits.number())),
+            (Special::IntOrString, Opened::Number(digits)) => self.wrong_type(&format!("number {digits}"), ty),
+            (Special::IntOrString, opened) => self.wrong_type(opened.kind_name(), ty),
+            (Special::Time, Opened::String(text)) => self.time(&text, TIME_LAYOUT, coracle_meta::format_time),
+            (Special::MicroTime, Opened::String(text)) => {
                 self.time(&text, MICRO_TIME_LAYOUT, coracle_meta::format_micro_time)
             }
-            (Special::Time | Special::MicroTime, raw) => {
-                self.fail(format!("json: cannot unmarshal {} into Go value of type string", raw.kind_name()))
+            (Special::Time | Special::MicroTime, opened) => {
+                self.fail(format!("json: cannot unmarshal {} into Go value of type string", opened.kind_name()))
             }
-            (Special::SchemaOrArray, Raw::List(elements)) => {
+            (Special::SchemaOrArray, Opened::List(elements)) => {
                 let schema = schema_type(ty)?;
-                Some(Value::Array(elements.into_iter().filter_map(|raw| self.value(raw, schema)).collect()))
+                Some(Value::Array(elements.filter_map(|source| self.value(source, schema)).collect()))
             }
-            (Special::SchemaOrArray | Special::SchemaOrBool | Special::SchemaOrStrings, raw @ Raw::Object(_)) => {
-                self.value(raw, schema_type(ty)?)
+            (Special::SchemaOrArray | Special::SchemaOrBool | Special::SchemaOrStrings, opened @ Opened::Object(_)) => {
+                self.opened(opened, schema_type(ty)?)
             }
-            (_, raw) => Some(self.free(raw)),
+            (_, opened) => Some(self.free_opened(opened)),
+        }
+    }
+
+    fn quantity(&mut self, text: String) -> Option<Value> {
+        match Quantity::parse(text.trim()) {
+            Ok(quantity) => Some(Value::String(quantity.to_string())),
+            Err(error) => self.fail(error.to_string()),
         }
     }
 
@@ -275,6 +308,10 @@ impl Pass {
             None => self.fail(go::time_error(text, layout)),
         }
     }
+}
+
+fn is_int32(digits: &Digits) -> bool {
+    digits.whole().is_some_and(|number| i32::try_from(number).is_ok())
 }
 
 /// The type of a schema, from a place that holds a schema or something else.

@@ -114,6 +114,11 @@ impl<'t> TypeRef<'t> {
         Some(FieldRef { table: self.table, field })
     }
 
+    /// The place of one of the struct's own fields.
+    pub(crate) fn of(self, field: &'t Field) -> TypeRef<'t> {
+        FieldRef { table: self.table, field }.ty()
+    }
+
     /// The element of a list or the value of a map.
     pub fn element(self) -> Option<TypeRef<'t>> {
         match self.shape {
