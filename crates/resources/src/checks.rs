@@ -230,6 +230,25 @@ pub(crate) fn port_or_name(port: &Value, path: &str) -> Wrong {
     }
 }
 
+/// A name below a domain, such as `acme.io/foo`. In Kubernetes: `IsDomainPrefixedPath`.
+pub(crate) fn domain_prefixed_path(value: &str, path: &str) -> Wrong {
+    if value.is_empty() {
+        return vec![FieldError::required(path, "")];
+    }
+    let Some((domain, rest)) = value.split_once('/').filter(|(domain, rest)| !domain.is_empty() && !rest.is_empty())
+    else {
+        let what = "must be a domain-prefixed path (such as \"acme.io/foo\")";
+        return vec![FieldError::invalid(path, value, what)];
+    };
+    let mut wrong = each_invalid(path, domain, names::dns1123_subdomain(domain));
+    const SIGNS: &[u8] = b"/-._~%!$&'()*+,;=:";
+    if rest.bytes().any(|sign| !sign.is_ascii_alphanumeric() && !SIGNS.contains(&sign)) {
+        let what = names::pattern_sentence("Invalid path", r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+", &[]);
+        wrong.push(FieldError::invalid(path, rest, what));
+    }
+    wrong
+}
+
 /// An address.
 pub(crate) fn ip(value: &str, path: &str) -> Wrong {
     if value.parse::<IpAddr>().is_ok() {

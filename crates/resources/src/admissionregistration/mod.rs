@@ -1,15 +1,20 @@
 //! `admissionregistration.k8s.io/v1`.
 
+mod match_rules;
+mod webhook;
+
 use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, Object};
+use coracle_meta::{FieldError, Object, names};
 use coracle_registry::Generation;
 use serde_json::{Value, json};
 
 use crate::cells::age;
-use crate::checks::{Wrong, label_selector, one_of, required};
+use crate::checks::{Wrong, each_invalid, label_selector, one_of, required, required_one_of};
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
+
+use match_rules::{wrong_conditions, wrong_match};
 
 const GROUP: &str = "admissionregistration.k8s.io";
 
@@ -42,6 +47,7 @@ pub(crate) const VALIDATING_ADMISSION_POLICY_BINDING: Rules = Rules {
 const fn webhooks(plural: &'static str) -> Rules {
     Rules {
         generation: Generation::Fields(&["webhooks"]),
+        validate: webhook::wrong_webhooks,
         columns: columns::WEBHOOK_CONFIGURATION,
         cells: |object: &Object, now: Timestamp| -> Vec<Value> {
             vec![object.name().into(), object.list("webhooks").len().into(), age(object, now)]
@@ -95,7 +101,12 @@ fn wrong_policy(object: &Object) -> Wrong {
             let path = format!("spec.validations[{at}].expression");
             wrong.push(FieldError::required(path, "expression is not specified"));
         }
+        if validation.has("reason") {
+            let known = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
+            wrong.extend(one_of(validation, "reason", &format!("spec.validations[{at}]"), &known));
+        }
     }
+    wrong.extend(wrong_conditions(spec.list("matchConditions"), "spec.matchConditions"));
     wrong
 }
 
@@ -103,6 +114,11 @@ fn wrong_policy(object: &Object) -> Wrong {
 fn wrong_binding(object: &Object) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = required(spec, "policyName", "spec");
+    let policy = spec.text("policyName");
+    if !policy.is_empty() {
+        wrong.extend(each_invalid("spec.policyName", policy, names::dns1123_subdomain(policy)));
+    }
+    wrong.extend(wrong_parameter(spec.at("paramRef")));
     let actions = spec.list("validationActions");
     if actions.is_empty() {
         wrong.push(FieldError::required("spec.validationActions", "at least one validation action is required"));
@@ -127,7 +143,27 @@ fn wrong_binding(object: &Object) -> Wrong {
     wrong
 }
 
-fn wrong_match(constraints: &Value, path: &str) -> Wrong {
-    let selectors = ["namespaceSelector", "objectSelector"].iter();
-    selectors.flat_map(|selector| label_selector(constraints.at(selector), &format!("{path}.{selector}"))).collect()
+/// In Kubernetes: `validateParamRef`.
+fn wrong_parameter(parameter: &Value) -> Wrong {
+    const EITHER: &str = "name and selector are mutually exclusive";
+    if parameter.is_null() {
+        return Wrong::new();
+    }
+    let mut wrong = Wrong::new();
+    let (name, has_selector) = (parameter.text("name"), parameter.has("selector"));
+    if !name.is_empty() {
+        wrong.extend(each_invalid("spec.paramRef.name", name, names::path_segment(name)));
+    }
+    wrong.extend(label_selector(parameter.at("selector"), "spec.paramRef.selector"));
+    match (name.is_empty(), has_selector) {
+        (true, false) => wrong.push(FieldError::required("spec.paramRef", "one of name or selector must be specified")),
+        (false, true) => {
+            for field in ["spec.paramRef.name", "spec.paramRef.selector"] {
+                wrong.push(FieldError::forbidden(field, EITHER));
+            }
+        }
+        _ => {}
+    }
+    wrong.extend(required_one_of(parameter, "parameterNotFoundAction", "spec.paramRef", &["Deny", "Allow"]));
+    wrong
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::built_in::{Hooks, restore, unknown_finalizer};
 use crate::cells::age;
+use crate::checks::{Wrong, each_invalid};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
@@ -18,6 +19,7 @@ pub(crate) const NAMESPACE: Rules = Rules {
     },
     prepare_update: |new, old, _| restore(new, old, "spec.finalizers"),
     name: names::dns1123_label,
+    validate: wrong,
     canonicalize: label_with_name,
     selectable: &["status.phase", "name"],
     field: |object, name| (name == "name").then(|| object.name().to_owned()),
@@ -27,6 +29,20 @@ pub(crate) const NAMESPACE: Rules = Rules {
     },
     ..Rules::of("", "v1", "namespaces")
 };
+
+/// In Kubernetes: `validateFinalizerName`.
+fn wrong(object: &Object) -> Wrong {
+    let path = "spec.finalizers";
+    let mut wrong = Wrong::new();
+    for name in object.texts(&["spec", "finalizers"]) {
+        wrong.extend(each_invalid(path, &name, names::qualified_name(&name)));
+        if !name.contains('/') && !["kubernetes", "orphan", "foregroundDeletion"].contains(&name.as_str()) {
+            let what = "name is neither a standard finalizer name nor is it fully qualified";
+            wrong.push(FieldError::invalid(path, name, what));
+        }
+    }
+    wrong
+}
 
 const KUBERNETES: &str = "kubernetes";
 

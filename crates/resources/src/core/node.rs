@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
 use crate::cells::{age, text_or};
+use crate::checks::{Wrong, cidr, each_invalid, required_one_of};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
@@ -14,6 +15,7 @@ pub(crate) const NODE: Rules = Rules {
     keeps_new_status: true,
     store_directory: Some("minions"),
     set_defaults,
+    validate: wrong,
     selectable: &["spec.unschedulable"],
     field: |object, name| (name == "spec.unschedulable").then(|| object.flag("spec.unschedulable").to_string()),
     columns: columns::NODE,
@@ -78,4 +80,54 @@ fn roles(object: &Object) -> String {
 fn address(object: &Object, kind: &str) -> Value {
     let address = object.list("status.addresses").iter().find(|address| address.text("type") == kind);
     address.map_or("<none>", |address| address.text("address")).into()
+}
+
+/// In Kubernetes: `ValidateNode`, whose messages say that taints belong to the metadata.
+fn wrong(object: &Object) -> Wrong {
+    let taints = object.list("spec.taints");
+    let mut wrong = Wrong::new();
+    for (at, taint) in taints.iter().enumerate() {
+        let path = format!("metadata.taints[{at}]");
+        let (key, value) = (taint.text("key"), taint.text("value"));
+        wrong.extend(each_invalid(&format!("{path}.key"), key, names::qualified_name(key)));
+        let sentences = names::label_value(value);
+        if !sentences.is_empty() {
+            wrong.push(FieldError::invalid(format!("{path}.value"), value, sentences.join(";")));
+        }
+        let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+        wrong.extend(required_one_of(taint, "effect", &path, &effects));
+        let is_same = |other: &Value| other.text("key") == key && other.text("effect") == taint.text("effect");
+        if taints[..at].iter().any(is_same) {
+            let mut error = FieldError::duplicate(path, taint.clone());
+            "taints must be unique by key and effect pair".clone_into(&mut error.detail);
+            wrong.push(error);
+        }
+    }
+    let blocks = object.texts(&["spec", "podCIDRs"]);
+    for (at, block) in blocks.iter().enumerate() {
+        wrong.extend(cidr(block, &format!("spec.podCIDRs[{at}]")));
+    }
+    let families: BTreeSet<bool> = blocks.iter().map(|block| block.contains(':')).collect();
+    if blocks.len() > 1 && families.len() < blocks.len() {
+        let what = "may specify no more than one CIDR for each IP family";
+        wrong.push(FieldError::invalid("spec.podCIDRs", blocks, what));
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_taint_is_there_once_and_a_family_has_one_block() {
+        let taint = json!({"key": "a", "effect": "NoSchedule"});
+        let spec = json!({"taints": [taint, taint], "podCIDRs": ["10.0.0.0/24", "10.0.1.0/24"]});
+        let object = Object::from_value(json!({"spec": spec})).unwrap();
+        let fields: Vec<_> = wrong(&object).into_iter().map(|error| error.field).collect();
+        assert_eq!(fields, ["metadata.taints[1]", "spec.podCIDRs"]);
+        let spec = json!({"taints": [taint], "podCIDRs": ["10.0.0.0/24", "fd00::/64"]});
+        assert!(wrong(&Object::from_value(json!({"spec": spec})).unwrap()).is_empty());
+    }
 }

@@ -12,6 +12,7 @@ use coracle_meta::fields::Fields;
 /// `podtemplates`. In Kubernetes: `pkg/registry/core/podtemplate`.
 pub(crate) const POD_TEMPLATE: Rules = Rules {
     generation: Generation::Fields(&["template"]),
+    validate: |object| pod_spec::wrong_template(object.at("template"), "template"),
     warnings: |new, old| pod_spec::warnings_of_kind(new, old, "template"),
     columns: columns::POD_TEMPLATE,
     cells,

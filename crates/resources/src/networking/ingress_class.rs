@@ -1,9 +1,9 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, Object};
+use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
 use crate::cells::age;
-use crate::checks::immutable;
+use crate::checks::{Wrong, domain_prefixed_path, each_invalid, immutable, one_of, required};
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules};
 use coracle_meta::fields::{Fields, FieldsMut, edit_at};
@@ -12,21 +12,7 @@ use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 pub(crate) const INGRESS_CLASS: Rules = Rules {
     set_defaults: |object| edit_at(object, "spec.parameters", |parameters| parameters.fill("scope", "Cluster")),
     generation: BY_SPEC,
-    validate: |object| {
-        let controller = object.text(&["spec", "controller"]);
-        if controller.is_empty() {
-            return vec![FieldError::required("spec.controller", "")];
-        }
-        if controller.len() > 250 {
-            return vec![FieldError::too_long("spec.controller", 250)];
-        }
-        let is_path = controller.split_once('/').is_some_and(|(host, path)| !host.is_empty() && !path.is_empty());
-        if !is_path {
-            let what = "must be a domain-prefixed path (such as \"acme.io/foo\")";
-            return vec![FieldError::invalid("spec.controller", controller, what)];
-        }
-        Vec::new()
-    },
+    validate: wrong,
     validate_change: |new, old| immutable(new, old, "spec.controller"),
     columns: columns::INGRESS_CLASS,
     cells,
@@ -41,4 +27,45 @@ fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
         (false, None) => format!("{}/{}", parameters.text("kind"), parameters.text("name")),
     };
     vec![object.name().into(), object.text(&["spec", "controller"]).into(), parameters.into(), age(object, now)]
+}
+
+/// In Kubernetes: `validateIngressClassSpec`.
+fn wrong(object: &Object) -> Wrong {
+    let controller = object.text(&["spec", "controller"]);
+    let mut wrong = Wrong::new();
+    if controller.len() > 250 {
+        wrong.push(FieldError::too_long("spec.controller", 250));
+    }
+    wrong.extend(domain_prefixed_path(controller, "spec.controller"));
+    wrong.extend(wrong_parameters(object.at("spec.parameters")));
+    wrong
+}
+
+/// In Kubernetes: `validateIngressClassParametersReference`.
+fn wrong_parameters(parameters: &Value) -> Wrong {
+    let path = "spec.parameters";
+    if parameters.is_null() {
+        return Wrong::new();
+    }
+    let mut wrong = Wrong::new();
+    if let Some(group) = parameters.at("apiGroup").as_str() {
+        wrong.extend(each_invalid("spec.parameters.apiGroup", group, names::dns1123_subdomain(group)));
+    }
+    for field in ["kind", "name"] {
+        let text = parameters.text(field);
+        wrong.extend(required(parameters, field, path));
+        wrong.extend(each_invalid(&format!("{path}.{field}"), text, names::path_segment(text)));
+    }
+    let namespace_path = "spec.parameters.namespace";
+    match (parameters.text("scope"), parameters.at("namespace").as_str()) {
+        ("Namespace", None) => {
+            wrong.push(FieldError::required(namespace_path, "`parameters.scope` is set to 'Namespace'"));
+        }
+        ("Namespace", Some(name)) => wrong.extend(each_invalid(namespace_path, name, names::dns1123_label(name))),
+        ("Cluster", Some(_)) => {
+            wrong.push(FieldError::forbidden(namespace_path, "`parameters.scope` is set to 'Cluster'"));
+        }
+        _ => wrong.extend(one_of(parameters, "scope", path, &["Cluster", "Namespace"])),
+    }
+    wrong
 }

@@ -15,7 +15,7 @@ pub(crate) fn is_native(name: &str) -> bool {
 }
 
 /// Whether more may be limited than is requested.
-fn may_overcommit(name: &str) -> bool {
+pub(crate) fn may_overcommit(name: &str) -> bool {
     is_native(name) && !name.starts_with("hugepages-")
 }
 
@@ -23,8 +23,40 @@ fn is_known(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
 }
 
+/// The name of a resource that something other than a container is about. In Kubernetes: `validateResourceName`.
+pub(crate) fn name_of_resource(name: &str, path: &str) -> Wrong {
+    const STANDARD: [&str; 20] = [
+        "configmaps",
+        "cpu",
+        "ephemeral-storage",
+        "limits.cpu",
+        "limits.ephemeral-storage",
+        "limits.memory",
+        "memory",
+        "persistentvolumeclaims",
+        "pods",
+        "replicationcontrollers",
+        "requests.cpu",
+        "requests.ephemeral-storage",
+        "requests.memory",
+        "requests.storage",
+        "resourcequotas",
+        "secrets",
+        "services",
+        "services.loadbalancers",
+        "services.nodeports",
+        "storage",
+    ];
+    let mut wrong = each_invalid(path, name, names::qualified_name(name));
+    let is_standard = STANDARD.contains(&name) || name.trim_start_matches("requests.").starts_with("hugepages-");
+    if wrong.is_empty() && !name.contains('/') && !is_standard {
+        wrong.push(FieldError::invalid(path, name, "must be a standard resource type or fully qualified"));
+    }
+    wrong
+}
+
 /// The name of a resource that a container asks for.
-fn name_of_container(name: &str, path: &str) -> Wrong {
+pub(crate) fn name_of_container(name: &str, path: &str) -> Wrong {
     let mut wrong = each_invalid(path, name, names::qualified_name(name));
     if !wrong.is_empty() {
         return wrong;

@@ -1,10 +1,13 @@
 //! `storage.k8s.io/v1`.
 
+mod validation;
+
 use coracle_ambient::Timestamp;
 use coracle_meta::Object;
 use serde_json::{Value, json};
 
 use crate::cells::age;
+use crate::checks::immutable;
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
@@ -17,6 +20,8 @@ pub(crate) const STORAGE_CLASS: Rules = Rules {
             tree.fill("volumeBindingMode", "Immediate");
         });
     },
+    validate: validation::wrong_class,
+    validate_change: validation::wrong_change_of_class,
     columns: columns::STORAGE_CLASS,
     cells: class_cells,
     ..Rules::of("storage.k8s.io", "v1", "storageclasses")
@@ -24,6 +29,8 @@ pub(crate) const STORAGE_CLASS: Rules = Rules {
 
 /// `volumeattributesclasses`.
 pub(crate) const VOLUME_ATTRIBUTES_CLASS: Rules = Rules {
+    validate: validation::wrong_attributes_class,
+    validate_change: validation::wrong_change_of_attributes_class,
     columns: columns::VOLUME_ATTRIBUTES_CLASS,
     cells: |object: &Object, now: Timestamp| -> Vec<Value> {
         vec![object.name().into(), object.text(&["driverName"]).into(), age(object, now)]
@@ -35,6 +42,8 @@ pub(crate) const VOLUME_ATTRIBUTES_CLASS: Rules = Rules {
 pub(crate) const CSI_DRIVER: Rules = Rules {
     set_defaults: |object| edit_spec(object, driver_defaults),
     generation: BY_SPEC,
+    validate: validation::wrong_driver,
+    validate_change: validation::wrong_change_of_driver,
     columns: columns::CSI_DRIVER,
     cells: driver_cells,
     ..Rules::of("storage.k8s.io", "v1", "csidrivers")
@@ -42,6 +51,7 @@ pub(crate) const CSI_DRIVER: Rules = Rules {
 
 /// `csinodes`.
 pub(crate) const CSI_NODE: Rules = Rules {
+    validate: validation::wrong_node,
     columns: columns::CSI_NODE,
     cells: |object: &Object, now: Timestamp| -> Vec<Value> {
         vec![object.name().into(), object.list("spec.drivers").len().into(), age(object, now)]
@@ -50,10 +60,16 @@ pub(crate) const CSI_NODE: Rules = Rules {
 };
 
 /// `csistoragecapacities`.
-pub(crate) const CSI_STORAGE_CAPACITY: Rules = Rules::of("storage.k8s.io", "v1", "csistoragecapacities");
+pub(crate) const CSI_STORAGE_CAPACITY: Rules = Rules {
+    validate: validation::wrong_capacity,
+    validate_change: validation::wrong_change_of_capacity,
+    ..Rules::of("storage.k8s.io", "v1", "csistoragecapacities")
+};
 
 /// `volumeattachments`.
 pub(crate) const VOLUME_ATTACHMENT: Rules = Rules {
+    validate: validation::wrong_attachment,
+    validate_change: |new, old| immutable(new, old, "spec"),
     kept_by_status: SPEC_AND_METADATA,
     columns: columns::VOLUME_ATTACHMENT,
     cells: attachment_cells,

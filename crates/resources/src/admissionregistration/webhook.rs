@@ -1,0 +1,217 @@
+//! Configurations of webhooks. In Kubernetes: `validateValidatingWebhook`, `validateMutatingWebhook`.
+
+use coracle_meta::fields::Fields;
+use coracle_meta::{FieldError, Object, names};
+use serde_json::Value;
+
+use super::match_rules::{wrong_conditions, wrong_rule};
+use crate::checks::{Wrong, each_invalid, label_selector, one_of, required};
+
+const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
+
+/// What is wrong with a configuration of either kind.
+pub(super) fn wrong_webhooks(object: &Object) -> Wrong {
+    let hooks = object.list("webhooks");
+    let mut wrong = Wrong::new();
+    for (at, hook) in hooks.iter().enumerate() {
+        let path = format!("webhooks[{at}]");
+        wrong.extend(wrong_webhook(hook, &path));
+        wrong.extend(wrong_review_versions(hook.list("admissionReviewVersions"), &path));
+        let name = hook.text("name");
+        if !name.is_empty() && hooks[..at].iter().any(|earlier| earlier.text("name") == name) {
+            wrong.push(FieldError::duplicate(format!("{path}.name"), name));
+        }
+    }
+    wrong
+}
+
+fn wrong_webhook(hook: &Value, path: &str) -> Wrong {
+    let mut wrong = qualified_name(hook.text("name"), &format!("{path}.name"));
+    for (at, rule) in hook.list("rules").iter().enumerate() {
+        wrong.extend(wrong_rule(rule, &format!("{path}.rules[{at}]")));
+    }
+    for (field, words) in [
+        ("failurePolicy", ["Fail", "Ignore"]),
+        ("matchPolicy", ["Equivalent", "Exact"]),
+        ("reinvocationPolicy", ["IfNeeded", "Never"]),
+        ("sideEffects", SIDE_EFFECTS),
+    ] {
+        if hook.has(field) {
+            wrong.extend(one_of(hook, field, path, &words));
+        }
+    }
+    if !hook.has("sideEffects") {
+        let what = format!("must specify one of {}", SIDE_EFFECTS.join(", "));
+        wrong.push(FieldError::required(format!("{path}.sideEffects"), what));
+    }
+    if let Some(seconds) = hook.int_if_set("timeoutSeconds")
+        && !(1..=30).contains(&seconds)
+    {
+        let what = "the timeout value must be between 1 and 30 seconds";
+        wrong.push(FieldError::invalid(format!("{path}.timeoutSeconds"), seconds, what));
+    }
+    for selector in ["namespaceSelector", "objectSelector"] {
+        wrong.extend(label_selector(hook.at(selector), &format!("{path}.{selector}")));
+    }
+    let (config, path_of_config) = (hook.at("clientConfig"), format!("{path}.clientConfig"));
+    match (config.at("url").as_str(), config.has("service")) {
+        (None, true) => wrong.extend(wrong_service(config.at("service"), &format!("{path_of_config}.service"))),
+        (Some(url), false) => wrong.extend(wrong_url(url, &format!("{path_of_config}.url"))),
+        _ => wrong.push(FieldError::required(path_of_config, "exactly one of url or service is required")),
+    }
+    wrong.extend(wrong_conditions(hook.list("matchConditions"), &format!("{path}.matchConditions")));
+    wrong
+}
+
+/// In Kubernetes: `IsFullyQualifiedName`.
+fn qualified_name(name: &str, path: &str) -> Wrong {
+    if name.is_empty() {
+        return vec![FieldError::required(path, "")];
+    }
+    let sentences = names::dns1123_subdomain(name);
+    if !sentences.is_empty() {
+        return vec![FieldError::invalid(path, name, sentences.join(","))];
+    }
+    if name.split('.').count() < 3 {
+        let what = "should be a domain with at least three segments separated by dots";
+        return vec![FieldError::invalid(path, name, what)];
+    }
+    Wrong::new()
+}
+
+fn wrong_review_versions(versions: &[Value], path: &str) -> Wrong {
+    let path = format!("{path}.admissionReviewVersions");
+    if versions.is_empty() {
+        return vec![FieldError::required(path, format!("must specify one of {}", REVIEW_VERSIONS.join(", ")))];
+    }
+    let mut wrong = Wrong::new();
+    for (at, version) in versions.iter().enumerate() {
+        let text = version.as_str().unwrap_or_default();
+        let path = format!("{path}[{at}]");
+        if versions[..at].contains(version) {
+            wrong.push(FieldError::invalid(path, text, "duplicate version"));
+        } else {
+            wrong.extend(each_invalid(&path, text, names::dns1035_label(text)));
+        }
+    }
+    if !versions.iter().any(|version| REVIEW_VERSIONS.iter().any(|known| known == version)) {
+        let what = format!("must include at least one of {}", REVIEW_VERSIONS.join(", "));
+        wrong.push(FieldError::invalid(path, versions, what));
+    }
+    wrong
+}
+
+/// In Kubernetes: `ValidateWebhookURL`. What stands before the first colon is the scheme, where Go finds one.
+fn wrong_url(url: &str, path: &str) -> Wrong {
+    const FORM: &str = "; desired format: https://host[/path]";
+    let (url_without_fragment, fragment) = url.split_once('#').unwrap_or((url, ""));
+    let (address, query) = url_without_fragment.split_once('?').unwrap_or((url_without_fragment, ""));
+    let is_scheme = |text: &str| {
+        text.starts_with(|sign: char| sign.is_ascii_alphabetic())
+            && text.chars().all(|sign| sign.is_ascii_alphanumeric() || "+-.".contains(sign))
+    };
+    let (scheme, rest) = address.split_once(':').filter(|(scheme, _)| is_scheme(scheme)).unwrap_or(("", address));
+    let authority = rest.strip_prefix("//").map_or("", |rest| rest.split('/').next().unwrap_or_default());
+    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    let mut wrong = Wrong::new();
+    let scheme = scheme.to_lowercase();
+    if scheme != "https" {
+        wrong.push(FieldError::invalid(path, scheme, format!("'https' is the only allowed URL scheme{FORM}")));
+    }
+    if host.is_empty() {
+        wrong.push(FieldError::invalid(path, "", format!("host must be specified{FORM}")));
+    }
+    if let Some(user) = user {
+        wrong.push(FieldError::invalid(path, user, "user information is not permitted in the URL"));
+    }
+    if !fragment.is_empty() {
+        wrong.push(FieldError::invalid(path, fragment, "fragments are not permitted in the URL"));
+    }
+    if !query.is_empty() {
+        wrong.push(FieldError::invalid(path, query, "query parameters are not permitted in the URL"));
+    }
+    wrong
+}
+
+/// In Kubernetes: `ValidateWebhookService`.
+fn wrong_service(service: &Value, path: &str) -> Wrong {
+    let mut wrong = required(service, "name", path);
+    wrong.extend(required(service, "namespace", path));
+    let port = service.int("port");
+    let sentences = names::port_number(port);
+    if !sentences.is_empty() {
+        let what = format!("port is not valid: {}", sentences.join(", "));
+        wrong.push(FieldError::invalid(format!("{path}.port"), port, what));
+    }
+    wrong.extend(wrong_path(service.text("path"), &format!("{path}.path")));
+    wrong
+}
+
+fn wrong_path(text: &str, path: &str) -> Wrong {
+    if matches!(text, "" | "/") {
+        return Wrong::new();
+    }
+    if text == "//" {
+        return vec![FieldError::invalid(path, text, "segment[0] may not be empty")];
+    }
+    let mut wrong = Wrong::new();
+    if !text.starts_with('/') {
+        wrong.push(FieldError::invalid(path, text, "must start with a '/'"));
+    }
+    // The first sign goes, whatever it is.
+    let inside: String = text.chars().skip(1).collect();
+    for (at, step) in inside.strip_suffix('/').unwrap_or(&inside).split('/').enumerate() {
+        if step.is_empty() {
+            wrong.push(FieldError::invalid(path, text, format!("segment[{at}] may not be empty")));
+        } else {
+            let sentences = names::dns1123_subdomain(step).into_iter();
+            wrong.extend(each_invalid(path, text, sentences.map(|what| format!("segment[{at}]: {what}")).collect()));
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn messages(wrong: Wrong) -> Vec<String> {
+        wrong.iter().map(FieldError::message).collect()
+    }
+
+    #[test]
+    fn an_address_is_https_and_nothing_but_host_and_path() {
+        assert!(wrong_url("https://a.b:8443/validate", "u").is_empty());
+        let said = messages(wrong_url("http://x@a/?q#f", "u"));
+        assert_eq!(
+            said[0],
+            "u: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]"
+        );
+        assert_eq!(said.len(), 4, "{said:?}");
+        assert_eq!(wrong_url("*", "u").len(), 2);
+    }
+
+    #[test]
+    fn a_webhook_says_where_it_is_and_what_it_speaks() {
+        let object = Object::from_value(json!({"webhooks": [{}]})).unwrap();
+        let said = messages(wrong_webhooks(&object));
+        assert_eq!(
+            said,
+            [
+                "webhooks[0].name: Required value",
+                "webhooks[0].sideEffects: Required value: must specify one of None, NoneOnDryRun",
+                "webhooks[0].clientConfig: Required value: exactly one of url or service is required",
+                "webhooks[0].admissionReviewVersions: Required value: must specify one of v1, v1beta1",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_path_of_a_service_has_no_empty_parts() {
+        assert!(wrong_path("/a/b/", "p").is_empty());
+        assert_eq!(messages(wrong_path("/a//b", "p")), ["p: Invalid value: \"/a//b\": segment[1] may not be empty"]);
+        assert_eq!(wrong_path("a", "p").len(), 2);
+    }
+}
