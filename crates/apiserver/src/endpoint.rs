@@ -29,14 +29,13 @@ impl Endpoint {
     /// The page of a path that nobody serves, 404 for a resource that is not there, 405 for a method that it has not.
     pub(crate) fn find(kinds: &Kinds, at: &ResourcePath, method: &Method, watch: bool) -> Result<Self, Status> {
         let resource = GroupVersionResource::new(at.group.clone(), at.version.clone(), at.resource.clone());
-        let Some(kind) = kinds.resource(&resource) else {
-            let version = resource.group_version();
-            let known = kinds.iter().any(|kind| kind.gvk().group_version() == version);
-            return Err(if known { no_such_resource() } else { respond::no_such_page() });
-        };
+        let Some(kind) = kinds.resource(&resource) else { return Err(nothing_at(kinds, &at.group)) };
         let verb = verb_of(method, at, watch);
-        let action =
-            if at.subresource.is_empty() { on_objects(kind, at, verb)? } else { on_subresource(kind, at, verb)? };
+        let action = match (kind.is_built_in(), at.subresource.is_empty()) {
+            (false, _) => on_custom(kind, at, verb)?,
+            (true, true) => on_objects(kind, at, verb)?,
+            (true, false) => on_subresource(kind, at, verb)?,
+        };
         Ok(Self { kind: Arc::clone(kind), action })
     }
 }
@@ -101,6 +100,39 @@ fn on_subresource(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<
         Some(verb) if row.verbs.iter().any(|own| own == verb.as_str()) => Ok(Action::Verb(verb)),
         _ => Err(method_not_allowed()),
     }
+}
+
+/// What a path of a custom kind means. In Kubernetes: `crdHandler.ServeHTTP`, whose refusals are not those of the
+/// routes of built-in kinds.
+fn on_custom(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<Action, Status> {
+    let is_across = matches!(verb, Some(Verb::List | Verb::Watch));
+    match (kind.is_namespaced(), is_in_namespace(at)) {
+        (false, true) => return Err(respond::no_such_page()),
+        (true, false) if !is_across => return Err(respond::no_such_page()),
+        _ => {}
+    }
+    let resource = kind.gvr().group_resource();
+    let unsupported = || Status::method_not_supported(&resource, verb.map_or("", Verb::as_str));
+    if at.subresource.is_empty() {
+        return match verb {
+            Some(Verb::Create) if at.is_item => Err(method_not_allowed()),
+            Some(verb) if kind.serves(verb) => Ok(Action::Verb(verb)),
+            _ => Err(unsupported()),
+        };
+    }
+    let row = kind.row().subresource(&at.subresource).filter(|_| at.rest.is_empty());
+    match (row, verb) {
+        (None, _) => Err(Status::not_found(&resource, &at.name)),
+        (Some(row), Some(verb)) if row.verbs.iter().any(|own| own == verb.as_str()) => Ok(Action::Verb(verb)),
+        _ => Err(unsupported()),
+    }
+}
+
+/// 404 of a path below a group. In Kubernetes: the routes of a built-in group, of whatever version, answer with a
+/// Status; nobody has routes for the others.
+pub(crate) fn nothing_at(kinds: &Kinds, group: &str) -> Status {
+    let is_built_in = kinds.iter().any(|kind| kind.is_built_in() && kind.gvk().group == group);
+    if is_built_in { no_such_resource() } else { respond::no_such_page() }
 }
 
 /// 404 of a resource that its group version does not have.

@@ -46,8 +46,22 @@ pub(crate) async fn serve(server: &Arc<Server>, received: Received) -> Result<Re
             response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
             Ok(response)
         }
-        _ => Ok(respond::not_found_page()),
+        path => Err(nothing_at(server, path)),
     }
+}
+
+/// 404 of a path that nobody serves, below one that somebody does or not.
+fn nothing_at(server: &Server, path: &str) -> Status {
+    let below = |root: &str| path.strip_prefix(root)?.strip_prefix('/');
+    if below("/version").is_some() || server.documents.iter().any(|document| below(&document.path).is_some()) {
+        return endpoint::no_such_resource();
+    }
+    let group = match (below("/api"), below("/apis")) {
+        (Some(_), _) => "",
+        (_, Some(rest)) => rest.split('/').next().unwrap_or_default(),
+        _ => return respond::no_such_page(),
+    };
+    endpoint::nothing_at(&server.registry.kinds(), group)
 }
 
 /// What the root lists.

@@ -48,8 +48,6 @@ fn read() -> BTreeMap<String, Description> {
 
 /// Every kind, and by them every type that one of their fields has.
 fn all_kinds(generator: &mut SchemaGenerator) {
-    generator.subschema_for::<k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicy>();
-    generator.subschema_for::<k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicyBinding>();
     generator.subschema_for::<k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration>();
     generator.subschema_for::<k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy>();
     generator.subschema_for::<k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding>();
@@ -72,8 +70,6 @@ fn all_kinds(generator: &mut SchemaGenerator) {
     generator.subschema_for::<k8s_openapi::api::batch::v1::CronJob>();
     generator.subschema_for::<k8s_openapi::api::batch::v1::Job>();
     generator.subschema_for::<k8s_openapi::api::certificates::v1::CertificateSigningRequest>();
-    generator.subschema_for::<k8s_openapi::api::certificates::v1::ClusterTrustBundle>();
-    generator.subschema_for::<k8s_openapi::api::certificates::v1::PodCertificateRequest>();
     generator.subschema_for::<k8s_openapi::api::coordination::v1::Lease>();
     generator.subschema_for::<k8s_openapi::api::core::v1::Binding>();
     generator.subschema_for::<k8s_openapi::api::core::v1::ComponentStatus>();
@@ -109,7 +105,6 @@ fn all_kinds(generator: &mut SchemaGenerator) {
     generator.subschema_for::<k8s_openapi::api::rbac::v1::Role>();
     generator.subschema_for::<k8s_openapi::api::rbac::v1::RoleBinding>();
     generator.subschema_for::<k8s_openapi::api::resource::v1::DeviceClass>();
-    generator.subschema_for::<k8s_openapi::api::resource::v1::DeviceTaintRule>();
     generator.subschema_for::<k8s_openapi::api::resource::v1::ResourceClaim>();
     generator.subschema_for::<k8s_openapi::api::resource::v1::ResourceClaimTemplate>();
     generator.subschema_for::<k8s_openapi::api::resource::v1::ResourceSlice>();
@@ -120,7 +115,6 @@ fn all_kinds(generator: &mut SchemaGenerator) {
     generator.subschema_for::<k8s_openapi::api::storage::v1::StorageClass>();
     generator.subschema_for::<k8s_openapi::api::storage::v1::VolumeAttachment>();
     generator.subschema_for::<k8s_openapi::api::storage::v1::VolumeAttributesClass>();
-    generator.subschema_for::<k8s_openapi::api::storagemigration::v1::StorageVersionMigration>();
     generator
         .subschema_for::<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>(
         );

@@ -2,7 +2,8 @@
 
 use coracle_meta::{FieldError, GroupVersionKind, Object, Status};
 use coracle_schema::KindSchema;
-use coracle_schema::decode::{self, Format};
+use coracle_schema::apply::managed_fields;
+use coracle_schema::decode::{self, Format, from_unstructured};
 use serde_json::Value;
 
 use crate::{FieldValidation, Kind, PatchKind, Request};
@@ -48,7 +49,7 @@ impl Objections {
 }
 
 /// 422 about the field `patch`.
-fn invalid_patch(patched: &str, why: &str) -> Status {
+pub(crate) fn invalid_patch(patched: &str, why: &str) -> Status {
     let error = FieldError::invalid("patch", patched, why);
     Status::invalid(&GroupVersionKind::default(), "", &[error])
 }
@@ -92,7 +93,16 @@ pub(crate) fn patched(
 
 /// Reads what an apply made.
 pub(crate) fn applied(kind: &Kind, value: Value) -> Result<Object, Status> {
-    Ok(kind.decode_value(value).map_err(Status::internal)?.object)
+    let what = managed_fields::object_text(&value);
+    let read = from_unstructured(value, kind.schema()).map_err(|why| {
+        let GroupVersionKind { group, version, kind } = kind.gvk();
+        let message = format!(
+            "failed to convert new object ({what}) to proper version: \
+             unable to convert unstructured object to {group}/{version}, Kind={kind}: {why}"
+        );
+        Status::failure(500, "", message)
+    })?;
+    Ok(kind.decode_value(read).map_err(Status::internal)?.object)
 }
 
 /// Reads a patched document as one of a kind that has no resource of its own.

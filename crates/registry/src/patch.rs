@@ -1,6 +1,7 @@
 use coracle_meta::{Object, Status, Verbatim, format_time};
 use coracle_schema::apply::managed_fields;
-use coracle_schema::patch::{JsonPatch, Touched, document_text, merge_patch, strategic_merge_patch};
+use coracle_schema::decode::from_unstructured;
+use coracle_schema::patch::{JsonPatch, Touched, document_text, go_text, merge_patch, strategic_merge_patch};
 use coracle_schema::{KindSchema, TypeRef, apply::TablePlace};
 use serde_json::Value;
 
@@ -46,7 +47,10 @@ impl Change {
         Ok(match self {
             Self::Json(patch) => patch.apply(document)?,
             Self::Merge(patch) => merge_patch(document, patch.clone())?,
-            Self::Strategic(patch) => strategic_merge_patch(document, patch.clone(), TablePlace::root(schema))?,
+            Self::Strategic(patch) => {
+                let merged = strategic_merge_patch(document, patch.clone(), TablePlace::root(schema))?;
+                from_unstructured(merged, schema).map_err(|why| decode::invalid_patch(&go_text(patch), &why))?
+            }
             Self::Apply { .. } => document,
         })
     }
@@ -62,12 +66,13 @@ impl Change {
         }
     }
 
-    /// A patched document as messages quote it. In Kubernetes: strategic patches work on maps.
+    /// A patched document as messages quote it; of a strategic patch they quote the patch itself.
     pub(crate) fn quoted(&self, live: &Object, patched: &Value, root: Option<TypeRef<'_>>) -> String {
         match self {
             Self::Json(patch) => document_text(root, patched, &patch.touched()),
             Self::Merge(patch) => document_text(root, patched, &Touched::by_merge(&live.to_value(), patch)),
-            Self::Strategic(_) | Self::Apply { .. } => patched.to_string(),
+            Self::Strategic(patch) => go_text(patch),
+            Self::Apply { .. } => patched.to_string(),
         }
     }
 }

@@ -42,6 +42,7 @@ const AS_IN_KUBERNETES: &[&str] = &[
     // What structured-merge-diff says of a configuration, and of the union with what is there, is passed on.
     "failed to create typed patch object (",
     "failed to create typed live object (",
+    "failed to convert new object (",
     "Internal error occurred: json: cannot unmarshal ",
     "Internal error occurred: parsing time ",
     // A strategic merge patch that contradicts the schema or itself.

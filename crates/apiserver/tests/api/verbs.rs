@@ -37,8 +37,13 @@ async fn what_is_not_there_is_told_apart_by_page_resource_and_method() {
     let server = Server::start().await;
     let page = server.get("/apis/nope/v1/things").await;
     assert_eq!((page.code, page.body.as_slice()), (StatusCode::NOT_FOUND, b"404 page not found\n".as_slice()));
-    let resource = server.get("/api/v1/namespaces/default/nothings").await;
-    assert_eq!(resource.json()["message"], "the server could not find the requested resource");
+    let below_what_is_built_in =
+        ["/api/v1/namespaces/default/nothings", "/api/v9", "/apis/apps/v9", "/apis/apps/v9/things", "/version/x"];
+    for path in below_what_is_built_in {
+        let resource = server.get(path).await;
+        let message = "the server could not find the requested resource";
+        assert_eq!((resource.code, &resource.json()["message"]), (StatusCode::NOT_FOUND, &json!(message)), "{path}");
+    }
     let method = server.call(Method::POST, &format!("{CONFIG_MAPS}/a"), &[], json!({})).await;
     assert_eq!(method.code, StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(server.get("/api/v1/namespaces/default/namespaces").await.code, StatusCode::NOT_FOUND);

@@ -1,6 +1,6 @@
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, Object};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cells::age;
 use crate::checks::{Wrong, cidr, immutable, required};
@@ -73,21 +73,22 @@ fn wrong_cidrs(object: &Object) -> Wrong {
     }
     let mut wrong = Wrong::new();
     if cidrs.len() > 2 {
-        wrong.push(FieldError::invalid(PATH, cidrs, "may only hold up to 2 values"));
+        // In Kubernetes the internal type, whose fields have Go's names, is quoted.
+        return vec![FieldError::invalid(PATH, json!({"CIDRs": cidrs}), "may only hold up to 2 values")];
     }
     let texts: Vec<&str> = cidrs.iter().filter_map(Value::as_str).collect();
-    let count_v6 = texts.iter().filter(|text| text.contains(':')).count();
-    if texts.len() == 2 && count_v6 != 1 {
-        let what = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
-        wrong.push(FieldError::invalid(PATH, cidrs, what));
-    }
-    for (at, text) in texts.into_iter().enumerate() {
+    for (at, text) in texts.iter().copied().enumerate() {
         let path = format!("{PATH}[{at}]");
         let not_cidr = cidr(text, &path);
         if not_cidr.is_empty() && Cidr::parse(text).is_ok_and(|parsed| parsed.to_string() != text) {
             wrong.push(FieldError::invalid(&path, text, "must not have bits set beyond the prefix length"));
         }
         wrong.extend(not_cidr);
+    }
+    let count_v6 = texts.iter().filter(|text| text.contains(':')).count();
+    if texts.len() == 2 && count_v6 != 1 {
+        let what = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
+        wrong.push(FieldError::invalid(PATH, cidrs, what));
     }
     wrong
 }

@@ -225,7 +225,7 @@ fn checked_place<V: Versions>(write: &Write<'_, V>, live: &Value, config: &Value
 }
 
 /// `namespace/name; group/version, Kind=kind`, as Kubernetes' messages name an object.
-fn object_text(object: &Value) -> String {
+pub fn object_text(object: &Value) -> String {
     let text = |path: &str| object.pointer(path).and_then(Value::as_str).unwrap_or("");
     let version = text("/apiVersion");
     let group_version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };

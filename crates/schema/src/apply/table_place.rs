@@ -76,11 +76,11 @@ impl Place for TablePlace<'_> {
             }),
             Node::Any => Form::Any,
             Node::Special(special) => match special {
-                Special::Quantity | Special::IntOrString | Special::Time | Special::MicroTime => {
-                    Form::Scalar(ScalarForm::Any)
-                }
+                Special::Quantity | Special::Time | Special::MicroTime => Form::Scalar(ScalarForm::Any),
                 Special::RawExtension => Form::Opaque,
-                Special::FieldsV1
+                // That it is an int or a string is found out when the object is read.
+                Special::IntOrString
+                | Special::FieldsV1
                 | Special::Json
                 | Special::Patch
                 | Special::SchemaOrArray

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::path::PathElement;
 use super::place::{Form, ListForm, MapForm, Place, ScalarForm};
+use crate::patch::{go_syntax, go_text, go_type};
 
 /// The form in which one value is treated; what is declared as anything takes the form of its value.
 /// In Kubernetes: `deduceAtom`.
@@ -182,8 +183,8 @@ fn visit<P: Place>(place: P, value: &Value, duplicates: Duplicates, path: &mut S
     let misfit = |path: &str, why: String| Misfit { path: path.to_owned(), why };
     match form_of(place, Some(value)) {
         Form::Scalar(form) => {
-            if let Some(expected) = scalar_misfit(form, value) {
-                misfits.push(misfit(path, format!("expected {expected}, got {value}")));
+            if let Some(why) = scalar_misfit(form, value) {
+                misfits.push(misfit(path, why));
             }
         }
         Form::Opaque => {}
@@ -244,17 +245,24 @@ fn visit_items<P: Place>(
     }
 }
 
-fn scalar_misfit(form: ScalarForm, value: &Value) -> Option<&'static str> {
-    let (fits, expected) = match form {
-        ScalarForm::Text => (value.is_string(), "string"),
-        ScalarForm::Number => (value.is_number(), "numeric (int or float)"),
-        ScalarForm::Boolean => (value.is_boolean(), "boolean"),
-        ScalarForm::Any => (value.is_string() || value.is_number() || value.is_boolean(), "any scalar"),
+/// Why a value is not of a scalar's form. Each form quotes values in a way of its own.
+fn scalar_misfit(form: ScalarForm, value: &Value) -> Option<String> {
+    let fits = match form {
+        _ if value.is_null() => true,
+        ScalarForm::Text => value.is_string(),
+        ScalarForm::Number => value.is_number(),
+        ScalarForm::Boolean => value.is_boolean(),
+        ScalarForm::Any => value.is_string() || value.is_number() || value.is_boolean(),
     };
-    (!fits && !value.is_null()).then_some(expected)
+    (!fits).then(|| match form {
+        ScalarForm::Text => format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_syntax(value)),
+        ScalarForm::Number => format!("expected numeric (int or float), got {}", go_type(value)),
+        ScalarForm::Boolean => format!("expected boolean, got {}", go_any(value)),
+        ScalarForm::Any => format!("expected any scalar, got {}", go_any(value)),
+    })
 }
 
-/// Prints a value as structured-merge-diff's `%v` does: JSON, texts quoted.
+/// Prints a value as structured-merge-diff's `%v` does: what Go prints of the struct that holds it.
 fn go_any(value: &Value) -> String {
-    value.to_string()
+    format!("&{{{}}}", go_text(value))
 }

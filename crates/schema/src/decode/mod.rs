@@ -7,13 +7,15 @@
 //! ```
 //! The pass against the type does what a decode into a Go struct and an encode out of it does: unknown fields go,
 //! zeros are left out or printed as the type says, times and quantities take their canonical form.
-//! Start at [`decode`] (a body), [`decode_value`] (what a patch has made) and [`normalize`] (before a write).
+//! Start at [`decode`] (a body), [`decode_value`] (what a patch has made), [`from_unstructured`] (before it, where a patch
+//! was merged as a map) and [`normalize`] (before a write).
 
 mod foreign;
 mod go;
 pub(crate) mod json;
 pub(crate) mod raw;
 mod typed;
+mod unstructured;
 mod yaml;
 
 #[cfg(test)]
@@ -26,6 +28,7 @@ use crate::table::{KindSchema, Table};
 use raw::Raw;
 pub(crate) use typed::schema_type;
 use typed::{Form, Pass};
+pub use unstructured::from_unstructured;
 
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
