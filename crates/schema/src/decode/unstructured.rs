@@ -3,7 +3,6 @@
 use serde_json::{Number, Value};
 
 use super::go;
-use super::raw::Raw;
 use super::typed::{Form, Pass};
 use crate::table::{KindSchema, Node, Special, TypeRef};
 
@@ -109,7 +108,7 @@ fn bytes(items: Vec<Value>) -> Result<Value, String> {
 /// Types with a reader of their own get the value as JSON.
 fn read_as_json(value: Value, ty: TypeRef<'_>) -> Result<Value, String> {
     let mut pass = Pass::new(Form::Received);
-    let read = pass.value(Raw::from(value), ty);
+    let read = pass.value(value, ty);
     pass.error.map_or(Ok(read.unwrap_or_default()), Err)
 }
 
