@@ -135,6 +135,33 @@ fn state(object: &Object) -> String {
     state
 }
 
+/// What a certificate may be for.
+const USAGES: [&str; 23] = [
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+];
+
 /// In Kubernetes: `ValidateCertificateSigningRequestCreate`. The request itself is only looked at from outside: what it
 /// holds is the signer's to judge.
 fn wrong(object: &Object) -> Wrong {
@@ -150,6 +177,9 @@ fn wrong(object: &Object) -> Wrong {
     }
     let usages = spec.list("usages");
     for (at, usage) in usages.iter().enumerate() {
+        if !USAGES.iter().any(|known| known == usage) {
+            wrong.push(FieldError::not_supported(format!("spec.usages[{at}]"), usage.clone(), &USAGES));
+        }
         if usages[..at].contains(usage) {
             wrong.push(FieldError::duplicate(format!("spec.usages[{at}]"), usage.clone()));
         }

@@ -168,7 +168,13 @@ pub(crate) fn selector_and_template(spec: &Value, path: &str, kind: &str) -> Wro
             wrong.push(FieldError::invalid(&selector_path, selector.clone(), what));
         }
     }
+    let is_readable = label_selector(selector, "").is_empty();
     match LabelSelector::from_json((!selector.is_null()).then_some(selector)) {
+        // Of a stateful set, Kubernetes does not say what is wrong.
+        _ if !is_readable => {
+            let what = if kind == "statefulset" { "" } else { "invalid label selector" };
+            wrong.push(FieldError::invalid(&selector_path, selector.clone(), what));
+        }
         Err(_) => wrong.push(FieldError::invalid(&selector_path, selector.clone(), "invalid label selector")),
         Ok(parsed) => wrong.extend(matches_template(&parsed, spec.at("template"), &format!("{path}.template"))),
     }

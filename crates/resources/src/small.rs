@@ -6,10 +6,11 @@ use coracle_registry::Generation;
 use serde_json::Value;
 
 use crate::cells::age;
-use crate::checks::{Wrong, each_invalid, immutable, not_negative, one_of, positive};
+use crate::checks::{Wrong, each_invalid, immutable, labels, not_negative, one_of, positive, quantity_not_negative};
 use crate::columns;
+use crate::pod_spec::{name_of_container, wrong_tolerations};
 use crate::rules::Rules;
-use coracle_meta::fields::{Fields, FieldsMut};
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `leases.coordination.k8s.io`.
 pub(crate) const LEASE: Rules = Rules {
@@ -22,6 +23,9 @@ pub(crate) const LEASE: Rules = Rules {
         wrong.extend(not_negative(spec, "leaseTransitions", "spec"));
         wrong
     },
+    // Fields of features that are off.
+    prepare_create: |object, _| edit_spec(object, |spec| spec.drop_fields(&["strategy", "preferredHolder"])),
+    prepare_update: |new, _, _| edit_spec(new, |spec| spec.drop_fields(&["strategy", "preferredHolder"])),
     columns: columns::LEASE,
     cells: |object: &Object, now: Timestamp| -> Vec<Value> {
         vec![object.name().into(), object.text(&["spec", "holderIdentity"]).into(), age(object, now)]
@@ -31,9 +35,17 @@ pub(crate) const LEASE: Rules = Rules {
 
 /// `runtimeclasses.node.k8s.io`.
 pub(crate) const RUNTIME_CLASS: Rules = Rules {
-    validate: |object| match object.text(&["handler"]) {
-        "" => vec![FieldError::required("handler", "")],
-        handler => each_invalid("handler", handler, names::dns1123_label(handler)),
+    validate: |object| {
+        let handler = object.text(&["handler"]);
+        let mut wrong = each_invalid("handler", handler, names::dns1123_label(handler));
+        for (name, amount) in object.entries("overhead.podFixed") {
+            let path = format!("overhead.limits[{name}]");
+            wrong.extend(name_of_container(name, &path));
+            wrong.extend(quantity_not_negative(amount, &path));
+        }
+        wrong.extend(labels(object.at("scheduling.nodeSelector"), "scheduling.nodeSelector"));
+        wrong.extend(wrong_tolerations(object.list("scheduling.tolerations"), "scheduling.tolerations"));
+        wrong
     },
     validate_change: |new, old| immutable(new, old, "handler"),
     columns: columns::RUNTIME_CLASS,
@@ -60,7 +72,7 @@ pub(crate) const PRIORITY_CLASS: Rules = Rules {
             let what = format!("maximum allowed value of a user defined priority is {USERS_MOST}");
             wrong.push(FieldError::forbidden("value", what));
         }
-        wrong.extend(one_of(object, "preemptionPolicy", "", &["Never", "PreemptLowerPriority"]));
+        wrong.extend(one_of(object, "preemptionPolicy", "", &["PreemptLowerPriority", "Never"]));
         wrong
     },
     validate_change: |new, old| {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::cells::{age, containers};
 use crate::checks::{Wrong, each_invalid, not_negative, one_of, same, selector_and_template};
 use crate::columns;
+use crate::core::persistent_volume_claim::wrong_claim_spec;
 use crate::pod_spec::{self, wrong_lasting_template};
 use crate::rules::{BY_SPEC, Rules};
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
@@ -47,8 +48,8 @@ fn set_defaults(spec: &mut Tree) {
     spec.fill("revisionHistoryLimit", 10);
     // The templates hold whole claims, whose own defaults come along.
     spec.each_in("volumeClaimTemplates", |claim| {
-        claim.fill("apiVersion", "v1");
-        claim.fill("kind", "PersistentVolumeClaim");
+        claim.insert("apiVersion".to_owned(), "v1".into());
+        claim.insert("kind".to_owned(), "PersistentVolumeClaim".into());
         if let Some(status) = claim.object_made("status") {
             status.fill_text("phase", "Pending");
         }
@@ -102,6 +103,9 @@ fn wrong_spec(spec: &Value, path: &str) -> Wrong {
     }
     for count in ["replicas", "minReadySeconds", "ordinals.start"] {
         wrong.extend(not_negative(spec, count, path));
+    }
+    for (at, claim) in spec.list("volumeClaimTemplates").iter().enumerate() {
+        wrong.extend(wrong_claim_spec(claim.at("spec"), &format!("{path}.volumeClaimTemplates[{at}].spec")));
     }
     wrong.extend(selector_and_template(spec, path, "statefulset"));
     wrong.extend(wrong_lasting_template(&as_of_pods(spec), &format!("{path}.template"), "StatefulSet"));

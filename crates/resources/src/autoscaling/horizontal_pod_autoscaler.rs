@@ -2,6 +2,7 @@ use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, GroupVersion, Object, names};
 use serde_json::{Value, json};
 
+use super::scaling_rules::{wrong_metrics, wrong_rules};
 use crate::cells::{age, some_of};
 use crate::checks::{Wrong, each_invalid, required};
 use crate::columns;
@@ -114,14 +115,24 @@ fn wrong(object: &Object) -> Wrong {
     if least.is_some_and(|least| most < least) {
         wrong.push(FieldError::invalid("spec.maxReplicas", most, "must be greater than or equal to `minReplicas`"));
     }
-    let target = spec.at("scaleTargetRef");
-    let path = "spec.scaleTargetRef";
+    wrong.extend(wrong_reference(spec.at("scaleTargetRef"), "spec.scaleTargetRef"));
+    wrong.extend(wrong_metrics(spec, "spec.metrics"));
+    for direction in ["scaleUp", "scaleDown"] {
+        let path = format!("spec.behavior.{direction}");
+        wrong.extend(wrong_rules(spec.at("behavior").at(direction), &path));
+    }
+    wrong
+}
+
+/// What is wrong with the name of an object of any kind. In Kubernetes: `ValidateCrossVersionObjectReference`.
+pub(super) fn wrong_reference(reference: &Value, path: &str) -> Wrong {
+    let mut wrong = Wrong::new();
     for field in ["kind", "name"] {
-        wrong.extend(required(target, field, path));
-        let value = target.text(field);
+        wrong.extend(required(reference, field, path));
+        let value = reference.text(field);
         wrong.extend(each_invalid(&format!("{path}.{field}"), value, names::path_segment(value)));
     }
-    wrong.extend(wrong_target_version(target, &format!("{path}.apiVersion")));
+    wrong.extend(wrong_target_version(reference, &format!("{path}.apiVersion")));
     wrong
 }
 

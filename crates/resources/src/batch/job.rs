@@ -3,8 +3,9 @@ use coracle_meta::{FieldError, LabelSelector, Object, human_duration, names, par
 use coracle_registry::DeleteOptions;
 use serde_json::{Value, json};
 
+use super::failure_policy::wrong_failure_policy;
 use crate::cells::{age, containers, has_condition, selector};
-use crate::checks::{Wrong, immutable, label_selector, matches_template, not_negative, one_of};
+use crate::checks::{Wrong, domain_prefixed_path, immutable, label_selector, matches_template, not_negative, one_of};
 use crate::columns;
 use crate::pod_spec::{self, wrong_template};
 use crate::rules::{BY_SPEC, Rules};
@@ -188,7 +189,7 @@ pub(super) fn wrong_job_spec(spec: &Value, path: &str) -> Wrong {
         wrong.push(FieldError::required(at("backoffLimitPerIndex"), "when maxFailedIndexes is specified"));
     }
     if spec.has("completionMode") {
-        wrong.extend(one_of(spec, "completionMode", path, &["Indexed", "NonIndexed"]));
+        wrong.extend(one_of(spec, "completionMode", path, &["NonIndexed", "Indexed"]));
     }
     if spec.text("completionMode") == "Indexed" {
         if !spec.has("completions") {
@@ -214,6 +215,13 @@ pub(super) fn wrong_job_spec(spec: &Value, path: &str) -> Wrong {
         let has_failure_policy = spec.has("podFailurePolicy");
         let known: &[&str] = if has_failure_policy { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
         wrong.extend(one_of(spec, "podReplacementPolicy", path, known));
+    }
+    wrong.extend(wrong_failure_policy(spec, &at("podFailurePolicy")));
+    if let Some(name) = spec.at("managedBy").as_str() {
+        wrong.extend(domain_prefixed_path(name, &at("managedBy")));
+        if name.len() > 63 {
+            wrong.push(FieldError::too_long(at("managedBy"), 63));
+        }
     }
     wrong.extend(wrong_template(spec.at("template"), &at("template")));
     let policy_path = at("template.spec.restartPolicy");

@@ -1,8 +1,9 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
+use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
 use crate::cells::since;
+use crate::checks::{Wrong, each_invalid, required};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
@@ -26,6 +27,7 @@ pub(crate) const EVENT: Rules = Rules {
         "type",
     ],
     field,
+    validate: wrong,
     columns: columns::EVENT,
     cells,
     ..Rules::of("", "v1", "events")
@@ -77,4 +79,32 @@ fn source(object: &Object) -> String {
     let component = first_of("component", "reportingComponent");
     let instance = first_of("host", "reportingInstance");
     if instance.is_empty() { component } else { format!("{component}, {instance}") }
+}
+
+/// In Kubernetes: `legacyValidateEvent`. Unlike Kubernetes: what is written as `events.k8s.io/v1` is held to no more.
+fn wrong(object: &Object) -> Wrong {
+    const LIMITS: [(&str, usize); 4] =
+        [("reportingInstance", 128), ("action", 128), ("reason", 128), ("message", 1024)];
+    let mut wrong = Wrong::new();
+    let (own, about) = (object.namespace(), object.text(&["involvedObject", "namespace"]));
+    let is_new_style = object.has("eventTime");
+    let is_of_cluster = own == "default" || own == if is_new_style { "kube-system" } else { "" };
+    let fits = if about.is_empty() { is_of_cluster } else { is_new_style || about == own };
+    if !fits {
+        wrong.push(FieldError::invalid("involvedObject.namespace", about, "does not match event.namespace"));
+    }
+    if is_new_style {
+        for field in ["reportingComponent", "reportingInstance", "action", "reason"] {
+            wrong.extend(required(object, field, ""));
+        }
+        let reporter = object.text(&["reportingComponent"]);
+        wrong.extend(each_invalid("reportingComponent", reporter, names::qualified_name(reporter)));
+        for (field, limit) in LIMITS {
+            if object.text(&[field]).len() > limit {
+                wrong.push(FieldError::invalid(field, "", format!("can have at most {limit} characters")));
+            }
+        }
+    }
+    wrong.extend(each_invalid("namespace", own, names::dns1123_subdomain(own)));
+    wrong
 }

@@ -16,6 +16,10 @@ pub(crate) const NODE: Rules = Rules {
     store_directory: Some("minions"),
     set_defaults,
     validate: wrong,
+    warnings: |new, _| {
+        let what = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
+        (!new.text(&["spec", "externalID"]).is_empty()).then(|| what.to_owned()).into_iter().collect()
+    },
     selectable: &["spec.unschedulable"],
     field: |object, name| (name == "spec.unschedulable").then(|| object.flag("spec.unschedulable").to_string()),
     columns: columns::NODE,

@@ -1,10 +1,10 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, Object, format_time};
+use coracle_meta::{FieldError, Object, Quantity, format_time, names};
 use coracle_registry::Request;
 use serde_json::{Value, json};
 
 use crate::cells::{age, set_or};
-use crate::checks::{Wrong, immutable, one_of, quantity_not_negative, same};
+use crate::checks::{Wrong, each_invalid, immutable, one_of, quantity_not_negative, required, same};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
@@ -99,31 +99,35 @@ pub(super) fn access_modes(modes: &[Value]) -> String {
     short.collect::<Vec<_>>().join(",")
 }
 
-/// The kinds of volumes.
+/// The kinds of volumes, in the order in which Kubernetes looks for them: the first one counts.
 const SOURCES: [&str; 22] = [
+    "hostPath",
+    "gcePersistentDisk",
     "awsElasticBlockStore",
-    "azureDisk",
-    "azureFile",
+    "glusterfs",
+    "flocker",
+    "nfs",
+    "rbd",
+    "quobyte",
     "cephfs",
+    "iscsi",
     "cinder",
-    "csi",
     "fc",
     "flexVolume",
-    "flocker",
-    "gcePersistentDisk",
-    "glusterfs",
-    "hostPath",
-    "iscsi",
-    "local",
-    "nfs",
+    "azureFile",
+    "vsphereVolume",
     "photonPersistentDisk",
     "portworxVolume",
-    "quobyte",
-    "rbd",
+    "azureDisk",
     "scaleIO",
+    "local",
     "storageos",
-    "vsphereVolume",
+    "csi",
 ];
+
+/// What may be expected at a path of a node.
+const HOST_PATHS: [&str; 8] =
+    ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
 /// The ways to mount a volume.
 pub(super) const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
@@ -131,7 +135,7 @@ pub(super) const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "Re
 /// In Kubernetes: `ValidatePersistentVolume`.
 fn wrong(object: &Object) -> Wrong {
     let spec = object.at("spec");
-    let mut wrong = wrong_access_modes(spec, "");
+    let mut wrong = wrong_access_modes(spec, "spec", "");
     let capacity = spec.at("capacity");
     if spec.entries("capacity").next().is_none() {
         wrong.push(FieldError::required("spec.capacity", ""));
@@ -141,10 +145,13 @@ fn wrong(object: &Object) -> Wrong {
     }
     for (resource, amount) in spec.entries("capacity") {
         let path = format!("spec.capacity[{resource}]");
-        wrong.extend(quantity_not_negative(amount, &path));
-        if amount == "0" {
-            wrong.push(FieldError::invalid(path, "0", "must be greater than zero"));
+        if !quantity_not_negative(amount, &path).is_empty() {
+            // As Kubernetes shows it: a number among the amounts.
+            let printed = amount.as_str().unwrap_or_default();
+            let what = "must be a valid resource quantity";
+            wrong.push(FieldError::invalid(&path, printed, what).printed_as(printed));
         }
+        wrong.extend(above_zero(amount, &path));
     }
     wrong.extend(one_of(spec, "persistentVolumeReclaimPolicy", "spec", &["Delete", "Recycle", "Retain"]));
     let sources: Vec<&str> = SOURCES.into_iter().filter(|source| spec.has(source)).collect();
@@ -153,8 +160,37 @@ fn wrong(object: &Object) -> Wrong {
         [_] => {}
         [_, ref more @ ..] => {
             let what = "may not specify more than 1 volume type";
-            wrong.extend(more.iter().map(|source| FieldError::forbidden(format!("spec.{source}"), what)));
+            let named =
+                |source: &str| if source == "cephfs" { "spec.cephFS".to_owned() } else { format!("spec.{source}") };
+            wrong.extend(more.iter().map(|source| FieldError::forbidden(named(source), what)));
         }
+    }
+    if sources.first() == Some(&"nfs") {
+        wrong.extend(wrong_nfs(spec.at("nfs")));
+    }
+    let class = spec.text("storageClassName");
+    if !class.is_empty() {
+        wrong.extend(each_invalid("spec.storageClassName", class, names::dns1123_subdomain(class)));
+    }
+    if let Some(class) = spec.at("volumeAttributesClassName").as_str() {
+        let path = "spec.volumeAttributesClassName";
+        if class.is_empty() {
+            wrong.push(FieldError::required(path, "an empty string is disallowed"));
+        } else {
+            wrong.extend(each_invalid(path, class, names::dns1123_subdomain(class)));
+        }
+        if !spec.has("csi") {
+            let what = "has to be specified when using volumeAttributesClassName";
+            wrong.push(FieldError::required("spec.csi", what));
+        }
+    }
+    if spec.has("nodeAffinity") && !spec.has("nodeAffinity.required") {
+        wrong.push(FieldError::required("spec.nodeAffinity.required", "must specify required node constraints"));
+    }
+    if let Some(kind) = spec.at("hostPath.type").as_str() {
+        wrong.extend(
+            one_of(spec.at("hostPath"), "type", "spec.hostPath", &HOST_PATHS).into_iter().filter(|_| !kind.is_empty()),
+        );
     }
     if spec.has("hostPath") && spec.text("hostPath.path").is_empty() {
         wrong.push(FieldError::required("spec.hostPath.path", ""));
@@ -170,18 +206,38 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
+fn wrong_nfs(nfs: &Value) -> Wrong {
+    let mut wrong = required(nfs, "server", "spec.nfs");
+    wrong.extend(required(nfs, "path", "spec.nfs"));
+    let path = nfs.text("path");
+    if !path.starts_with('/') {
+        wrong.push(FieldError::invalid("spec.nfs.path", path, "must be an absolute path"));
+    }
+    wrong
+}
+
+/// An amount of which there has to be something.
+pub(super) fn above_zero(amount: &Value, path: &str) -> Wrong {
+    match amount.as_str().and_then(|text| Quantity::parse(text).ok()) {
+        Some(quantity) if quantity.is_negative() || quantity.is_zero() => {
+            vec![FieldError::invalid(path, quantity.to_string(), "must be greater than zero")]
+        }
+        _ => Wrong::new(),
+    }
+}
+
 /// Modes there have to be, and known ones; `ReadWriteOncePod` goes with no other.
-pub(super) fn wrong_access_modes(spec: &Value, when_missing: &str) -> Wrong {
-    const PATH: &str = "spec.accessModes";
+pub(super) fn wrong_access_modes(spec: &Value, path: &str, when_missing: &str) -> Wrong {
+    let path = format!("{path}.accessModes");
     let modes = spec.list("accessModes");
     if modes.is_empty() {
-        return vec![FieldError::required(PATH, when_missing)];
+        return vec![FieldError::required(path, when_missing)];
     }
     let unknown = modes.iter().filter(|mode| !ACCESS_MODES.iter().any(|known| known == *mode));
-    let mut wrong: Wrong = unknown.map(|mode| FieldError::not_supported(PATH, mode.clone(), &ACCESS_MODES)).collect();
+    let mut wrong: Wrong = unknown.map(|mode| FieldError::not_supported(&path, mode.clone(), &ACCESS_MODES)).collect();
     if modes.len() > 1 && modes.iter().any(|mode| mode == "ReadWriteOncePod") {
         let what = "may not use ReadWriteOncePod with other access modes";
-        wrong.push(FieldError::forbidden(PATH, what));
+        wrong.push(FieldError::forbidden(path, what));
     }
     wrong
 }

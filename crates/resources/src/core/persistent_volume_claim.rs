@@ -1,10 +1,10 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, Object};
+use coracle_meta::{FieldError, Object, names};
 use serde_json::{Value, json};
 
-use super::persistent_volume::{access_modes, phase, storage_class, wrong_access_modes};
+use super::persistent_volume::{above_zero, access_modes, phase, storage_class, wrong_access_modes};
 use crate::cells::{age, set_or};
-use crate::checks::{Wrong, label_selector, quantity_not_negative, same};
+use crate::checks::{Wrong, each_invalid, label_selector, one_of, required, same};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
@@ -32,6 +32,9 @@ pub(crate) const PERSISTENT_VOLUME_CLAIM: Rules = Rules {
 
 /// `dataSource` and the newer `dataSourceRef` say the same unless the newer one names a namespace.
 fn align_data_sources(spec: &mut Tree) {
+    if !is_served(spec.at("dataSource")) {
+        spec.remove("dataSource");
+    }
     let source = spec.at("dataSource").clone();
     let reference = spec.at("dataSourceRef").clone();
     if !source.is_null() && reference.is_null() {
@@ -39,6 +42,12 @@ fn align_data_sources(spec: &mut Tree) {
     } else if source.is_null() && !reference.is_null() && reference.text("namespace").is_empty() {
         spec.insert("dataSource".to_owned(), reference);
     }
+}
+
+/// Whether the older field may name such a source. In Kubernetes: `dataSourceIsPvcOrSnapshot`.
+fn is_served(source: &Value) -> bool {
+    let known = [("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")];
+    known.contains(&(source.text("apiGroup"), source.text("kind")))
 }
 
 fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
@@ -62,20 +71,51 @@ fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
     ]
 }
 
-/// In Kubernetes: `ValidatePersistentVolumeClaimSpec`.
 fn wrong(object: &Object) -> Wrong {
-    let spec = object.at("spec");
-    let mut wrong = wrong_access_modes(spec, "at least 1 access mode is required");
+    wrong_claim_spec(object.at("spec"), "spec")
+}
+
+/// In Kubernetes: `ValidatePersistentVolumeClaimSpec`.
+pub(crate) fn wrong_claim_spec(spec: &Value, path: &str) -> Wrong {
+    let mut wrong = wrong_access_modes(spec, path, "at least 1 access mode is required");
+    let at = |field: &str| format!("{path}.{field}");
     if spec.has("selector") {
-        wrong.extend(label_selector(spec.at("selector"), "spec.selector"));
+        wrong.extend(label_selector(spec.at("selector"), &at("selector")));
     }
-    let path = "spec.resources[storage]";
+    let amount_path = at("resources[storage]");
     match spec.at("resources.requests").get("storage") {
-        None => wrong.push(FieldError::required(path, "")),
-        Some(amount) if amount == "0" => {
-            wrong.push(FieldError::invalid(path, "0", "must be greater than zero"));
+        None => wrong.push(FieldError::required(amount_path, "")),
+        Some(amount) => wrong.extend(above_zero(amount, &amount_path)),
+    }
+    for field in ["storageClassName", "volumeAttributesClassName"] {
+        let class = spec.text(field);
+        if !class.is_empty() {
+            wrong.extend(each_invalid(&at(field), class, names::dns1123_subdomain(class)));
         }
-        Some(amount) => wrong.extend(quantity_not_negative(amount, path)),
+    }
+    if spec.has("volumeMode") {
+        wrong.extend(one_of(spec, "volumeMode", path, &["Block", "Filesystem"]));
+    }
+    for field in ["dataSource", "dataSourceRef"] {
+        wrong.extend(wrong_data_source(spec.at(field), &at(field)));
+    }
+    wrong
+}
+
+/// In Kubernetes: `validateDataSource`.
+fn wrong_data_source(source: &Value, path: &str) -> Wrong {
+    if source.is_null() {
+        return Wrong::new();
+    }
+    let mut wrong = required(source, "name", path);
+    wrong.extend(required(source, "kind", path));
+    let (group, kind) = (source.text("apiGroup"), source.text("kind"));
+    if group.is_empty() && kind != "PersistentVolumeClaim" {
+        let what = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+        wrong.push(FieldError::invalid(path, kind, what));
+    }
+    if !group.is_empty() {
+        wrong.extend(each_invalid(path, group, names::dns1123_subdomain(group)));
     }
     wrong
 }

@@ -14,6 +14,7 @@ pub(crate) const SERVICE: Rules = Rules {
     set_defaults,
     prepare_update: |new, old, _| drop_fields_of_other_types(new, old),
     validate: wrong_service,
+    warnings: |new, _| warnings(new),
     validate_change: wrong_change,
     name: names::dns1035_label,
     store_directory: Some("services/specs"),
@@ -65,6 +66,40 @@ fn set_spec_defaults(spec: &mut Tree) {
     if spec.text("type") == "LoadBalancer" {
         spec.fill("allocateLoadBalancerNodePorts", true);
     }
+}
+
+/// In Kubernetes: `GetWarningsForService`.
+fn warnings(object: &Object) -> Vec<String> {
+    const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+    let spec = object.at("spec");
+    let is_external = spec.text("type") == "ExternalName";
+    let mut warnings = Vec::new();
+    if object.annotation(HINTS).is_some() {
+        let instead = "service.kubernetes.io/topology-mode";
+        warnings.push(format!("annotation {HINTS} is deprecated, please use {instead} instead"));
+    }
+    if spec.text("type") == "ClusterIP" && spec.text("clusterIP") == "None" {
+        for (field, is_ignored) in [
+            ("loadBalancerIP", !spec.text("loadBalancerIP").is_empty()),
+            ("externalIPs", !spec.list("externalIPs").is_empty()),
+            ("SessionAffinity", spec.text("sessionAffinity") != "None"),
+        ] {
+            if is_ignored {
+                warnings.push(format!("spec.{field} is ignored for headless services"));
+            }
+        }
+    }
+    if is_external && !spec.list("externalIPs").is_empty() {
+        warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
+    }
+    if !is_external && !spec.text("externalName").is_empty() {
+        warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
+    }
+    if spec.text("trafficDistribution") == "PreferClose" {
+        let what = "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"";
+        warnings.push(what.to_owned());
+    }
+    warnings
 }
 
 /// Whether the service is reached from outside the cluster. In Kubernetes: `ExternallyAccessible`.

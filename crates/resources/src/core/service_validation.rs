@@ -7,7 +7,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
-use crate::checks::{Wrong, each_invalid, ip, labels, port_or_name, required_one_of};
+use crate::checks::{Wrong, cidr, each_invalid, ip, labels, one_of, port_or_name, required_one_of};
 
 const ADDRESSES: &str = "spec.clusterIPs";
 
@@ -48,12 +48,64 @@ pub(super) fn wrong_service(object: &Object) -> Wrong {
         wrong.extend(ip(address, &format!("spec.externalIPs[{at}]")));
     }
     wrong.extend(required_one_of(spec, "type", "spec", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]));
-    let policies: [(&str, &[&str]); 2] =
-        [("externalTrafficPolicy", &["Cluster", "Local"]), ("internalTrafficPolicy", &["Cluster", "Local"])];
-    for (policy, known) in policies {
-        if spec.has(policy) {
-            wrong.extend(required_one_of(spec, policy, "spec", known));
+    if spec.has("internalTrafficPolicy") {
+        wrong.extend(one_of(spec, "internalTrafficPolicy", "spec", &["Cluster", "Local"]));
+    }
+    if spec.has("trafficDistribution") {
+        let known = ["PreferClose", "PreferSameZone", "PreferSameNode"];
+        wrong.extend(one_of(spec, "trafficDistribution", "spec", &known));
+    }
+    wrong.extend(wrong_external_traffic(spec));
+    wrong.extend(wrong_load_balancer(spec));
+    wrong
+}
+
+/// In Kubernetes: `validateServiceExternalTrafficPolicy`.
+fn wrong_external_traffic(spec: &Value) -> Wrong {
+    let kind = spec.text("type");
+    let is_reached =
+        ["LoadBalancer", "NodePort"].contains(&kind) || kind == "ClusterIP" && !spec.list("externalIPs").is_empty();
+    let policy = spec.text("externalTrafficPolicy");
+    let mut wrong = Wrong::new();
+    if is_reached {
+        wrong.extend(required_one_of(spec, "externalTrafficPolicy", "spec", &["Cluster", "Local"]));
+    } else if !policy.is_empty() {
+        let what = "may only be set for externally-accessible services";
+        wrong.push(FieldError::invalid("spec.externalTrafficPolicy", policy, what));
+    }
+    let port = spec.int("healthCheckNodePort");
+    let path = "spec.healthCheckNodePort";
+    if port != 0 && !(kind == "LoadBalancer" && policy == "Local") {
+        let what = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+        wrong.push(FieldError::invalid(path, port, what));
+    } else if port != 0 {
+        let sentences = names::port_number(port).into_iter();
+        wrong.extend(sentences.map(|what| FieldError::invalid(path, port, what)));
+    }
+    wrong
+}
+
+/// What only a load balancer has.
+fn wrong_load_balancer(spec: &Value) -> Wrong {
+    const ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
+    let is_balanced = spec.text("type") == "LoadBalancer";
+    let mut wrong = Wrong::new();
+    let ranges = spec.list("loadBalancerSourceRanges");
+    if !ranges.is_empty() && !is_balanced {
+        wrong.push(FieldError::forbidden("spec.LoadBalancerSourceRanges", ONLY));
+    }
+    for (at, range) in ranges.iter().filter_map(Value::as_str).enumerate() {
+        wrong.extend(cidr(range.trim(), &format!("spec.LoadBalancerSourceRanges[{at}]")));
+    }
+    if spec.has("allocateLoadBalancerNodePorts") && !is_balanced {
+        wrong.push(FieldError::forbidden("spec.allocateLoadBalancerNodePorts", ONLY));
+    }
+    if let Some(class) = spec.at("loadBalancerClass").as_str() {
+        let path = "spec.loadBalancerClass";
+        if !is_balanced {
+            wrong.push(FieldError::forbidden(path, ONLY));
         }
+        wrong.extend(each_invalid(path, class, names::qualified_name(class)));
     }
     wrong
 }
@@ -84,8 +136,7 @@ fn wrong_port(port: &Value, path: &str, needs_name: bool) -> Wrong {
     wrong.extend(names::port_number(number).into_iter().map(|what| FieldError::invalid(&port_path, number, what)));
     wrong.extend(required_one_of(port, "protocol", path, &["SCTP", "TCP", "UDP"]));
     wrong.extend(port_or_name(port.at("targetPort"), &format!("{path}.targetPort")));
-    let protocol = port.text("appProtocol");
-    if !protocol.is_empty() {
+    if let Some(protocol) = port.at("appProtocol").as_str() {
         wrong.extend(each_invalid(&format!("{path}.appProtocol"), protocol, names::qualified_name(protocol)));
     }
     wrong
@@ -163,7 +214,7 @@ pub(super) fn wrong_cluster_ips(object: &Object) -> Wrong {
     }
     if spec.has("ipFamilyPolicy") {
         let known = ["PreferDualStack", "RequireDualStack", "SingleStack"];
-        wrong.extend(required_one_of(spec, "ipFamilyPolicy", "spec", &known));
+        wrong.extend(one_of(spec, "ipFamilyPolicy", "spec", &known));
     }
     let mut has_invalid = false;
     for (at, address) in all.iter().filter_map(Value::as_str).enumerate() {

@@ -3,13 +3,13 @@
 mod dangling;
 mod every_cluster_has;
 mod flow_table;
+mod validation;
 
 use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, Object, names};
+use coracle_meta::Object;
 use serde_json::Value;
 
 use crate::cells::{age, set_or};
-use crate::checks::{Wrong, each_invalid, not_negative, one_of};
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
 use coracle_meta::fields::Fields;
@@ -24,30 +24,7 @@ const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 pub(crate) const FLOW_SCHEMA: Rules = Rules {
     generation: BY_SPEC,
     kept_by_status: SPEC_AND_METADATA,
-    validate: |object| {
-        let spec = object.at("spec");
-        let mut wrong = Wrong::new();
-        let precedence = spec.int("matchingPrecedence");
-        if precedence < 1 {
-            let what = "must be a positive value";
-            wrong.push(FieldError::invalid("spec.matchingPrecedence", precedence, what));
-        } else if precedence > 10_000 {
-            let what = "must not be greater than 10000";
-            wrong.push(FieldError::invalid("spec.matchingPrecedence", precedence, what));
-        }
-        let level = spec.text("priorityLevelConfiguration.name");
-        let path = "spec.priorityLevelConfiguration.name";
-        if level.is_empty() {
-            wrong.push(FieldError::required(path, "must reference a priority level"));
-        } else {
-            wrong.extend(each_invalid(path, level, names::dns1123_subdomain(level)));
-        }
-        if spec.has("distinguisherMethod") {
-            let method = spec.at("distinguisherMethod");
-            wrong.extend(one_of(method, "type", "spec.distinguisherMethod", &["ByNamespace", "ByUser"]));
-        }
-        wrong
-    },
+    validate: validation::wrong_schema,
     columns: columns::FLOW_SCHEMA,
     cells: schema_cells,
     ..Rules::of(GROUP, "v1", "flowschemas")
@@ -57,17 +34,7 @@ pub(crate) const FLOW_SCHEMA: Rules = Rules {
 pub(crate) const PRIORITY_LEVEL_CONFIGURATION: Rules = Rules {
     generation: BY_SPEC,
     kept_by_status: SPEC_AND_METADATA,
-    validate: |object| {
-        let spec = object.at("spec");
-        let mut wrong = one_of(spec, "type", "spec", &["Exempt", "Limited"]);
-        if spec.text("type") == "Limited" {
-            if !spec.has("limited") {
-                wrong.push(FieldError::required("spec.limited", "must not be empty when type is Limited"));
-            }
-            wrong.extend(not_negative(spec, "limited.nominalConcurrencyShares", "spec"));
-        }
-        wrong
-    },
+    validate: validation::wrong_level,
     columns: columns::PRIORITY_LEVEL_CONFIGURATION,
     cells: level_cells,
     ..Rules::of(GROUP, "v1", "prioritylevelconfigurations")

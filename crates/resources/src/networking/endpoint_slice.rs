@@ -4,7 +4,7 @@ use coracle_registry::Generation;
 use serde_json::Value;
 
 use crate::cells::{age, some_of};
-use crate::checks::{Wrong, each_invalid, immutable, required_one_of};
+use crate::checks::{Wrong, each_invalid, immutable, ip, one_of, required, required_one_of};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
@@ -23,7 +23,7 @@ pub(crate) const ENDPOINT_SLICE: Rules = Rules {
 fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     let is_fqdn = new.text(&["addressType"]) == "FQDN";
     if old.is_none() && is_fqdn {
-        return vec!["addressType: FQDN endpoints are deprecated".to_owned()];
+        return vec!["spec.addressType: FQDN endpoints are deprecated".to_owned()];
     }
     Vec::new()
 }
@@ -66,6 +66,9 @@ fn wrong(object: &Object) -> Wrong {
         for (at, address) in addresses.iter().filter_map(Value::as_str).enumerate() {
             wrong.extend(wrong_address(address, kind, &format!("{path}[{at}]")));
         }
+        if let Some(node) = endpoint.at("nodeName").as_str() {
+            wrong.extend(each_invalid(&format!("endpoints[{at}].nodeName"), node, names::dns1123_subdomain(node)));
+        }
         let host = endpoint.text("hostname");
         if !host.is_empty() {
             wrong.extend(each_invalid(&format!("endpoints[{at}].hostname"), host, names::dns1123_label(host)));
@@ -83,12 +86,24 @@ fn wrong(object: &Object) -> Wrong {
         if ports[..at].iter().any(|earlier| earlier.text("name") == name) {
             wrong.push(FieldError::duplicate(format!("ports[{at}].name"), name));
         }
-        wrong.extend(required_one_of(port, "protocol", &format!("ports[{at}]"), &["SCTP", "TCP", "UDP"]));
+        let path = format!("ports[{at}]");
+        if port.has("protocol") {
+            wrong.extend(one_of(port, "protocol", &path, &["SCTP", "TCP", "UDP"]));
+        } else {
+            wrong.extend(required(port, "protocol", &path));
+        }
+        if let Some(protocol) = port.at("appProtocol").as_str() {
+            wrong.extend(each_invalid(&format!("{path}.appProtocol"), protocol, names::qualified_name(protocol)));
+        }
     }
     wrong
 }
 
 fn wrong_address(address: &str, kind: &str, path: &str) -> Wrong {
+    let not_address = if kind == "FQDN" { Wrong::new() } else { ip(address, path) };
+    if !not_address.is_empty() {
+        return not_address;
+    }
     let parsed = address.parse::<std::net::IpAddr>().ok();
     match kind {
         "IPv4" if !parsed.is_some_and(|address| address.is_ipv4()) => {

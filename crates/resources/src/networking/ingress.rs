@@ -59,7 +59,11 @@ fn wrong(object: &Object) -> Wrong {
     let rules = spec.list("rules");
     let mut wrong = Wrong::new();
     if rules.is_empty() && !spec.has("defaultBackend") {
-        wrong.push(FieldError::invalid("spec", rules, "either `defaultBackend` or `rules` must be specified"));
+        wrong.push(FieldError::invalid(
+            "spec",
+            spec.at("rules").clone(),
+            "either `defaultBackend` or `rules` must be specified",
+        ));
     }
     if spec.has("defaultBackend") {
         wrong.extend(wrong_backend(spec.at("defaultBackend"), "spec.defaultBackend"));
@@ -77,8 +81,15 @@ fn wrong(object: &Object) -> Wrong {
     }
     for (at, tls) in spec.list("tls").iter().enumerate() {
         for (host_at, host) in tls.list("hosts").iter().filter_map(Value::as_str).enumerate() {
-            wrong.extend(wrong_host(host, &format!("spec.tls[{at}].hosts[{host_at}]")));
+            wrong.extend(each_invalid(&format!("spec.tls[{at}].hosts[{host_at}]"), host, host_name(host)));
         }
+        let secret = tls.text("secretName");
+        if !secret.is_empty() {
+            wrong.extend(each_invalid(&format!("spec.tls[{at}].secretName"), secret, names::dns1123_subdomain(secret)));
+        }
+    }
+    if let Some(class) = spec.at("ingressClassName").as_str() {
+        wrong.extend(each_invalid("spec.ingressClassName", class, names::dns1123_subdomain(class)));
     }
     wrong
 }
@@ -90,9 +101,11 @@ fn wrong_host(host: &str, path: &str) -> Wrong {
     if host.parse::<std::net::IpAddr>().is_ok() {
         return vec![FieldError::invalid(path, host, "must be a DNS name, not an IP address")];
     }
-    let is_wildcard = host.contains('*');
-    let sentences = if is_wildcard { names::wildcard_dns1123_subdomain(host) } else { names::dns1123_subdomain(host) };
-    each_invalid(path, host, sentences)
+    each_invalid(path, host, host_name(host))
+}
+
+fn host_name(host: &str) -> Vec<String> {
+    if host.contains('*') { names::wildcard_dns1123_subdomain(host) } else { names::dns1123_subdomain(host) }
 }
 
 fn wrong_path(own: &Value, path: &str) -> Wrong {
@@ -131,9 +144,21 @@ fn wrong_backend(backend: &Value, path: &str) -> Wrong {
                 "" => vec![FieldError::required(format!("{path}.service.name"), "")],
                 name => each_invalid(&format!("{path}.service.name"), name, names::dns1035_label(name)),
             };
-            if service.text("port.name").is_empty() && service.int("port.number") == 0 {
-                let what = "port name or number is required";
-                wrong.push(FieldError::required(format!("{path}.service.port"), what));
+            let (name, number) = (service.text("port.name"), service.int("port.number"));
+            match (name.is_empty(), number == 0) {
+                (true, true) => {
+                    let what = "port name or number is required";
+                    wrong.push(FieldError::required(path, what));
+                }
+                (false, false) => wrong.push(FieldError::invalid(path, "", "cannot set both port name & port number")),
+                (false, true) => {
+                    wrong.extend(each_invalid(&format!("{path}.service.port.name"), name, names::port_name(name)));
+                }
+                (true, false) => {
+                    let path = format!("{path}.service.port.number");
+                    let sentences = names::port_number(number).into_iter();
+                    wrong.extend(sentences.map(|what| FieldError::invalid(&path, number, what)));
+                }
             }
             wrong
         }

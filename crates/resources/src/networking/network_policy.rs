@@ -1,5 +1,5 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, Object};
+use coracle_meta::{FieldError, Object, names};
 use serde_json::{Value, json};
 
 use crate::cells::{age, selector};
@@ -64,7 +64,7 @@ fn wrong(object: &Object) -> Wrong {
 fn wrong_port(port: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     if port.has("protocol") {
-        wrong.extend(one_of(port, "protocol", path, &["SCTP", "TCP", "UDP"]));
+        wrong.extend(one_of(port, "protocol", path, &["TCP", "UDP", "SCTP"]));
     }
     if port.has("port") {
         wrong.extend(port_or_name(port.at("port"), &format!("{path}.port")));
@@ -73,8 +73,13 @@ fn wrong_port(port: &Value, path: &str) -> Wrong {
         let end_path = format!("{path}.endPort");
         if !port.has("port") {
             wrong.push(FieldError::required(format!("{path}.port"), "must be specified when `endPort` is specified"));
+        } else if port.at("port").is_string() {
+            wrong.push(FieldError::invalid(end_path, end, "may not be specified when `port` is non-numeric"));
         } else if end < port.int("port") {
             wrong.push(FieldError::invalid(end_path, end, "must be greater than or equal to `port`"));
+        } else {
+            let sentences = names::port_number(end).into_iter();
+            wrong.extend(sentences.map(|what| FieldError::invalid(&end_path, end, what)));
         }
     }
     wrong

@@ -39,7 +39,7 @@ pub(super) fn wrong_containers(spec: &Value, around: &Surroundings<'_>, path: &s
         }
         wrong.extend(wrong_lifecycle(container, around.grace, &path));
         wrong.extend(wrong_probes(container, around.grace, &path));
-        wrong.extend(wrong_restart_policy(container, &["Always", "OnFailure", "Never"], &path));
+        wrong.extend(wrong_restart_policy(container, &["Always", "Never", "OnFailure"], &path));
         wrong.extend(doubled_host_ports(container, &mut ports, &path));
     }
     wrong.extend(wrong_init_containers(spec, around, &mut seen, path));
@@ -60,7 +60,7 @@ fn wrong_init_containers<'s>(
         if !seen.insert(container.text("name")) {
             wrong.push(FieldError::duplicate(format!("{path}.name"), container.text("name")));
         }
-        wrong.extend(wrong_restart_policy(container, &["Always", "OnFailure", "Never"], &path));
+        wrong.extend(wrong_restart_policy(container, &["Always", "Never", "OnFailure"], &path));
         wrong.extend(doubled_host_ports(container, &mut BTreeSet::new(), &path));
         if container.text("restartPolicy") == "Always" {
             wrong.extend(wrong_lifecycle(container, around.grace, &path));

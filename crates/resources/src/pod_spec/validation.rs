@@ -47,6 +47,24 @@ pub(crate) fn wrong_spec(spec: &Value, path: &str) -> Wrong {
         }
     }
     wrong.extend(wrong_os(spec, path));
+    wrong.extend(wrong_host_name(spec, path));
+    wrong
+}
+
+/// In Kubernetes: `validatePodHostName`.
+fn wrong_host_name(spec: &Value, path: &str) -> Wrong {
+    let Some(name) = spec.at("hostnameOverride").as_str() else { return Wrong::new() };
+    let path = format!("{path}.hostnameOverride");
+    let mut wrong = Wrong::new();
+    for flag in ["setHostnameAsFQDN", "hostNetwork"] {
+        if spec.flag(flag) {
+            wrong.push(FieldError::forbidden(&path, format!("may not be specified when {flag} is true")));
+        }
+    }
+    if name.len() > 64 {
+        wrong.push(FieldError::too_long(&path, 64));
+    }
+    wrong.extend(each_invalid(&path, name, names::dns1123_subdomain(name)));
     wrong
 }
 
