@@ -116,6 +116,11 @@ func TestAWaitByWatchEndsWhenItsConditionHolds(t *testing.T) {
 	eachFormat(t, func(t *testing.T, client kubernetes.Interface) {
 		ns := namespace(t, client)
 		pods := client.CoreV1().Pods(ns)
+		// Until its namespace has an account, a pod is refused.
+		eventually(t, "the namespace has its account", func() bool {
+			_, err := client.CoreV1().ServiceAccounts(ns).Get(ctx(t), "default", metav1.GetOptions{})
+			return err == nil
+		})
 		_, err := pods.Create(ctx(t), &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{Name: "p"},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx"}}},

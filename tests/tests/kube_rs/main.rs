@@ -1,5 +1,8 @@
 //! kube-rs, unmodified, against a cluster in the same process and in virtual time.
 
+mod leader_election;
+mod verbs;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
