@@ -51,10 +51,10 @@ soak: ## Long runs: random operations beside a real etcd, many crashes and losse
 	PROPTEST_CASES=20000 $(CARGO) test --release -p coracle-tests --test api hostile
 
 FUZZ_SECONDS ?= 300
-fuzz: ## Fuzz backups, the head, the etcd protocol and transactions, FUZZ_SECONDS each
+fuzz: ## Fuzz what the store and the API read, FUZZ_SECONDS each
 	@if ! cargo fuzz --version >/dev/null 2>&1 || ! cargo +nightly --version >/dev/null 2>&1; then \
 		echo "SKIPPED: fuzzing needs cargo-fuzz and a nightly compiler"; exit 0; fi; \
-	for target in backup head messages transactions; do \
+	for target in backup head messages transactions bodies patches applies selectors; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -malloc_limit_mb=64 -rss_limit_mb=1024 || exit 1; done
 
 doc: ## The documentation of all crates

@@ -95,9 +95,10 @@ impl View for Resize {
         let mut wrong = Vec::new();
         if coracle_meta::pod_resources::quality_of_service(new) != coracle_meta::pod_resources::quality_of_service(old)
         {
+            // What the pod's status says is quoted, which is still the class before.
             wrong.push(FieldError::invalid(
                 "spec",
-                coracle_meta::pod_resources::quality_of_service(new),
+                new.text(&["status", "qosClass"]),
                 "Pod QOS Class may not change as a result of resizing",
             ));
         }

@@ -135,3 +135,21 @@ fn schemas_of_custom_resources_are_read_in_all_their_forms() {
     let want = json!({"items": {"type": "integer"}, "additionalProperties": true, "default": {"x": 0}, "minimum": 0});
     assert_eq!(a, &want);
 }
+
+#[test]
+fn what_is_no_schema_where_one_may_stand_is_nothing_or_refused() {
+    let read = |schema: Value| {
+        let versions = json!([{"name": "v1", "schema": {"openAPIV3Schema": schema}}]);
+        let body = json!({"spec": {"versions": versions}}).to_string();
+        let decoded = read(&kind("apiextensions.k8s.io", "CustomResourceDefinition"), &body)?;
+        let versions = decoded.object.field(&["spec", "versions"]).unwrap().clone();
+        Ok::<_, String>(versions[0]["schema"]["openAPIV3Schema"].clone())
+    };
+    assert_eq!(
+        read(json!({"items": "text", "dependencies": {"a": ["b", null]}})),
+        Ok(json!({"dependencies": {"a": ["b", ""]}}))
+    );
+    assert_eq!(read(json!({"items": []})), Ok(json!({})));
+    let refused = read(json!({"additionalProperties": "text"})).unwrap_err();
+    assert!(refused.ends_with("boolean or JSON schema expected"), "{refused}");
+}

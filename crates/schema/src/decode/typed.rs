@@ -284,12 +284,31 @@ impl<'t> Pass<'t> {
             }
             (Special::SchemaOrArray, Opened::List(elements)) => {
                 let schema = schema_type(ty)?;
-                Some(Value::Array(elements.filter_map(|source| self.value(source, schema)).collect()))
+                list_or_nothing(elements.filter_map(|source| self.value(source, schema)).collect())
             }
             (Special::SchemaOrArray | Special::SchemaOrBool | Special::SchemaOrStrings, opened @ Opened::Object(_)) => {
                 self.opened(opened, schema_type(ty)?)
             }
+            (Special::SchemaOrBool, Opened::Bool(value)) => Some(Value::Bool(value)),
+            (Special::SchemaOrBool, _) => self.fail("boolean or JSON schema expected".to_owned()),
+            (Special::SchemaOrStrings, Opened::List(elements)) => {
+                list_or_nothing(elements.filter_map(|source| self.text(source)).collect())
+            }
+            // Go's readers of these take anything else for nothing.
+            (Special::SchemaOrArray | Special::SchemaOrStrings, _) => None,
             (_, opened) => Some(self.free_opened(opened)),
+        }
+    }
+
+    /// An element of a list of strings that is read by itself.
+    fn text<S: Source>(&mut self, source: S) -> Option<Value> {
+        match source.open() {
+            Opened::Null => Some(Value::String(String::new())),
+            Opened::String(text) => Some(Value::String(text)),
+            other => {
+                let kind = other.kind_name();
+                self.fail(format!("json: cannot unmarshal {kind} into Go value of type string"))
+            }
         }
     }
 
@@ -312,6 +331,11 @@ impl<'t> Pass<'t> {
 
 fn is_int32(digits: &Digits) -> bool {
     digits.whole().is_some_and(|number| i32::try_from(number).is_ok())
+}
+
+/// A list, unless it is empty: Go prints that as it prints nothing.
+fn list_or_nothing(list: Vec<Value>) -> Option<Value> {
+    (!list.is_empty()).then_some(Value::Array(list))
 }
 
 /// The type of a schema, from a place that holds a schema or something else.
