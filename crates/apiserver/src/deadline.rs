@@ -44,7 +44,29 @@ fn limit(asked: &str, most_seconds: u64) -> Result<Duration, Status> {
     match coracle_meta::parse_duration(asked) {
         Some(Duration::ZERO) => Ok(most),
         Some(asked) => Ok(asked.min(most)),
-        None => Err(Status::bad_request("invalid timeout specified in the request URL")),
+        // Time that is over is the server's limit too.
+        None if asked.strip_prefix('-').is_some_and(|asked| coracle_meta::parse_duration(asked).is_some()) => Ok(most),
+        None => Err(Status::bad_request(format!(
+            "invalid timeout specified in the request URL - time: {}",
+            duration_error(asked)
+        ))),
+    }
+}
+
+/// What Go's `time.ParseDuration` says.
+fn duration_error(asked: &str) -> String {
+    let number = asked.trim_start_matches(['+', '-']);
+    let unit = number.trim_start_matches(|sign: char| sign.is_ascii_digit() || sign == '.');
+    match (number.len() == unit.len(), unit) {
+        (false, "") => format!("missing unit in duration {asked:?}"),
+        (false, unit) => {
+            let end = unit.find(|sign: char| sign.is_ascii_digit() || sign == '.').unwrap_or(unit.len());
+            match &unit[..end] {
+                "ns" | "us" | "µs" | "μs" | "ms" | "s" | "m" | "h" => format!("invalid duration {asked:?}"),
+                unit => format!("unknown unit {unit:?} in duration {asked:?}"),
+            }
+        }
+        (true, _) => format!("invalid duration {asked:?}"),
     }
 }
 

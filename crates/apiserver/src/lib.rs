@@ -31,6 +31,7 @@ mod renderings;
 mod respond;
 mod stream;
 mod yaml;
+mod yaml_text;
 
 mod discovery;
 mod health;

@@ -176,7 +176,10 @@ pub(crate) fn body_format(headers: &HeaderMap, formats: &[Format]) -> Result<For
     if media_type.is_empty() {
         return Ok(Format::Json);
     }
-    let found = formats.iter().find(|format| format.media_type() == media_type);
+    // Go's `mime.ParseMediaType` fails on an empty parameter that is not the last.
+    let parameters: Vec<&str> = header.split(';').skip(1).collect();
+    let well_formed = parameters.iter().rev().skip(1).all(|parameter| !parameter.trim().is_empty());
+    let found = formats.iter().find(|format| well_formed && format.media_type() == media_type);
     found.copied().ok_or_else(|| {
         let accepted: Vec<_> = formats.iter().map(|format| format.media_type()).collect();
         let message = format!(
@@ -285,6 +288,7 @@ impl<'a> Clause<'a> {
             Some(_) => return None,
         }
         let (kind, group, version) = (self.param("as"), self.param("g"), self.param("v"));
+        let kind = kind.filter(|kind| !kind.is_empty());
         if kind.is_none() && group.is_none() && version.is_none() {
             return Some(Transform::None);
         }

@@ -103,7 +103,7 @@ pub(crate) fn get_options(query: &Query) -> GetOptions {
 /// In Kubernetes: `metainternalversion.ListOptions`, with the rule that a watch from no version sends what there is.
 pub(crate) fn list_options(query: &Query, watch: bool) -> Result<ListOptions, Status> {
     let labels = query.get("labelSelector").map(LabelSelector::parse).transpose();
-    let labels = labels.map_err(|error| Status::bad_request(format!("unable to parse requirement: {error}")))?;
+    let labels = labels.map_err(|error| Status::bad_request(error.to_string()))?;
     let fields = query.get("fieldSelector").map(FieldSelector::parse).transpose();
     let fields = fields.map_err(|error| Status::bad_request(error.to_string()))?;
     let timeout = query.number("timeoutSeconds")?;

@@ -17,6 +17,9 @@ const VERSION: (&str, &str, &str) = ("1", "35", "v1.35.3");
 pub(crate) async fn serve(server: &Arc<Server>, received: Received) -> Result<Response<Body>, Status> {
     let path = received.info.path.clone();
     let kinds = server.registry.kinds();
+    if path.starts_with("//") {
+        return Ok(respond::not_found_page());
+    }
     let trimmed = if path.len() > 1 { path.trim_end_matches('/') } else { path.as_str() };
     if let Some(answer) = health::serve(server, &received, trimmed).await {
         return Ok(answer);

@@ -1,13 +1,17 @@
 use serde_json::Value;
 
-/// Writes a JSON value as YAML: block style, keys in their order, text quoted wherever it could be read otherwise.
+use crate::yaml_text::write_text;
+
+/// Writes a JSON value as YAML: block style, keys in their order, text as `yaml_text` writes it.
+///
+/// In Kubernetes: `sigs.k8s.io/yaml`, whose emitter is that of go-yaml 2.
 pub(crate) fn to_yaml(value: &Value) -> String {
     let mut out = String::new();
     match value {
         Value::Object(map) if !map.is_empty() => write_block(value, 0, &mut out),
         Value::Array(list) if !list.is_empty() => write_block(value, 0, &mut out),
         scalar => {
-            write_scalar(scalar, &mut out);
+            write_scalar(scalar, 0, &mut out);
             out.push('\n');
         }
     }
@@ -21,7 +25,7 @@ fn write_block(value: &Value, indent: usize, out: &mut String) {
                 if index > 0 {
                     push_indent(indent, out);
                 }
-                write_text(key, out);
+                write_text(key, None, out);
                 out.push(':');
                 write_item(item, indent, Below::Mapping, out);
             }
@@ -36,7 +40,7 @@ fn write_block(value: &Value, indent: usize, out: &mut String) {
             }
         }
         scalar => {
-            write_scalar(scalar, out);
+            write_scalar(scalar, indent, out);
             out.push('\n');
         }
     }
@@ -71,7 +75,7 @@ fn write_item(item: &Value, indent: usize, below: Below, out: &mut String) {
         }
         (scalar, _) => {
             out.push(' ');
-            write_scalar(scalar, out);
+            write_scalar(scalar, indent, out);
             out.push('\n');
         }
     }
@@ -81,31 +85,11 @@ fn push_indent(indent: usize, out: &mut String) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-fn write_scalar(value: &Value, out: &mut String) {
+fn write_scalar(value: &Value, indent: usize, out: &mut String) {
     match value {
-        Value::String(text) => write_text(text, out),
+        Value::String(text) => write_text(text, Some(indent + 2), out),
         other => out.push_str(&other.to_string()),
     }
-}
-
-fn write_text(text: &str, out: &mut String) {
-    if is_plain(text) {
-        out.push_str(text);
-    } else {
-        // A JSON string is a YAML double-quoted one.
-        out.push_str(&Value::from(text).to_string());
-    }
-}
-
-/// Whether the text is read back as the same text without quotes. Careful rather than complete.
-fn is_plain(text: &str) -> bool {
-    let starts_well = text.starts_with(|sign: char| sign.is_ascii_alphabetic() || sign == '/' || sign == '_');
-    let all_plain = text.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_./:".contains(sign));
-    let looks_special = matches!(
-        text.to_ascii_lowercase().as_str(),
-        "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n" | "nan" | "inf"
-    );
-    starts_well && all_plain && !text.ends_with(':') && !looks_special
 }
 
 #[cfg(test)]
@@ -123,7 +107,7 @@ mod tests {
         let yaml = to_yaml(&value);
         assert_eq!(
             yaml,
-            "apiVersion: v1\nempty: {}\nlist:\n- name: a\n  ports:\n  - 80\n  - 443\n- - x\n- []\nnone: null\nquoted:\n- \"yes\"\n- \"1\"\n- \"a: b\"\n- \"\"\n- \"line\\nbreak\"\nsize: 1\n"
+            "apiVersion: v1\nempty: {}\nlist:\n- name: a\n  ports:\n  - 80\n  - 443\n- - x\n- []\nnone: null\nquoted:\n- \"yes\"\n- \"1\"\n- 'a: b'\n- \"\"\n- |-\n  line\n  break\nsize: 1\n"
         );
     }
 }

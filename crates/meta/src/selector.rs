@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::go_quote;
+use crate::{go_quote, names};
 
 /// Chooses objects by their labels; empty chooses all.
 ///
@@ -170,7 +170,26 @@ impl std::fmt::Display for LabelSelector {
     }
 }
 
-/// A hand-written descent over the text form: `a=b,c!=d,e in (f,g),!h,i`.
+/// A piece of the text form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token<'a> {
+    /// A name, a value or the name of an operator.
+    Word(&'a str),
+    /// One of the signs of the syntax.
+    Sign(&'a str),
+    End,
+}
+
+impl<'a> Token<'a> {
+    fn text(self) -> &'a str {
+        match self {
+            Token::Word(text) | Token::Sign(text) => text,
+            Token::End => "",
+        }
+    }
+}
+
+/// A hand-written descent over the text form: `a=b,c!=d,e in (f,g),!h,i`. In Kubernetes: `labels.Parser`.
 struct Parser<'a> {
     rest: &'a str,
 }
@@ -178,159 +197,159 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn requirements(mut self) -> Result<Vec<LabelRequirement>, SelectorError> {
         let mut requirements = Vec::new();
-        self.skip_space();
-        if self.rest.is_empty() {
-            return Ok(requirements);
-        }
         loop {
-            requirements.push(self.requirement()?);
-            self.skip_space();
-            if self.rest.is_empty() {
-                return Ok(requirements);
+            match self.peek() {
+                Token::Word(_) | Token::Sign("!") => {}
+                Token::End => return Ok(requirements),
+                found => return Err(unexpected(found, "!, identifier, or 'end of string'")),
             }
-            if !self.take(",") {
-                let found = self.word_or_sign();
-                return Err(SelectorError(format!("found '{found}', expected: ',' or 'end of string'")));
-            }
-            self.skip_space();
-            if self.rest.is_empty() {
-                return Err(SelectorError("found '', expected: identifier after ','".to_owned()));
+            let requirement = self.requirement();
+            requirements
+                .push(requirement.map_err(|error| SelectorError(format!("unable to parse requirement: {error}")))?);
+            match self.next() {
+                Token::End => return Ok(requirements),
+                Token::Sign(",") => match self.peek() {
+                    Token::Word(_) | Token::Sign("!") => {}
+                    found => return Err(unexpected(found, "identifier after ','")),
+                },
+                found => return Err(unexpected(found, "',' or 'end of string'")),
             }
         }
     }
 
     fn requirement(&mut self) -> Result<LabelRequirement, SelectorError> {
-        self.skip_space();
-        if self.take("!") {
-            self.skip_space();
-            let key = self.identifier()?;
-            return Ok(LabelRequirement { key, operator: LabelOperator::DoesNotExist, values: Vec::new() });
+        let negated = self.peek() == Token::Sign("!");
+        if negated {
+            self.next();
         }
-        let key = self.identifier()?;
-        self.skip_space();
-        if self.rest.is_empty() || self.rest.starts_with(',') {
-            return Ok(LabelRequirement { key, operator: LabelOperator::Exists, values: Vec::new() });
-        }
-        let operator = self.operator()?;
-        self.skip_space();
-        let values = match operator {
-            Word::In | Word::NotIn => self.set()?,
-            Word::Equals | Word::NotEquals | Word::Greater | Word::Less => vec![self.exact_value()?],
+        let key = match self.next() {
+            Token::Word(key) => key,
+            found => return Err(unexpected(found, "identifier")),
         };
-        let operator = match operator {
-            Word::In | Word::Equals => LabelOperator::In,
-            Word::NotIn | Word::NotEquals => LabelOperator::NotIn,
-            Word::Greater => LabelOperator::GreaterThan,
-            Word::Less => LabelOperator::LessThan,
+        valid("<nil>", key, names::qualified_name(key))?;
+        if negated {
+            return Ok(LabelRequirement {
+                key: key.to_owned(),
+                operator: LabelOperator::DoesNotExist,
+                values: Vec::new(),
+            });
+        }
+        if matches!(self.peek(), Token::End | Token::Sign(",")) {
+            return Ok(LabelRequirement { key: key.to_owned(), operator: LabelOperator::Exists, values: Vec::new() });
+        }
+        let (operator, values) = match self.next() {
+            Token::Word("in") => (LabelOperator::In, self.set()?),
+            Token::Word("notin") => (LabelOperator::NotIn, self.set()?),
+            Token::Sign("=" | "==") => (LabelOperator::In, self.exact_value()?),
+            Token::Sign("!=") => (LabelOperator::NotIn, self.exact_value()?),
+            Token::Sign(">") => (LabelOperator::GreaterThan, self.exact_value()?),
+            Token::Sign("<") => (LabelOperator::LessThan, self.exact_value()?),
+            found => return Err(unexpected(found, "in, notin, =, ==, !=, gt, lt")),
         };
-        Ok(LabelRequirement { key, operator, values })
-    }
-
-    fn operator(&mut self) -> Result<Word, SelectorError> {
-        for (sign, word) in [
-            ("==", Word::Equals),
-            ("=", Word::Equals),
-            ("!=", Word::NotEquals),
-            (">", Word::Greater),
-            ("<", Word::Less),
-        ] {
-            if self.take(sign) {
-                return Ok(word);
-            }
-        }
-        let found = self.word_or_sign();
-        match found {
-            "in" => Ok(Word::In),
-            "notin" => Ok(Word::NotIn),
-            found => Err(SelectorError(format!("found '{found}', expected: in, notin, =, ==, !=, gt, lt"))),
-        }
+        check_values(key, operator, &values)?;
+        Ok(LabelRequirement { key: key.to_owned(), operator, values })
     }
 
     fn set(&mut self) -> Result<Vec<String>, SelectorError> {
-        if !self.take("(") {
-            let found = self.word_or_sign();
-            return Err(SelectorError(format!("found '{found}' expected: '('")));
+        match self.next() {
+            Token::Sign("(") => {}
+            found => return Err(SelectorError(format!("found '{}' expected: '('", found.text()))),
         }
-        let mut values = Vec::new();
+        let mut values = std::collections::BTreeSet::new();
+        match self.peek() {
+            Token::Word(_) | Token::Sign(",") => self.items(&mut values)?,
+            Token::Sign(")") => drop(values.insert(String::new())),
+            found => return Err(unexpected(found, "',', ')' or identifier")),
+        }
+        self.next();
+        Ok(values.into_iter().collect())
+    }
+
+    /// The items of a set, up to its closing sign; what is missing between two commas is an empty value.
+    fn items(&mut self, values: &mut std::collections::BTreeSet<String>) -> Result<(), SelectorError> {
         loop {
-            self.skip_space();
-            values.push(self.word().to_owned());
-            self.skip_space();
-            if self.take(")") {
-                break;
+            match self.next() {
+                Token::Word(value) => {
+                    values.insert(value.to_owned());
+                    match self.peek() {
+                        Token::Sign(",") => {}
+                        Token::Sign(")") => return Ok(()),
+                        found => return Err(unexpected(found, "',' or ')'")),
+                    }
+                }
+                Token::Sign(",") => {
+                    if values.is_empty() {
+                        values.insert(String::new());
+                    }
+                    match self.peek() {
+                        Token::Sign(")") => {
+                            values.insert(String::new());
+                            return Ok(());
+                        }
+                        Token::Sign(",") => {
+                            self.next();
+                            values.insert(String::new());
+                        }
+                        _ => {}
+                    }
+                }
+                found => return Err(unexpected(found, "',', or identifier")),
             }
-            if !self.take(",") {
-                let found = self.word_or_sign();
-                return Err(SelectorError(format!("found '{found}', expected: ',' or ')'")));
-            }
         }
-        values.sort();
-        values.dedup();
-        Ok(values)
     }
 
-    fn exact_value(&mut self) -> Result<String, SelectorError> {
-        if self.rest.is_empty() || self.rest.starts_with(',') {
-            return Ok(String::new());
+    fn exact_value(&mut self) -> Result<Vec<String>, SelectorError> {
+        if matches!(self.peek(), Token::End | Token::Sign(",")) {
+            return Ok(vec![String::new()]);
         }
-        let word = self.word();
-        if word.is_empty() {
-            let found = self.word_or_sign();
-            return Err(SelectorError(format!("found '{found}', expected: identifier")));
+        match self.next() {
+            Token::Word(value) => Ok(vec![value.to_owned()]),
+            found => Err(unexpected(found, "identifier")),
         }
-        Ok(word.to_owned())
     }
 
-    fn identifier(&mut self) -> Result<String, SelectorError> {
-        let word = self.word();
-        if word.is_empty() {
-            let found = self.word_or_sign();
-            return Err(SelectorError(format!("found '{found}', expected: !, identifier, or ','")));
-        }
-        Ok(word.to_owned())
+    fn peek(&self) -> Token<'a> {
+        Parser { rest: self.rest }.next()
     }
 
-    fn word(&mut self) -> &'a str {
-        let end =
-            self.rest.find(|sign: char| sign.is_whitespace() || "=!,()><".contains(sign)).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
+    fn next(&mut self) -> Token<'a> {
+        const SIGNS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
+        let rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
+        let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign)).map_or(0, str::len);
+        let is_end = |sign: char| " \t\r\n=!(),><".contains(sign);
+        let length = if sign > 0 { sign } else { rest.find(is_end).unwrap_or(rest.len()) };
+        let (token, rest) = rest.split_at(length);
         self.rest = rest;
-        word
-    }
-
-    fn word_or_sign(&mut self) -> &'a str {
-        let word = self.word();
-        if !word.is_empty() {
-            return word;
+        match (token, sign) {
+            ("", _) => Token::End,
+            (token, 0) => Token::Word(token),
+            (token, _) => Token::Sign(token),
         }
-        let end = self.rest.chars().next().map_or(0, char::len_utf8);
-        let (sign, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        sign
-    }
-
-    fn take(&mut self, sign: &str) -> bool {
-        match self.rest.strip_prefix(sign) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn skip_space(&mut self) {
-        self.rest = self.rest.trim_start();
     }
 }
 
-enum Word {
-    Equals,
-    NotEquals,
-    In,
-    NotIn,
-    Greater,
-    Less,
+fn unexpected(found: Token<'_>, expected: &str) -> SelectorError {
+    SelectorError(format!("found '{}', expected: {expected}", found.text()))
+}
+
+fn valid(path: &str, value: &str, wrong: Vec<String>) -> Result<(), SelectorError> {
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(SelectorError(format!("{path}: Invalid value: {}: {}", go_quote(value), wrong.join("; "))))
+}
+
+/// In Kubernetes: `labels.NewRequirement`.
+fn check_values(key: &str, operator: LabelOperator, values: &[String]) -> Result<(), SelectorError> {
+    let compares_numbers = matches!(operator, LabelOperator::GreaterThan | LabelOperator::LessThan);
+    for (at, value) in values.iter().enumerate() {
+        if compares_numbers && value.parse::<i64>().is_err() {
+            let wrong = vec!["for 'Gt', 'Lt' operators, the value must be an integer".to_owned()];
+            valid(&format!("values[{at}]"), value, wrong)?;
+        }
+        valid(&format!("values[{at}][{key}]"), value, names::label_value(value))?;
+    }
+    Ok(())
 }
 
 /// Chooses objects by single fields, as in `?fieldSelector=`. In Kubernetes: `fields.Selector`.
@@ -360,13 +379,15 @@ impl FieldSelector {
     /// Reads `a=b,c!=d`; a backslash before a backslash, comma or equals sign takes its meaning away.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut requirements = Vec::new();
-        for term in split_unescaped(text) {
+        let mut terms = split_unescaped(text);
+        terms.sort_unstable();
+        for term in terms {
             if term.is_empty() {
                 continue;
             }
             let invalid = || SelectorError(format!("invalid selector: '{text}'; can't understand '{term}'"));
             let (field, equal, value) = split_operator(term).ok_or_else(invalid)?;
-            let value = unescape(value).ok_or_else(invalid)?;
+            let value = unescape(value)?;
             requirements.push(FieldRequirement { field: field.to_owned(), equal, value });
         }
         Ok(Self { requirements })
@@ -434,20 +455,29 @@ fn split_operator(term: &str) -> Option<(&str, bool, &str)> {
     None
 }
 
-fn unescape(value: &str) -> Option<String> {
+/// In Kubernetes: `fields.UnescapeValue`.
+fn unescape(value: &str) -> Result<String, SelectorError> {
     let mut out = String::with_capacity(value.len());
     let mut signs = value.chars();
     while let Some(sign) = signs.next() {
         match sign {
-            '\\' => match signs.next()? {
-                escaped @ ('\\' | ',' | '=') => out.push(escaped),
-                _ => return None,
+            '\\' => match signs.next() {
+                Some(escaped @ ('\\' | ',' | '=')) => out.push(escaped),
+                other => {
+                    let sequence = other.map(String::from).unwrap_or_default();
+                    return Err(SelectorError(format!(
+                        "invalid field selector: invalid escape sequence: \\{sequence}"
+                    )));
+                }
             },
-            ',' | '=' => return None,
+            ',' | '=' => {
+                let sign = u32::from(sign);
+                return Err(SelectorError(format!("invalid field selector: unescaped character in value: {sign}")));
+            }
             sign => out.push(sign),
         }
     }
-    Some(out)
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -480,9 +510,30 @@ mod tests {
         ] {
             assert_eq!(LabelSelector::parse(text).unwrap().matches(&web), chosen, "{text}");
         }
-        for text in ["=", "a in", "a in (", "a=b,", "a b", ",", "a in b"] {
-            assert!(LabelSelector::parse(text).is_err(), "{text}");
+    }
+
+    #[test]
+    fn what_is_no_label_selector_is_refused_in_the_words_of_kubernetes() {
+        for (text, why) in [
+            ("=", "found '=', expected: !, identifier, or 'end of string'"),
+            ("a,,b", "found ',', expected: identifier after ','"),
+            ("a=b,", "found '', expected: identifier after ','"),
+            ("a=b c", "found 'c', expected: ',' or 'end of string'"),
+            ("!!a", "unable to parse requirement: found '!', expected: identifier"),
+            ("a in b", "unable to parse requirement: found 'b' expected: '('"),
+            ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+            ("a in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"),
+            (
+                "a>x",
+                "unable to parse requirement: values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be an integer",
+            ),
+            ("/a=1", "unable to parse requirement: <nil>: Invalid value: \"/a\": prefix part must be non-empty"),
+        ] {
+            assert_eq!(LabelSelector::parse(text).unwrap_err().to_string(), why);
         }
+        let long = format!("a={}", "x".repeat(64));
+        assert!(LabelSelector::parse(&long).unwrap_err().to_string().ends_with("must be no more than 63 bytes"));
+        assert_eq!(LabelSelector::parse("a in (,x,)").unwrap().requirements[0].values, ["", "x"]);
     }
 
     #[test]
@@ -492,6 +543,10 @@ mod tests {
         assert!(selector.matches_by(|field| if field == "a" { "x,y".into() } else { "q".into() }));
         assert_eq!(selector.to_string(), r"a=x\,y,b!=z");
         assert!(FieldSelector::parse("a").is_err());
+        let why = FieldSelector::parse("a=b=c").unwrap_err().to_string();
+        assert_eq!(why, "invalid field selector: unescaped character in value: 61");
+        let why = FieldSelector::parse(r"a=\x").unwrap_err().to_string();
+        assert_eq!(why, r"invalid field selector: invalid escape sequence: \x");
     }
 
     proptest! {

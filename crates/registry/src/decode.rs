@@ -3,7 +3,7 @@
 use coracle_meta::{FieldError, GroupVersionKind, Object, Status};
 use coracle_schema::KindSchema;
 use coracle_schema::apply::managed_fields;
-use coracle_schema::decode::{self, Format, from_unstructured};
+use coracle_schema::decode::{self, Decoded, Format, from_unstructured};
 use serde_json::Value;
 
 use crate::{FieldValidation, Kind, PatchKind, Request};
@@ -60,20 +60,50 @@ pub(crate) fn patch_json(body: &[u8], kind: PatchKind) -> Result<(Value, Objecti
         PatchKind::Strategic => Status::bad_request(error),
         _ => Status::bad_request(format!("error decoding patch: {error}")),
     })?;
-    Ok((value, Objections(twice)))
+    let prefix = if kind == PatchKind::Json { "json patch " } else { "" };
+    Ok((value, Objections(twice.into_iter().map(|finding| format!("{prefix}{finding}")).collect())))
 }
 
 /// Reads the body of an apply.
 pub(crate) fn yaml(body: &[u8]) -> Result<(Value, Objections), Status> {
     let (value, twice) = decode::parse(body, Format::Yaml)
         .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?;
-    Ok((value, Objections(twice)))
+    let type_name = match &value {
+        Value::Object(_) => return Ok((value, Objections(twice))),
+        Value::Null => return Ok((Value::Object(Default::default()), Objections(twice))),
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+    };
+    Err(Status::bad_request(format!(
+        "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {type_name} into Go value of type map[string]interface {{}}"
+    )))
 }
 
 /// A document that a patch made, and how messages quote it.
 pub(crate) struct Patched<'a> {
     pub(crate) value: Value,
     pub(crate) quote: &'a dyn Fn(&Value) -> String,
+    pub(crate) made_by: MadeBy,
+}
+
+/// How a document was made, which says how it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MadeBy {
+    /// As JSON, by a JSON or a merge patch.
+    Patch,
+    /// As maps, by a strategic merge.
+    Merge,
+}
+
+impl MadeBy {
+    fn decode(self, value: Value, kind: &GroupVersionKind, schema: &KindSchema) -> Result<Decoded, String> {
+        match self {
+            Self::Patch => decode::decode_patched(value, kind, schema),
+            Self::Merge => decode::decode_merged(value, kind, schema),
+        }
+    }
 }
 
 /// Reads a patched document as an object of a kind; what the patch itself was objected to is reported with it.
@@ -83,9 +113,13 @@ pub(crate) fn patched(
     mut objections: Objections,
     request: &Request,
 ) -> Result<Object, Status> {
-    let Patched { value, quote } = patched;
+    let Patched { value, quote, made_by } = patched;
     let document = value.clone();
-    let decoded = kind.decode_value(value).map_err(|error| invalid_patch(&quote(&document), &error))?;
+    let decoded = match kind.is_built_in() {
+        true => made_by.decode(value, kind.gvk(), kind.schema()),
+        false => kind.decode_value(value),
+    };
+    let decoded = decoded.map_err(|error| invalid_patch(&quote(&document), &error))?;
     objections.extend(decoded.strict);
     objections.report_patch(request, || quote(&document))?;
     Ok(decoded.object)
@@ -107,14 +141,15 @@ pub(crate) fn applied(kind: &Kind, value: Value) -> Result<Object, Status> {
 
 /// Reads a patched document as one of a kind that has no resource of its own.
 pub(crate) fn with_schema(
+    kind: &GroupVersionKind,
     schema: &KindSchema,
     patched: Patched<'_>,
     mut objections: Objections,
     request: &Request,
 ) -> Result<Object, Status> {
-    let Patched { value, quote } = patched;
+    let Patched { value, quote, made_by } = patched;
     let document = value.clone();
-    let decoded = decode::decode_value(value, schema).map_err(|error| invalid_patch(&quote(&document), &error))?;
+    let decoded = made_by.decode(value, kind, schema).map_err(|error| invalid_patch(&quote(&document), &error))?;
     objections.extend(decoded.strict);
     objections.report_patch(request, || quote(&document))?;
     Ok(decoded.object)

@@ -5,7 +5,7 @@ use coracle_schema::patch::{JsonPatch, Touched, document_text, go_text, merge_pa
 use coracle_schema::{KindSchema, TypeRef, apply::TablePlace};
 use serde_json::Value;
 
-use crate::decode::{self, Objections, Patched};
+use crate::decode::{self, MadeBy, Objections, Patched};
 use crate::update::Intent;
 use crate::versions::KindVersions;
 use crate::{Kind, Patch, PatchKind, Registry, Request, Written, object_meta};
@@ -18,9 +18,28 @@ pub(crate) enum Change {
     Apply { config: Value, force: bool },
 }
 
+/// A patch as it was read, or why it is none. That is told only when there is an object to patch.
+///
+/// In Kubernetes: patches are decoded inside of the update.
+pub(crate) struct ReadPatch(Result<(Change, Objections), Status>);
+
+impl ReadPatch {
+    /// Reads a patch.
+    pub(crate) fn of(request: &Request, patch: &Patch) -> Self {
+        Self(Change::parse(request, patch))
+    }
+
+    /// The patch; beside it, what a strict reader objects to.
+    pub(crate) fn get(&self) -> Result<(&Change, &Objections), Status> {
+        match &self.0 {
+            Ok((change, objections)) => Ok((change, objections)),
+            Err(status) => Err(status.clone()),
+        }
+    }
+}
+
 impl Change {
-    /// Reads a patch; beside it, what a strict reader objects to.
-    pub(crate) fn parse(request: &Request, patch: &Patch) -> Result<(Self, Objections), Status> {
+    fn parse(request: &Request, patch: &Patch) -> Result<(Self, Objections), Status> {
         let (value, mut objections) = match patch.kind {
             PatchKind::Apply { .. } => decode::yaml(&patch.body)?,
             kind => decode::patch_json(&patch.body, kind)?,
@@ -54,15 +73,21 @@ impl Change {
             Self::Apply { .. } => document,
         })
     }
-}
 
-impl Change {
     /// How the foreign objects of a patched document are written: a JSON or merge patch goes by what Go has encoded, the
     /// others by maps.
     fn foreign(&self, live: &Object) -> Verbatim {
         match self {
             Self::Json(_) | Self::Merge(_) => live.verbatim().encoded(),
             Self::Strategic(_) | Self::Apply { .. } => Verbatim::default(),
+        }
+    }
+
+    /// What reads a document that the patch has made.
+    pub(crate) fn made_by(&self) -> MadeBy {
+        match self {
+            Self::Strategic(_) => MadeBy::Merge,
+            _ => MadeBy::Patch,
         }
     }
 
@@ -82,24 +107,27 @@ struct Patching<'a> {
     request: &'a Request,
     kind: &'a Kind,
     versions: KindVersions,
-    change: Change,
-    objections: Objections,
+    patch: ReadPatch,
+    creates: bool,
 }
 
 impl Intent for Patching<'_> {
     fn make(&self, registry: &Registry, live: &Object) -> Result<Object, Status> {
         let (request, kind) = (self.request, self.kind);
-        let mut object = match &self.change {
+        // A kind may be made by a PUT of what is not there, but a patch needs something to change.
+        if !self.creates && live.uid().is_empty() {
+            return Err(Status::not_found(&request.group_resource(), &request.name));
+        }
+        let (change, objections) = self.patch.get()?;
+        let mut object = match change {
             Change::Apply { config, force } => self.apply(live, config, *force)?,
-            // A kind may be made by a PUT of what is not there, but a patch needs something to change.
-            _ if live.uid().is_empty() => return Err(Status::not_found(&request.group_resource(), &request.name)),
             change => {
                 let value = change.patched(live.to_value(), kind.schema())?;
                 // Custom resources have no struct in Go, only maps.
                 let root = kind.is_built_in().then(|| kind.schema().root());
                 let quote = |value: &Value| change.quoted(live, value, root);
-                let patched = Patched { value, quote: &quote };
-                let mut object = decode::patched(kind, patched, self.objections.clone(), request)?
+                let patched = Patched { value, quote: &quote, made_by: change.made_by() };
+                let mut object = decode::patched(kind, patched, objections.clone(), request)?
                     .with_verbatim(change.foreign(live));
                 kind.strategy().set_defaults(&mut object);
                 registry.book(request, kind, live, object, &self.versions)
@@ -118,7 +146,7 @@ impl Intent for Patching<'_> {
     }
 
     fn creates(&self) -> bool {
-        matches!(self.change, Change::Apply { .. })
+        self.creates
     }
 }
 
@@ -159,9 +187,9 @@ impl Registry {
             Ok(part) => part,
             Err(projection) => return self.patch_projection(request, &kind, &projection, patch).await,
         };
-        let (change, objections) = Change::parse(request, patch)?;
         let versions = part.versions(self, &kind);
-        let intent = Patching { request, kind: &kind, versions, change, objections };
+        let creates = matches!(patch.kind, PatchKind::Apply { .. });
+        let intent = Patching { request, kind: &kind, versions, patch: ReadPatch::of(request, patch), creates };
         self.write(request, &kind, &part, &intent).await
     }
 }

@@ -8,8 +8,8 @@ use coracle_storage::{Freshness, Stored};
 use serde_json::Value;
 
 use crate::create::check_kind;
-use crate::decode::{self, Objections, Patched};
-use crate::patch::Change;
+use crate::decode::{self, Patched};
+use crate::patch::{Change, ReadPatch};
 use crate::update::{Intent, Part};
 use crate::versions::OneVersion;
 use crate::{Kind, Patch, Projection, Registry, Request, Written, object_meta};
@@ -17,7 +17,7 @@ use crate::{Kind, Patch, Projection, Registry, Request, Written, object_meta};
 /// How the projected part is to change.
 enum Wanted {
     Body(Object),
-    Change(Change, Objections),
+    Patch(ReadPatch),
 }
 
 /// A write of a part with a kind of its own, as a write of the object. In Kubernetes: `scaleUpdatedObjectInfo`.
@@ -48,17 +48,19 @@ impl Projected<'_> {
             time: &time,
         };
         let booked = match &self.wanted {
-            Wanted::Change(Change::Apply { config, force }, _) => {
-                managed_fields::apply(&write, shown.as_value(), config, *force)?
-            }
-            Wanted::Change(change, objections) => {
-                let value = change.patched(shown.to_value(), &self.schema)?;
-                let quote = |value: &Value| change.quoted(shown, value, Some(self.schema.root()));
-                let patched = Patched { value, quote: &quote };
-                let new = decode::with_schema(&self.schema, patched, objections.clone(), self.request)?;
-                managed_fields::update(&write, shown.as_value(), new.into_value())
-            }
             Wanted::Body(body) => managed_fields::update(&write, shown.as_value(), body.to_value()),
+            Wanted::Patch(patch) => match patch.get()? {
+                (Change::Apply { config, force }, _) => {
+                    managed_fields::apply(&write, shown.as_value(), config, *force)?
+                }
+                (change, objections) => {
+                    let value = change.patched(shown.to_value(), &self.schema)?;
+                    let quote = |value: &Value| change.quoted(shown, value, Some(self.schema.root()));
+                    let patched = Patched { value, quote: &quote, made_by: change.made_by() };
+                    let new = decode::with_schema(&kind, &self.schema, patched, objections.clone(), self.request)?;
+                    managed_fields::update(&write, shown.as_value(), new.into_value())
+                }
+            },
         };
         Object::from_value(booked).map_err(|error| Status::internal(error.to_string()))
     }
@@ -130,8 +132,7 @@ impl Registry {
         projection: &Arc<dyn Projection>,
         patch: &Patch,
     ) -> Result<Written, Status> {
-        let (change, objections) = Change::parse(request, patch)?;
-        self.write_projection(request, kind, &**projection, Wanted::Change(change, objections)).await
+        self.write_projection(request, kind, &**projection, Wanted::Patch(ReadPatch::of(request, patch))).await
     }
 
     async fn write_projection(

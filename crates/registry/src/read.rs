@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use coracle_meta::{FieldError, FieldSelector, ObjectKey, Status, WatchEvent};
+use coracle_meta::{FieldError, FieldRequirement, FieldSelector, ObjectKey, Status, WatchEvent};
 use coracle_storage::{Freshness, List, ListQuery, Selection, Stored, WatchQuery, WatchStart};
 
 use crate::create::invalid_options;
@@ -57,7 +57,7 @@ impl Registry {
             let object = computed.get(self, request).await?;
             return Ok(Stored::from_object(&Arc::new(object), 0));
         }
-        let freshness = match revision(&options.resource_version).map_err(Status::bad_request)? {
+        let freshness = match revision(&options.resource_version).map_err(unreadable_version)? {
             None => Freshness::Newest,
             Some(0) => Freshness::Any,
             Some(revision) => Freshness::NotOlderThan(revision),
@@ -107,11 +107,9 @@ impl Registry {
     /// Watches objects.
     pub async fn watch(&self, request: &Request, options: &ListOptions) -> Result<Watch, Status> {
         let kind = self.kind_of(request)?;
+        let options = &with_watch_defaults(options);
         validate_list(options, true)?;
-        let version = revision(&options.resource_version).map_err(|why| {
-            let error = FieldError::invalid("resourceVersion", options.resource_version.as_str(), why);
-            invalid_options("ListOptions", &[error])
-        })?;
+        let version = revision(&options.resource_version).map_err(unreadable_version)?;
         let (start, freshness) = match (options.send_initial_events, version) {
             (Some(true) | None, None) => (WatchStart::Snapshot, Freshness::Newest),
             (Some(true) | None, Some(0)) => (WatchStart::Snapshot, Freshness::Any),
@@ -159,8 +157,27 @@ fn revision(text: &str) -> Result<Option<i64>, String> {
     }
     match text.parse::<u64>() {
         Ok(number) => Ok(Some(i64::try_from(number).unwrap_or(i64::MAX))),
-        Err(_) => Err(format!("strconv.ParseUint: parsing {text:?}: invalid syntax")),
+        Err(_) => Err(format!(
+            "resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: invalid syntax"
+        )),
     }
+}
+
+/// In Kubernetes the storage's error reaches the client as it is.
+fn unreadable_version(why: String) -> Status {
+    Status::failure(500, "", why)
+}
+
+/// A watch that asks for no version begins with what is there, and asks for its end to be marked.
+/// In Kubernetes: `SetListOptionsDefaults`.
+fn with_watch_defaults(options: &ListOptions) -> ListOptions {
+    let mut options = options.clone();
+    let says_how = options.send_initial_events.is_some() || !options.resource_version_match.is_empty();
+    if !says_how && matches!(options.resource_version.as_str(), "" | "0") {
+        options.send_initial_events = Some(true);
+        options.resource_version_match = "NotOlderThan".to_owned();
+    }
+    options
 }
 
 /// Which combinations of options make sense. In Kubernetes: `ValidateListOptions`.
@@ -175,9 +192,6 @@ fn validate_list(options: &ListOptions, is_watch: bool) -> Result<(), Status> {
             let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
             errors.push(forbidden("resourceVersionMatch", why));
         }
-        if !options.continue_token.is_empty() {
-            errors.push(forbidden("continue", "continue is forbidden for watch with sendInitialEvents"));
-        }
     }
     if !matching.is_empty() && errors.is_empty() {
         let field = "resourceVersionMatch";
@@ -186,6 +200,8 @@ fn validate_list(options: &ListOptions, is_watch: bool) -> Result<(), Status> {
                 field,
                 "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
             ));
+        } else if is_watch && !options.continue_token.is_empty() {
+            errors.push(forbidden(field, "resourceVersionMatch is forbidden when continue is provided"));
         } else if !is_watch {
             if options.resource_version.is_empty() {
                 errors.push(forbidden(field, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
@@ -230,7 +246,9 @@ fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Se
         (name, _) => name,
     };
     // What the key says already need not be compared again, and does not count as a filter.
-    let rest = requirements.iter().filter(|requirement| !(requirement.field == "metadata.name" && requirement.equal));
+    let is_said =
+        |own: &&FieldRequirement| own.field == "metadata.name" && own.equal && own.value == name && !name.is_empty();
+    let rest = requirements.iter().filter(|requirement| !is_said(requirement));
     Ok(Selection {
         namespace: if kind.is_namespaced() { request.namespace.clone() } else { String::new() },
         name: name.to_owned(),

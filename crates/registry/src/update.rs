@@ -346,7 +346,7 @@ fn lock(request: &Request, kind: &Kind, new: &mut Object, existing: &Object) -> 
         return Err(Status::invalid(&named, &request.name, &[error]));
     }
     if seen.parse::<u64>().is_err() {
-        let message = format!("invalid resource version: {seen:?}");
+        let message = format!("strconv.ParseUint: parsing {seen:?}: invalid syntax");
         return Err(Status::failure(500, "", message));
     }
     if seen != existing.resource_version() {
@@ -381,6 +381,7 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
         keep(new, old, "uid");
     }
     keep(new, old, "creationTimestamp");
+    new.remove(&["metadata", "selfLink"]);
     if old.is_terminating() {
         keep(new, old, "deletionTimestamp");
     }

@@ -32,10 +32,10 @@ impl ContinueToken {
     pub(crate) fn decode(token: &str) -> Result<Self, Status> {
         let invalid =
             |why: String| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
-        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| invalid(error.to_string()))?;
+        let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|error| invalid(go_base64_error(token, &error)))?;
         let wire: Wire = serde_json::from_slice(&bytes).map_err(|error| invalid(go_json_error(&bytes, &error)))?;
         if wire.v != "meta.k8s.io/v1" {
-            let why = format!("server does not recognize this encoded version {:?}", wire.v);
+            let why = format!("server does not recognize this encoded version {}", wire.v);
             return Err(Status::bad_request(format!("invalid continue token: continue key is not valid: {why}")));
         }
         if wire.start.is_empty() {
@@ -55,6 +55,15 @@ impl ContinueToken {
             revision => Ok(Self { revision: (revision > 0).then_some(revision), start: wire.start }),
         }
     }
+}
+
+/// What Go's decoder says of text that is not base64.
+fn go_base64_error(text: &str, error: &base64::DecodeError) -> String {
+    let at = match error {
+        base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => *at,
+        base64::DecodeError::InvalidLength(_) | base64::DecodeError::InvalidPadding => text.len() / 4 * 4,
+    };
+    format!("illegal base64 data at input byte {at}")
 }
 
 /// What Go's decoder says of bytes that do not even begin like JSON; of others, what ours says.

@@ -47,13 +47,19 @@ pub(crate) async fn serve(
     body: Body,
     at: &ResourcePath,
 ) -> Result<Response<Body>, Status> {
+    if at.watch_in_path && !matches!(received.method, http::Method::GET | http::Method::HEAD) {
+        return Err(crate::endpoint::method_not_allowed());
+    }
     let endpoint = Endpoint::find(&server.registry.kinds(), at, &received.method, received.info.verb == "watch")?;
-    let offer = offer(&endpoint, at);
+    let offer = offer(&endpoint, at, &received.method);
     let verb = match endpoint.action {
         Action::Connect => return connect::serve(server, &endpoint.kind, received, body, at).await,
         Action::Verb(verb) => verb,
     };
     let how = negotiate(&received.headers, &received.query, offer)?;
+    // A failure is no table, so a clause that asks for one does not choose its format.
+    let of_failures = negotiate(&received.headers, &received.query, Offer { transforms: false, ..offer });
+    let of_failures = Negotiated { format: of_failures.map_or(Format::Json, |how| how.format), ..Negotiated::JSON };
     let request = request(server, &received, &endpoint.kind, at, verb);
     let warnings = request.warnings.clone();
     endpoint.kind.strategy().deprecation().into_iter().for_each(|text| warnings.add(text));
@@ -79,17 +85,16 @@ pub(crate) async fn serve(
         Verb::DeleteCollection => delete::collection(call).await,
     };
     // Warnings are told with failures as well.
-    let mut response =
-        result.unwrap_or_else(|status| respond::status(&status, Negotiated { format: how.format, ..Negotiated::JSON }));
+    let mut response = result.unwrap_or_else(|status| respond::status(&status, of_failures));
     respond::add_warnings(&mut response, &warnings.texts());
     Ok(response)
 }
 
 /// In what the endpoint can answer.
-fn offer(endpoint: &Endpoint, at: &ResourcePath) -> Offer {
+fn offer(endpoint: &Endpoint, at: &ResourcePath, method: &http::Method) -> Offer {
     let formats: &'static [Format] = if endpoint.kind.is_custom() { &Format::WITHOUT_PROTOBUF } else { &Format::ALL };
     let transforms = endpoint.kind.serves(Verb::Get) || endpoint.kind.serves(Verb::List);
-    Offer { formats, transforms, lists: !at.is_item }
+    Offer { formats, transforms, lists: !at.is_item && method == http::Method::GET }
 }
 
 /// The request as the registry takes it.

@@ -204,6 +204,11 @@ fn book_apply<V: Versions>(
 /// The place to merge by, once configuration and object are known to fit it.
 fn checked_place<V: Versions>(write: &Write<'_, V>, live: &Value, config: &Value) -> Result<V::Place, ApplyError> {
     let version = config.get("apiVersion").and_then(Value::as_str).unwrap_or("");
+    let kind = config.get("kind").and_then(Value::as_str).unwrap_or("");
+    if live.get("kind").and_then(Value::as_str) != Some(kind) || version.is_empty() {
+        let group_version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
+        return Err(ApplyError::BadRequest(format!("invalid object type: {group_version}, Kind={kind}")));
+    }
     if version != write.api_version {
         return Err(ApplyError::BadRequest(format!(
             "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {}",

@@ -14,6 +14,7 @@ mod foreign;
 mod go;
 pub(crate) mod json;
 pub(crate) mod raw;
+mod retired;
 mod typed;
 mod unstructured;
 mod yaml;
@@ -98,7 +99,7 @@ pub fn decode(
             crate::protobuf::decode_raw(body, expected, schema).map_err(|error| unrecognized(&error))?
         }
     };
-    let mut decoded = decode_raw(raw, expected, schema)?;
+    let mut decoded = decode_raw(raw, expected, schema, &unrecognized)?;
     if format == Format::Json {
         decoded.object = decoded.object.with_verbatim(foreign::texts(body, schema));
     }
@@ -120,7 +121,12 @@ fn type_meta_error(raw: &Raw) -> Option<String> {
     })
 }
 
-fn decode_raw(mut raw: Raw, expected: &GroupVersionKind, schema: &KindSchema) -> Result<Decoded, Status> {
+fn decode_raw(
+    mut raw: Raw,
+    expected: &GroupVersionKind,
+    schema: &KindSchema,
+    unrecognized: &dyn Fn(&str) -> Status,
+) -> Result<Decoded, Status> {
     let text = |name: &str| match raw.get(name) {
         Some(Raw::String(text)) => text.clone(),
         _ => String::new(),
@@ -129,13 +135,7 @@ fn decode_raw(mut raw: Raw, expected: &GroupVersionKind, schema: &KindSchema) ->
     let version = match GroupVersion::parse(&api_version) {
         _ if api_version.is_empty() => expected.group_version(),
         Some(version) => version,
-        None => {
-            let error = format!("unexpected GroupVersion string: {api_version}");
-            let kind = &expected.kind;
-            return Err(Status::bad_request(format!(
-                "the object provided is unrecognized (must be of type {kind}): {error}"
-            )));
-        }
+        None => return Err(unrecognized(&format!("unexpected GroupVersion string: {api_version}"))),
     };
     let found = version.kind(if kind.is_empty() { expected.kind.clone() } else { kind });
     check_kind(&found, expected)?;
@@ -159,29 +159,45 @@ const IN_EVERY_GROUP: [&str; 1] = ["DeleteOptions"];
 
 /// Whether the body's kind can be had as the expected one.
 fn check_kind(found: &GroupVersionKind, expected: &GroupVersionKind) -> Result<(), Status> {
+    if retired::is_registered(found) && found.group == expected.group && found.kind == expected.kind {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({}) does not match the expected API version ({})",
+            found.group_version(),
+            expected.group_version()
+        )));
+    }
+    match conversion_error(found, expected) {
+        Some(error) => Err(cannot_be_handled(found, expected, &error)),
+        None => Ok(()),
+    }
+}
+
+/// Why one kind cannot be had as another.
+fn conversion_error(found: &GroupVersionKind, expected: &GroupVersionKind) -> Option<String> {
     let table = Table::v1_35();
     let is_built_in = table.kind(expected).is_some();
     if found.kind == expected.kind && IN_EVERY_GROUP.contains(&found.kind.as_str()) {
-        return Ok(());
+        return None;
     }
     if found == expected || !is_built_in || found.kind == expected.kind && table.kind(found).is_some() {
-        return Ok(());
+        return None;
     }
-    let error = match table.kind(found) {
-        Some(_) => format!(
+    let is_list = *found == GroupVersionKind::new("", "v1", "List");
+    Some(if is_list || table.kind(found).is_some() || retired::is_registered(found) {
+        format!(
             "converting ({}.{}) to ({}.{}): unknown conversion",
             found.version,
             found.kind,
             internal_package(&expected.group),
             expected.kind
-        ),
-        None => format!(
+        )
+    } else {
+        format!(
             "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",
             found.kind,
             found.group_version()
-        ),
-    };
-    Err(cannot_be_handled(found, expected, &error))
+        )
+    })
 }
 
 /// The Go package of a group's internal version.
@@ -193,7 +209,67 @@ fn internal_package(group: &str) -> &str {
     }
 }
 
-/// A document that a patch has made, as an object of a kind: checked and pruned like a body; an error in Go's words.
+/// A document that a JSON or merge patch has made, as an object of a built-in kind: an error in Go's words.
+///
+/// In Kubernetes the document goes through the decoder of bodies: one that says that it is of another kind is read as
+/// that kind, which cannot be had as the expected one, and one without a version is taken for the internal type, none
+/// of whose fields have names in JSON.
+pub fn decode_patched(document: Value, expected: &GroupVersionKind, schema: &KindSchema) -> Result<Decoded, String> {
+    if let Some(error) = type_meta_error(&outline(&document)) {
+        return Err(format!("couldn't get version/kind; json parse error: {error}"));
+    }
+    let text = |name: &str| document.get(name).and_then(Value::as_str).unwrap_or("");
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    if api_version.is_empty() {
+        return Ok(nothing_known(&document, expected));
+    }
+    let version = GroupVersion::parse(api_version);
+    let version = version.ok_or_else(|| format!("unexpected GroupVersion string: {api_version}"))?;
+    let found = version.kind(if kind.is_empty() { expected.kind.as_str() } else { kind });
+    if let Some(error) = conversion_error(&found, expected) {
+        if let Some(other) = Table::v1_35().kind(&found) {
+            typed(document, &other, Form::Received)?;
+        }
+        return Err(error);
+    }
+    let mut decoded = typed(document, schema, Form::Received)?;
+    decoded.object.set_kind(expected);
+    Ok(decoded)
+}
+
+/// A document as far as its version and kind are asked for.
+fn outline(document: &Value) -> Raw {
+    let fields = ["apiVersion", "kind"].into_iter();
+    match document {
+        Value::Null => Raw::Null,
+        Value::Bool(value) => Raw::Bool(*value),
+        Value::Number(number) => Raw::Number(number.to_string()),
+        Value::String(text) => Raw::String(text.clone()),
+        Value::Array(_) => Raw::List(Vec::new()),
+        Value::Object(own) => {
+            Raw::Object(fields.filter_map(|name| Some((name.to_owned(), outline(own.get(name)?)))).collect())
+        }
+    }
+}
+
+/// An object of which no field was recognized.
+fn nothing_known(document: &Value, expected: &GroupVersionKind) -> Decoded {
+    let mut object = Object::default();
+    object.set_kind(expected);
+    let fields = document.as_object().into_iter().flatten().map(|(name, _)| name);
+    let unknown = fields.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind"));
+    Decoded { object, strict: unknown.map(|name| format!("unknown field {name:?}")).collect() }
+}
+
+/// A document that a strategic merge patch has made and [`from_unstructured`] has read, as an object of a kind. What it
+/// says of its kind counts for nothing.
+pub fn decode_merged(document: Value, expected: &GroupVersionKind, schema: &KindSchema) -> Result<Decoded, String> {
+    let mut decoded = typed(document, schema, Form::Received)?;
+    decoded.object.set_kind(expected);
+    Ok(decoded)
+}
+
+/// A document as an object of a kind: checked and pruned like a body; an error in Go's words.
 ///
 /// `apiVersion` and `kind` stay as they are.
 pub fn decode_value(document: Value, schema: &KindSchema) -> Result<Decoded, String> {

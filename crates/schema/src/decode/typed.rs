@@ -127,7 +127,10 @@ impl<'t> Pass<'t> {
     fn strict(&mut self, what: &str, name: &str) {
         if self.strict.len() < MAX_STRICT {
             let dot = if self.path.is_empty() { "" } else { "." };
-            self.strict.push(format!("{what} field \"{}{dot}{name}\"", self.path));
+            let finding = format!("{what} field \"{}{dot}{name}\"", self.path);
+            if !self.strict.contains(&finding) {
+                self.strict.push(finding);
+            }
         }
     }
 
@@ -171,6 +174,10 @@ impl<'t> Pass<'t> {
             let value = self.within(&name, |pass| pass.value(source, field_type));
             self.go_type = outer_type;
             self.go_fields.pop();
+            let value = match (out.remove(&name), value) {
+                (Some(first), Some(second)) => Some(overlaid(first, second, field_type)),
+                (_, value) => value,
+            };
             let keeps = |value: &Value| field.presence != Presence::NonZero || !is_zero(value, field_type);
             match value.filter(keeps) {
                 Some(value) => drop(out.insert(name, value)),
@@ -342,6 +349,27 @@ fn list_or_nothing(list: Vec<Value>) -> Option<Value> {
 pub(crate) fn schema_type(ty: TypeRef<'_>) -> Option<TypeRef<'_>> {
     let package = ty.named()?.name.rsplit_once('.')?.0;
     ty.table().type_ref(&format!("{package}.JSONSchemaProps"))
+}
+
+/// A field that is there twice: Go decodes the second into what the first has left.
+fn overlaid(first: Value, second: Value, ty: TypeRef<'_>) -> Value {
+    match (ty.node(), first, second) {
+        (Node::Struct(_), Value::Object(mut first), Value::Object(second)) => {
+            for (name, value) in second {
+                let value = match (first.remove(&name), ty.step(&name)) {
+                    (Some(own), Some(ty)) => overlaid(own, value, ty),
+                    _ => value,
+                };
+                first.insert(name, value);
+            }
+            Value::Object(first)
+        }
+        (Node::Map, Value::Object(mut first), Value::Object(second)) => {
+            first.extend(second);
+            Value::Object(first)
+        }
+        (_, _, second) => second,
+    }
 }
 
 /// Whether Go leaves a value out that has `omitempty` and no pointer. Types of their own are behind pointers, and

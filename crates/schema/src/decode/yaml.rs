@@ -7,14 +7,32 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 
 use super::raw::Raw;
 
-/// Reads one document.
+/// Reads the first document.
 pub(crate) fn parse(text: &[u8]) -> Result<Raw, String> {
+    let text = first_document(text);
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
         legacy_octal_numbers: true,
     };
     serde_saphyr::from_slice_with_options(text, options)
         .map_err(|error| format!("error converting YAML to JSON: yaml: {}", first_line(&error.to_string())))
+}
+
+/// The text up to the mark that ends its first document.
+fn first_document(text: &[u8]) -> &[u8] {
+    let (mut at, mut begun) = (0, false);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let is_mark = |mark: &[u8]| {
+            line.strip_prefix(mark).is_some_and(|rest| rest.first().is_none_or(|byte| byte.is_ascii_whitespace()))
+        };
+        if begun && (is_mark(b"---") || is_mark(b"...")) {
+            return &text[..at];
+        }
+        let trimmed = line.trim_ascii();
+        begun |= !trimmed.is_empty() && !trimmed.starts_with(b"#") && !trimmed.starts_with(b"%");
+        at += line.len();
+    }
+    text
 }
 
 fn first_line(text: &str) -> &str {
@@ -111,6 +129,14 @@ mod tests {
             raw,
             Raw::Object(vec![("a".into(), Raw::Number("1".into())), ("a".into(), Raw::Number("2".into()))])
         );
+    }
+
+    #[test]
+    fn of_several_documents_the_first_is_read() {
+        let text = "# a list\n---\na: |\n  ---\n  b\n---\nc: 1\n";
+        let read = |text: &str| Pass::new(Form::Received).free(parse(text.as_bytes()).unwrap());
+        assert_eq!(read(text), json!({"a": "---\nb\n"}));
+        assert_eq!(read("a: 1\n---\n"), json!({"a": 1}));
     }
 
     #[test]

@@ -26,6 +26,7 @@ impl JsonPatch {
     pub fn parse(patch: Value) -> Result<(Self, Vec<String>), Error> {
         let items = match patch {
             Value::Array(items) => items,
+            Value::Null => Vec::new(),
             other => return Err(wrong_type(&other, "Go value", "[]handlers.jsonPatchOp")),
         };
         let mut objections = Vec::new();

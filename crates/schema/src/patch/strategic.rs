@@ -17,10 +17,18 @@ const ELEMENT_ORDER: &str = "$setElementOrder";
 /// [`Error::Malformed`] for a patch or directive of the wrong form, [`Error::DoesNotApply`] for lists of lists,
 /// [`Error::Contradictory`] for items without their merge key and fields that the kind does not have.
 pub fn strategic_merge_patch<P: Place>(document: Value, patch: Value, place: P) -> Result<Value, Error> {
+    let type_name = match patch {
+        Value::Object(_) => "object",
+        Value::Null => return Ok(document),
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+    };
     let Value::Object(patch) = patch else {
-        return Err(Error::Malformed(
-            "json: cannot unmarshal patch into Go value of type map[string]interface {}".to_owned(),
-        ));
+        return Err(Error::Malformed(format!(
+            "json: cannot unmarshal {type_name} into Go value of type map[string]interface {{}}"
+        )));
     };
     let document = match document {
         Value::Object(document) => document,

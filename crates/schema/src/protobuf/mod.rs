@@ -72,6 +72,9 @@ pub(crate) fn decode_raw(body: &[u8], expected: &GroupVersionKind, schema: &Kind
     let envelope = body
         .strip_prefix(MAGIC)
         .ok_or("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")?;
+    if envelope.is_empty() {
+        return Err("empty body".to_owned());
+    }
     let mut envelope = Envelope::read(envelope).map_err(|error| error.to_string())?;
     if envelope.kind.is_empty() {
         envelope.kind = expected.kind.clone();
