@@ -87,6 +87,13 @@ impl FieldError {
         self
     }
 
+    /// With more said than the sentence of its kind says.
+    #[must_use]
+    pub fn saying(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
     /// The value does not do.
     pub fn invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self::new(FieldErrorKind::Invalid, field, value.into(), detail)

@@ -87,8 +87,11 @@ impl Registry {
         }
         let mut errors = object_meta::validate_new(&object, kind.is_namespaced(), &**strategy);
         errors.extend(strategy.validate(&object));
+        if kind.is_converted() {
+            errors = kind.strategy().review(&object, errors);
+        }
         if !errors.is_empty() {
-            return Err(Status::invalid(kind.gvk(), object.name(), &errors));
+            return Err(Status::invalid(&strategy.row().kind, object.name(), &errors));
         }
         strategy.warnings(&object, None).into_iter().for_each(|warning| request.warnings.add(warning));
         strategy.canonicalize(&mut object);

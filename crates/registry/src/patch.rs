@@ -127,8 +127,8 @@ impl Intent for Patching<'_> {
                 let root = kind.is_built_in().then(|| kind.schema().root());
                 let quote = |value: &Value| change.quoted(live, value, root);
                 let patched = Patched { value, quote: &quote, made_by: change.made_by() };
-                let mut object = decode::patched(kind, patched, objections.clone(), request)?
-                    .with_verbatim(change.foreign(live));
+                let mut object =
+                    decode::patched(kind, patched, objections.clone(), request)?.with_verbatim(change.foreign(live));
                 kind.strategy().set_defaults(&mut object);
                 registry.book(request, kind, live, object, &self.versions)
             }

@@ -94,6 +94,12 @@ pub trait Strategy: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// What a served version makes of what is wrong with a new object, which is in the stored form: it may name fields
+    /// in its own words, and be stricter. Asked of the served version where that is not the stored one.
+    fn review(&self, _object: &Object, wrong: Vec<FieldError>) -> Vec<FieldError> {
+        wrong
+    }
+
     /// What is wrong with a change, the metadata aside. Has to include what is wrong with `new` alone.
     fn validate_update(&self, new: &Object, _old: &Object) -> Vec<FieldError> {
         self.validate(new)

@@ -395,7 +395,7 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
         Part::View(view) => view.validate_update(new, old),
     });
     if !errors.is_empty() {
-        return Err(Status::invalid(kind.gvk(), new.name(), &errors));
+        return Err(Status::invalid(&strategy.row().kind, new.name(), &errors));
     }
     let warnings = match part {
         Part::Object => strategy.warnings(new, Some(old)),

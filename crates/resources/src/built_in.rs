@@ -87,6 +87,11 @@ pub(crate) trait Versions: Send + Sync + 'static {
     fn from_hub(&self, _object: &mut Object) -> Result<(), Status> {
         Ok(())
     }
+
+    /// See [`Strategy::review`].
+    fn review(&self, _object: &Object, wrong: Vec<FieldError>) -> Vec<FieldError> {
+        wrong
+    }
 }
 
 /// A kind with nothing beyond its rules.
@@ -226,6 +231,10 @@ impl Strategy for BuiltIn {
 
     fn prepare_update(&self, new: &mut Object, old: &Object, request: &Request) {
         (self.rules.prepare_update)(new, old, request);
+    }
+
+    fn review(&self, object: &Object, wrong: Vec<FieldError>) -> Vec<FieldError> {
+        self.versions.review(object, wrong)
     }
 
     fn validate(&self, object: &Object) -> Vec<FieldError> {

@@ -120,3 +120,11 @@ pub(crate) const SPEC_AND_METADATA: &[&str] = &["spec", "metadata"];
 
 /// The generation of most kinds.
 pub(crate) const BY_SPEC: Generation = Generation::Fields(&["spec"]);
+
+/// Drops fields that belong to features which are off by default: dotted paths.
+pub(crate) fn drop_fields(object: &mut Object, paths: &[&str]) {
+    for path in paths {
+        let steps: Vec<&str> = path.split('.').collect();
+        object.remove(&steps);
+    }
+}

@@ -6,14 +6,17 @@ use coracle_registry::Generation;
 use serde_json::Value;
 
 use crate::cells::age;
-use crate::checks::{Wrong, each_invalid, immutable, labels, not_negative, one_of, positive, quantity_not_negative};
+use crate::checks::{Wrong, each_invalid, immutable, labels, not_negative, positive, required_one_of};
 use crate::columns;
-use crate::pod_spec::{name_of_container, wrong_tolerations};
-use crate::rules::Rules;
-use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
+use crate::pod_spec::{wrong_overhead, wrong_tolerations};
+use crate::rules::{Rules, drop_fields};
+use coracle_meta::fields::{Fields, FieldsMut};
 
 /// `leases.coordination.k8s.io`.
 pub(crate) const LEASE: Rules = Rules {
+    // Coordinated leader election is behind a gate that is closed by default.
+    prepare_create: |object, _| drop_fields(object, &["spec.preferredHolder", "spec.strategy"]),
+    prepare_update: |object, _, _| drop_fields(object, &["spec.preferredHolder", "spec.strategy"]),
     validate: |object| {
         let spec = object.at("spec");
         let mut wrong = Wrong::new();
@@ -23,9 +26,6 @@ pub(crate) const LEASE: Rules = Rules {
         wrong.extend(not_negative(spec, "leaseTransitions", "spec"));
         wrong
     },
-    // Fields of features that are off.
-    prepare_create: |object, _| edit_spec(object, |spec| spec.drop_fields(&["strategy", "preferredHolder"])),
-    prepare_update: |new, _, _| edit_spec(new, |spec| spec.drop_fields(&["strategy", "preferredHolder"])),
     columns: columns::LEASE,
     cells: |object: &Object, now: Timestamp| -> Vec<Value> {
         vec![object.name().into(), object.text(&["spec", "holderIdentity"]).into(), age(object, now)]
@@ -35,18 +35,7 @@ pub(crate) const LEASE: Rules = Rules {
 
 /// `runtimeclasses.node.k8s.io`.
 pub(crate) const RUNTIME_CLASS: Rules = Rules {
-    validate: |object| {
-        let handler = object.text(&["handler"]);
-        let mut wrong = each_invalid("handler", handler, names::dns1123_label(handler));
-        for (name, amount) in object.entries("overhead.podFixed") {
-            let path = format!("overhead.limits[{name}]");
-            wrong.extend(name_of_container(name, &path));
-            wrong.extend(quantity_not_negative(amount, &path));
-        }
-        wrong.extend(labels(object.at("scheduling.nodeSelector"), "scheduling.nodeSelector"));
-        wrong.extend(wrong_tolerations(object.list("scheduling.tolerations"), "scheduling.tolerations"));
-        wrong
-    },
+    validate: wrong_runtime_class,
     validate_change: |new, old| immutable(new, old, "handler"),
     columns: columns::RUNTIME_CLASS,
     cells: |object: &Object, now: Timestamp| -> Vec<Value> {
@@ -54,6 +43,17 @@ pub(crate) const RUNTIME_CLASS: Rules = Rules {
     },
     ..Rules::of("node.k8s.io", "v1", "runtimeclasses")
 };
+
+/// In Kubernetes: `ValidateRuntimeClass`.
+fn wrong_runtime_class(object: &Object) -> Wrong {
+    let handler = object.text(&["handler"]);
+    let mut wrong = each_invalid("handler", handler, names::dns1123_label(handler));
+    wrong.extend(wrong_overhead(object.at("overhead.podFixed"), "overhead"));
+    let scheduling = object.at("scheduling");
+    wrong.extend(labels(scheduling.at("nodeSelector"), "scheduling.nodeSelector"));
+    wrong.extend(wrong_tolerations(scheduling.list("tolerations"), "scheduling.tolerations"));
+    wrong
+}
 
 /// `priorityclasses.scheduling.k8s.io`.
 pub(crate) const PRIORITY_CLASS: Rules = Rules {
@@ -72,7 +72,8 @@ pub(crate) const PRIORITY_CLASS: Rules = Rules {
             let what = format!("maximum allowed value of a user defined priority is {USERS_MOST}");
             wrong.push(FieldError::forbidden("value", what));
         }
-        wrong.extend(one_of(object, "preemptionPolicy", "", &["PreemptLowerPriority", "Never"]));
+        let policies = ["PreemptLowerPriority", "Never"];
+        wrong.extend(required_one_of(object, "preemptionPolicy", "", &policies));
         wrong
     },
     validate_change: |new, old| {

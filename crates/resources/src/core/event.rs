@@ -3,7 +3,7 @@ use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
 use crate::cells::since;
-use crate::checks::{Wrong, each_invalid, required};
+use crate::checks::{Wrong, each_invalid};
 use crate::columns;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
@@ -12,6 +12,7 @@ use coracle_meta::fields::Fields;
 pub(crate) const EVENT: Rules = Rules {
     // Names are not looked at, as in Kubernetes.
     name: |_| Vec::new(),
+    validate_create: wrong,
     time_to_live: Some(3600),
     selectable: &[
         "involvedObject.kind",
@@ -27,11 +28,45 @@ pub(crate) const EVENT: Rules = Rules {
         "type",
     ],
     field,
-    validate: wrong,
     columns: columns::EVENT,
     cells,
     ..Rules::of("", "v1", "events")
 };
+
+/// What events of all versions have to be. In Kubernetes: `legacyValidateEvent`.
+fn wrong(object: &Object) -> Wrong {
+    const TEXT_MOST: usize = 128;
+    const MESSAGE_MOST: usize = 1024;
+    let mut wrong = Wrong::new();
+    let (own, about) = (object.namespace(), object.text(&["involvedObject", "namespace"]));
+    if about != own && !(about.is_empty() && own == "default") {
+        wrong.push(FieldError::invalid("involvedObject.namespace", about, "does not match event.namespace"));
+    }
+    if object.at("eventTime").is_null() {
+        return wrong;
+    }
+    let controller = object.text(&["reportingComponent"]);
+    if controller.is_empty() {
+        wrong.push(FieldError::required(CONTROLLER, ""));
+    }
+    wrong.extend(each_invalid(CONTROLLER, controller, names::qualified_name(controller)));
+    for field in ["reportingInstance", "action", "reason"] {
+        let text = object.text(&[field]);
+        if text.is_empty() {
+            wrong.push(FieldError::required(field, ""));
+        }
+        if text.len() > TEXT_MOST {
+            wrong.push(FieldError::invalid(field, "", format!("can have at most {TEXT_MOST} characters")));
+        }
+    }
+    if object.text(&["message"]).len() > MESSAGE_MOST {
+        wrong.push(FieldError::invalid("message", "", format!("can have at most {MESSAGE_MOST} characters")));
+    }
+    wrong
+}
+
+/// Who reports, in the words of `v1`.
+pub(crate) const CONTROLLER: &str = "reportingComponent";
 
 fn field(object: &Object, name: &str) -> Option<String> {
     let source = object.text(&["source", "component"]);
@@ -81,30 +116,17 @@ fn source(object: &Object) -> String {
     if instance.is_empty() { component } else { format!("{component}, {instance}") }
 }
 
-/// In Kubernetes: `legacyValidateEvent`. Unlike Kubernetes: what is written as `events.k8s.io/v1` is held to no more.
-fn wrong(object: &Object) -> Wrong {
-    const LIMITS: [(&str, usize); 4] =
-        [("reportingInstance", 128), ("action", 128), ("reason", 128), ("message", 1024)];
-    let mut wrong = Wrong::new();
-    let (own, about) = (object.namespace(), object.text(&["involvedObject", "namespace"]));
-    let is_new_style = object.has("eventTime");
-    let is_of_cluster = own == "default" || own == if is_new_style { "kube-system" } else { "" };
-    let fits = if about.is_empty() { is_of_cluster } else { is_new_style || about == own };
-    if !fits {
-        wrong.push(FieldError::invalid("involvedObject.namespace", about, "does not match event.namespace"));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_event_stands_where_what_it_is_about_stands() {
+        let event = |about: &str, own: &str| {
+            let event = json!({"metadata": {"namespace": own}, "involvedObject": {"namespace": about}});
+            wrong(&Object::from_value(event).unwrap()).len()
+        };
+        assert_eq!((event("a", "a"), event("", "default"), event("", "a"), event("a", "b")), (0, 0, 1, 1));
     }
-    if is_new_style {
-        for field in ["reportingComponent", "reportingInstance", "action", "reason"] {
-            wrong.extend(required(object, field, ""));
-        }
-        let reporter = object.text(&["reportingComponent"]);
-        wrong.extend(each_invalid("reportingComponent", reporter, names::qualified_name(reporter)));
-        for (field, limit) in LIMITS {
-            if object.text(&[field]).len() > limit {
-                wrong.push(FieldError::invalid(field, "", format!("can have at most {limit} characters")));
-            }
-        }
-    }
-    wrong.extend(each_invalid("namespace", own, names::dns1123_subdomain(own)));
-    wrong
 }

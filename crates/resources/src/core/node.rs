@@ -7,12 +7,14 @@ use serde_json::Value;
 use crate::cells::{age, text_or};
 use crate::checks::{Wrong, cidr, each_invalid, required_one_of};
 use crate::columns;
-use crate::rules::Rules;
+use crate::rules::{Rules, drop_fields};
 use coracle_meta::fields::Fields;
 
 /// `nodes`. In Kubernetes: `pkg/registry/core/node`.
 pub(crate) const NODE: Rules = Rules {
     keeps_new_status: true,
+    prepare_create: |object, _| drop_fields(object, &UNSERVED),
+    prepare_update: |object, _, _| drop_fields(object, &UNSERVED),
     store_directory: Some("minions"),
     set_defaults,
     validate: wrong,
@@ -26,6 +28,9 @@ pub(crate) const NODE: Rules = Rules {
     cells,
     ..Rules::of("", "v1", "nodes")
 };
+
+/// What nodes no longer have, or have only behind gates that are closed by default.
+const UNSERVED: [&str; 3] = ["spec.configSource", "status.config", "status.declaredFeatures"];
 
 fn set_defaults(object: &mut Object) {
     let cidr = object.text(&["spec", "podCIDR"]).to_owned();

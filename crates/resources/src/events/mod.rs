@@ -1,9 +1,11 @@
 //! `events.k8s.io/v1`: the same objects as `v1` events, in newer words.
 
-use coracle_meta::{Object, Status};
+use coracle_meta::fields::Fields;
+use coracle_meta::{FieldError, Object, Status, names};
 
 use crate::built_in::Versions;
-use crate::core::event::EVENT;
+use crate::checks::{Wrong, each_invalid};
+use crate::core::event::{CONTROLLER, EVENT};
 use crate::rules::Rules;
 
 /// `events.events.k8s.io`. In Kubernetes: `pkg/apis/events/v1`.
@@ -49,6 +51,47 @@ impl Versions for EventsV1 {
         NAMES.iter().for_each(|(old, new)| rename(object, old, new));
         Ok(())
     }
+
+    fn review(&self, object: &Object, mut wrong: Wrong) -> Wrong {
+        for error in wrong.iter_mut().filter(|error| error.field == CONTROLLER) {
+            error.field = "reportingController".to_owned();
+        }
+        wrong.extend(wrong_of_new(object));
+        wrong
+    }
+}
+
+/// What only the newer version asks, in the words of the older. In Kubernetes: `ValidateEventCreate`.
+fn wrong_of_new(object: &Object) -> Wrong {
+    let mut wrong = each_invalid("metadata.name", object.name(), names::dns1123_subdomain(object.name()));
+    let series = object.at("series");
+    if !series.is_null() {
+        if series.int("count") < 2 {
+            wrong.push(FieldError::invalid("series.count", "", "should be at least 2"));
+        }
+        if series.at("lastObservedTime").is_null() {
+            wrong.push(FieldError::required("series.lastObservedTime", ""));
+        }
+    }
+    if object.at("eventTime").is_null() {
+        wrong.push(FieldError::required("eventTime", ""));
+    }
+    let kind = object.text(&["type"]);
+    if kind != "Normal" && kind != "Warning" {
+        wrong.push(FieldError::invalid("type", "", format!("has invalid value: {kind}")));
+    }
+    let source = object.at("source");
+    for (is_set, field) in [
+        (object.has("firstTimestamp"), "firstTimestamp"),
+        (object.has("lastTimestamp"), "lastTimestamp"),
+        (object.int("count") != 0, "count"),
+        (!source.text("component").is_empty() || !source.text("host").is_empty(), "source"),
+    ] {
+        if is_set {
+            wrong.push(FieldError::invalid(field, "", "needs to be unset"));
+        }
+    }
+    wrong
 }
 
 fn rename(object: &mut Object, from: &str, to: &str) {

@@ -4,14 +4,18 @@ use coracle_registry::Generation;
 use serde_json::Value;
 
 use crate::cells::{age, some_of};
-use crate::checks::{Wrong, each_invalid, immutable, ip, one_of, required, required_one_of};
+use crate::checks::{Wrong, each_invalid, immutable, ip, one_of, required_one_of};
 use crate::columns;
+use crate::core::endpoints::wrong_for_endpoint;
 use crate::rules::Rules;
 use coracle_meta::fields::Fields;
 
 /// `endpointslices.discovery.k8s.io`. In Kubernetes: `pkg/registry/discovery/endpointslice`.
 pub(crate) const ENDPOINT_SLICE: Rules = Rules {
     generation: Generation::Fields(&["addressType", "endpoints", "ports", "metadata.labels"]),
+    // Only objects of older versions have it.
+    prepare_create: |object, _| drop_old_topology(object),
+    prepare_update: |object, _, _| drop_old_topology(object),
     validate: wrong,
     validate_change: |new, old| immutable(new, old, "addressType"),
     warnings,
@@ -19,6 +23,17 @@ pub(crate) const ENDPOINT_SLICE: Rules = Rules {
     cells,
     ..Rules::of("discovery.k8s.io", "v1", "endpointslices")
 };
+
+fn drop_old_topology(object: &mut Object) {
+    if !object.list("endpoints").iter().any(|endpoint| endpoint.has("deprecatedTopology")) {
+        return;
+    }
+    object.edit(|tree| {
+        for endpoint in tree.get_mut("endpoints").and_then(Value::as_array_mut).into_iter().flatten() {
+            endpoint.as_object_mut().and_then(|endpoint| endpoint.remove("deprecatedTopology"));
+        }
+    });
+}
 
 fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     let is_fqdn = new.text(&["addressType"]) == "FQDN";
@@ -64,11 +79,9 @@ fn wrong(object: &Object) -> Wrong {
             wrong.push(FieldError::too_many(&path, addresses.len(), 100));
         }
         for (at, address) in addresses.iter().filter_map(Value::as_str).enumerate() {
-            wrong.extend(wrong_address(address, kind, &format!("{path}[{at}]")));
+            wrong.extend(wrong_address(address, kind, &path, at));
         }
-        if let Some(node) = endpoint.at("nodeName").as_str() {
-            wrong.extend(each_invalid(&format!("endpoints[{at}].nodeName"), node, names::dns1123_subdomain(node)));
-        }
+        wrong.extend(wrong_place(endpoint, &format!("endpoints[{at}]")));
         let host = endpoint.text("hostname");
         if !host.is_empty() {
             wrong.extend(each_invalid(&format!("endpoints[{at}].hostname"), host, names::dns1123_label(host)));
@@ -86,33 +99,59 @@ fn wrong(object: &Object) -> Wrong {
         if ports[..at].iter().any(|earlier| earlier.text("name") == name) {
             wrong.push(FieldError::duplicate(format!("ports[{at}].name"), name));
         }
-        let path = format!("ports[{at}]");
-        if port.has("protocol") {
-            wrong.extend(one_of(port, "protocol", &path, &["SCTP", "TCP", "UDP"]));
-        } else {
-            wrong.extend(required(port, "protocol", &path));
+        let protocol = port.text("appProtocol");
+        if port.has("appProtocol") {
+            let path = format!("ports[{at}].appProtocol");
+            wrong.extend(each_invalid(&path, protocol, names::qualified_name(protocol)));
         }
-        if let Some(protocol) = port.at("appProtocol").as_str() {
-            wrong.extend(each_invalid(&format!("{path}.appProtocol"), protocol, names::qualified_name(protocol)));
+        let protocols = ["SCTP", "TCP", "UDP"];
+        match port.has("protocol") {
+            true => wrong.extend(one_of(port, "protocol", &format!("ports[{at}]"), &protocols)),
+            false => wrong.push(FieldError::required(format!("ports[{at}].protocol"), "")),
         }
     }
     wrong
 }
 
-fn wrong_address(address: &str, kind: &str, path: &str) -> Wrong {
-    let not_address = if kind == "FQDN" { Wrong::new() } else { ip(address, path) };
-    if !not_address.is_empty() {
-        return not_address;
+/// The node of an endpoint, and where it is to be used.
+fn wrong_place(endpoint: &Value, path: &str) -> Wrong {
+    const HINTS_MOST: usize = 8;
+    let mut wrong = Wrong::new();
+    if endpoint.has("nodeName") {
+        let node = endpoint.text("nodeName");
+        wrong.extend(each_invalid(&format!("{path}.nodeName"), node, names::dns1123_subdomain(node)));
     }
-    let parsed = address.parse::<std::net::IpAddr>().ok();
-    match kind {
-        "IPv4" if !parsed.is_some_and(|address| address.is_ipv4()) => {
-            vec![FieldError::invalid(path, address, "must be a valid IPv4 address")]
+    for (field, of_name) in
+        [("forZones", names::label_value as fn(&str) -> Vec<String>), ("forNodes", names::dns1123_subdomain)]
+    {
+        let path = format!("{path}.hints.{field}");
+        let hints = endpoint.at("hints").list(field);
+        if hints.len() > HINTS_MOST {
+            wrong.push(FieldError::too_many(&path, hints.len(), HINTS_MOST));
+            continue;
         }
-        "IPv6" if !parsed.is_some_and(|address| address.is_ipv6()) => {
-            vec![FieldError::invalid(path, address, "must be a valid IPv6 address")]
+        for (at, hint) in hints.iter().enumerate() {
+            let (name, path) = (hint.text("name"), format!("{path}[{at}].name"));
+            if hints[..at].iter().any(|earlier| earlier.text("name") == name) {
+                wrong.push(FieldError::duplicate(&path, name));
+            }
+            wrong.extend(each_invalid(&path, name, of_name(name)));
         }
-        "FQDN" => each_invalid(path, address, names::dns1123_subdomain(address.trim_end_matches('.'))),
-        _ => Wrong::new(),
     }
+    wrong
+}
+
+fn wrong_address(address: &str, kind: &str, path: &str, at: usize) -> Wrong {
+    let own = format!("{path}[{at}]");
+    let parsed = match kind {
+        "FQDN" => return each_invalid(&own, address, names::dns1123_subdomain(address.trim_end_matches('.'))),
+        "IPv4" | "IPv6" => address.parse::<std::net::IpAddr>(),
+        _ => return Wrong::new(),
+    };
+    let Ok(parsed) = parsed else { return ip(address, &own) };
+    if parsed.is_ipv4() != (kind == "IPv4") {
+        let article = if kind == "IPv4" { "must be an IPv4 address" } else { "must be an IPv6 address" };
+        return vec![FieldError::invalid(path, address, article)];
+    }
+    wrong_for_endpoint(parsed, address, &own)
 }

@@ -3,7 +3,7 @@ use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
 use crate::cells::{age, load_balancer_addresses, set_or};
-use crate::checks::{Wrong, each_invalid, required_one_of};
+use crate::checks::{Wrong, each_invalid, required, required_one_of};
 use crate::columns;
 use crate::rules::{BY_SPEC, Rules};
 use coracle_meta::fields::Fields;
@@ -132,12 +132,26 @@ fn wrong_path(own: &Value, path: &str) -> Wrong {
     wrong
 }
 
+/// In Kubernetes: `validateIngressTypedLocalObjectReference`.
+fn wrong_resource(resource: &Value, path: &str) -> Wrong {
+    let mut wrong = Wrong::new();
+    if let Some(group) = resource.at("apiGroup").as_str() {
+        wrong.extend(each_invalid(&format!("{path}.apiGroup"), group, names::dns1123_subdomain(group)));
+    }
+    for field in ["kind", "name"] {
+        let value = resource.text(field);
+        wrong.extend(required(resource, field, path));
+        wrong.extend(each_invalid(&format!("{path}.{field}"), value, names::path_segment(value)));
+    }
+    wrong
+}
+
 fn wrong_backend(backend: &Value, path: &str) -> Wrong {
     let (service, resource) = (backend.at("service"), backend.at("resource"));
     match (service.is_null(), resource.is_null()) {
         (true, true) => vec![FieldError::invalid(path, "", "resource or service backend is required")],
         (false, false) => vec![FieldError::invalid(path, "", "cannot set both resource and service backends")],
-        (true, false) => Wrong::new(),
+        (true, false) => wrong_resource(resource, &format!("{path}.resource")),
         (false, true) => {
             let name = service.text("name");
             let mut wrong = match name {

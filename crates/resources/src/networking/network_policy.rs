@@ -55,7 +55,7 @@ fn wrong(object: &Object) -> Wrong {
     for (at, kind) in types.iter().enumerate() {
         if kind != "Ingress" && kind != "Egress" {
             let path = format!("spec.policyTypes[{at}]");
-            wrong.push(FieldError::not_supported(path, kind.clone(), &["Egress", "Ingress"]));
+            wrong.push(FieldError::not_supported(path, kind.clone(), &["Ingress", "Egress"]));
         }
     }
     wrong

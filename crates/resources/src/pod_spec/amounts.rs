@@ -23,38 +23,6 @@ fn is_known(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
 }
 
-/// The name of a resource that something other than a container is about. In Kubernetes: `validateResourceName`.
-pub(crate) fn name_of_resource(name: &str, path: &str) -> Wrong {
-    const STANDARD: [&str; 20] = [
-        "configmaps",
-        "cpu",
-        "ephemeral-storage",
-        "limits.cpu",
-        "limits.ephemeral-storage",
-        "limits.memory",
-        "memory",
-        "persistentvolumeclaims",
-        "pods",
-        "replicationcontrollers",
-        "requests.cpu",
-        "requests.ephemeral-storage",
-        "requests.memory",
-        "requests.storage",
-        "resourcequotas",
-        "secrets",
-        "services",
-        "services.loadbalancers",
-        "services.nodeports",
-        "storage",
-    ];
-    let mut wrong = each_invalid(path, name, names::qualified_name(name));
-    let is_standard = STANDARD.contains(&name) || name.trim_start_matches("requests.").starts_with("hugepages-");
-    if wrong.is_empty() && !name.contains('/') && !is_standard {
-        wrong.push(FieldError::invalid(path, name, "must be a standard resource type or fully qualified"));
-    }
-    wrong
-}
-
 /// The name of a resource that a container asks for.
 pub(crate) fn name_of_container(name: &str, path: &str) -> Wrong {
     let mut wrong = each_invalid(path, name, names::qualified_name(name));
@@ -62,11 +30,47 @@ pub(crate) fn name_of_container(name: &str, path: &str) -> Wrong {
         return wrong;
     }
     if !name.contains('/') && !is_known(name) {
+        wrong.extend(name_of_resource(name, path));
         wrong.push(FieldError::invalid(path, name, "must be a standard resource for containers"));
     } else if name.contains('/') && is_native(name) {
         wrong.push(FieldError::invalid(path, name, "doesn't follow extended resource name standard"));
     }
     wrong
+}
+
+/// The name of a resource, wherever it stands. In Kubernetes: `validateResourceName`.
+pub(crate) fn name_of_resource(name: &str, path: &str) -> Wrong {
+    const COUNTED: [&str; 17] = [
+        "requests.cpu",
+        "requests.memory",
+        "requests.ephemeral-storage",
+        "limits.cpu",
+        "limits.memory",
+        "limits.ephemeral-storage",
+        "pods",
+        "resourcequotas",
+        "services",
+        "replicationcontrollers",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "storage",
+        "requests.storage",
+        "services.nodeports",
+        "services.loadbalancers",
+    ];
+    let wrong = each_invalid(path, name, names::qualified_name(name));
+    let is_standard =
+        is_known(name) || name.starts_with("requests.hugepages-") || COUNTED.contains(&name) || name.contains('/');
+    if !wrong.is_empty() || is_standard {
+        return wrong;
+    }
+    vec![FieldError::invalid(path, name, "must be a standard resource type or fully qualified")]
+}
+
+/// What is wrong with what a class adds to each pod, which is told of as limits.
+pub(crate) fn wrong_overhead(amounts: &Value, path: &str) -> Wrong {
+    wrong_resources(&serde_json::json!({"limits": amounts}), &BTreeSet::new(), path)
 }
 
 /// What is wrong with the `resources` of a container.
@@ -145,7 +149,14 @@ fn wrong_claims(resources: &Value, claims: &BTreeSet<&str>, path: &str) -> Wrong
         if !seen.insert((name, claim.text("request"))) {
             wrong.push(FieldError::duplicate(&path, name));
         } else if !claims.contains(name) {
-            wrong.push(FieldError::not_found(&path, name));
+            let what = match claims.is_empty() {
+                true => "must be one of the names in pod.spec.resourceClaims which is empty".to_owned(),
+                false => {
+                    let claims: Vec<&str> = claims.iter().copied().collect();
+                    format!("must be one of the names in pod.spec.resourceClaims: {}", claims.join(", "))
+                }
+            };
+            wrong.push(FieldError::not_found(&path, name).saying(what));
         }
     }
     wrong

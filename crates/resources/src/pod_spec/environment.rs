@@ -112,7 +112,8 @@ fn wrong_source(variable: &Value, path: &str) -> Wrong {
 }
 
 fn wrong_key(reference: &Value, path: &str) -> Wrong {
-    let mut wrong = required(reference, "name", path);
+    let name = reference.text("name");
+    let mut wrong = each_invalid(&format!("{path}.name"), name, names::dns1123_subdomain(name));
     let key = reference.text("key");
     if key.is_empty() {
         wrong.push(FieldError::required(format!("{path}.key"), ""));

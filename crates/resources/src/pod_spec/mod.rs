@@ -10,7 +10,7 @@ mod validation;
 mod volumes;
 mod warnings;
 
-pub(crate) use amounts::{may_overcommit, name_of_container, name_of_resource};
+pub(crate) use amounts::{may_overcommit, name_of_container, name_of_resource, wrong_overhead};
 pub(crate) use label_keys::merge_label_keys;
 pub(crate) use placement::wrong_tolerations;
 pub(crate) use validation::{wrong_lasting_template, wrong_spec, wrong_template};

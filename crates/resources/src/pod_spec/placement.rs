@@ -165,7 +165,10 @@ pub(super) fn wrong_spread(spec: &Value, path: &str) -> Wrong {
     for (at, constraint) in constraints.iter().enumerate() {
         let path = format!("{path}.topologySpreadConstraints[{at}]");
         let (key, action) = (constraint.text("topologyKey"), constraint.text("whenUnsatisfiable"));
-        wrong.extend(positive(constraint, "maxSkew", &path));
+        let skew = constraint.int("maxSkew");
+        if skew <= 0 {
+            wrong.push(FieldError::invalid(format!("{path}.maxSkew"), skew, "must be greater than zero"));
+        }
         if key.is_empty() {
             wrong.push(FieldError::required(format!("{path}.topologyKey"), "can not be empty"));
         }

@@ -174,14 +174,14 @@ fn wrong_items(source: &Value, path: &str) -> Wrong {
 
 fn wrong_files(source: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
-    for (at, file) in source.list("items").iter().enumerate() {
-        let path = format!("{path}.items[{at}]");
-        wrong.extend(required(file, "path", &path));
+    // Errors name the volume, and not which of its files.
+    for file in source.list("items") {
+        wrong.extend(required(file, "path", path));
         wrong.extend(local_path(file.text("path"), &format!("{path}.path")));
         match (file.has("fieldRef"), file.has("resourceFieldRef")) {
             (true, true) => {
                 wrong.push(FieldError::invalid(
-                    &path,
+                    path,
                     "resource",
                     "fieldRef and resourceFieldRef can not be specified simultaneously",
                 ));
@@ -194,10 +194,10 @@ fn wrong_files(source: &Value, path: &str) -> Wrong {
                 wrong.extend(if missing.is_empty() { wrong_resource_field(reference, &path) } else { missing });
             }
             (false, false) => {
-                wrong.push(FieldError::required(&path, "one of fieldRef and resourceFieldRef is required"));
+                wrong.push(FieldError::required(path, "one of fieldRef and resourceFieldRef is required"));
             }
         }
-        wrong.extend(wrong_mode(file, "mode", &path));
+        wrong.extend(wrong_mode(file, "mode", path));
     }
     wrong
 }

@@ -205,7 +205,8 @@ fn book_apply<V: Versions>(
 fn checked_place<V: Versions>(write: &Write<'_, V>, live: &Value, config: &Value) -> Result<V::Place, ApplyError> {
     let version = config.get("apiVersion").and_then(Value::as_str).unwrap_or("");
     let kind = config.get("kind").and_then(Value::as_str).unwrap_or("");
-    if live.get("kind").and_then(Value::as_str) != Some(kind) || version.is_empty() {
+    let is_another = live.get("kind").and_then(Value::as_str).is_some_and(|own| own != kind);
+    if is_another || version.is_empty() || write.versions.place(version).is_none() {
         let group_version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
         return Err(ApplyError::BadRequest(format!("invalid object type: {group_version}, Kind={kind}")));
     }
