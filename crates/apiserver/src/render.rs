@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
 use coracle_meta::{GroupVersionKind, Object, Status, WatchEventType, reason};
-use coracle_registry::{Column, Kind, List, Stored};
+use coracle_registry::{Column, Kind, List, Projection, Stored, Subresource};
 use serde_json::{Map, Value, json};
 
 use crate::frame;
@@ -21,6 +21,8 @@ pub(crate) struct Rendering {
     renderings: Arc<Renderings>,
     include: IncludeObject,
     now: Timestamp,
+    /// What is shown in place of the object, which has a table of its own.
+    projection: Option<Arc<dyn Projection>>,
     /// Whether a table still has to begin with its columns; in a watch only the first event carries them.
     columns_due: bool,
 }
@@ -50,7 +52,11 @@ impl Rendering {
             }
         };
         let (kind, renderings) = (Arc::clone(&call.kind), Arc::clone(&call.server.renderings));
-        Ok(Self { kind, how, renderings, include, now: call.request.now, columns_due: true })
+        let projection = match kind.subresource(&call.request.subresource) {
+            Some(Subresource::Projection(projection)) => Some(Arc::clone(projection)),
+            _ => None,
+        };
+        Ok(Self { kind, how, renderings, include, now: call.request.now, projection, columns_due: true })
     }
 
     /// Whether items are written by walking over rendered slices.
@@ -197,7 +203,11 @@ impl Rendering {
 
     /// A table without its rows.
     fn table(&self, version: MetaVersion, metadata: Value) -> Map<String, Value> {
-        let columns = if self.columns_due { self.kind.strategy().columns() } else { Vec::new() };
+        let columns = match &self.projection {
+            _ if !self.columns_due => Vec::new(),
+            Some(projection) => projection.columns(),
+            None => self.kind.strategy().columns(),
+        };
         let columns = if self.columns_due { columns.iter().map(column).collect() } else { Value::Null };
         let mut table = Map::new();
         table.insert("kind".into(), "Table".into());
@@ -229,7 +239,11 @@ impl Rendering {
             IncludeObject::Object => object.to_value(),
             IncludeObject::Metadata => self.metadata_of(object, version).into_value(),
         };
-        let mut row = json!({"cells": strategy.cells(object, self.now), "object": shown});
+        let cells = match &self.projection {
+            Some(projection) => projection.cells(object, self.now),
+            None => strategy.cells(object, self.now),
+        };
+        let mut row = json!({"cells": cells, "object": shown});
         let conditions = strategy.row_conditions(object);
         if !conditions.is_empty() {
             row["conditions"] = conditions.into();

@@ -1,7 +1,8 @@
+use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, GroupVersionKind, LabelSelector, Object, Status};
 use serde_json::{Value, json};
 
-use crate::Projection;
+use crate::{Column, Projection, table};
 
 /// `/scale` of a kind: how many parts there are and should be, and which they are.
 ///
@@ -124,6 +125,22 @@ impl Projection for Scale {
         Ok(scale)
     }
 
+    fn columns(&self) -> Vec<Column> {
+        let number = |name, description| Column::new(name, "integer", description);
+        vec![
+            Column::name(),
+            number("Desired", "replicas is the desired number of instances for the scaled object."),
+            number("Available", "replicas is the actual number of observed instances of the scaled object."),
+            Column::age(),
+        ]
+    }
+
+    fn cells(&self, shown: &Object, now: Timestamp) -> Vec<Value> {
+        let replicas = |part: &str| Value::from(shown.number(&[part, "replicas"]).unwrap_or(0));
+        let age = table::age(shown.text(&["metadata", "creationTimestamp"]), now);
+        vec![shown.name().into(), replicas("spec"), replicas("status"), age.into()]
+    }
+
     fn validate(&self, body: &Object) -> Vec<FieldError> {
         let replicas = body.number(&["spec", "replicas"]).unwrap_or(0);
         if replicas >= 0 {
@@ -156,6 +173,10 @@ mod tests {
         let mut set = Object::from_value(set).unwrap();
         let of_sets = Scale::of_replicas(SelectorForm::LabelSelector);
         let mut scale = of_sets.show(&set).unwrap();
+        let names: Vec<_> = of_sets.columns().into_iter().map(|column| column.name).collect();
+        assert_eq!(names, ["Name", "Desired", "Available", "Age"]);
+        let cells = of_sets.cells(&scale, Timestamp::UNIX_EPOCH);
+        assert_eq!(cells, [json!("web"), json!(3), json!(2), json!("<unknown>")]);
         assert_eq!(scale.field(&["status"]), Some(&json!({"replicas": 2, "selector": "app=web"})));
         assert_eq!(scale.field(&["metadata"]), Some(&json!({"name": "web"})));
         scale.set(&["spec", "replicas"], 5);

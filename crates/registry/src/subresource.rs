@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, GroupVersionKind, Object, Status};
+use serde_json::Value;
 
-use crate::{Registry, Request, Verb};
+use crate::{Column, Registry, Request, Verb, table};
 
 /// A part of an object with a path of its own, such as `pods/binding`. `status` is not listed: the row says it.
 #[derive(Clone)]
@@ -92,6 +94,16 @@ pub trait Projection: Send + Sync + 'static {
 
     /// Writes the part back into the object.
     fn write(&self, object: &mut Object, body: &Object) -> Result<(), Status>;
+
+    /// The columns of its table.
+    fn columns(&self) -> Vec<Column> {
+        table::default_columns()
+    }
+
+    /// The cells of its row.
+    fn cells(&self, shown: &Object, now: Timestamp) -> Vec<Value> {
+        table::default_cells(shown, now)
+    }
 
     /// Where the object has what `spec.replicas` of the body is, so that its owner is known on both sides.
     fn replicas_path(&self) -> Vec<String> {

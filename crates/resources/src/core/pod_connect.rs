@@ -35,7 +35,7 @@ impl Connect for Log {
             .collect();
         let path = format!("/containerLogs/{}/{}/{container}", pod.namespace(), pod.name());
         Ok(Destination {
-            node: pod.text(&["spec", "nodeName"]).to_owned(),
+            node: node_of(registry, request, &pod).await?,
             path_and_query: if parameters.is_empty() { path } else { format!("{path}?{}", parameters.join("&")) },
         })
     }
@@ -76,7 +76,7 @@ impl Connect for Stream {
         let pod = pod(registry, request).await?;
         let container =
             if self.name == "portforward" { String::new() } else { format!("/{}", container(&pod, query)?) };
-        let node = pod.text(&["spec", "nodeName"]).to_owned();
+        let node = node_of(registry, request, &pod).await?;
         if node.is_empty() {
             return Err(Status::bad_request(format!("pod {} does not have a host assigned", pod.name())));
         }
@@ -92,6 +92,20 @@ async fn pod(registry: &Registry, request: &Request) -> Result<Object, Status> {
     let request = request.about(Verb::Get, pods, &request.namespace, &request.name);
     let stored = registry.get(&request, &GetOptions::default()).await?;
     Ok(Object::clone(&stored.object()))
+}
+
+/// The node that the pod is on; empty if it is on none. In Kubernetes, too, one that is not there is told as a pod.
+async fn node_of(registry: &Registry, request: &Request, pod: &Object) -> Result<String, Status> {
+    let node = pod.text(&["spec", "nodeName"]);
+    if !node.is_empty() {
+        let nodes = GroupVersionResource::new("", "v1", "nodes");
+        let asked = request.about(Verb::Get, nodes, "", node);
+        let found = registry.get(&asked, &GetOptions::default()).await;
+        found.map_err(
+            |error| if error.code == 404 { Status::not_found(&request.group_resource(), node) } else { error },
+        )?;
+    }
+    Ok(node.to_owned())
 }
 
 /// The container that is asked for, or the only one. In Kubernetes: `validateContainer`.
