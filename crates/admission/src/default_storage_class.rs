@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, Status};
@@ -40,10 +42,10 @@ const DEFAULT_STORAGE: &[&str] =
     &["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
 
 /// Of the classes that carry one of the annotations, the newest; of equally old ones the first by name.
-pub(crate) fn newest_default(classes: Vec<Object>, annotations: &[&str]) -> Option<Object> {
-    let is_default = |class: &Object| annotations.iter().any(|name| class.annotation(name) == Some("true"));
+pub(crate) fn newest_default(classes: Vec<Arc<Object>>, annotations: &[&str]) -> Option<Arc<Object>> {
+    let is_default = |class: &Arc<Object>| annotations.iter().any(|name| class.annotation(name) == Some("true"));
     let age = |class: &Object| class.text(&["metadata", "creationTimestamp"]).to_owned();
-    let mut classes: Vec<Object> = classes.into_iter().filter(is_default).collect();
+    let mut classes: Vec<Arc<Object>> = classes.into_iter().filter(is_default).collect();
     classes.sort_by(|left, right| age(right).cmp(&age(left)).then_with(|| left.name().cmp(right.name())));
     classes.into_iter().next()
 }

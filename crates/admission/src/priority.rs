@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use coracle_meta::fields::{Fields, edit_spec};
 use coracle_meta::{GroupVersionResource, Object, Status};
@@ -53,7 +55,7 @@ fn classes() -> GroupVersionResource {
 }
 
 /// The class that pods have who name none; of several the lowest.
-async fn default_class(review: &Review<'_>) -> Result<Option<Object>, Status> {
+async fn default_class(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
     let all = list(review, classes(), "").await?;
     Ok(all.into_iter().filter(|class| class.flag("globalDefault")).min_by_key(|class| class.int("value")))
 }

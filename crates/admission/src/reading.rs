@@ -1,5 +1,7 @@
 //! What several plug-ins ask: other objects, and how to refuse.
 
+use std::sync::Arc;
+
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{GetOptions, ListOptions, Request, Review, Verb};
 
@@ -19,10 +21,10 @@ pub(crate) async fn get(
     resource: GroupVersionResource,
     namespace: &str,
     name: &str,
-) -> Result<Option<Object>, Status> {
+) -> Result<Option<Arc<Object>>, Status> {
     let request = own(review.request.about(Verb::Get, resource, namespace, name));
     match review.registry.get(&request, &GetOptions::default()).await {
-        Ok(stored) => Ok(Some(Object::clone(&stored.object()))),
+        Ok(stored) => Ok(Some(review.registry.storage().object(&stored))),
         Err(status) if status.is_not_found() => Ok(None),
         Err(status) => Err(status),
     }
@@ -33,15 +35,15 @@ pub(crate) async fn list(
     review: &Review<'_>,
     resource: GroupVersionResource,
     namespace: &str,
-) -> Result<Vec<Object>, Status> {
+) -> Result<Vec<Arc<Object>>, Status> {
     let request = own(review.request.about(Verb::List, resource, namespace, ""));
     let list = review.registry.list(&request, &ListOptions::default()).await?;
-    Ok(list.items.iter().map(|stored| Object::clone(&stored.object())).collect())
+    Ok(list.items.iter().map(|stored| review.registry.storage().object(stored)).collect())
 }
 
 /// The same request, made by the server itself.
 pub(crate) fn own(request: Request) -> Request {
-    Request { user: std::sync::Arc::new(coracle_registry::User::system()), ..request }
+    Request { user: Arc::new(coracle_registry::User::system()), ..request }
 }
 
 /// A resource of the core group.

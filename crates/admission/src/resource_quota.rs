@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
@@ -64,8 +65,8 @@ fn is_counted(review: &Review<'_>) -> bool {
 
 /// The quotas as they are when the object is counted, or why it cannot be. Only those that change are returned.
 /// In Kubernetes: `resourcequota.CheckRequest`.
-fn charge(review: &Review<'_>, quotas: &[Object]) -> Result<Vec<Object>, Status> {
-    let Some(object) = &review.object else { return Ok(Vec::new()) };
+fn charge(review: &Review<'_>, quotas: &[Arc<Object>]) -> Result<Vec<Object>, Status> {
+    let Some(object) = review.object.as_ref().filter(|_| !quotas.is_empty()) else { return Ok(Vec::new()) };
     let resource = review.request.group_resource();
     let used_now = usage(&resource, object);
     let used_before = review.old.map(|old| usage(&resource, old)).unwrap_or_default();
@@ -108,7 +109,7 @@ fn charge(review: &Review<'_>, quotas: &[Object]) -> Result<Vec<Object>, Status>
                 ),
             ));
         }
-        let mut counted = quota.clone();
+        let mut counted = Object::clone(quota);
         for name in added.keys() {
             counted.set(&["status", "used", name], Value::from(sum(name).to_string()));
         }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{GroupVersionResource, Object, Status};
@@ -60,7 +62,7 @@ impl Admission for RuntimeClass {
     }
 }
 
-async fn class_of(review: &Review<'_>) -> Result<Option<Object>, Status> {
+async fn class_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
     let name = review.object.as_ref().and_then(|pod| pod.at("spec.runtimeClassName").as_str());
     let Some(name) = name else { return Ok(None) };
     let classes = GroupVersionResource::new("node.k8s.io", "v1", "runtimeclasses");

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{Object, Status};
@@ -56,7 +58,7 @@ fn refuse_mirror(review: &Review<'_>) -> Result<(), Status> {
     Err(forbidden(review, "a mirror pod may not reference service accounts"))
 }
 
-async fn account_of(review: &Review<'_>) -> Result<Object, Status> {
+async fn account_of(review: &Review<'_>) -> Result<Arc<Object>, Status> {
     let namespace = review.request.namespace.as_str();
     let name = review.object.as_ref().map_or("", |pod| pod.text(&["spec", "serviceAccountName"]));
     match get(review, core("serviceaccounts"), namespace, name).await? {

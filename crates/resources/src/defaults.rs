@@ -6,8 +6,10 @@
 //! A part is filled before the parts inside it, as in Kubernetes: the `SetDefaults_...` functions of `pkg/apis/*/v1`
 //! and the `+default` marks. The defaults of a kind as a whole stand in its own file.
 
+use std::sync::LazyLock;
+
 use coracle_meta::{Object, Quantity};
-use coracle_schema::{KindSchema, Node, Special, TypeRef};
+use coracle_schema::{KindSchema, Node, Special, Table, TypeRef};
 use serde_json::{Value, json};
 
 use crate::image::tag_of;
@@ -37,7 +39,7 @@ fn fill(ty: TypeRef<'_>, value: &mut Value) {
 }
 
 fn fill_struct(ty: TypeRef<'_>, tree: &mut Tree) {
-    if let Some(rule) = ty.named().and_then(|named| rule_of(&named.name)) {
+    if let Some(rule) = rule_of(ty) {
         rule(tree);
     }
     for (name, value) in tree.iter_mut() {
@@ -62,10 +64,19 @@ fn round_up_to_milli(text: &mut String) {
 /// Fills in one part.
 type Rule = fn(&mut Tree);
 
-fn rule_of(type_name: &str) -> Option<Rule> {
-    let name = type_name.strip_prefix("io.k8s.api.")?;
-    BY_TYPE.binary_search_by(|(own, _)| own.cmp(&name)).ok().map(|at| BY_TYPE[at].1)
+fn rule_of(ty: TypeRef<'_>) -> Option<Rule> {
+    let is_built_in = std::ptr::eq(ty.table(), &**Table::v1_35());
+    *RULES.get(ty.id().filter(|_| is_built_in)?.index())?
 }
+
+/// The rule of each type of the table.
+static RULES: LazyLock<Vec<Option<Rule>>> = LazyLock::new(|| {
+    let rule = |name: &str| {
+        let name = name.strip_prefix("io.k8s.api.")?;
+        BY_TYPE.binary_search_by(|(own, _)| own.cmp(&name)).ok().map(|at| BY_TYPE[at].1)
+    };
+    Table::v1_35().types().map(|ty| rule(&ty.name)).collect()
+});
 
 /// The rules, sorted by the name of the type.
 const BY_TYPE: &[(&str, Rule)] = &[

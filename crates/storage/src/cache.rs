@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,6 +22,8 @@ use crate::{Resource, Stored};
 const WAIT_FOR_REVISION: Duration = Duration::from_secs(3);
 /// How often a store in another process is asked how far it is, while somebody waits to know.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
+/// After how many writes of this process a writer brings the cache up to date, if nobody else does.
+const AHEAD: usize = 64;
 /// How many objects one read of the first fill takes.
 const PAGE: i64 = 10_000;
 
@@ -64,7 +67,7 @@ pub(crate) struct State {
     pub(crate) ring: Ring,
     pub(crate) interests: Interests,
     /// Objects that this process writes and whose events have not come yet, so that nobody reads them again.
-    announced: Vec<Announced>,
+    announced: VecDeque<Announced>,
 }
 
 /// An object on its way into the store.
@@ -86,7 +89,7 @@ impl Cache {
             objects: Objects::new(),
             ring: Ring::new(Revision::MAX, 0, limits),
             interests: Interests::default(),
-            announced: Vec::new(),
+            announced: VecDeque::new(),
         };
         Self {
             resource,
@@ -130,6 +133,14 @@ impl Cache {
             self.reach(changed.unwrap_or(newest)).await?;
         }
         Ok(newest)
+    }
+
+    /// Brings the state up to date if this process has written much that it has not seen.
+    pub(crate) async fn keep_up(self: &Arc<Self>) {
+        if self.state().announced.len() >= AHEAD {
+            // A store that does not answer now is no reason to hold up what was written.
+            let _ = tokio::time::timeout(ASK_AGAIN, self.catch_up()).await;
+        }
     }
 
     /// Waits until the state is at least as new as the store is now; returns how new that was.
@@ -309,7 +320,7 @@ impl Cache {
     pub(crate) fn announce<'a>(&'a self, stored: &'a Stored, object: &Object) -> Announcement<'a> {
         let selectable = Arc::new(Selectable::of(&self.resource, object));
         let announced = Announced { stored: stored.clone(), selectable, written: None };
-        self.state().announced.push(announced);
+        self.state().announced.push_back(announced);
         Announcement { cache: self, stored }
     }
 
@@ -365,13 +376,13 @@ impl Cache {
         self.moved.notify_waiters();
     }
 
-    fn entry_after(&self, event: &Event, announced: &mut Vec<Announced>) -> Option<Entry> {
+    fn entry_after(&self, event: &Event, announced: &mut VecDeque<Announced>) -> Option<Entry> {
         if event.kind == EventKind::Delete {
             return None;
         }
         let at = event.kv.mod_revision;
         let own = announced.iter().position(|announced| announced.stored.value() == &event.kv.value);
-        match own.map(|index| announced.swap_remove(index)) {
+        match own.and_then(|index| announced.remove(index)) {
             Some(Announced { stored, selectable, written }) => {
                 let written = written.filter(|written| written.revision() == at);
                 Some(Entry::with(written.unwrap_or_else(|| stored.at(at)), selectable))
@@ -392,7 +403,7 @@ impl Announcement<'_> {
     pub(crate) fn settle(self, key: &str, revision: Revision) -> Stored {
         let mut guard = self.cache.state();
         let state = &mut *guard;
-        let waiting = state.announced.iter_mut().find(|announced| announced.stored.is_same(self.stored));
+        let waiting = state.announced.iter_mut().rfind(|announced| announced.stored.is_same(self.stored));
         if let Some(announced) = waiting {
             return announced.written.insert(self.stored.at(revision)).clone();
         }

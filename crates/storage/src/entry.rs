@@ -15,14 +15,41 @@ pub(crate) struct Entry {
 /// Labels and selectable fields, as small as can be: one of these is kept for every cached object.
 #[derive(Debug, Default)]
 pub(crate) struct Selectable {
-    labels: Box<[(Box<str>, Box<str>)]>,
-    /// In the order of [`Resource::selectable`].
-    fields: Box<[Box<str>]>,
+    /// The name and the value of each label, then the fields in the order of [`Resource::selectable`].
+    text: Box<str>,
+    /// Where each of these ends.
+    ends: Box<[u32]>,
+    labels: usize,
 }
 
 impl Selectable {
     pub(crate) fn of(resource: &Resource, object: &Object) -> Self {
-        Self { labels: labels(object), fields: fields(resource, object) }
+        let labels = object.field(&["metadata", "labels"]).and_then(Value::as_object);
+        let labels: Vec<(&str, &str)> =
+            labels.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))).collect();
+        let (mut text, mut ends) = (String::new(), Vec::new());
+        let mut add = |part: &str| {
+            text.push_str(part);
+            ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
+        };
+        labels.iter().flat_map(|(name, value)| [name, value]).for_each(|part| add(part));
+        resource.selectable.iter().for_each(|field| add(&(resource.field)(object, field)));
+        Self { text: text.into(), ends: ends.into(), labels: labels.len() }
+    }
+
+    fn part(&self, index: usize) -> Option<&str> {
+        let end = *self.ends.get(index)? as usize;
+        let start = if index == 0 { 0 } else { self.ends[index - 1] as usize };
+        self.text.get(start..end)
+    }
+
+    fn label(&self, name: &str) -> Option<&str> {
+        let at = (0..self.labels).find(|at| self.part(at * 2) == Some(name))?;
+        self.part(at * 2 + 1)
+    }
+
+    fn field(&self, index: usize) -> Option<&str> {
+        self.part(self.labels * 2 + index)
     }
 }
 
@@ -46,11 +73,7 @@ impl Entry {
     }
 
     fn matches_labels(&self, selector: &LabelSelector) -> bool {
-        let find = |label: &str| {
-            let found = self.selectable.labels.iter().find(|(key, _)| **key == *label)?;
-            Some(&*found.1)
-        };
-        selector.is_everything() || selector.matches_by(find)
+        selector.is_everything() || selector.matches_by(|label| self.selectable.label(label))
     }
 
     fn matches_fields(&self, resource: &Resource, namespace: &str, name: &str, selector: &FieldSelector) -> bool {
@@ -65,18 +88,8 @@ impl Entry {
     /// The value of a selectable field; empty if the resource has no such field.
     pub(crate) fn field(&self, resource: &Resource, field: &str) -> &str {
         let index = resource.selectable.iter().position(|own| own == field);
-        index.and_then(|index| self.selectable.fields.get(index)).map_or("", |value| value)
+        index.and_then(|index| self.selectable.field(index)).unwrap_or("")
     }
-}
-
-fn labels(object: &Object) -> Box<[(Box<str>, Box<str>)]> {
-    let labels = object.field(&["metadata", "labels"]).and_then(Value::as_object);
-    let texts = labels.into_iter().flatten();
-    texts.filter_map(|(key, value)| Some((key.as_str().into(), value.as_str()?.into()))).collect()
-}
-
-fn fields(resource: &Resource, object: &Object) -> Box<[Box<str>]> {
-    resource.selectable.iter().map(|field| (resource.field)(object, field).into()).collect()
 }
 
 /// Namespace and name of a key below the resource's prefix; the namespace of a cluster-scoped object is empty.

@@ -3,10 +3,11 @@ use std::sync::Arc;
 
 use coracle_meta::Object;
 
-/// How many bytes of JSON the parsed objects at hand were; as trees they are some times that.
-const MAX_BYTES: usize = 256 << 10;
+/// How many bytes of JSON the parsed objects at hand were; as trees they are ten times that, and should fit a processor's
+/// cache: what has left it is dropped as slowly as it is parsed.
+const MAX_BYTES: usize = 64 << 10;
 
-/// The parsed objects of the last writes, so that who asks for one next does not parse it again.
+/// The parsed objects of the last writes, and some that are read often, so that who asks for one next does not parse it again.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     objects: VecDeque<(Arc<Object>, usize)>,

@@ -162,7 +162,11 @@ impl Storage {
         };
         let announcement = cache.announce(&draft.stored, draft.object());
         match self.commit(txn).await? {
-            Ok(revision) => Ok(Attempt::Done(announcement.settle(&resource.short_key(key), revision))),
+            Ok(revision) => {
+                let stored = announcement.settle(&resource.short_key(key), revision);
+                cache.keep_up().await;
+                Ok(Attempt::Done(stored))
+            }
             Err(current) => Ok(Attempt::Stale(current)),
         }
     }
@@ -173,6 +177,16 @@ impl Storage {
         object.set_resource_version(stored.revision().to_string());
         let object = stored.share(Arc::new(object));
         self.inner.recent.lock().unwrap_or_else(PoisonError::into_inner).push(object, stored.len());
+    }
+
+    /// The parsed object, kept at hand for a while: for objects that are asked for again and again, and are small.
+    pub fn object(&self, stored: &Stored) -> Arc<Object> {
+        stored.parsed().unwrap_or_else(|| {
+            let object = stored.object();
+            let mut recent = self.inner.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            recent.push(Arc::clone(&object), stored.len());
+            object
+        })
     }
 
     /// Deletes an object if the one in the store is still `current`.

@@ -105,6 +105,11 @@ impl Stored {
         object
     }
 
+    /// The parsed object, if somebody holds it.
+    pub(crate) fn parsed(&self) -> Option<Arc<Object>> {
+        self.inner.parsed.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+    }
+
     /// The parsed object, with its resource version.
     pub fn object(&self) -> Arc<Object> {
         let mut parsed = self.inner.parsed.lock().unwrap_or_else(PoisonError::into_inner);

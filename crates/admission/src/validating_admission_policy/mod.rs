@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, Status, StatusCause};
-use coracle_registry::{Admission, ListOptions, Review, Verb};
+use coracle_registry::{Admission, ListOptions, Review, Stored, Verb};
 use serde_json::{Value, json};
 
 use crate::reading::{self, core, forbidden};
@@ -64,14 +64,14 @@ impl Admission for ValidatingAdmissionPolicy {
             return Ok(());
         }
         let namespace = namespace_of(review).await?;
+        let namespace = namespace.as_deref();
         let mut refusal = None;
         for bound in &policies.bound {
-            let applies = bound.policy.matching.matches(review, namespace.as_ref())
-                && bound.matching.matches(review, namespace.as_ref());
+            let applies = bound.policy.matching.matches(review, namespace) && bound.matching.matches(review, namespace);
             if !applies {
                 continue;
             }
-            for finding in bound.findings(review, namespace.as_ref()).await? {
+            for finding in bound.findings(review, namespace).await? {
                 bound.act(review, &finding, &mut refusal);
             }
         }
@@ -125,9 +125,9 @@ impl ValidatingAdmissionPolicy {
 }
 
 /// The namespace that the request is about; of a namespace itself, that.
-async fn namespace_of(review: &Review<'_>) -> Result<Option<Object>, Status> {
+async fn namespace_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
     if review.is_about_any_part("", "namespaces") {
-        return Ok(review.object.clone().or_else(|| review.old.cloned()));
+        return Ok(review.object.as_ref().or(review.old).cloned().map(Arc::new));
     }
     match review.request.namespace.as_str() {
         "" => Ok(None),
@@ -164,7 +164,7 @@ impl Bound {
     }
 
     /// The objects that the binding names as parameters; the inner error says why there are none.
-    async fn find_parameters(&self, review: &Review<'_>) -> Result<Result<Vec<Object>, String>, Status> {
+    async fn find_parameters(&self, review: &Review<'_>) -> Result<Result<Vec<Arc<Object>>, String>, Status> {
         let (api_version, kind) = (self.policy.parameter_version.as_str(), self.policy.parameter_kind.as_str());
         let known = GroupVersion::parse(api_version).and_then(|version| {
             let kinds = review.registry.kinds();
@@ -185,7 +185,7 @@ impl Bound {
                 let request = reading::own(review.request.about(Verb::List, resource, namespace, ""));
                 let options = ListOptions { label_selector, ..ListOptions::default() };
                 let list = review.registry.list(&request, &options).await?;
-                list.items.iter().map(|stored| Object::clone(&stored.object())).collect()
+                list.items.iter().map(Stored::object).collect()
             }
             name => reading::get(review, resource, namespace, name).await?.into_iter().collect::<Vec<_>>(),
         };

@@ -7,6 +7,13 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypeId(pub(crate) u32);
 
+impl TypeId {
+    /// Its place among [`Table::types`](super::Table::types).
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A named type.
 #[derive(Clone, Debug)]
 pub struct Type {

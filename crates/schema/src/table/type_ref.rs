@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Field, ListKind, Map, MapKind, Shape, Special, Struct, Table, Type, TypeBody};
+use super::{Field, ListKind, Map, MapKind, Shape, Special, Struct, Table, Type, TypeBody, TypeId};
 
 /// What one place in an object looks like. Cheap to copy; every step of a walk is another.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +60,14 @@ impl<'t> TypeRef<'t> {
     /// The shape, unresolved.
     pub fn shape(self) -> &'t Shape {
         self.shape
+    }
+
+    /// The id of the named type, if it has one.
+    pub fn id(self) -> Option<TypeId> {
+        match self.shape {
+            Shape::Named(id) => Some(*id),
+            _ => None,
+        }
     }
 
     /// The named type, if it has one.
