@@ -12,6 +12,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use crate::objects;
 use crate::options::Running;
 
 pub(crate) const JSON: &str = "application/json";
@@ -105,6 +106,15 @@ impl Connection {
 
     pub(crate) async fn get(&mut self, path: &str) -> Bytes {
         self.send(Method::GET, path, JSON, Bytes::new()).await
+    }
+
+    /// Makes the namespace of the benchmark, unless a part before has made it on the same server.
+    pub(crate) async fn make_namespace(&mut self) {
+        let names = self.get("/api/v1/namespaces").await;
+        let wanted = format!("\"name\":\"{}\"", objects::NAMESPACE);
+        if !String::from_utf8_lossy(&names).contains(&wanted) {
+            self.post("/api/v1/namespaces", objects::namespace()).await;
+        }
     }
 
     pub(crate) async fn post(&mut self, path: &str, body: Bytes) {

@@ -18,7 +18,7 @@ const PACE: Duration = Duration::from_millis(2);
 pub(crate) async fn measure(options: &Options) {
     let server = Server::start(options);
     let mut connection = Target::of(&server.running).connect().await;
-    connection.post("/api/v1/namespaces", objects::namespace()).await;
+    connection.make_namespace().await;
     connection.get("/api/v1/pods").await;
     let empty = server.memory();
     table::fact("memory of an empty server", &table::megabytes(empty), "304 MB");

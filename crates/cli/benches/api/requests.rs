@@ -12,7 +12,7 @@ const CONNECTIONS: [usize; 3] = [1, 16, 64];
 pub(crate) async fn measure(options: &Options) {
     let server = Server::start(options);
     let mut connection = Target::of(&server.running).connect().await;
-    connection.post("/api/v1/namespaces", objects::namespace()).await;
+    connection.make_namespace().await;
     for kind in [Kind::ConfigMap, Kind::Pod] {
         for connections in CONNECTIONS {
             verbs(options, &server, kind, connections).await;

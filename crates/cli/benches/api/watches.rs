@@ -79,7 +79,7 @@ async fn fan_out(options: &Options, watchers: usize, connections: usize) {
     let server = Server::start(options);
     let target = Target::of(&server.running);
     let mut writer = target.connect().await;
-    writer.post("/api/v1/namespaces", objects::namespace()).await;
+    writer.make_namespace().await;
     let kind = Kind::ConfigMap;
     writer.post(&kind.collection(), kind.object("watched")).await;
     let timeline = Rc::new(Timeline::default());
@@ -124,7 +124,7 @@ async fn nodes(options: &Options, watchers: usize) {
     let server = Server::start(options);
     let target = Target::of(&server.running);
     let mut writer = target.connect().await;
-    writer.post("/api/v1/namespaces", objects::namespace()).await;
+    writer.make_namespace().await;
     let timeline = Rc::new(Timeline::default());
     timeline.seen.replace(vec![0; watchers]);
     let pods = watchers.min(200);
