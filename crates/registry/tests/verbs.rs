@@ -422,7 +422,8 @@ async fn a_watch_sees_what_the_verbs_did() {
     assert_eq!((changed.revision() + 1, gone.object().number(&["spec", "replicas"])), (gone.revision(), Some(3)));
     let nonsense = ListOptions { resource_version: "x".into(), ..ListOptions::default() };
     let asked = request(&registry, Verb::Watch, "boats", "");
-    assert_eq!(registry.watch(&asked, &nonsense).await.unwrap_err().code, 422);
+    let refused = registry.watch(&asked, &nonsense).await.unwrap_err();
+    assert_eq!(refused.code, 500, "as in Kubernetes, which passes the error of its storage on");
 }
 
 #[tokio::test(start_paused = true)]
