@@ -54,6 +54,10 @@ fn a_value_of_the_wrong_type_is_refused_in_gos_words() {
             r#"{"template":{"spec":{"containers":[{"ports":1}]}}}"#,
             "number into Go struct field Container.spec.template.spec.containers.ports of type []v1.ContainerPort",
         ),
+        (
+            r#"{"template":{"metadata":{"creationTimestamp":5}}}"#,
+            "number into Go struct field ObjectMeta.spec.template.metadata.creationTimestamp of type string",
+        ),
         ("7", "number into Go struct field ReplicaSet.spec of type v1.ReplicaSetSpec"),
     ] {
         assert_eq!(replica_set(spec), format!("{begin}{want}"));

@@ -110,7 +110,10 @@ impl<'t> Pass<'t> {
 
     /// Notes the first value that is not of its type.
     fn wrong_type(&mut self, what: &str, ty: TypeRef<'t>) -> Option<Value> {
-        let ty = go::type_name(ty, self.go_type);
+        self.not_of_type(what, &go::type_name(ty, self.go_type))
+    }
+
+    fn not_of_type(&mut self, what: &str, ty: &str) -> Option<Value> {
         let place = if self.go_fields.is_empty() {
             format!("Go value of type {ty}")
         } else {
@@ -286,9 +289,7 @@ impl<'t> Pass<'t> {
             (Special::MicroTime, Opened::String(text)) => {
                 self.time(&text, MICRO_TIME_LAYOUT, coracle_meta::format_micro_time)
             }
-            (Special::Time | Special::MicroTime, opened) => {
-                self.fail(format!("json: cannot unmarshal {} into Go value of type string", opened.kind_name()))
-            }
+            (Special::Time | Special::MicroTime, opened) => self.not_of_type(opened.kind_name(), "string"),
             (Special::SchemaOrArray, Opened::List(elements)) => {
                 let schema = schema_type(ty)?;
                 list_or_nothing(elements.filter_map(|source| self.value(source, schema)).collect())
