@@ -10,18 +10,18 @@ use coracle_registry::{Authenticator, Flow, Flows, Registry, User};
 use coracle_schema::openapi::Descriptions;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
-use crate::access;
-use crate::deadline;
-use crate::discovery::Discovery;
-use crate::in_flight::InFlight;
-use crate::metrics::Metrics;
-use crate::negotiate::Format;
+use crate::answer::negotiate::Format;
+use crate::answer::renderings::Renderings;
+use crate::answer::respond;
+use crate::documents::discovery::Discovery;
+use crate::documents::metrics::Metrics;
+use crate::documents::openapi::OpenApi;
+use crate::front::access;
+use crate::front::deadline;
+use crate::front::in_flight::InFlight;
+use crate::front::query::{Plus, Query, percent_decode};
+use crate::front::request_info::RequestInfo;
 use crate::node_transport::NodeTransport;
-use crate::openapi::OpenApi;
-use crate::query::{Plus, Query, percent_decode};
-use crate::renderings::Renderings;
-use crate::request_info::RequestInfo;
-use crate::respond;
 use crate::shutdown::Shutdown;
 use crate::verbs;
 
@@ -152,7 +152,7 @@ async fn serve(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
     let mut response = match RequestInfo::parse(&parts.method, &path, &query) {
         Err(_) => respond::not_found_page(),
         Ok(info) => {
-            let label = crate::metrics::Label::of(&info);
+            let label = crate::documents::metrics::Label::of(&info);
             let answer = match authenticate(&server, &parts, &info, &mut flow).await {
                 Err(status) => Err(status),
                 Ok(user) => {
@@ -251,7 +251,7 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
 async fn dispatch(server: Arc<Server>, received: Received, body: Body) -> Result<Response<Body>, Status> {
     match received.info.resource.clone() {
         Some(at) => verbs::serve(&server, received, body, &at).await,
-        None => crate::paths::serve(&server, received).await,
+        None => crate::documents::paths::serve(&server, received).await,
     }
 }
 

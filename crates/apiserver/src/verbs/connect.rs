@@ -5,7 +5,7 @@ use coracle_meta::Status;
 use coracle_registry::{Kind, Verb};
 use http::{Method, Request, Response, StatusCode};
 
-use crate::request_info::ResourcePath;
+use crate::front::request_info::ResourcePath;
 use crate::server::{Received, Server, text};
 
 /// Hands a connection over to the node that the subresource leads to, and its answer back, as it comes.

@@ -3,8 +3,8 @@ use coracle_meta::Status;
 use http::{Response, StatusCode};
 
 use super::Call;
-use crate::body;
-use crate::options::{WriteKind, write_options};
+use crate::front::body;
+use crate::front::options::{WriteKind, write_options};
 
 /// Creates an object, or asks a subresource that is an action.
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {

@@ -5,9 +5,11 @@ use http::{Response, StatusCode};
 use serde_json::Value;
 
 use super::Call;
-use crate::negotiate::Transform;
-use crate::options::{DeleteRequest, delete_options, list_options};
-use crate::{body, respond, stream};
+use crate::answer::negotiate::Transform;
+use crate::answer::respond;
+use crate::answer::stream;
+use crate::front::body;
+use crate::front::options::{DeleteRequest, delete_options, list_options};
 
 /// Deletes one object, or begins to.
 pub(super) async fn one(mut call: Call) -> Result<Response<Body>, Status> {
@@ -20,7 +22,7 @@ pub(super) async fn one(mut call: Call) -> Result<Response<Body>, Status> {
             call.respond_object(if pending { StatusCode::ACCEPTED } else { StatusCode::OK }, &object)
         }
         Deleted::Status(status) => {
-            let how = crate::negotiate::Negotiated { transform: Transform::None, ..call.how };
+            let how = crate::answer::negotiate::Negotiated { transform: Transform::None, ..call.how };
             Ok(respond::status(&status, how))
         }
     }

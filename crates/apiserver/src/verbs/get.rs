@@ -3,7 +3,7 @@ use coracle_meta::Status;
 use http::{Response, StatusCode};
 
 use super::Call;
-use crate::options::get_options;
+use crate::front::options::get_options;
 
 /// Answers with one object, or with its part.
 pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {

@@ -3,8 +3,8 @@ use coracle_meta::Status;
 use http::Response;
 
 use super::Call;
-use crate::options::list_options;
-use crate::stream;
+use crate::answer::stream;
+use crate::front::options::list_options;
 
 /// Answers with the objects of a collection.
 pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {

@@ -18,13 +18,13 @@ use coracle_meta::Status;
 use coracle_registry::{Kind, Request, Stored, Verb};
 use http::{HeaderMap, Response, StatusCode};
 
-use crate::endpoint::{Action, Endpoint};
-use crate::negotiate::{Format, Negotiated, Offer, negotiate};
-use crate::options::WriteOptions;
-use crate::query::Query;
-use crate::render::Rendering;
-use crate::request_info::ResourcePath;
-use crate::respond;
+use crate::answer::negotiate::{Format, Negotiated, Offer, negotiate};
+use crate::answer::render::Rendering;
+use crate::answer::respond;
+use crate::front::endpoint::{Action, Endpoint};
+use crate::front::options::WriteOptions;
+use crate::front::query::Query;
+use crate::front::request_info::ResourcePath;
 use crate::server::{Received, Server};
 
 /// One call of a verb: the request, the kind that it is about, and how the client wants the answer.
@@ -48,7 +48,7 @@ pub(crate) async fn serve(
     at: &ResourcePath,
 ) -> Result<Response<Body>, Status> {
     if at.watch_in_path && !matches!(received.method, http::Method::GET | http::Method::HEAD) {
-        return Err(crate::endpoint::method_not_allowed());
+        return Err(crate::front::endpoint::method_not_allowed());
     }
     let endpoint = Endpoint::find(&server.registry.kinds(), at, &received.method, received.info.verb == "watch")?;
     let offer = offer(&endpoint, at, &received.method);

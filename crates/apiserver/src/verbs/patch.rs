@@ -4,8 +4,8 @@ use coracle_registry::{Patch, PatchKind};
 use http::Response;
 
 use super::{Call, update};
-use crate::body;
-use crate::options::{WriteKind, write_options};
+use crate::front::body;
+use crate::front::options::{WriteKind, write_options};
 
 const ALL: [PatchKind; 4] =
     [PatchKind::Json, PatchKind::Merge, PatchKind::Strategic, PatchKind::Apply { force: false }];

@@ -4,8 +4,8 @@ use coracle_registry::Written;
 use http::{Response, StatusCode};
 
 use super::Call;
-use crate::body;
-use crate::options::{WriteKind, write_options};
+use crate::front::body;
+use crate::front::options::{WriteKind, write_options};
 
 /// Replaces an object, or its part.
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {

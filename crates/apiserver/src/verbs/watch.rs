@@ -12,11 +12,11 @@ use http::{HeaderValue, Response};
 use tokio::time::Sleep;
 
 use super::{Call, web_socket};
-use crate::metrics::{Label, OpenStream};
-use crate::negotiate::Format;
-use crate::options::list_options;
-use crate::render::Rendering;
-use crate::respond;
+use crate::answer::negotiate::Format;
+use crate::answer::render::Rendering;
+use crate::answer::respond;
+use crate::documents::metrics::{Label, OpenStream};
+use crate::front::options::list_options;
 use crate::server::ACTOR;
 use crate::shutdown::Shutdown;
 

@@ -6,7 +6,7 @@ use futures_util::future::{Either, select};
 use http::Response;
 
 use super::watch::Stream;
-use crate::negotiate::Format;
+use crate::answer::negotiate::Format;
 
 /// Sends a message an event over a WebSocket, until the watch ends or the client does: text, or bytes of protobuf.
 ///

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use http::Method;
 
-use crate::in_flight::InFlight;
-use crate::request_info::{RequestInfo, ResourcePath};
+use crate::front::in_flight::InFlight;
+use crate::front::request_info::{RequestInfo, ResourcePath};
 
 /// The upper bounds of the durations that are told apart, in seconds.
 const BUCKETS: [f64; 12] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0, 2.0, 5.0, 10.0, 60.0];

@@ -4,8 +4,8 @@ use coracle_meta::{GroupVersionResource, Status, StatusDetails, reason};
 use coracle_registry::{Kind, Kinds, Subresource, Verb};
 use http::Method;
 
-use crate::request_info::ResourcePath;
-use crate::respond;
+use crate::answer::respond;
+use crate::front::request_info::ResourcePath;
 
 /// What a path of the API leads to.
 pub(crate) struct Endpoint {

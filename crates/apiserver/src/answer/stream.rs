@@ -10,11 +10,11 @@ use flate2::write::GzEncoder;
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Map, Value};
 
-use crate::negotiate::{Format, Transform};
-use crate::protobuf;
-use crate::protobuf_list;
-use crate::render::Rendering;
-use crate::respond;
+use crate::answer::negotiate::{Format, Transform};
+use crate::answer::protobuf;
+use crate::answer::protobuf_list;
+use crate::answer::render::Rendering;
+use crate::answer::respond;
 use crate::verbs::Call;
 
 /// How much is rendered at a time.

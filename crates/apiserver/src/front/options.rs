@@ -2,7 +2,7 @@ use coracle_meta::{FieldError, FieldSelector, GroupVersionKind, LabelSelector, S
 use coracle_registry::{DeleteOptions, FieldValidation, GetOptions, ListOptions, Preconditions, Propagation};
 use serde_json::Value;
 
-use crate::query::Query;
+use crate::front::query::Query;
 
 /// How long a field manager's name may be, in bytes.
 const FIELD_MANAGER_LIMIT: usize = 128;

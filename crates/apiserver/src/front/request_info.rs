@@ -1,4 +1,4 @@
-use crate::query::Query;
+use crate::front::query::Query;
 
 /// What a request asks for, read from its method and path alone.
 ///

@@ -1,7 +1,7 @@
 use coracle_meta::WatchEventType;
 use coracle_schema::protobuf;
 
-use crate::negotiate::Format;
+use crate::answer::negotiate::Format;
 
 /// Appends one watch event: a line of JSON, or a length and a message.
 ///

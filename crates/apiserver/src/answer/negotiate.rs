@@ -1,7 +1,7 @@
 use coracle_meta::{Status, reason};
 use http::HeaderMap;
 
-use crate::query::Query;
+use crate::front::query::Query;
 
 /// How a body is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

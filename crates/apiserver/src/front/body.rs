@@ -5,7 +5,7 @@ use coracle_schema::{Table, decode};
 use http_body_util::{BodyExt, Limited};
 use serde_json::Value;
 
-use crate::negotiate::{Format, body_format};
+use crate::answer::negotiate::{Format, body_format};
 use crate::verbs::Call;
 
 /// Reads the whole body, up to the server's limit.

@@ -5,8 +5,8 @@ use coracle_meta::{FieldSelector, GroupResource, LabelSelector, Status};
 use coracle_registry::{Attributes, Credentials, Decision, ResourceTarget, Target, User};
 use http::HeaderMap;
 
-use crate::query::{Plus, percent_decode};
-use crate::request_info::RequestInfo;
+use crate::front::query::{Plus, percent_decode};
+use crate::front::request_info::RequestInfo;
 use crate::server::{PeerCertificates, Server};
 
 const AUTHENTICATED: &str = "system:authenticated";

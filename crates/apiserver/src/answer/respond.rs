@@ -3,10 +3,10 @@ use coracle_meta::Status;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::negotiate::{Format, Negotiated, Offer, Transform, negotiate};
-use crate::query::Query;
+use crate::answer::negotiate::{Format, Negotiated, Offer, Transform, negotiate};
+use crate::answer::yaml::to_yaml;
+use crate::front::query::Query;
 use crate::server;
-use crate::yaml::to_yaml;
 
 /// In which format an error is told to this client: what it accepts of all formats, else JSON.
 pub(crate) fn error_format(headers: &HeaderMap) -> Negotiated {
@@ -75,7 +75,7 @@ pub(crate) fn encode(value: &Value, how: Negotiated) -> Vec<u8> {
             bytes
         }
         Format::Yaml => to_yaml(value).into_bytes(),
-        Format::Protobuf => crate::protobuf::encode(value),
+        Format::Protobuf => crate::answer::protobuf::encode(value),
     }
 }
 

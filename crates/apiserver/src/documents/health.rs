@@ -1,7 +1,7 @@
 use axum::body::Body;
 use http::{Response, StatusCode};
 
-use crate::respond;
+use crate::answer::respond;
 use crate::server::{Received, Server, text};
 
 /// The three questions and the checks that answer each, in the order in which they are told.

@@ -15,8 +15,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::negotiate::{AggregatedVersion, Format, Negotiated, Offer, aggregated_version, negotiate};
-use crate::respond;
+use crate::answer::negotiate::{AggregatedVersion, Format, Negotiated, Offer, aggregated_version, negotiate};
+use crate::answer::respond;
 use crate::server::Received;
 
 /// The documents of one set of kinds, made when they are first asked for.

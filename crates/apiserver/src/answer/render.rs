@@ -5,11 +5,11 @@ use coracle_meta::{GroupVersionKind, Object, Status, WatchEventType, reason};
 use coracle_registry::{Column, Kind, List, Projection, Stored, Subresource};
 use serde_json::{Map, Value, json};
 
-use crate::frame;
-use crate::negotiate::{Format, MetaVersion, Negotiated, Transform};
-use crate::protobuf;
-use crate::renderings::Renderings;
-use crate::respond;
+use crate::answer::frame;
+use crate::answer::negotiate::{Format, MetaVersion, Negotiated, Transform};
+use crate::answer::protobuf;
+use crate::answer::renderings::Renderings;
+use crate::answer::respond;
 use crate::verbs::Call;
 
 /// How objects of one kind are shown to one client: in a format, as themselves, as metadata or as rows of a table.

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::yaml_text::write_text;
+use crate::answer::yaml_text::write_text;
 
 /// Writes a JSON value as YAML: block style, keys in their order, text as `yaml_text` writes it.
 ///

@@ -7,8 +7,10 @@ use coracle_meta::Status;
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::json;
 
+use crate::answer::respond;
+use crate::documents::health;
+use crate::front::endpoint;
 use crate::server::{Received, Server, json as json_answer, text};
-use crate::{endpoint, health, respond};
 
 /// The version that this server speaks, as Kubernetes counts.
 const VERSION: (&str, &str, &str) = ("1", "35", "v1.35.3");

@@ -7,7 +7,7 @@ use coracle_registry::{Kind, Stored};
 use coracle_schema::{KindSchema, protobuf};
 use serde_json::{Map, Value};
 
-use crate::renderings::{self, Renderings};
+use crate::answer::renderings::{self, Renderings};
 
 /// From how many bytes of objects on the items are written as the client takes them, so that a stalled client holds no
 /// list as large as the cluster.

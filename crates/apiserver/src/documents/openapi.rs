@@ -14,8 +14,8 @@ use http::{HeaderValue, Response, StatusCode};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::discovery::matches;
-use crate::openapi_protobuf;
+use crate::documents::discovery::matches;
+use crate::documents::openapi_protobuf;
 use crate::server::{Received, json as json_answer, text};
 
 /// How clients ask for version 2 in protobuf, whatever the sign before its own version.

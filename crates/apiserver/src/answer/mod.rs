@@ -1,0 +1,12 @@
+//! What goes out: in which format, as what, and the bytes of it.
+
+pub(crate) mod frame;
+pub(crate) mod negotiate;
+pub(crate) mod protobuf;
+pub(crate) mod protobuf_list;
+pub(crate) mod render;
+pub(crate) mod renderings;
+pub(crate) mod respond;
+pub(crate) mod stream;
+pub(crate) mod yaml;
+pub(crate) mod yaml_text;

@@ -1,0 +1,8 @@
+//! Paths that are no resources: discovery, OpenAPI, health, metrics.
+
+pub(crate) mod discovery;
+pub(crate) mod health;
+pub(crate) mod metrics;
+pub(crate) mod openapi;
+pub(crate) mod openapi_protobuf;
+pub(crate) mod paths;

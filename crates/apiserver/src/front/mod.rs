@@ -1,0 +1,10 @@
+//! What comes in: the request line, who asks and whether they may, how much at once and how long, the body.
+
+pub(crate) mod access;
+pub(crate) mod body;
+pub(crate) mod deadline;
+pub(crate) mod endpoint;
+pub(crate) mod in_flight;
+pub(crate) mod options;
+pub(crate) mod query;
+pub(crate) mod request_info;
