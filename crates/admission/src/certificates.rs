@@ -3,8 +3,8 @@
 
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
-use coracle_meta::{Object, Status};
-use coracle_registry::{Admission, Attributes, Decision, Operation, ResourceTarget, Review, Target};
+use coracle_meta::{GroupVersionResource, Object, ResourcePath, Status};
+use coracle_registry::{Admission, Attributes, Decision, Operation, Review};
 
 use crate::reading::forbidden;
 
@@ -31,7 +31,7 @@ impl Admission for CertificateApproval {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        if !review.is_about_any_part(GROUP, REQUESTS) || review.request.subresource != "approval" {
+        if !review.is_about_any_part(GROUP, REQUESTS) || review.request.at.subresource != "approval" {
             return Ok(());
         }
         let signer = signer(review.old);
@@ -54,7 +54,7 @@ impl Admission for CertificateSigning {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        if !review.is_about_any_part(GROUP, REQUESTS) || review.request.subresource != "status" {
+        if !review.is_about_any_part(GROUP, REQUESTS) || review.request.at.subresource != "status" {
             return Ok(());
         }
         let signed = |object: Option<&Object>| {
@@ -102,15 +102,9 @@ fn signer(request: Option<&Object>) -> &str {
 async fn may(review: &Review<'_>, verb: &str, signer: &str) -> Result<bool, Status> {
     let domain = signer.split_once('/').map_or(signer, |(domain, _)| domain);
     for name in [signer.to_owned(), format!("{domain}/*")] {
-        let target = ResourceTarget {
-            group: GROUP.to_owned(),
-            version: "*".to_owned(),
-            resource: "signers".to_owned(),
-            name,
-            ..ResourceTarget::default()
-        };
-        let attributes =
-            Attributes { user: review.request.user.clone(), verb: verb.to_owned(), target: Target::Resource(target) };
+        let signers = GroupVersionResource::new(GROUP, "*", "signers");
+        let at = ResourcePath::new(signers).object("", name);
+        let attributes = Attributes::of_resource(&review.request.user, verb, at);
         if matches!(review.registry.authorize(&attributes).await?, Decision::Allow(_)) {
             return Ok(true);
         }

@@ -24,7 +24,7 @@ impl Admission for LimitRanger {
         if !is_concerned(review) || !review.is_about_any_part("", "pods") {
             return Ok(());
         }
-        let ranges = list(review, core("limitranges"), &review.request.namespace).await?;
+        let ranges = list(review, core("limitranges"), &review.request.at.namespace).await?;
         if let Some(pod) = &mut review.object {
             ranges.iter().for_each(|range| fill_in(pod, range));
         }
@@ -36,8 +36,8 @@ impl Admission for LimitRanger {
             return Ok(());
         }
         let Some(object) = &review.object else { return Ok(()) };
-        for range in list(review, core("limitranges"), &review.request.namespace).await? {
-            let wrong = match review.request.resource.resource.as_str() {
+        for range in list(review, core("limitranges"), &review.request.at.namespace).await? {
+            let wrong = match review.request.at.resource.resource.as_str() {
                 "pods" => beyond_for_pod(object, &range),
                 _ => beyond_for_claim(object, &range),
             };
@@ -55,7 +55,7 @@ fn is_concerned(review: &Review<'_>) -> bool {
     if review.old.is_some_and(Object::is_terminating) {
         return false;
     }
-    let is_resize = review.is_about_any_part("", "pods") && review.request.subresource == "resize";
+    let is_resize = review.is_about_any_part("", "pods") && review.request.at.subresource == "resize";
     let is_new_pod = review.is_about("", "pods") && review.operation == Operation::Create;
     is_resize || is_new_pod || review.is_about("", "persistentvolumeclaims")
 }

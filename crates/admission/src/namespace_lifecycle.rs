@@ -16,7 +16,7 @@ impl Admission for NamespaceLifecycle {
     }
 
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
-        let name = review.request.name.as_str();
+        let name = review.request.at.name.as_str();
         if review.is_about_any_part("", "namespaces") {
             if review.operation == Operation::Delete && IMMORTAL.contains(&name) {
                 let namespaces = GroupResource::new("", "namespaces");
@@ -24,7 +24,7 @@ impl Admission for NamespaceLifecycle {
             }
             return Ok(());
         }
-        let namespace = review.request.namespace.clone();
+        let namespace = review.request.at.namespace.clone();
         if namespace.is_empty() || review.operation == Operation::Delete || is_access_review(review) {
             return Ok(());
         }

@@ -20,7 +20,7 @@ impl Admission for PodTopologyLabels {
     }
 
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
-        let is_binding = review.is_about_any_part("", "pods") && review.request.subresource == "binding";
+        let is_binding = review.is_about_any_part("", "pods") && review.request.at.subresource == "binding";
         if !is_binding && !review.is_about("", "pods") && !review.is_about("", "bindings") {
             return Ok(());
         }

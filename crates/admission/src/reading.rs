@@ -11,7 +11,7 @@ pub(crate) fn forbidden(review: &Review<'_>, why: impl AsRef<str>) -> Status {
     let object = review.object.as_ref();
     let given = object.map_or("", Object::name);
     let prefix = object.map_or("", |object| object.text(&["metadata", "generateName"]));
-    let name = [request.name.as_str(), given, prefix].into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown");
+    let name = [request.at.name.as_str(), given, prefix].into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown");
     Status::forbidden(&request.group_resource(), name, why.as_ref())
 }
 

@@ -33,7 +33,7 @@ impl Admission for ResourceQuota {
             return Ok(());
         }
         for _ in 0..ATTEMPTS {
-            let quotas = list(review, core("resourcequotas"), &review.request.namespace).await?;
+            let quotas = list(review, core("resourcequotas"), &review.request.at.namespace).await?;
             let changed = charge(review, &quotas)?;
             if review.request.dry_run || write(review, changed).await? {
                 return Ok(());
@@ -49,11 +49,11 @@ impl Admission for ResourceQuota {
 
 fn is_counted(review: &Review<'_>) -> bool {
     let request = review.request;
-    if request.namespace.is_empty() || review.is_about_any_part("", "namespaces") {
+    if request.at.namespace.is_empty() || review.is_about_any_part("", "namespaces") {
         return false;
     }
     let is_pod = review.is_about_any_part("", "pods");
-    match (request.subresource.as_str(), review.operation) {
+    match (request.at.subresource.as_str(), review.operation) {
         ("", Operation::Create) => true,
         ("", Operation::Update) => {
             review.is_about("", "services") || review.is_about("", "persistentvolumeclaims") || is_pod
@@ -147,8 +147,7 @@ fn difference(now: &Amounts, before: Option<&Amounts>, limited: &BTreeSet<String
 async fn write(review: &Review<'_>, quotas: Vec<Object>) -> Result<bool, Status> {
     for quota in quotas {
         let about = review.request.about(Verb::Update, core("resourcequotas"), quota.namespace(), quota.name());
-        let request =
-            Request { subresource: "status".to_owned(), field_manager: "kube-apiserver".to_owned(), ..own(about) };
+        let request = Request { field_manager: "kube-apiserver".to_owned(), ..own(about.subresource("status")) };
         match review.registry.update(&request, quota).await {
             Ok(_) => {}
             Err(status) if status.is_conflict() => return Ok(false),

@@ -59,7 +59,7 @@ fn refuse_mirror(review: &Review<'_>) -> Result<(), Status> {
 }
 
 async fn account_of(review: &Review<'_>) -> Result<Arc<Object>, Status> {
-    let namespace = review.request.namespace.as_str();
+    let namespace = review.request.at.namespace.as_str();
     let name = review.object.as_ref().map_or("", |pod| pod.text(&["spec", "serviceAccountName"]));
     match get(review, core("serviceaccounts"), namespace, name).await? {
         Some(account) => Ok(account),

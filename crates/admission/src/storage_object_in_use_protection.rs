@@ -16,7 +16,7 @@ impl Admission for StorageObjectInUseProtection {
     }
 
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
-        let finalizer = match review.request.resource.resource.as_str() {
+        let finalizer = match review.request.at.resource.resource.as_str() {
             "persistentvolumes" if review.is_about("", "persistentvolumes") => "kubernetes.io/pv-protection",
             "persistentvolumeclaims" if review.is_about("", "persistentvolumeclaims") => "kubernetes.io/pvc-protection",
             "volumeattributesclasses" if review.is_about("storage.k8s.io", "volumeattributesclasses") => {

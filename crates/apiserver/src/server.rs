@@ -20,7 +20,7 @@ use crate::front::access;
 use crate::front::deadline;
 use crate::front::in_flight::InFlight;
 use crate::front::query::{Plus, Query, percent_decode};
-use crate::front::request_info::RequestInfo;
+use crate::front::request_info::{RequestInfo, ResourceRequest};
 use crate::node_transport::NodeTransport;
 use crate::shutdown::Shutdown;
 use crate::verbs;
@@ -250,7 +250,7 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
 
 async fn dispatch(server: Arc<Server>, received: Received, body: Body) -> Result<Response<Body>, Status> {
     match received.info.resource.clone() {
-        Some(at) => verbs::serve(&server, received, body, &at).await,
+        Some(asked) => verbs::serve(&server, received, body, asked).await,
         None => crate::documents::paths::serve(&server, received).await,
     }
 }
@@ -266,7 +266,7 @@ fn record_request(server: &Server, received: &Received) -> Option<EntryId> {
             .with("user", received.user.name.as_str())
             .with("agent", agent.unwrap_or(""))
             .with("audit", received.audit_id.as_str());
-        let subresource = received.info.resource.as_ref().map_or("", |at| at.subresource.as_str());
+        let subresource = received.info.resource.as_ref().map_or("", |asked| asked.at.subresource.as_str());
         let detail = if subresource.is_empty() { detail } else { detail.with("subresource", subresource) };
         if received.query.get("dryRun").is_some() { detail.with("dryRun", true) } else { detail }
     })
@@ -274,13 +274,10 @@ fn record_request(server: &Server, received: &Received) -> Option<EntryId> {
 
 /// What the event log calls the thing that a request is about: `pods/default/web`.
 fn subject(info: &RequestInfo) -> String {
-    let Some(at) = &info.resource else { return info.path.clone() };
-    let namespace = if at.resource == "namespaces" { "" } else { at.namespace.as_str() };
-    [at.resource.as_str(), namespace, at.name.as_str()]
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("/")
+    let Some(ResourceRequest { at, .. }) = &info.resource else { return info.path.clone() };
+    let plural = at.resource.resource.as_str();
+    let namespace = if plural == "namespaces" { "" } else { at.namespace.as_str() };
+    [plural, namespace, at.name.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
 }
 
 /// A plain answer.

@@ -110,7 +110,8 @@ fn push(object: &mut Object, list: &str, item: Value) {
 mod tests {
     use super::*;
     use crate::Policy;
-    use coracle_registry::{ResourceTarget, Target, User};
+    use coracle_meta::{GroupVersionResource, ResourcePath};
+    use coracle_registry::{Target, User};
 
     fn policy() -> Policy {
         let mut policy = Policy::default();
@@ -121,13 +122,8 @@ mod tests {
     }
 
     fn may(user: &User, verb: &str, group: &str, resource: &str, namespace: &str) -> bool {
-        let target = Target::Resource(ResourceTarget {
-            group: group.into(),
-            resource: resource.into(),
-            namespace: namespace.into(),
-            ..ResourceTarget::default()
-        });
-        policy().allows(user, verb, &target).is_ok()
+        let at = ResourcePath::new(GroupVersionResource::new(group, "v1", resource)).object(namespace, "");
+        policy().allows(user, verb, &Target::Resource(at.into())).is_ok()
     }
 
     #[test]
@@ -164,13 +160,9 @@ mod tests {
     }
 
     fn scheduler_may_bind(scheduler: &User) -> bool {
-        let target = Target::Resource(ResourceTarget {
-            resource: "pods".into(),
-            subresource: "binding".into(),
-            namespace: "default".into(),
-            ..ResourceTarget::default()
-        });
-        policy().allows(scheduler, "create", &target).is_ok()
+        let pods = ResourcePath::new(GroupVersionResource::new("", "v1", "pods"));
+        let at = pods.object("default", "").subresource("binding");
+        policy().allows(scheduler, "create", &Target::Resource(at.into())).is_ok()
     }
 
     #[test]

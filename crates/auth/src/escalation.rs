@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{Object, Status};
-use coracle_registry::{Admission, Attributes, Decision, Operation, ResourceTarget, Review, Rules, Target};
+use coracle_meta::{GroupVersionResource, Object, ResourcePath, Status};
+use coracle_registry::{Admission, Attributes, Decision, Operation, Review, Rules, Target};
 
 use crate::policy::rules_in;
 use crate::{Rbac, RoleRef, Rule};
@@ -29,7 +29,7 @@ impl Admission for EscalationCheck {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        let resource = &review.request.resource;
+        let resource = &review.request.at.resource;
         let Some(object) = review.object.as_ref().filter(|_| resource.group == GROUP) else { return Ok(()) };
         if review.request.user.is_in("system:masters") {
             return Ok(());
@@ -59,23 +59,17 @@ impl Admission for EscalationCheck {
             }
             _ => return Ok(()),
         };
-        let held = review.registry.rules(&review.request.user, &review.request.namespace).await?;
+        let held = review.registry.rules(&review.request.user, &review.request.at.namespace).await?;
         let missing = missing(&granted, &rules_of(&held));
         if missing.is_empty() { Ok(()) } else { Err(refused(review, object, &missing)) }
     }
 }
 
 async fn may(review: &Review<'_>, verb: &str, plural: &str, name: &str) -> Result<bool, Status> {
-    let target = ResourceTarget {
-        group: GROUP.to_owned(),
-        version: review.request.resource.version.clone(),
-        resource: plural.to_owned(),
-        namespace: review.request.namespace.clone(),
-        name: name.to_owned(),
-        ..ResourceTarget::default()
-    };
-    let attributes =
-        Attributes { user: Arc::clone(&review.request.user), verb: verb.to_owned(), target: Target::Resource(target) };
+    let at = &review.request.at;
+    let resource = GroupVersionResource::new(GROUP, at.resource.version.as_str(), plural);
+    let at = ResourcePath::new(resource).object(at.namespace.as_str(), name);
+    let attributes = Attributes::of_resource(&review.request.user, verb, at);
     Ok(matches!(review.registry.authorize(&attributes).await?, Decision::Allow(_)))
 }
 
@@ -149,14 +143,8 @@ fn quoted(words: &[&String]) -> String {
 /// Whether one rule gives at least one verb on one resource of one group, to one name or to all.
 fn covers(own: &Rule, verb: &str, group: &str, resource: &str, name: Option<&String>) -> bool {
     let (plural, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-    let target = Target::Resource(ResourceTarget {
-        group: group.to_owned(),
-        resource: plural.to_owned(),
-        subresource: subresource.to_owned(),
-        name: name.cloned().unwrap_or_default(),
-        ..ResourceTarget::default()
-    });
-    own.allows(verb, &target)
+    let at = ResourcePath::new(GroupVersionResource::new(group, "", plural)).subresource(subresource);
+    own.allows(verb, &Target::Resource(Arc::new(at.object("", name.map_or("", String::as_str)))))
 }
 
 #[cfg(test)]

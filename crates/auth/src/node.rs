@@ -1,8 +1,7 @@
 use async_trait::async_trait;
-use coracle_meta::{FieldRequirement, FieldSelector, GroupVersionResource, Object, Status};
+use coracle_meta::{FieldRequirement, FieldSelector, GroupVersionResource, Object, ResourcePath, Status};
 use coracle_registry::{
-    Attributes, Authorizer, Decision, GetOptions, ListOptions, Registry, Request, ResourceTarget, Rules, Target, User,
-    Verb,
+    Attributes, Authorizer, Decision, GetOptions, ListOptions, Registry, Request, Rules, Target, User, Verb,
 };
 use serde_json::Value;
 
@@ -33,10 +32,11 @@ impl NodeAuthorizer {
         &self,
         registry: &Registry,
         node: &str,
-        verb: &str,
-        at: &ResourceTarget,
+        attributes: &Attributes,
+        at: &ResourcePath,
     ) -> Result<Decision, Status> {
-        let reference = match (at.group.as_str(), at.resource.as_str()) {
+        let (verb, target, selected) = (attributes.verb.as_str(), &attributes.target, &attributes.field_selector);
+        let reference = match (at.resource.group.as_str(), at.resource.resource.as_str()) {
             ("", "secrets") => Some(References::Secret),
             ("", "configmaps") => Some(References::ConfigMap),
             ("", "persistentvolumeclaims") => Some(References::Claim),
@@ -47,24 +47,23 @@ impl NodeAuthorizer {
         if let Some(reference) = reference {
             return self.decide_referenced(registry, node, verb, at, reference).await;
         }
-        let own = match (at.group.as_str(), at.resource.as_str()) {
+        let own = match (at.resource.group.as_str(), at.resource.resource.as_str()) {
             ("coordination.k8s.io", "leases") => {
                 at.namespace == "kube-node-lease" && (verb == "create" || at.name == node)
             }
             ("storage.k8s.io", "csinodes") => verb == "create" || at.name == node,
             ("storage.k8s.io", "volumeattachments") | ("resource.k8s.io", "resourceclaims") => false,
             ("resource.k8s.io", "resourceslices") => {
-                at.field_selector.exact("spec.nodeName") == Some(node) || at.name.starts_with(node)
+                selected.exact("spec.nodeName") == Some(node) || at.name.starts_with(node)
             }
             ("", "nodes") if matches!(verb, "update" | "patch") => at.name == node,
             _ => true,
         };
         if !own {
-            let why = format!("can only access node {} with the same name as requesting node", at.resource);
+            let why = format!("can only access node {} with the same name as requesting node", at.resource.resource);
             return Ok(Decision::NoOpinion(why));
         }
-        let target = Target::Resource(at.clone());
-        let allowed = self.rules.iter().any(|rule| rule.allows(verb, &target));
+        let allowed = self.rules.iter().any(|rule| rule.allows(verb, target));
         Ok(if allowed { Decision::Allow(String::new()) } else { Decision::NoOpinion(String::new()) })
     }
 
@@ -73,7 +72,7 @@ impl NodeAuthorizer {
         registry: &Registry,
         node: &str,
         verb: &str,
-        at: &ResourceTarget,
+        at: &ResourcePath,
         reference: References,
     ) -> Result<Decision, Status> {
         let verb_fits = match (reference, at.subresource.as_str()) {
@@ -84,7 +83,10 @@ impl NodeAuthorizer {
             _ => false,
         };
         if !verb_fits {
-            return Ok(Decision::NoOpinion(format!("a node cannot {verb} {}/{}", at.resource, at.subresource)));
+            return Ok(Decision::NoOpinion(format!(
+                "a node cannot {verb} {}/{}",
+                at.resource.resource, at.subresource
+            )));
         }
         if at.name.is_empty() {
             return Ok(Decision::NoOpinion("No Object name found".to_owned()));
@@ -109,7 +111,7 @@ impl Authorizer for NodeAuthorizer {
     async fn authorize(&self, registry: &Registry, attributes: &Attributes) -> Result<Decision, Status> {
         let Some(node) = node_of(&attributes.user) else { return Ok(Decision::NoOpinion(String::new())) };
         match &attributes.target {
-            Target::Resource(at) => self.decide(registry, node, &attributes.verb, at).await,
+            Target::Resource(at) => self.decide(registry, node, attributes, at).await,
             Target::Path(_) => Ok(Decision::NoOpinion(String::new())),
         }
     }
@@ -153,7 +155,7 @@ enum References {
 
 impl References {
     /// Whether `pod` refers to the object.
-    async fn is_made_by(self, registry: &Registry, pod: &Object, at: &ResourceTarget) -> Result<bool, Status> {
+    async fn is_made_by(self, registry: &Registry, pod: &Object, at: &ResourcePath) -> Result<bool, Status> {
         if self != Self::Volume {
             return Ok(pod.namespace() == at.namespace && self.names(pod).any(|name| name == at.name));
         }

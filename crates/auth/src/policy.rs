@@ -242,7 +242,7 @@ fn binding_of(binding: &Object) -> Binding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coracle_registry::ResourceTarget;
+    use coracle_meta::{GroupVersionResource, ResourcePath};
     use serde_json::json;
 
     fn policy(objects: &[Value]) -> Policy {
@@ -254,11 +254,8 @@ mod tests {
     }
 
     fn pods_in(namespace: &str) -> Target {
-        Target::Resource(ResourceTarget {
-            resource: "pods".into(),
-            namespace: namespace.into(),
-            ..ResourceTarget::default()
-        })
+        let pods = GroupVersionResource::new("", "v1", "pods");
+        Target::Resource(ResourcePath::new(pods).object(namespace, "").into())
     }
 
     fn reader_in_shop() -> Policy {

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::{
-    FieldError, FieldRequirement, FieldSelector, GroupVersionKind, GroupVersionResource, LabelSelector,
+    FieldError, FieldRequirement, FieldSelector, GroupVersionKind, GroupVersionResource, LabelSelector, Object,
+    ResourcePath, Status, format_time,
 };
-use coracle_meta::{Object, Status, format_time};
 use coracle_registry::{
-    Attributes, Authenticator, Computed, Credentials, Decision, PathRule, Registry, Request, ResourceRule,
-    ResourceTarget, Target, User,
+    Attributes, Authenticator, Computed, Credentials, Decision, PathRule, Registry, Request, ResourceRule, Target, User,
 };
 use serde_json::{Map, Value, json};
 
@@ -120,8 +119,7 @@ impl Computed for AccessReview {
             Self::OfOneself => Arc::clone(&request.user),
             Self::OfSomebody | Self::Local => Arc::new(subject(&body)),
         };
-        let (verb, target) = target(&body);
-        let attributes = Attributes { user, verb, target };
+        let attributes = attributes(&body, user);
         let status = match registry.authorize(&attributes).await {
             Ok(Decision::Allow(why)) => told(json!({"allowed": true}), &why),
             Ok(Decision::Deny(why)) => told(json!({"allowed": false, "denied": true}), &why),
@@ -163,8 +161,9 @@ impl AccessReview {
         }
         if self == Self::Local {
             let namespace = body.text(&["spec", "resourceAttributes", "namespace"]);
-            if namespace != request.namespace {
-                let message = format!("spec.resourceAttributes.namespace must match namespace: {}", request.namespace);
+            if namespace != request.at.namespace {
+                let message =
+                    format!("spec.resourceAttributes.namespace must match namespace: {}", request.at.namespace);
                 return Err(Status::bad_request(message));
             }
         }
@@ -187,24 +186,24 @@ fn subject(body: &Object) -> User {
 }
 
 /// What a review asks about.
-fn target(body: &Object) -> (String, Target) {
+fn attributes(body: &Object, user: Arc<User>) -> Attributes {
     let text = |part: &str, name: &str| body.text(&["spec", part, name]).to_owned();
     if body.field(&["spec", "nonResourceAttributes"]).is_some_and(Value::is_object) {
         let part = "nonResourceAttributes";
-        return (text(part, "verb"), Target::Path(text(part, "path")));
+        return Attributes::new(&user, &text(part, "verb"), Target::Path(text(part, "path")));
     }
     let part = "resourceAttributes";
-    let target = ResourceTarget {
-        group: text(part, "group"),
-        version: text(part, "version"),
-        resource: text(part, "resource"),
+    let at = ResourcePath {
+        resource: GroupVersionResource::new(text(part, "group"), text(part, "version"), text(part, "resource")),
         subresource: text(part, "subresource"),
         namespace: text(part, "namespace"),
         name: text(part, "name"),
+    };
+    Attributes {
         field_selector: field_selector(body),
         label_selector: label_selector(body),
-    };
-    (text(part, "verb"), Target::Resource(target))
+        ..Attributes::of_resource(&user, &text(part, "verb"), at)
+    }
 }
 
 /// Those requirements that a selector can say: one value that has to be, or must not be.
@@ -294,13 +293,14 @@ mod tests {
 
     #[test]
     fn the_target_of_a_review_carries_its_selectors() {
-        let (verb, target) = target(&body(json!({"resourceAttributes": {
+        let asked = body(json!({"resourceAttributes": {
             "verb": "list", "resource": "pods", "namespace": "shop",
             "fieldSelector": {"requirements": [{"key": "spec.nodeName", "operator": "In", "values": ["a"]}]}
-        }})));
-        let Target::Resource(target) = target else { panic!("a resource was named") };
-        assert_eq!((verb.as_str(), target.resource.as_str()), ("list", "pods"));
-        assert_eq!(target.field_selector.exact("spec.nodeName"), Some("a"));
+        }}));
+        let attributes = attributes(&asked, Arc::new(User::system()));
+        let Target::Resource(at) = &attributes.target else { panic!("a resource was named") };
+        assert_eq!((attributes.verb.as_str(), at.resource.resource.as_str()), ("list", "pods"));
+        assert_eq!(attributes.field_selector.exact("spec.nodeName"), Some("a"));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-use coracle_registry::{PathRule, ResourceRule, ResourceTarget, Target};
+use coracle_meta::ResourcePath;
+use coracle_registry::{PathRule, ResourceRule, Target};
 use serde_json::Value;
 
 /// One rule of a role: verbs that are allowed on resources, or on paths.
@@ -41,7 +42,7 @@ impl Rule {
         }
         match target {
             Target::Resource(resource) => {
-                contains_or_star(&self.api_groups, &resource.group)
+                contains_or_star(&self.api_groups, &resource.resource.group)
                     && self.covers_resource(resource)
                     && (self.resource_names.is_empty() || self.resource_names.contains(&resource.name))
             }
@@ -49,15 +50,15 @@ impl Rule {
         }
     }
 
-    fn covers_resource(&self, asked: &ResourceTarget) -> bool {
+    fn covers_resource(&self, asked: &ResourcePath) -> bool {
         self.resources.iter().any(|resource| {
             if resource == "*" {
                 return true;
             }
             match resource.split_once('/') {
-                None => asked.subresource.is_empty() && *resource == asked.resource,
+                None => asked.subresource.is_empty() && *resource == asked.resource.resource,
                 Some((plural, subresource)) => {
-                    subresource == asked.subresource && (plural == "*" || plural == asked.resource)
+                    subresource == asked.subresource && (plural == "*" || plural == asked.resource.resource)
                 }
             }
         })
@@ -89,17 +90,13 @@ fn path_matches(pattern: &str, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coracle_meta::GroupVersionResource;
     use proptest::prelude::*;
     use serde_json::json;
 
     fn resource(group: &str, resource: &str, subresource: &str, name: &str) -> Target {
-        Target::Resource(ResourceTarget {
-            group: group.into(),
-            resource: resource.into(),
-            subresource: subresource.into(),
-            name: name.into(),
-            ..ResourceTarget::default()
-        })
+        let resource = GroupVersionResource::new(group, "", resource);
+        Target::Resource(ResourcePath::new(resource).subresource(subresource).object("", name).into())
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl TokenRequests {
                 return Err(Status::bad_request(message));
             }
         };
-        let namespace = if plural == "nodes" { "" } else { request.namespace.as_str() };
+        let namespace = if plural == "nodes" { "" } else { request.at.namespace.as_str() };
         let resource = GroupVersionResource::new("", "v1", plural);
         let found = registry
             .get(&request.about(Verb::Get, resource.clone(), namespace, text("name")), &GetOptions::default())
@@ -103,7 +103,7 @@ impl Action for TokenRequests {
 
     async fn create(&self, registry: &Registry, request: &Request, mut body: Object) -> Result<Object, Status> {
         let resource = GroupVersionResource::new("", "v1", "serviceaccounts");
-        let about = request.about(Verb::Get, resource, &request.namespace, &request.name);
+        let about = request.about(Verb::Get, resource, &request.at.namespace, &request.at.name);
         let account = registry.get(&about, &GetOptions::default()).await?.object();
         let Spec { audiences, seconds } = self.spec(&body)?;
         let bound = self.bound(registry, request, &body).await?;

@@ -49,12 +49,12 @@ pub struct Review<'a> {
 impl Review<'_> {
     /// Whether this is about `resource` of `group`, without a subresource.
     pub fn is_about(&self, group: &str, resource: &str) -> bool {
-        self.request.subresource.is_empty() && self.is_about_any_part(group, resource)
+        self.request.at.subresource.is_empty() && self.is_about_any_part(group, resource)
     }
 
     /// Whether this is about `resource` of `group` or one of its subresources.
     pub fn is_about_any_part(&self, group: &str, resource: &str) -> bool {
-        self.request.resource.group == group && self.request.resource.resource == resource
+        self.request.at.resource.group == group && self.request.at.resource.resource == resource
     }
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{FieldSelector, LabelSelector, Status};
+use coracle_meta::{FieldSelector, GroupResource, LabelSelector, ResourcePath, Status, go_quote};
 
 use crate::{Registry, User};
 
@@ -15,13 +15,29 @@ pub struct Attributes {
     pub verb: String,
     /// To what.
     pub target: Target,
+    /// Which objects of the collection: the field selector of a list, a watch or a deletion of a collection.
+    pub field_selector: FieldSelector,
+    /// The label selector.
+    pub label_selector: LabelSelector,
+}
+
+impl Attributes {
+    /// What somebody wants to do to something of the API.
+    pub fn of_resource(user: &Arc<User>, verb: &str, at: impl Into<Arc<ResourcePath>>) -> Self {
+        Self::new(user, verb, Target::Resource(at.into()))
+    }
+
+    /// What somebody wants to do.
+    pub fn new(user: &Arc<User>, verb: &str, target: Target) -> Self {
+        Self { user: Arc::clone(user), verb: verb.to_owned(), target, ..Self::default() }
+    }
 }
 
 /// What a request is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// An object, or objects, of the API.
-    Resource(ResourceTarget),
+    /// An object, or objects, of the API. A list of one name counts as that name.
+    Resource(Arc<ResourcePath>),
     /// A path that is no resource: `/healthz`.
     Path(String),
 }
@@ -30,27 +46,6 @@ impl Default for Target {
     fn default() -> Self {
         Self::Path(String::new())
     }
-}
-
-/// An object, or objects, of the API, as rules name them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ResourceTarget {
-    /// The group; empty for core.
-    pub group: String,
-    /// The version.
-    pub version: String,
-    /// The plural.
-    pub resource: String,
-    /// The subresource; empty for the object itself.
-    pub subresource: String,
-    /// The namespace; empty for cluster scope and for all namespaces.
-    pub namespace: String,
-    /// The name; empty for a collection.
-    pub name: String,
-    /// The field selector of a list, a watch or a deletion of a collection.
-    pub field_selector: FieldSelector,
-    /// The label selector.
-    pub label_selector: LabelSelector,
 }
 
 /// What an authorizer says.
@@ -109,33 +104,55 @@ pub trait Authorizer: Send + Sync + 'static {
     async fn rules(&self, registry: &Registry, user: &User, namespace: &str) -> Result<Rules, Status>;
 }
 
-/// The 403 of what an authorizer did not allow, as Kubernetes words it.
+/// The 403 of what an authorizer did not allow, with its sentence. In Kubernetes: `responsewriters.ForbiddenStatusError`.
 pub fn forbidden(attributes: &Attributes, why: &str) -> Status {
-    let user = &attributes.user.name;
-    let verb = &attributes.verb;
-    let because = if why.is_empty() { String::new() } else { format!(": {why}") };
-    match &attributes.target {
-        Target::Path(path) => {
-            let resource = coracle_meta::GroupResource::default();
-            Status::forbidden(&resource, "", &format!("User {user:?} cannot {verb} path {path:?}{because}"))
-        }
-        Target::Resource(target) => {
-            let resource = coracle_meta::GroupResource::new(&*target.group, &*target.resource);
-            let part = if target.subresource.is_empty() {
-                target.resource.clone()
-            } else {
-                format!("{}/{}", target.resource, target.subresource)
+    let Attributes { user, verb, target, .. } = attributes;
+    let (what, resource, name) = match target {
+        Target::Path(path) => (format!("path {}", go_quote(path)), GroupResource::default(), ""),
+        Target::Resource(at) => {
+            let group = go_quote(&at.resource.group);
+            let resource = match at.subresource.as_str() {
+                "" => go_quote(&at.resource.resource),
+                subresource => go_quote(&format!("{}/{subresource}", at.resource.resource)),
             };
-            let scope = if target.namespace.is_empty() {
-                "at the cluster scope".to_owned()
-            } else {
-                format!("in the namespace {:?}", target.namespace)
+            let place = match at.namespace.as_str() {
+                "" => "at the cluster scope".to_owned(),
+                namespace => format!("in the namespace {}", go_quote(namespace)),
             };
-            let what = format!(
-                "User {user:?} cannot {verb} resource {part:?} in API group {:?} {scope}{because}",
-                target.group
-            );
-            Status::forbidden(&resource, &target.name, &what)
+            (format!("resource {resource} in API group {group} {place}"), at.group_resource(), at.name.as_str())
         }
+    };
+    let sentence = format!("User {} cannot {verb} {what}", go_quote(&user.name));
+    let mut sentence = sentence.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    if !why.is_empty() {
+        sentence = format!("{sentence}: {why}");
+    }
+    Status::forbidden(&resource, name, &sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use coracle_meta::GroupVersionResource;
+
+    use super::*;
+
+    #[test]
+    fn the_refusal_names_user_verb_resource_and_place() {
+        let user = Arc::new(User::new("nobody", ["devs"]));
+        let at = ResourcePath::new(GroupVersionResource::new("", "v1", "secrets")).object("shop", "");
+        assert_eq!(
+            forbidden(&Attributes::of_resource(&user, "list", at), "").message,
+            "secrets is forbidden: User \"nobody\" cannot list resource \"secrets\" in API group \"\" in the namespace \"shop\""
+        );
+    }
+
+    #[test]
+    fn the_refusal_is_safe_to_show_in_a_page_and_the_reason_stays_as_it_is() {
+        let user = Arc::new(User::new("<b>", Vec::<String>::new()));
+        let attributes = Attributes::new(&user, "get", Target::Path("/a&b".to_owned()));
+        assert_eq!(
+            forbidden(&attributes, "a < b").message,
+            "forbidden: User \"&lt;b&gt;\" cannot get path \"/a&amp;b\": a < b"
+        );
     }
 }

@@ -18,13 +18,13 @@ impl Registry {
     /// In Kubernetes: `createHandler` and `Store.Create`.
     pub async fn create(&self, request: &Request, object: Object) -> Result<Stored, Status> {
         let kind = self.kind_of(request)?;
-        if !request.subresource.is_empty() {
+        if !request.at.subresource.is_empty() {
             return self.act(request, &kind, object).await;
         }
         let mut object = object;
         check_kind(&object, kind.gvk())?;
         object_meta::wipe_system_fields(&mut object);
-        object_meta::ensure_namespace(&mut object, &request.namespace, kind.is_namespaced())?;
+        object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
         if let Some(computed) = kind.computed() {
             return self.compute(request, &kind, object, computed).await;
         }
@@ -75,7 +75,7 @@ impl Registry {
 
     async fn insert_reserved(&self, request: &Request, kind: &Kind, mut object: Object) -> Result<Stored, Status> {
         let strategy = kind.hub();
-        object_meta::ensure_namespace(&mut object, &request.namespace, kind.is_namespaced())?;
+        object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
         object.remove(&["metadata", "resourceVersion"]);
         if kind.has_status() && !strategy.keeps_new_status() {
             object.remove(&["status"]);
@@ -169,12 +169,12 @@ impl Registry {
 
     /// Creates a body at a subresource.
     async fn act(&self, request: &Request, kind: &Kind, mut body: Object) -> Result<Stored, Status> {
-        let Some(Subresource::Action(action)) = kind.subresource(&request.subresource) else {
+        let Some(Subresource::Action(action)) = kind.subresource(&request.at.subresource) else {
             return Err(crate::registry::not_served());
         };
         check_kind(&body, &action.kind())?;
         object_meta::wipe_system_fields(&mut body);
-        object_meta::ensure_namespace(&mut body, &request.namespace, kind.is_namespaced())?;
+        object_meta::ensure_namespace(&mut body, &request.at.namespace, kind.is_namespaced())?;
         let body = book_body(request, &action.kind(), body);
         let body = self.mutate(request, kind, Operation::Create, body, None).await?;
         let body = self.admit(request, kind, Operation::Create, body, None).await?;
@@ -189,7 +189,7 @@ fn book<V: Versions>(request: &Request, api_version: &str, live: &Object, new: O
         versions,
         api_version,
         manager: &request.field_manager,
-        subresource: &request.subresource,
+        subresource: &request.at.subresource,
         time: &time,
     };
     let verbatim = new.verbatim().clone();
@@ -218,11 +218,10 @@ pub(crate) fn check_kind(object: &Object, expected: &GroupVersionKind) -> Result
 }
 
 pub(crate) fn with_name(request: &Request, name: &str) -> Request {
-    let mut request = request.clone();
-    if request.name.is_empty() {
-        name.clone_into(&mut request.name);
+    match request.at.name.as_str() {
+        "" => request.clone().object(&request.at.namespace, name),
+        _ => request.clone(),
     }
-    request
 }
 
 /// What is tried next when the store has refused an object for its size: the same without the book-keeping of its owners.

@@ -35,16 +35,17 @@ impl Registry {
     /// In Kubernetes: `Store.Delete` and `updateForGracefulDeletionAndFinalizers`.
     pub async fn delete(&self, request: &Request, options: &DeleteOptions) -> Result<Deleted, Status> {
         let kind = self.kind_of(request)?;
-        if !request.subresource.is_empty() {
+        if !request.at.subresource.is_empty() {
             return Err(Status::method_not_supported(&request.group_resource(), "delete"));
         }
         validate_options(options)?;
         kind.hub().delete_warnings(options).into_iter().for_each(|warning| request.warnings.add(warning));
-        let key = ObjectKey::new(if kind.is_namespaced() { &*request.namespace } else { "" }, request.name.as_str());
+        let key =
+            ObjectKey::new(if kind.is_namespaced() { &*request.at.namespace } else { "" }, request.at.name.as_str());
         let mut current = self.inner.storage.get(&kind.store, &key, Freshness::Newest).await?;
         loop {
             let Some(stored) = current else {
-                return Err(Status::not_found(&request.group_resource(), &request.name));
+                return Err(Status::not_found(&request.group_resource(), &request.at.name));
             };
             match self.delete_once(request, &kind, options, &key, &stored).await? {
                 Ok(deleted) => return Ok(deleted),
@@ -149,8 +150,7 @@ impl Registry {
             let page = self.list(request, &page_options).await?;
             for stored in &page.items {
                 let object = stored.object();
-                let one = Request { name: object.name().to_owned(), ..request.clone() };
-                let one = Request { namespace: object.namespace().to_owned(), ..one };
+                let one = request.clone().object(object.namespace(), object.name());
                 match self.delete(&one, options).await {
                     Err(status) if !status.is_not_found() => return Err(status),
                     _ => {}

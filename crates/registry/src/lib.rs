@@ -35,9 +35,7 @@ mod versions;
 
 pub use admission::{Admission, Operation, Review};
 pub use authenticator::{Authenticated, Authenticator, Credentials};
-pub use authorizer::{
-    Attributes, Authorizer, Decision, PathRule, ResourceRule, ResourceTarget, Rules, Target, forbidden,
-};
+pub use authorizer::{Attributes, Authorizer, Decision, PathRule, ResourceRule, Rules, Target, forbidden};
 pub use coracle_storage::{List, Stored};
 pub use delete::Deleted;
 pub use flows::{Flow, Flows, NoFlows};

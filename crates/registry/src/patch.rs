@@ -116,7 +116,7 @@ impl Intent for Patching<'_> {
         let (request, kind) = (self.request, self.kind);
         // A kind may be made by a PUT of what is not there, but a patch needs something to change.
         if !self.creates && live.uid().is_empty() {
-            return Err(Status::not_found(&request.group_resource(), &request.name));
+            return Err(Status::not_found(&request.group_resource(), &request.at.name));
         }
         let (change, objections) = self.patch.get()?;
         let mut object = match change {
@@ -138,10 +138,10 @@ impl Intent for Patching<'_> {
                 "uid mismatch: the provided object specified uid {}, and no existing object was found",
                 object.uid()
             );
-            return Err(Status::conflict(&request.group_resource(), &request.name, &why));
+            return Err(Status::conflict(&request.group_resource(), &request.at.name, &why));
         }
-        object_meta::ensure_namespace(&mut object, &request.namespace, kind.is_namespaced())?;
-        object_meta::check_name(&object, &request.name)?;
+        object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
+        object_meta::check_name(&object, &request.at.name)?;
         Ok(object)
     }
 
@@ -160,7 +160,7 @@ impl Patching<'_> {
             versions: &versions,
             api_version: &api_version,
             manager: &request.field_manager,
-            subresource: &request.subresource,
+            subresource: &request.at.subresource,
             time: &time,
         };
         let mut empty = Object::default();

@@ -44,7 +44,7 @@ impl Projected<'_> {
             versions: &versions,
             api_version: &api_version,
             manager: &self.request.field_manager,
-            subresource: &self.request.subresource,
+            subresource: &self.request.at.subresource,
             time: &time,
         };
         let booked = match &self.wanted {
@@ -73,19 +73,19 @@ impl Intent for Projected<'_> {
         let mut shown = self.projection.show(live)?;
         shown.set(&["metadata", "managedFields"], scale::to_scale(owners, &paths).map_err(Status::internal)?);
         let mut wanted = self.wanted(&shown)?;
-        object_meta::ensure_namespace(&mut wanted, &self.request.namespace, self.kind.is_namespaced())?;
-        object_meta::check_name(&wanted, &self.request.name)?;
+        object_meta::ensure_namespace(&mut wanted, &self.request.at.namespace, self.kind.is_namespaced())?;
+        object_meta::check_name(&wanted, &self.request.at.name)?;
         if !wanted.uid().is_empty() && wanted.uid() != live.uid() {
             let why = format!(
                 "Precondition failed: UID in precondition: {}, UID in object meta: {}",
                 wanted.uid(),
                 live.uid()
             );
-            return Err(Status::conflict(&self.request.group_resource(), &self.request.name, &why));
+            return Err(Status::conflict(&self.request.group_resource(), &self.request.at.name, &why));
         }
         let errors = self.projection.validate(&wanted);
         if !errors.is_empty() {
-            return Err(Status::invalid(&self.projection.kind(), &self.request.name, &errors));
+            return Err(Status::invalid(&self.projection.kind(), &self.request.at.name, &errors));
         }
         let mut object = live.clone();
         self.projection.write(&mut object, &wanted)?;
@@ -108,9 +108,9 @@ impl Registry {
         kind: &Kind,
         projection: &dyn Projection,
     ) -> Result<Stored, Status> {
-        let key = ObjectKey::new(request.namespace.as_str(), request.name.as_str());
+        let key = ObjectKey::new(request.at.namespace.as_str(), request.at.name.as_str());
         let found = self.inner.storage.get(&kind.store, &key, Freshness::Newest).await?;
-        let stored = found.ok_or_else(|| Status::not_found(&request.group_resource(), &request.name))?;
+        let stored = found.ok_or_else(|| Status::not_found(&request.group_resource(), &request.at.name))?;
         show(projection, &kind.answer(stored)?)
     }
 

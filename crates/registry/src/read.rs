@@ -42,10 +42,10 @@ impl Watch {
 }
 
 impl Registry {
-    /// Reads one object, or its part that `request.subresource` names.
+    /// Reads one object, or its part that `request.at.subresource` names.
     pub async fn get(&self, request: &Request, options: &GetOptions) -> Result<Stored, Status> {
         let kind = self.kind_of(request)?;
-        match (request.subresource.as_str(), kind.subresource(&request.subresource)) {
+        match (request.at.subresource.as_str(), kind.subresource(&request.at.subresource)) {
             ("", _) | (_, Some(Subresource::View(_))) => {}
             ("status", _) if kind.has_status() => {}
             (_, Some(Subresource::Projection(projection))) => {
@@ -62,9 +62,10 @@ impl Registry {
             Some(0) => Freshness::Any,
             Some(revision) => Freshness::NotOlderThan(revision),
         };
-        let key = ObjectKey::new(if kind.is_namespaced() { &*request.namespace } else { "" }, request.name.as_str());
+        let key =
+            ObjectKey::new(if kind.is_namespaced() { &*request.at.namespace } else { "" }, request.at.name.as_str());
         let found = self.inner.storage.get(&kind.store, &key, freshness).await?;
-        kind.answer(found.ok_or_else(|| Status::not_found(&request.group_resource(), &request.name))?)
+        kind.answer(found.ok_or_else(|| Status::not_found(&request.group_resource(), &request.at.name))?)
     }
 
     /// Lists objects.
@@ -137,7 +138,7 @@ impl Registry {
         query: &[(String, String)],
     ) -> Result<Destination, Status> {
         let kind = self.kind_of(request)?;
-        match kind.subresource(&request.subresource) {
+        match kind.subresource(&request.at.subresource) {
             Some(Subresource::Connect(connect)) => connect.connect(self, request, path, query).await,
             _ => Err(not_served()),
         }
@@ -237,7 +238,7 @@ fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Se
         }
     }
     let FieldSelector { requirements } = &options.field_selector;
-    let name = match (request.name.as_str(), options.field_selector.exact("metadata.name")) {
+    let name = match (request.at.name.as_str(), options.field_selector.exact("metadata.name")) {
         ("", exact) => exact.unwrap_or(""),
         (name, Some(exact)) if exact != name => {
             let why = format!("fieldSelector metadata.name={exact} doesn't match requested name");
@@ -250,7 +251,7 @@ fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Se
         |own: &&FieldRequirement| own.field == "metadata.name" && own.equal && own.value == name && !name.is_empty();
     let rest = requirements.iter().filter(|requirement| !is_said(requirement));
     Ok(Selection {
-        namespace: if kind.is_namespaced() { request.namespace.clone() } else { String::new() },
+        namespace: if kind.is_namespaced() { request.at.namespace.clone() } else { String::new() },
         name: name.to_owned(),
         labels: options.label_selector.clone(),
         fields: FieldSelector { requirements: rest.cloned().collect() },

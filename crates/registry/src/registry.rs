@@ -285,12 +285,12 @@ impl Registry {
 
     /// The kind of a request; 404 if nobody serves it.
     pub(crate) fn kind_of(&self, request: &Request) -> Result<Arc<Kind>, Status> {
-        let wrong = coracle_meta::names::path_segment(&request.name);
+        let wrong = coracle_meta::names::path_segment(&request.at.name);
         if !wrong.is_empty() {
-            let message = format!("Name parameter invalid: {:?}: {}", request.name, wrong.join(";"));
+            let message = format!("Name parameter invalid: {:?}: {}", request.at.name, wrong.join(";"));
             return Err(Status::bad_request(message));
         }
-        self.kind(&request.resource).ok_or_else(not_served)
+        self.kind(&request.at.resource).ok_or_else(not_served)
     }
 }
 

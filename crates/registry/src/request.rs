@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use coracle_ambient::Timestamp;
 use coracle_journal::EntryId;
-use coracle_meta::{GroupResource, GroupVersionResource};
+use coracle_meta::{GroupResource, GroupVersionResource, ResourcePath};
 
 use crate::User;
 
@@ -86,14 +86,8 @@ pub struct Request {
     pub user: Arc<User>,
     /// For what.
     pub verb: Verb,
-    /// Of which resource, in which version.
-    pub resource: GroupVersionResource,
-    /// Of which subresource; empty for the object itself.
-    pub subresource: String,
-    /// In which namespace; empty for cluster-scoped kinds and for all namespaces.
-    pub namespace: String,
-    /// Of which object; empty for a collection and where the server makes the name.
-    pub name: String,
+    /// Of what. Clones of the request share it.
+    pub at: Arc<ResourcePath>,
     /// Whether everything happens but the write (`?dryRun=All`).
     pub dry_run: bool,
     /// Under which name fields are owned: `?fieldManager=`, or the user agent up to its first slash.
@@ -118,10 +112,7 @@ impl Request {
         Self {
             user: Arc::new(User::system()),
             verb,
-            resource,
-            subresource: String::new(),
-            namespace: String::new(),
-            name: String::new(),
+            at: Arc::new(ResourcePath::new(resource)),
             dry_run: false,
             field_manager: "kube-apiserver".to_owned(),
             field_validation: FieldValidation::default(),
@@ -136,26 +127,28 @@ impl Request {
     /// The same asker, time, cause and dry run, about something else: what a verb asks on the way.
     #[must_use]
     pub fn about(&self, verb: Verb, resource: GroupVersionResource, namespace: &str, name: &str) -> Self {
-        Self {
-            verb,
-            resource,
-            subresource: String::new(),
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-            ..self.clone()
-        }
+        let at = ResourcePath::new(resource).object(namespace, name);
+        Self { verb, at: Arc::new(at), ..self.clone() }
     }
 
     /// Of the object called `name` in `namespace`.
     #[must_use]
     pub fn object(mut self, namespace: &str, name: &str) -> Self {
-        namespace.clone_into(&mut self.namespace);
-        name.clone_into(&mut self.name);
+        let at = Arc::make_mut(&mut self.at);
+        namespace.clone_into(&mut at.namespace);
+        name.clone_into(&mut at.name);
+        self
+    }
+
+    /// Of a part of the object.
+    #[must_use]
+    pub fn subresource(mut self, subresource: &str) -> Self {
+        subresource.clone_into(&mut Arc::make_mut(&mut self.at).subresource);
         self
     }
 
     /// The resource without its version, as messages name it.
     pub fn group_resource(&self) -> GroupResource {
-        self.resource.group_resource()
+        self.at.group_resource()
     }
 }

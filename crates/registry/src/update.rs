@@ -1,14 +1,12 @@
 use std::sync::Arc;
 
-use coracle_meta::{FieldError, GroupVersionKind, Object, ObjectKey, Status};
+use coracle_meta::{FieldError, GroupVersionKind, Object, ObjectKey, ResourcePath, Status};
 use coracle_schema::apply::managed_fields;
 use coracle_storage::{Attempt, Draft, Freshness, Stored};
 
 use crate::create::{check_kind, count_generation, with_name, without_owners};
 use crate::versions::{KindVersions, all_but};
-use crate::{
-    Attributes, Decision, Kind, Operation, Registry, Request, ResourceTarget, Subresource, Target, View, object_meta,
-};
+use crate::{Attributes, Decision, Kind, Operation, Registry, Request, Subresource, View, object_meta};
 
 /// What an update or a patch made.
 #[derive(Clone, Debug)]
@@ -61,7 +59,7 @@ impl Intent for Replace<'_> {
 }
 
 impl Registry {
-    /// Replaces an object, or its part that `request.subresource` names.
+    /// Replaces an object, or its part that `request.at.subresource` names.
     ///
     /// In Kubernetes: `UpdateResource` and `Store.Update`.
     pub async fn update(&self, request: &Request, object: Object) -> Result<Written, Status> {
@@ -72,8 +70,8 @@ impl Registry {
         };
         let mut body = object;
         check_kind(&body, kind.gvk())?;
-        object_meta::ensure_namespace(&mut body, &request.namespace, kind.is_namespaced())?;
-        object_meta::check_name(&body, &request.name)?;
+        object_meta::ensure_namespace(&mut body, &request.at.namespace, kind.is_namespaced())?;
+        object_meta::check_name(&body, &request.at.name)?;
         object_meta::deduplicate_owners(&mut body, request, false);
         kind.strategy().set_defaults(&mut body);
         let versions = part.versions(self, &kind);
@@ -87,7 +85,7 @@ impl Registry {
         request: &Request,
         kind: &Kind,
     ) -> Result<Result<Part, Arc<dyn crate::Projection>>, Status> {
-        match request.subresource.as_str() {
+        match request.at.subresource.as_str() {
             "" => Ok(Ok(Part::Object)),
             "status" if kind.has_status() => Ok(Ok(Part::Status)),
             name => match kind.subresource(name) {
@@ -106,7 +104,8 @@ impl Registry {
         part: &Part,
         intent: &dyn Intent,
     ) -> Result<Written, Status> {
-        let key = ObjectKey::new(if kind.is_namespaced() { &*request.namespace } else { "" }, request.name.as_str());
+        let key =
+            ObjectKey::new(if kind.is_namespaced() { &*request.at.namespace } else { "" }, request.at.name.as_str());
         let mut current = self.inner.storage.get(&kind.store, &key, Freshness::Newest).await?;
         loop {
             let attempt = match &current {
@@ -250,13 +249,13 @@ impl Registry {
     ) -> Result<Outcome, Status> {
         let by_kind = kind.row().has(coracle_schema::Trait::CreateOnUpdate);
         if !matches!(part, Part::Object) || !(by_kind || intent.creates()) {
-            return Err(Status::not_found(&request.group_resource(), &request.name));
+            return Err(Status::not_found(&request.group_resource(), &request.at.name));
         }
         if let Some(uid) = intent.uid() {
-            let found = precondition_failed(kind, &ObjectKey::new(&*request.namespace, &*request.name), uid, "");
-            return Err(Status::conflict(&request.group_resource(), &request.name, &found));
+            let found = precondition_failed(kind, &ObjectKey::new(&*request.at.namespace, &*request.at.name), uid, "");
+            return Err(Status::conflict(&request.group_resource(), &request.at.name, &found));
         }
-        let request = &with_name(request, &request.name);
+        let request = &with_name(request, &request.at.name);
         let wanted = intent.make(self, &Object::default())?;
         let mut wanted = self.mutate(request, kind, Operation::Create, wanted, None).await?;
         object_meta::deduplicate_owners(&mut wanted, request, true);
@@ -265,7 +264,7 @@ impl Registry {
         match self.insert(request, kind, kind.to_hub(wanted)?).await {
             Ok(stored) => Ok(Outcome::Written(Written { object: kind.answer(stored)?, created: true })),
             Err(status) if status.is_already_exists() && !request.dry_run => {
-                let key = ObjectKey::new(request.namespace.as_str(), request.name.as_str());
+                let key = ObjectKey::new(request.at.namespace.as_str(), request.at.name.as_str());
                 let now = self.inner.storage.get(&kind.store, &key, Freshness::Newest).await?;
                 Ok(Outcome::Stale(now))
             }
@@ -275,16 +274,8 @@ impl Registry {
 
     /// Who may update may not therefore create.
     async fn authorize_create(&self, request: &Request) -> Result<(), Status> {
-        let target = ResourceTarget {
-            group: request.resource.group.clone(),
-            version: request.resource.version.clone(),
-            resource: request.resource.resource.clone(),
-            namespace: request.namespace.clone(),
-            name: request.name.clone(),
-            ..ResourceTarget::default()
-        };
-        let attributes =
-            Attributes { user: Arc::clone(&request.user), verb: "create".to_owned(), target: Target::Resource(target) };
+        let at = ResourcePath { subresource: String::new(), ..ResourcePath::clone(&request.at) };
+        let attributes = Attributes::of_resource(&request.user, "create", at);
         match self.authorize(&attributes).await? {
             Decision::Allow(_) => Ok(()),
             Decision::Deny(why) | Decision::NoOpinion(why) => Err(crate::authorizer::forbidden(&attributes, &why)),
@@ -343,14 +334,14 @@ fn lock(request: &Request, kind: &Kind, new: &mut Object, existing: &Object) -> 
         let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
         let resource = request.group_resource();
         let named = GroupVersionKind::new(resource.group, "", resource.resource);
-        return Err(Status::invalid(&named, &request.name, &[error]));
+        return Err(Status::invalid(&named, &request.at.name, &[error]));
     }
     if seen.parse::<u64>().is_err() {
         let message = format!("strconv.ParseUint: parsing {seen:?}: invalid syntax");
         return Err(Status::failure(500, "", message));
     }
     if seen != existing.resource_version() {
-        return Err(Status::modified(&request.group_resource(), &request.name));
+        return Err(Status::modified(&request.group_resource(), &request.at.name));
     }
     Ok(())
 }
@@ -358,7 +349,7 @@ fn lock(request: &Request, kind: &Kind, new: &mut Object, existing: &Object) -> 
 /// Prepares and validates a change. In Kubernetes: `BeforeUpdate`.
 fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &Object) -> Result<(), Status> {
     let strategy = kind.hub();
-    object_meta::ensure_namespace(new, &request.namespace, kind.is_namespaced())?;
+    object_meta::ensure_namespace(new, &request.at.namespace, kind.is_namespaced())?;
     keep(new, old, "generation");
     match part {
         Part::Object => {
@@ -455,11 +446,12 @@ impl Registry {
         change: impl Fn(&mut Object) -> Result<(), Status> + Send + Sync,
     ) -> Result<Stored, Status> {
         let kind = self.kind_of(request)?;
-        let key = ObjectKey::new(if kind.is_namespaced() { &*request.namespace } else { "" }, request.name.as_str());
+        let key =
+            ObjectKey::new(if kind.is_namespaced() { &*request.at.namespace } else { "" }, request.at.name.as_str());
         let mut current = self.inner.storage.get(&kind.store, &key, Freshness::Newest).await?;
         loop {
             let Some(stored) = current else {
-                return Err(Status::not_found(&request.group_resource(), &request.name));
+                return Err(Status::not_found(&request.group_resource(), &request.at.name));
             };
             let existing = stored.object();
             let mut new = Object::clone(&existing);

@@ -58,8 +58,7 @@ impl World {
     }
 
     async fn merge(&self, name: &str, subresource: &str, patch: Value) -> Result<Object, Status> {
-        let request = self.request(Verb::Patch, boats(), name);
-        let request = Request { subresource: subresource.to_owned(), ..request };
+        let request = self.request(Verb::Patch, boats(), name).subresource(subresource);
         let patch = Patch { kind: PatchKind::Merge, body: Bytes::from(patch.to_string()) };
         let written = self.registry.patch(&request, &patch).await?;
         Ok(Object::clone(&written.object.object()))

@@ -103,7 +103,7 @@ impl Admission for Customs {
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
         let object = review.object.as_ref().or(review.old);
         match object.and_then(|object| object.label("contraband")) {
-            Some(_) => Err(Status::forbidden(&review.request.group_resource(), &review.request.name, "contraband")),
+            Some(_) => Err(Status::forbidden(&review.request.group_resource(), &review.request.at.name, "contraband")),
             None => Ok(()),
         }
     }
@@ -274,7 +274,7 @@ async fn updates_lock_by_resource_version_and_overwrite_where_the_kind_allows() 
 async fn status_is_written_through_its_own_path_alone() {
     let registry = registry();
     create(&registry, "boats", json!({"name": "a"})).await.unwrap();
-    let status = Request { subresource: "status".into(), ..request(&registry, Verb::Patch, "boats", "a") };
+    let status = request(&registry, Verb::Patch, "boats", "a").subresource("status");
     let body = Bytes::from_static(br#"{"spec":{"replicas":5},"status":{"replicas":3}}"#);
     let patched = registry.patch(&status, &Patch { kind: PatchKind::Merge, body }).await.unwrap().object.object();
     assert_eq!((patched.number(&["spec", "replicas"]), patched.number(&["status", "replicas"])), (Some(1), Some(3)));

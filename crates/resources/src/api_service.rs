@@ -98,10 +98,8 @@ impl Controller for Availability {
             if new == *object {
                 continue;
             }
-            let request = Request {
-                subresource: "status".to_owned(),
-                ..Request::new(Verb::Update, api_services(), now).object("", object.name())
-            };
+            let request =
+                Request::new(Verb::Update, api_services(), now).object("", object.name()).subresource("status");
             match registry.update(&request, new).await {
                 // Whoever came between has caused another sync.
                 Err(status) if !status.is_not_found() && !status.is_conflict() => return Err(status),

@@ -46,7 +46,7 @@ impl Admission for PodSecurity {
             return check_labels(review, object);
         }
         if review.is_about_any_part("", "pods") {
-            let is_ignored = IGNORED.contains(&review.request.subresource.as_str());
+            let is_ignored = IGNORED.contains(&review.request.at.subresource.as_str());
             if is_ignored || review.old.is_some_and(|old| !is_significant(object, old)) {
                 return Ok(());
             }
@@ -72,7 +72,7 @@ impl Admission for PodSecurity {
 }
 
 async fn policy_of(review: &Review<'_>) -> Result<Policy, Status> {
-    let namespace = get(review, core("namespaces"), "", &review.request.namespace).await?;
+    let namespace = get(review, core("namespaces"), "", &review.request.at.namespace).await?;
     Ok(namespace.map(|namespace| Policy::of(&namespace.labels()).0).unwrap_or_default())
 }
 

@@ -72,21 +72,21 @@ impl Rule {
     fn matches(&self, review: &Review<'_>, is_equivalent: bool) -> bool {
         let request = review.request;
         let lists = |list: &[String], word: &str| list.iter().any(|listed| listed == "*" || listed == word);
-        let name = review.object.as_ref().map_or(request.name.as_str(), Object::name);
+        let name = review.object.as_ref().map_or(request.at.name.as_str(), Object::name);
         lists(&self.operations, review.operation.as_str())
-            && lists(&self.groups, &request.resource.group)
-            && (lists(&self.versions, &request.resource.version) || is_equivalent && self.is_served(review))
+            && lists(&self.groups, &request.at.resource.group)
+            && (lists(&self.versions, &request.at.resource.version) || is_equivalent && self.is_served(review))
             && self
                 .resources
                 .iter()
-                .any(|pattern| matches_resource(pattern, &request.resource.resource, &request.subresource))
+                .any(|pattern| matches_resource(pattern, &request.at.resource.resource, &request.at.subresource))
             && (self.names.is_empty() || self.names.iter().any(|listed| listed == name))
             && self.matches_scope(review)
     }
 
     /// Whether the resource is served in one of the rule's versions, and so the same in another.
     fn is_served(&self, review: &Review<'_>) -> bool {
-        let resource = &review.request.resource;
+        let resource = &review.request.at.resource;
         let in_version = |version: &String| {
             let other = GroupVersionResource { version: version.clone(), ..resource.clone() };
             review.registry.kind(&other).is_some()

@@ -56,7 +56,7 @@ impl Admission for ValidatingAdmissionPolicy {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        if is_exempt(&review.request.resource) {
+        if is_exempt(&review.request.at.resource) {
             return Ok(());
         }
         let policies = self.current(review).await?;
@@ -129,7 +129,7 @@ async fn namespace_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status
     if review.is_about_any_part("", "namespaces") {
         return Ok(review.object.as_ref().or(review.old).cloned().map(Arc::new));
     }
-    match review.request.namespace.as_str() {
+    match review.request.at.namespace.as_str() {
         "" => Ok(None),
         name => reading::get(review, core("namespaces"), "", name).await,
     }
@@ -175,7 +175,7 @@ impl Bound {
         };
         let namespace = match (is_namespaced, self.parameters.text("namespace")) {
             (false, _) => "",
-            (true, "") => review.request.namespace.as_str(),
+            (true, "") => review.request.at.namespace.as_str(),
             (true, namespace) => namespace,
         };
         let found = match self.parameters.text("name") {
@@ -234,18 +234,18 @@ fn refuse(review: &Review<'_>, message: &str, reason: &str) -> Status {
 /// The request as expressions see it. In Kubernetes: `admission/v1.AdmissionRequest`.
 fn admission_request(review: &Review<'_>) -> Value {
     let request = review.request;
-    let (kind, resource, user) = (&review.strategy.row().kind, &request.resource, &request.user);
+    let (kind, resource, user) = (&review.strategy.row().kind, &request.at.resource, &request.user);
     let kind = json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
     let resource = json!({"group": resource.group, "version": resource.version, "resource": resource.resource});
     let mut shown = json!({
         "kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
-        "name": review.object.as_ref().map_or(request.name.as_str(), Object::name), "namespace": request.namespace,
+        "name": review.object.as_ref().map_or(request.at.name.as_str(), Object::name), "namespace": request.at.namespace,
         "operation": review.operation.as_str(), "dryRun": request.dry_run,
         "userInfo": {"username": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra},
     });
-    if !request.subresource.is_empty() {
-        shown["subResource"] = request.subresource.as_str().into();
-        shown["requestSubResource"] = request.subresource.as_str().into();
+    if !request.at.subresource.is_empty() {
+        shown["subResource"] = request.at.subresource.as_str().into();
+        shown["requestSubResource"] = request.at.subresource.as_str().into();
     }
     shown
 }

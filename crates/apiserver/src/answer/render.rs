@@ -52,7 +52,7 @@ impl Rendering {
             }
         };
         let (kind, renderings) = (Arc::clone(&call.kind), Arc::clone(&call.server.renderings));
-        let projection = match kind.subresource(&call.request.subresource) {
+        let projection = match kind.subresource(&call.request.at.subresource) {
             Some(Subresource::Projection(projection)) => Some(Arc::clone(projection)),
             _ => None,
         };

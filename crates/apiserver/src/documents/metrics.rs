@@ -3,10 +3,11 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use coracle_meta::GroupVersionResource;
 use http::Method;
 
 use crate::front::in_flight::InFlight;
-use crate::front::request_info::{RequestInfo, ResourcePath};
+use crate::front::request_info::{RequestInfo, ResourceRequest};
 
 /// The upper bounds of the durations that are told apart, in seconds.
 const BUCKETS: [f64; 12] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0, 2.0, 5.0, 10.0, 60.0];
@@ -41,9 +42,7 @@ impl Drop for OpenStream {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Label {
     verb: String,
-    group: String,
-    version: String,
-    resource: String,
+    resource: GroupVersionResource,
     subresource: String,
     scope: &'static str,
 }
@@ -61,31 +60,24 @@ impl Label {
     pub(crate) fn of(info: &RequestInfo) -> Self {
         let verb = info.verb.to_uppercase();
         match &info.resource {
-            Some(at) => Self::of_resource(&verb, at),
+            Some(asked) => Self::of_resource(&verb, asked),
             None => Self { verb, ..Self::default() },
         }
     }
 
     /// The label of a request about a resource.
-    pub(crate) fn of_resource(verb: &str, at: &ResourcePath) -> Self {
-        let verb = verb.to_owned();
-        let scope = match (at.is_item, at.namespace.is_empty()) {
+    pub(crate) fn of_resource(verb: &str, asked: &ResourceRequest) -> Self {
+        let scope = match (asked.is_item, asked.at.namespace.is_empty()) {
             (true, _) => "resource",
             (false, false) => "namespace",
             (false, true) => "cluster",
         };
-        Self {
-            verb,
-            group: at.group.clone(),
-            version: at.version.clone(),
-            resource: at.resource.clone(),
-            subresource: at.subresource.clone(),
-            scope,
-        }
+        let (resource, subresource) = (asked.at.resource.clone(), asked.at.subresource.clone());
+        Self { verb: verb.to_owned(), resource, subresource, scope }
     }
 
     fn write(&self, out: &mut String) {
-        let Self { verb, group, version, resource, subresource, scope } = self;
+        let Self { verb, resource: GroupVersionResource { group, version, resource }, subresource, scope } = self;
         // Writing to memory does not fail.
         let _ = write!(
             out,
@@ -198,7 +190,8 @@ mod tests {
     #[test]
     fn requests_are_counted_by_code_and_duration() {
         let metrics = Metrics::default();
-        let label = Label { verb: "GET".into(), resource: "pods".into(), scope: "resource", ..Label::default() };
+        let resource = GroupVersionResource::new("", "v1", "pods");
+        let label = Label { verb: "GET".into(), resource, scope: "resource", ..Label::default() };
         metrics.count(&label, &Method::GET, 200, Duration::from_millis(30));
         metrics.count(&label, &Method::GET, 200, Duration::from_secs(90));
         let text = metrics.exposition(&InFlight::new(Limits::default()));
@@ -227,7 +220,8 @@ mod tests {
     fn made_up_paths_share_one_series() {
         let metrics = Metrics::default();
         for number in 0..100 {
-            let label = Label { resource: format!("x{number}"), scope: "cluster", ..Label::default() };
+            let resource = GroupVersionResource::new("", "v1", format!("x{number}"));
+            let label = Label { resource, scope: "cluster", ..Label::default() };
             metrics.count(&label, &Method::GET, 404, Duration::ZERO);
         }
         assert_eq!(metrics.requests.lock().unwrap().len(), 1);

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_meta::{FieldSelector, GroupResource, LabelSelector, Status};
-use coracle_registry::{Attributes, Credentials, Decision, ResourceTarget, Target, User};
+use coracle_meta::{GroupVersionResource, ResourcePath, Status};
+use coracle_registry::{Attributes, Credentials, Decision, Target, User, forbidden};
 use http::HeaderMap;
 
 use crate::front::query::{Plus, percent_decode};
@@ -58,18 +58,9 @@ fn add_group(user: &mut User, group: &str) {
 pub(crate) fn attributes(user: &Arc<User>, info: &RequestInfo) -> Attributes {
     let target = match &info.resource {
         None => Target::Path(info.path.clone()),
-        Some(at) => Target::Resource(ResourceTarget {
-            group: at.group.clone(),
-            version: at.version.clone(),
-            resource: at.resource.clone(),
-            subresource: at.subresource.clone(),
-            namespace: at.namespace.clone(),
-            name: at.name.clone(),
-            field_selector: FieldSelector::default(),
-            label_selector: LabelSelector::default(),
-        }),
+        Some(asked) => Target::Resource(Arc::clone(&asked.at)),
     };
-    Attributes { user: Arc::clone(user), verb: info.verb.clone(), target }
+    Attributes::new(user, &info.verb, target)
 }
 
 /// Refuses what is not allowed. In Kubernetes: `WithAuthorization`.
@@ -80,43 +71,11 @@ pub(crate) async fn decide(server: &Server, attributes: Attributes) -> Result<()
     }
 }
 
-/// The 403 with its sentence. In Kubernetes: `responsewriters.ForbiddenStatusError`.
-fn forbidden(attributes: &Attributes, why: &str) -> Status {
-    let Attributes { user, verb, target } = attributes;
-    let sentence = match target {
-        Target::Path(path) => format!("User {:?} cannot {verb} path {path:?}", user.name),
-        Target::Resource(at) => {
-            let resource = if at.subresource.is_empty() {
-                at.resource.clone()
-            } else {
-                format!("{}/{}", at.resource, at.subresource)
-            };
-            let place = if at.namespace.is_empty() {
-                "at the cluster scope".to_owned()
-            } else {
-                format!("in the namespace {:?}", at.namespace)
-            };
-            format!("User {:?} cannot {verb} resource {resource:?} in API group {:?} {place}", user.name, at.group)
-        }
-    };
-    let mut sentence = sentence.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    if !why.is_empty() {
-        sentence = format!("{sentence}: {why}");
-    }
-    let (resource, name) = match target {
-        Target::Resource(at) => (GroupResource::new(at.group.clone(), at.resource.clone()), at.name.as_str()),
-        Target::Path(_) => (GroupResource::default(), ""),
-    };
-    Status::forbidden(&resource, name, &sentence)
-}
-
 /// Who the request says it is made for, if the asker may speak for them. In Kubernetes: `WithImpersonation`.
 pub(crate) async fn impersonate(server: &Server, user: Arc<User>, headers: &HeaderMap) -> Result<Arc<User>, Status> {
     let Some(wanted) = Wanted::read(headers)? else { return Ok(user) };
     for target in wanted.targets() {
-        let attributes =
-            Attributes { user: Arc::clone(&user), verb: "impersonate".to_owned(), target: Target::Resource(target) };
-        decide(server, attributes).await?;
+        decide(server, Attributes::of_resource(&user, "impersonate", target)).await?;
     }
     Ok(Arc::new(wanted.into_user()))
 }
@@ -172,27 +131,18 @@ impl Wanted {
     }
 
     /// What the asker has to be allowed to impersonate, one thing after the other.
-    fn targets(&self) -> Vec<ResourceTarget> {
-        let target = |group: &str, resource: &str, name: &str| ResourceTarget {
-            group: group.to_owned(),
-            version: "v1".to_owned(),
-            resource: resource.to_owned(),
-            name: name.to_owned(),
-            ..ResourceTarget::default()
+    fn targets(&self) -> Vec<ResourcePath> {
+        let target = |group: &str, resource: &str, name: &str| {
+            ResourcePath::new(GroupVersionResource::new(group, "v1", resource)).object("", name)
         };
-        let mut targets = Vec::new();
-        match self.service_account() {
-            Some((namespace, name)) => {
-                targets.push(ResourceTarget { namespace: namespace.to_owned(), ..target("", "serviceaccounts", name) })
-            }
-            None => targets.push(target("", "users", &self.name)),
-        }
+        let mut targets = vec![match self.service_account() {
+            Some((namespace, name)) => target("", "serviceaccounts", "").object(namespace, name),
+            None => target("", "users", &self.name),
+        }];
         targets.extend(self.groups.iter().map(|group| target("", "groups", group)));
         for (key, values) in &self.extra {
-            targets.extend(values.iter().map(|value| ResourceTarget {
-                subresource: key.clone(),
-                ..target("authentication.k8s.io", "userextras", value)
-            }));
+            let extra = |value| target("authentication.k8s.io", "userextras", value).subresource(key);
+            targets.extend(values.iter().map(|value| extra(value)));
         }
         if !self.uid.is_empty() {
             targets.push(target("authentication.k8s.io", "uids", &self.uid));
@@ -232,7 +182,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("impersonate-user", HeaderValue::from_static("system:serviceaccount:shop:robot"));
         let wanted = Wanted::read(&headers).unwrap().unwrap();
-        assert_eq!(wanted.targets()[0].resource, "serviceaccounts");
+        assert_eq!(wanted.targets()[0].resource.resource, "serviceaccounts");
         assert_eq!(wanted.targets()[0].namespace, "shop");
         let user = wanted.into_user();
         assert_eq!(user.groups, ["system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"]);
@@ -243,22 +193,5 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("impersonate-group", HeaderValue::from_static("devs"));
         assert_eq!(Wanted::read(&headers).unwrap_err().code, 400);
-    }
-
-    #[test]
-    fn the_refusal_names_user_verb_resource_and_place() {
-        let attributes = Attributes {
-            user: Arc::new(User::new("nobody", ["devs"])),
-            verb: "list".into(),
-            target: Target::Resource(ResourceTarget {
-                resource: "secrets".into(),
-                namespace: "shop".into(),
-                ..ResourceTarget::default()
-            }),
-        };
-        assert_eq!(
-            forbidden(&attributes, "").message,
-            "secrets is forbidden: User \"nobody\" cannot list resource \"secrets\" in API group \"\" in the namespace \"shop\""
-        );
     }
 }

@@ -37,7 +37,7 @@ pub(crate) async fn read_object(call: &mut Call) -> Result<ObjectBody, Status> {
 
 /// The kind that a body at this path has.
 fn expected_kind(call: &Call) -> GroupVersionKind {
-    let subresource = call.kind.row().subresource(&call.request.subresource);
+    let subresource = call.kind.row().subresource(&call.request.at.subresource);
     subresource.map_or_else(|| call.kind.gvk().clone(), |row| row.kind.clone())
 }
 

@@ -12,8 +12,8 @@ const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
 /// Whether the answer is a stream, without a limit of its time. In Kubernetes: `BasicLongRunningRequestCheck`.
 pub(crate) fn is_long_running(received: &Received) -> bool {
-    let Some(at) = &received.info.resource else { return false };
-    received.info.verb == "watch" || received.info.verb == "proxy" || STREAMS.contains(&at.subresource.as_str())
+    let Some(asked) = &received.info.resource else { return false };
+    received.info.verb == "watch" || received.info.verb == "proxy" || STREAMS.contains(&asked.at.subresource.as_str())
 }
 
 /// How long the answer may take: what the client gives (`?timeout=`), as far as the server grants it.

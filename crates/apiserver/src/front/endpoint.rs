@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use coracle_meta::{GroupVersionResource, Status, StatusDetails, reason};
+use coracle_meta::{ResourcePath, Status, StatusDetails, reason};
 use coracle_registry::{Kind, Kinds, Subresource, Verb};
 use http::Method;
 
 use crate::answer::respond;
-use crate::front::request_info::ResourcePath;
+use crate::front::request_info::ResourceRequest;
 
 /// What a path of the API leads to.
 pub(crate) struct Endpoint {
@@ -27,23 +27,23 @@ impl Endpoint {
     ///
     /// # Errors
     /// The page of a path that nobody serves, 404 for a resource that is not there, 405 for a method that it has not.
-    pub(crate) fn find(kinds: &Kinds, at: &ResourcePath, method: &Method, watch: bool) -> Result<Self, Status> {
-        let resource = GroupVersionResource::new(at.group.clone(), at.version.clone(), at.resource.clone());
-        let Some(kind) = kinds.resource(&resource) else { return Err(nothing_at(kinds, &at.group)) };
-        let verb = verb_of(method, at, watch);
-        let action = match (kind.is_built_in(), at.subresource.is_empty()) {
-            (false, _) => on_custom(kind, at, verb)?,
-            (true, true) => on_objects(kind, at, verb)?,
-            (true, false) => on_subresource(kind, at, verb)?,
+    pub(crate) fn find(kinds: &Kinds, asked: &ResourceRequest, method: &Method, watch: bool) -> Result<Self, Status> {
+        let resource = &asked.at.resource;
+        let Some(kind) = kinds.resource(resource) else { return Err(nothing_at(kinds, &resource.group)) };
+        let verb = verb_of(method, asked, watch);
+        let action = match (kind.is_built_in(), asked.at.subresource.is_empty()) {
+            (false, _) => on_custom(kind, asked, verb)?,
+            (true, true) => on_objects(kind, asked, verb)?,
+            (true, false) => on_subresource(kind, asked, verb)?,
         };
         Ok(Self { kind: Arc::clone(kind), action })
     }
 }
 
 /// What the method means of a collection, or of an object.
-fn verb_of(method: &Method, at: &ResourcePath, watch: bool) -> Option<Verb> {
-    match (method.as_str(), at.is_item) {
-        ("GET" | "HEAD", _) if at.watch_in_path => Some(Verb::Watch),
+fn verb_of(method: &Method, asked: &ResourceRequest, watch: bool) -> Option<Verb> {
+    match (method.as_str(), asked.is_item) {
+        ("GET" | "HEAD", _) if asked.watch_in_path => Some(Verb::Watch),
         ("GET" | "HEAD", false) if watch => Some(Verb::Watch),
         ("GET" | "HEAD", false) => Some(Verb::List),
         ("GET" | "HEAD", true) => Some(Verb::Get),
@@ -56,17 +56,17 @@ fn verb_of(method: &Method, at: &ResourcePath, watch: bool) -> Option<Verb> {
     }
 }
 
-fn on_objects(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<Action, Status> {
-    match (kind.is_namespaced(), is_in_namespace(at)) {
+fn on_objects(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> Result<Action, Status> {
+    match (kind.is_namespaced(), is_in_namespace(&asked.at)) {
         (false, true) => return Err(no_such_resource()),
-        (true, false) if at.is_item => return Err(no_such_resource()),
+        (true, false) if asked.is_item => return Err(no_such_resource()),
         (true, false) if !matches!(verb, Some(Verb::List | Verb::Watch)) && !is_computed(kind) => {
             return Err(method_not_allowed());
         }
         _ => {}
     }
     match verb {
-        Some(Verb::Create) if at.is_item => Err(method_not_allowed()),
+        Some(Verb::Create) if asked.is_item => Err(method_not_allowed()),
         Some(Verb::Watch) if kind.serves(Verb::List) && !kind.serves(Verb::Watch) => {
             Err(Status::method_not_supported(&kind.gvr().group_resource(), "watch"))
         }
@@ -77,7 +77,7 @@ fn on_objects(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<Acti
 
 /// Whether the path is one of a namespace. That of a namespace itself is not, though its own name stands in that place.
 fn is_in_namespace(at: &ResourcePath) -> bool {
-    let names_itself = at.resource == "namespaces" && at.name == at.namespace;
+    let names_itself = at.resource.resource == "namespaces" && at.name == at.namespace;
     !at.namespace.is_empty() && !names_itself
 }
 
@@ -86,16 +86,16 @@ fn is_computed(kind: &Kind) -> bool {
     !kind.serves(Verb::List)
 }
 
-fn on_subresource(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<Action, Status> {
-    if kind.is_namespaced() != is_in_namespace(at) {
+fn on_subresource(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> Result<Action, Status> {
+    if kind.is_namespaced() != is_in_namespace(&asked.at) {
         return Err(no_such_resource());
     }
-    let row = kind.row().subresource(&at.subresource);
-    if let Some(Subresource::Connect(connect)) = kind.subresource(&at.subresource) {
+    let row = kind.row().subresource(&asked.at.subresource);
+    if let Some(Subresource::Connect(connect)) = kind.subresource(&asked.at.subresource) {
         let serves = connect.verbs().is_empty() || verb.is_none_or(|verb| connect.verbs().contains(&verb));
         return if serves { Ok(Action::Connect) } else { Err(method_not_allowed()) };
     }
-    let Some(row) = row.filter(|_| at.rest.is_empty()) else { return Err(no_such_resource()) };
+    let Some(row) = row.filter(|_| asked.rest.is_empty()) else { return Err(no_such_resource()) };
     match verb {
         Some(verb) if row.verbs.iter().any(|own| own == verb.as_str()) => Ok(Action::Verb(verb)),
         _ => Err(method_not_allowed()),
@@ -104,25 +104,25 @@ fn on_subresource(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<
 
 /// What a path of a custom kind means. In Kubernetes: `crdHandler.ServeHTTP`, whose refusals are not those of the
 /// routes of built-in kinds.
-fn on_custom(kind: &Kind, at: &ResourcePath, verb: Option<Verb>) -> Result<Action, Status> {
+fn on_custom(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> Result<Action, Status> {
     let is_across = matches!(verb, Some(Verb::List | Verb::Watch));
-    match (kind.is_namespaced(), is_in_namespace(at)) {
+    match (kind.is_namespaced(), is_in_namespace(&asked.at)) {
         (false, true) => return Err(respond::no_such_page()),
         (true, false) if !is_across => return Err(respond::no_such_page()),
         _ => {}
     }
     let resource = kind.gvr().group_resource();
     let unsupported = || Status::method_not_supported(&resource, verb.map_or("", Verb::as_str));
-    if at.subresource.is_empty() {
+    if asked.at.subresource.is_empty() {
         return match verb {
-            Some(Verb::Create) if at.is_item => Err(method_not_allowed()),
+            Some(Verb::Create) if asked.is_item => Err(method_not_allowed()),
             Some(verb) if kind.serves(verb) => Ok(Action::Verb(verb)),
             _ => Err(unsupported()),
         };
     }
-    let row = kind.row().subresource(&at.subresource).filter(|_| at.rest.is_empty());
+    let row = kind.row().subresource(&asked.at.subresource).filter(|_| asked.rest.is_empty());
     match (row, verb) {
-        (None, _) => Err(Status::not_found(&resource, &at.name)),
+        (None, _) => Err(Status::not_found(&resource, &asked.at.name)),
         (Some(row), Some(verb)) if row.verbs.iter().any(|own| own == verb.as_str()) => Ok(Action::Verb(verb)),
         _ => Err(unsupported()),
     }

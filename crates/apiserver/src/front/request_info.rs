@@ -1,3 +1,7 @@
+use std::sync::Arc;
+
+use coracle_meta::{GroupVersionResource, ResourcePath};
+
 use crate::front::query::Query;
 
 /// What a request asks for, read from its method and path alone.
@@ -9,25 +13,15 @@ pub(crate) struct RequestInfo {
     pub(crate) path: String,
     /// The verb that is authorized: `get`, `list`, `watch`, `create`, …; of another path the lower-case method.
     pub(crate) verb: String,
-    /// The resource, if the path names one; otherwise the path is all there is to know.
-    pub(crate) resource: Option<ResourcePath>,
+    /// What of a resource, if the path names one; otherwise the path is all there is to know.
+    pub(crate) resource: Option<ResourceRequest>,
 }
 
-/// The resource that a path names.
+/// What a path says that names a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ResourcePath {
-    /// The API group; empty for the core group.
-    pub(crate) group: String,
-    /// The version.
-    pub(crate) version: String,
-    /// The namespace; empty for cluster-scoped resources and for all namespaces together.
-    pub(crate) namespace: String,
-    /// The plural of the resource.
-    pub(crate) resource: String,
-    /// The subresource, or empty.
-    pub(crate) subresource: String,
-    /// The name; empty for a collection. For authorization a list of one name counts as that name.
-    pub(crate) name: String,
+pub(crate) struct ResourceRequest {
+    /// Where. For authorization a list of one name counts as that name, and a namespace stands in itself.
+    pub(crate) at: Arc<ResourcePath>,
     /// The steps after the subresource.
     pub(crate) rest: Vec<String>,
     /// Whether the verb was part of the path (`/api/v1/watch/pods`), as it was before queries carried it.
@@ -57,42 +51,43 @@ impl RequestInfo {
             ["apis", group, version, rest @ ..] if !rest.is_empty() => (*group, *version, rest),
             _ => return Ok(info),
         };
-        let mut resource = ResourcePath { group: group.into(), version: version.into(), ..ResourcePath::default() };
-
+        let mut watch_in_path = false;
         if let ["watch" | "proxy", rest @ ..] = steps {
             if rest.is_empty() {
                 return Err(BadPath(path.to_owned()));
             }
             info.verb = steps[0].to_owned();
-            resource.watch_in_path = steps[0] == "watch";
+            watch_in_path = steps[0] == "watch";
             steps = rest;
         } else {
             info.verb = verb_of(method).to_owned();
         }
 
+        let mut at = ResourcePath::default();
         if let ["namespaces", namespace, rest @ ..] = steps {
-            resource.namespace = (*namespace).to_owned();
+            at.namespace = (*namespace).to_owned();
             match rest {
                 [first, ..] if !NAMESPACE_SUBRESOURCES.contains(first) => steps = rest,
                 _ => {}
             }
         }
-        resource.resource = steps.first().copied().unwrap_or_default().to_owned();
-        resource.name = steps.get(1).copied().unwrap_or_default().to_owned();
-        resource.is_item = !resource.name.is_empty();
+        let step = |place: usize| steps.get(place).copied().unwrap_or_default();
+        at.resource = GroupVersionResource::new(group, version, step(0));
+        at.name = step(1).to_owned();
         if info.verb != "proxy" {
-            resource.subresource = steps.get(2).copied().unwrap_or_default().to_owned();
+            at.subresource = step(2).to_owned();
         }
-        resource.rest = steps.iter().skip(3).map(|step| (*step).to_owned()).collect();
+        let rest = steps.iter().skip(3).map(|step| (*step).to_owned()).collect();
 
-        if !resource.is_item && info.verb == "get" {
+        let is_item = !at.name.is_empty();
+        if !is_item && info.verb == "get" {
             info.verb = if query.is_watch() { "watch" } else { "list" }.to_owned();
-            resource.name = query.selected_name().unwrap_or_default();
+            at.name = query.selected_name().unwrap_or_default();
         }
-        if !resource.is_item && info.verb == "delete" {
+        if !is_item && info.verb == "delete" {
             info.verb = "deletecollection".to_owned();
         }
-        info.resource = Some(resource);
+        info.resource = Some(ResourceRequest { at: Arc::new(at), rest, watch_in_path, is_item });
         Ok(info)
     }
 }
@@ -123,9 +118,11 @@ mod tests {
         let info = parse(method, target);
         match info.resource {
             None => info.verb,
-            Some(at) => [&info.verb, &at.group, &at.version, &at.namespace, &at.resource, &at.subresource, &at.name]
-                .map(String::as_str)
-                .join("|"),
+            Some(ResourceRequest { at, .. }) => {
+                let GroupVersionResource { group, version, resource } = &at.resource;
+                let parts = [&info.verb, group, version, &at.namespace, resource, &at.subresource, &at.name];
+                parts.map(String::as_str).join("|")
+            }
         }
     }
 
@@ -160,7 +157,7 @@ mod tests {
     fn a_verb_without_a_resource_is_refused() {
         let query = Query::default();
         assert!(RequestInfo::parse(&Method::GET, "/api/v1/watch", &query).is_err());
-        assert_eq!(parse(Method::GET, "/api/v1/watch/pods").resource.unwrap().resource, "pods");
+        assert_eq!(parse(Method::GET, "/api/v1/watch/pods").resource.unwrap().at.resource.resource, "pods");
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use coracle_meta::Status;
 use coracle_registry::{Kind, Verb};
 use http::{Method, Request, Response, StatusCode};
 
-use crate::front::request_info::ResourcePath;
+use crate::front::request_info::ResourceRequest;
 use crate::server::{Received, Server, text};
 
 /// Hands a connection over to the node that the subresource leads to, and its answer back, as it comes.
@@ -14,11 +14,11 @@ pub(super) async fn serve(
     kind: &Kind,
     received: Received,
     body: Body,
-    at: &ResourcePath,
+    asked: &ResourceRequest,
 ) -> Result<Response<Body>, Status> {
     let verb = if received.method == Method::GET { Verb::Get } else { Verb::Create };
-    let request = super::request(server, &received, kind, at, verb);
-    let path = at.rest.join("/");
+    let request = super::request(server, &received, kind, asked, verb);
+    let path = asked.rest.join("/");
     let destination = server.registry.connect(&request, &path, received.query.pairs()).await?;
     if destination.node.is_empty() {
         // Whoever runs nowhere yet has nothing to say, and saying nothing is no failure.

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::ws::WebSocketUpgrade;
-use coracle_meta::Status;
-use coracle_registry::{Kind, Request, Stored, Verb};
+use coracle_meta::{ResourcePath, Status};
+use coracle_registry::{FieldValidation, Kind, Request, Stored, Verb, Warnings};
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::answer::negotiate::{Format, Negotiated, Offer, negotiate};
@@ -24,7 +24,7 @@ use crate::answer::respond;
 use crate::front::endpoint::{Action, Endpoint};
 use crate::front::options::WriteOptions;
 use crate::front::query::Query;
-use crate::front::request_info::ResourcePath;
+use crate::front::request_info::ResourceRequest;
 use crate::server::{Received, Server};
 
 /// One call of a verb: the request, the kind that it is about, and how the client wants the answer.
@@ -32,7 +32,7 @@ pub(crate) struct Call {
     pub(crate) server: Arc<Server>,
     pub(crate) kind: Arc<Kind>,
     pub(crate) request: Request,
-    pub(crate) at: ResourcePath,
+    pub(crate) asked: ResourceRequest,
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
@@ -45,29 +45,29 @@ pub(crate) async fn serve(
     server: &Arc<Server>,
     received: Received,
     body: Body,
-    at: &ResourcePath,
+    asked: ResourceRequest,
 ) -> Result<Response<Body>, Status> {
-    if at.watch_in_path && !matches!(received.method, http::Method::GET | http::Method::HEAD) {
+    if asked.watch_in_path && !matches!(received.method, http::Method::GET | http::Method::HEAD) {
         return Err(crate::front::endpoint::method_not_allowed());
     }
-    let endpoint = Endpoint::find(&server.registry.kinds(), at, &received.method, received.info.verb == "watch")?;
-    let offer = offer(&endpoint, at, &received.method);
+    let endpoint = Endpoint::find(&server.registry.kinds(), &asked, &received.method, received.info.verb == "watch")?;
+    let offer = offer(&endpoint, &asked, &received.method);
     let verb = match endpoint.action {
-        Action::Connect => return connect::serve(server, &endpoint.kind, received, body, at).await,
+        Action::Connect => return connect::serve(server, &endpoint.kind, received, body, &asked).await,
         Action::Verb(verb) => verb,
     };
     let how = negotiate(&received.headers, &received.query, offer)?;
     // A failure is no table, so a clause that asks for one does not choose its format.
     let of_failures = negotiate(&received.headers, &received.query, Offer { transforms: false, ..offer });
     let of_failures = Negotiated { format: of_failures.map_or(Format::Json, |how| how.format), ..Negotiated::JSON };
-    let request = request(server, &received, &endpoint.kind, at, verb);
+    let request = request(server, &received, &endpoint.kind, &asked, verb);
     let warnings = request.warnings.clone();
     endpoint.kind.strategy().deprecation().into_iter().for_each(|text| warnings.add(text));
     let call = Call {
         server: Arc::clone(server),
         kind: endpoint.kind,
         request,
-        at: at.clone(),
+        asked,
         query: received.query,
         headers: received.headers,
         body,
@@ -91,27 +91,42 @@ pub(crate) async fn serve(
 }
 
 /// In what the endpoint can answer.
-fn offer(endpoint: &Endpoint, at: &ResourcePath, method: &http::Method) -> Offer {
+fn offer(endpoint: &Endpoint, asked: &ResourceRequest, method: &http::Method) -> Offer {
     let formats: &'static [Format] = if endpoint.kind.is_custom() { &Format::WITHOUT_PROTOBUF } else { &Format::ALL };
     let transforms = endpoint.kind.serves(Verb::Get) || endpoint.kind.serves(Verb::List);
-    Offer { formats, transforms, lists: !at.is_item && method == http::Method::GET }
+    Offer { formats, transforms, lists: !asked.is_item && method == http::Method::GET }
 }
 
 /// The request as the registry takes it.
-fn request(server: &Server, received: &Received, kind: &Kind, at: &ResourcePath, verb: Verb) -> Request {
+fn request(server: &Server, received: &Received, kind: &Kind, asked: &ResourceRequest, verb: Verb) -> Request {
     let agent = received.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let namespace = if kind.is_namespaced() { at.namespace.as_str() } else { "" };
-    let name = if at.is_item { at.name.as_str() } else { "" };
-    let request = Request::new(verb, kind.gvr(), server.registry.ambient().clock.now()).object(namespace, name);
     Request {
         user: Arc::clone(&received.user),
-        subresource: at.subresource.clone(),
+        verb,
+        at: path_of(kind, asked),
+        dry_run: false,
         audit_id: received.audit_id.clone(),
         user_agent: agent.to_owned(),
         field_manager: manager_of(agent),
         cause: received.entry,
-        ..request
+        field_validation: FieldValidation::default(),
+        now: server.registry.ambient().clock.now(),
+        warnings: Warnings::default(),
     }
+}
+
+/// Where the registry finds it: no kind of the cluster stands in a namespace, and a selector is no name.
+fn path_of(kind: &Kind, asked: &ResourceRequest) -> Arc<ResourcePath> {
+    let is_in_place = kind.is_namespaced() || asked.at.namespace.is_empty();
+    let is_named = asked.is_item || asked.at.name.is_empty();
+    let mut at = Arc::clone(&asked.at);
+    if !is_in_place {
+        Arc::make_mut(&mut at).namespace.clear();
+    }
+    if !is_named {
+        Arc::make_mut(&mut at).name.clear();
+    }
+    at
 }
 
 /// The manager of a client that names none: its agent up to the first slash, its unprintable signs left out.

@@ -30,8 +30,8 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     let mut options = list_options(&call.query, true)?;
     let Some(media_type) = call.how.format.stream_media_type() else { return Err(not_a_stream(&call)) };
-    if call.at.is_item {
-        narrow_to_name(&mut options, &call.at.name)?;
+    if call.asked.is_item {
+        narrow_to_name(&mut options, &call.asked.at.name)?;
     }
     let timeout = timeout(&call, &options);
     options.timeout_seconds = Some(timeout.as_secs());
@@ -122,13 +122,13 @@ impl Stream {
             watch,
             rendering,
             kind: call.kind.gvk().clone(),
-            resource: call.request.resource.resource.clone(),
+            resource: call.request.at.resource.resource.clone(),
             watcher: format!("{} {product}", call.request.user.name),
             recorder: call.server.registry.recorder().clone(),
             shutdown: call.server.shutdown.clone(),
             over: Box::pin(tokio::time::sleep(timeout)),
             has_ended: false,
-            _open: call.server.metrics.open_stream(Label::of_resource("WATCH", &call.at)),
+            _open: call.server.metrics.open_stream(Label::of_resource("WATCH", &call.asked)),
         }
     }
 

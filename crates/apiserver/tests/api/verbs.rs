@@ -66,6 +66,20 @@ async fn nobody_comes_in_with_a_wrong_token_and_the_known_do_only_what_they_may(
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_apply_that_creates_is_refused_in_the_words_of_a_create() {
+    let server = Server::start().await;
+    let as_editor = [("impersonate-user", "editor <&>"), ("content-type", "application/apply-patch+yaml")];
+    let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let created = server.call(Method::POST, CONFIG_MAPS, &as_editor[..1], body.clone()).await;
+    let target = format!("{CONFIG_MAPS}/a?fieldManager=me");
+    let applied = server.call(Method::PATCH, &target, &as_editor, body).await;
+    assert_eq!((created.code, applied.code), (StatusCode::FORBIDDEN, StatusCode::FORBIDDEN));
+    let sentence = "is forbidden: User \"editor &lt;&amp;&gt;\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"default\"";
+    assert_eq!(created.json()["message"], format!("configmaps {sentence}"));
+    assert_eq!(applied.json()["message"], format!("configmaps \"a\" {sentence}"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn unknown_fields_are_warned_of_refused_or_ignored_as_asked() {
     let server = Server::start().await;
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "w"}, "dat": {}});

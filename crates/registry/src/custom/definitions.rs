@@ -230,11 +230,8 @@ impl Registry {
         if !is_changed {
             return Ok(());
         }
-        let about = Request {
-            subresource: "status".to_owned(),
-            field_manager: MANAGER.to_owned(),
-            ..request.about(Verb::Update, resource(), "", object.name())
-        };
+        let about = request.about(Verb::Update, resource(), "", object.name()).subresource("status");
+        let about = Request { field_manager: MANAGER.to_owned(), ..about };
         match self.update(&about, changed).await {
             // The write that came between establishes the definition itself.
             Err(status) if status.is_conflict() || status.is_not_found() => Ok(()),

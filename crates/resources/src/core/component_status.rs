@@ -31,7 +31,7 @@ impl Computed for ComponentStatuses {
     }
 
     async fn get(&self, registry: &Registry, request: &Request) -> Result<Object, Status> {
-        match request.name.as_str() {
+        match request.at.name.as_str() {
             STORE => Ok(of_store(registry).await),
             other => Err(Status::not_found(&request.group_resource(), other)),
         }

@@ -45,7 +45,7 @@ pub(crate) async fn bind(registry: &Registry, request: &Request, binding: &Objec
     }
     let name = binding.name().to_owned();
     let pods = GroupVersionResource::new("", "v1", "pods");
-    let about = request.about(Verb::Update, pods, &request.namespace, &name);
+    let about = request.about(Verb::Update, pods, &request.at.namespace, &name);
     let set = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let preconditions = Preconditions { uid: set(binding.uid()), resource_version: set(binding.resource_version()) };
     let now = format_time(request.now);

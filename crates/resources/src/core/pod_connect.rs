@@ -89,7 +89,7 @@ impl Connect for Stream {
 
 async fn pod(registry: &Registry, request: &Request) -> Result<Object, Status> {
     let pods = GroupVersionResource::new("", "v1", "pods");
-    let request = request.about(Verb::Get, pods, &request.namespace, &request.name);
+    let request = request.about(Verb::Get, pods, &request.at.namespace, &request.at.name);
     let stored = registry.get(&request, &GetOptions::default()).await?;
     Ok(Object::clone(&stored.object()))
 }
@@ -161,7 +161,7 @@ impl Connect for NoProxy {
         _path: &str,
         _query: &[(String, String)],
     ) -> Result<Destination, Status> {
-        let what = &request.resource.resource;
+        let what = &request.at.resource.resource;
         Err(Status::failure(
             503,
             "ServiceUnavailable",

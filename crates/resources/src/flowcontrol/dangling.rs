@@ -51,11 +51,8 @@ impl Controller for Dangling {
                 "apiVersion": schema.api_version(), "kind": schema.kind(),
                 "metadata": {"name": schema.name()}, "status": {"conditions": [condition]},
             });
-            let request = Request {
-                subresource: "status".to_owned(),
-                field_manager: MANAGER.to_owned(),
-                ..Request::new(Verb::Patch, flow_schemas(), now).object("", schema.name())
-            };
+            let about = Request::new(Verb::Patch, flow_schemas(), now).object("", schema.name()).subresource("status");
+            let request = Request { field_manager: MANAGER.to_owned(), ..about };
             let patch = Patch { kind: PatchKind::Apply { force: true }, body: config.to_string().into() };
             match registry.patch(&request, &patch).await {
                 Err(status) if !status.is_not_found() => return Err(status),

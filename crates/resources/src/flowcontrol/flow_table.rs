@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use coracle_meta::Object;
 use coracle_meta::fields::Fields;
-use coracle_registry::{Attributes, Flow, Flows, ResourceTarget, Target};
+use coracle_meta::{Object, ResourcePath};
+use coracle_registry::{Attributes, Flow, Flows, Target};
 use serde_json::Value;
 
 /// The flow schemas of this moment, those that match first standing first.
@@ -68,10 +68,10 @@ fn is_subject(rule: &Value, attributes: &Attributes) -> bool {
 
 fn is_about(rule: &Value, attributes: &Attributes) -> bool {
     match &attributes.target {
-        Target::Resource(target) => rule.list("resourceRules").iter().any(|rule| {
+        Target::Resource(at) => rule.list("resourceRules").iter().any(|rule| {
             lists(rule, "verbs", &attributes.verb)
-                && lists(rule, "apiGroups", &target.group)
-                && is_resource(rule, target)
+                && lists(rule, "apiGroups", &at.resource.group)
+                && is_resource(rule, at)
         }),
         Target::Path(path) => rule.list("nonResourceRules").iter().any(|rule| {
             lists(rule, "verbs", &attributes.verb) && rule.list("nonResourceURLs").iter().any(|url| covers(url, path))
@@ -79,14 +79,14 @@ fn is_about(rule: &Value, attributes: &Attributes) -> bool {
     }
 }
 
-fn is_resource(rule: &Value, target: &ResourceTarget) -> bool {
-    let in_place = match target.namespace.as_str() {
+fn is_resource(rule: &Value, at: &ResourcePath) -> bool {
+    let in_place = match at.namespace.as_str() {
         "" => rule.at("clusterScope") == &Value::Bool(true),
         namespace => lists(rule, "namespaces", namespace),
     };
-    let is_listed = match target.subresource.as_str() {
-        "" => lists(rule, "resources", &target.resource),
-        subresource => lists(rule, "resources", &format!("{}/{subresource}", target.resource)),
+    let is_listed = match at.subresource.as_str() {
+        "" => lists(rule, "resources", &at.resource.resource),
+        subresource => lists(rule, "resources", &format!("{}/{subresource}", at.resource.resource)),
     };
     in_place && is_listed
 }
@@ -99,6 +99,7 @@ fn covers(url: &Value, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use coracle_meta::GroupVersionResource;
     use coracle_registry::User;
 
     use super::*;
@@ -114,18 +115,14 @@ mod tests {
         }
         let table = FlowTable::default();
         table.replace(schemas, &levels);
-        table.flow_of(&Attributes { user: Arc::new(user), verb: verb.to_owned(), target }).unwrap().schema
+        table.flow_of(&Attributes::new(&Arc::new(user), verb, target)).unwrap().schema
     }
 
     #[test]
     fn requests_are_sorted_as_in_kubernetes() {
         let of = |resource: &str, group: &str| {
-            Target::Resource(ResourceTarget {
-                group: group.to_owned(),
-                resource: resource.to_owned(),
-                namespace: "kube-system".to_owned(),
-                ..ResourceTarget::default()
-            })
+            let at = ResourcePath::new(GroupVersionResource::new(group, "v1", resource)).object("kube-system", "");
+            Target::Resource(at.into())
         };
         let everybody = ["system:authenticated"];
         assert_eq!(matched(User::new("root", ["system:masters"]), "get", of("pods", "")), "exempt");

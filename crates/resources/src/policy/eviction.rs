@@ -69,7 +69,7 @@ fn budgets() -> GroupVersionResource {
 }
 
 async fn get(registry: &Registry, request: &Request) -> Result<Object, Status> {
-    let request = request.about(Verb::Get, pods(), &request.namespace, &request.name);
+    let request = request.about(Verb::Get, pods(), &request.at.namespace, &request.at.name);
     Ok(Object::clone(&registry.get(&request, &GetOptions::default()).await?.object()))
 }
 
@@ -115,7 +115,7 @@ fn is_spare(pod: &Object, budget: &Object) -> bool {
 /// The budgets whose selectors match the pod. An empty selector matches all.
 async fn budgets_of(registry: &Registry, request: &Request, pod: &Object) -> Result<Vec<Object>, Status> {
     let labels = pod.labels();
-    let about = request.about(Verb::List, budgets(), &request.namespace, "");
+    let about = request.about(Verb::List, budgets(), &request.at.namespace, "");
     let all = registry.list(&about, &ListOptions::default()).await?;
     let matches = |budget: &Object| {
         let selector = budget.at("spec.selector");
@@ -127,8 +127,8 @@ async fn budgets_of(registry: &Registry, request: &Request, pod: &Object) -> Res
 
 /// Counts one disruption, or says why there may be none now.
 async fn take_from_budget(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
-    let about = request.about(Verb::Update, budgets(), &request.namespace, name);
-    let (pod, now) = (request.name.clone(), format_time(request.now));
+    let about = request.about(Verb::Update, budgets(), &request.at.namespace, name);
+    let (pod, now) = (request.at.name.clone(), format_time(request.now));
     registry.modify(&about, |budget| take_one(budget, &pod, &now)).await?;
     Ok(())
 }
@@ -211,7 +211,7 @@ async fn evict(
         options.preconditions.resource_version.get_or_insert_with(|| pod.resource_version().to_owned());
     }
     if !request.dry_run {
-        let about = request.about(Verb::Update, pods(), &request.namespace, &request.name);
+        let about = request.about(Verb::Update, pods(), &request.at.namespace, &request.at.name);
         let now = format_time(request.now);
         let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
             "message": "Eviction API: evicting"});
@@ -227,7 +227,7 @@ async fn evict(
             marked.object().resource_version().clone_into(version);
         }
     }
-    let about = request.about(Verb::Delete, pods(), &request.namespace, &request.name);
+    let about = request.about(Verb::Delete, pods(), &request.at.namespace, &request.at.name);
     registry.delete(&about, &options).await?;
     Ok(success())
 }
