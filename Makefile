@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions clients held
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions clients held transcripts
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,10 @@ scenarios: ## Run all scenarios
 
 test: ## Run all tests (what CI runs)
 	bash .ci/run
+
+transcripts: ## Write the answers of all requests in tests/golden anew; read in review what changed
+	CORACLE_WRITE_TRANSCRIPTS=1 $(CARGO) test -q -p coracle-tests --test transcripts every_answer
+	git diff --stat -- tests/golden
 
 check: lint test ## Lints and tests
 
