@@ -344,7 +344,7 @@ fn item_kind<T>(list: &List<T>) -> Option<GroupVersionKind> {
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
     use bytes::Bytes;
     use coracle_ambient::Ambient;
@@ -352,6 +352,7 @@ mod tests {
     use coracle_meta::WatchEvent;
     use http::Response;
     use http_body_util::Full;
+    use parking_lot::Mutex;
 
     use super::*;
     use crate::{Body, Origin};
@@ -363,8 +364,8 @@ mod tests {
         let service = tower::service_fn({
             let asked = asked.clone();
             move |request: http::Request<Body>| {
-                asked.lock().unwrap().push(request);
-                let answer = answers.lock().unwrap().pop_front().expect("no more calls than answers");
+                asked.lock().push(request);
+                let answer = answers.lock().pop_front().expect("no more calls than answers");
                 async move { Ok::<_, Infallible>(answer) }
             }
         });
@@ -394,7 +395,7 @@ mod tests {
         let list = pods(&client).list_all(&ListParams::default()).await.unwrap();
         assert_eq!(list.items.iter().map(Object::name).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(list.items[0].kind(), "Pod");
-        assert_eq!(asked.lock().unwrap()[1].uri(), "/api/v1/pods?continue=t&limit=500");
+        assert_eq!(asked.lock()[1].uri(), "/api/v1/pods?continue=t&limit=500");
     }
 
     #[tokio::test(start_paused = true)]
@@ -406,7 +407,7 @@ mod tests {
         ]);
         let list = pods(&client).list_all(&ListParams::default()).await.unwrap();
         assert_eq!(list.items.iter().map(Object::name).collect::<Vec<_>>(), ["c"]);
-        assert_eq!(asked.lock().unwrap()[2].uri(), "/api/v1/pods");
+        assert_eq!(asked.lock()[2].uri(), "/api/v1/pods");
     }
 
     #[tokio::test(start_paused = true)]
@@ -429,7 +430,7 @@ mod tests {
         let start = tokio::time::Instant::now();
         assert_eq!(pods(&client).get(&ObjectKey::new("default", "web")).await.unwrap().name(), "web");
         assert_eq!(start.elapsed().as_secs(), 3);
-        assert_eq!(asked.lock().unwrap().len(), 2);
+        assert_eq!(asked.lock().len(), 2);
     }
 
     #[tokio::test(start_paused = true)]
@@ -448,7 +449,7 @@ mod tests {
         assert_eq!(entry.causes, [cause]);
         assert_eq!(entry.data["precondition"], "uid=u");
         assert_eq!(origin.write_count(), 1);
-        let asked = asked.lock().unwrap();
+        let asked = asked.lock();
         let audit_id = asked[0].headers()["audit-id"].to_str().unwrap();
         assert_eq!(recorder.audit(audit_id), Some(entry.id));
         assert_eq!(asked[0].headers()["user-agent"], "kube-controller-manager/v1.35.3");

@@ -1,6 +1,6 @@
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderValue, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tower::{Service, ServiceExt};
 
@@ -241,7 +242,7 @@ where
     B::Error: Into<BoxError>,
 {
     fn call(&self, request: http::Request<Body>) -> Answer {
-        let service = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let service = self.0.lock().clone();
         Box::pin(async move {
             let response = service.oneshot(request).await.map_err(Into::into)?;
             Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))

@@ -1,6 +1,6 @@
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
 /// How many calls a client may make: `per_second` on average, `burst` at once.
@@ -28,7 +28,7 @@ impl RateLimit {
     }
 
     fn reserve(&self, now: Instant) -> Duration {
-        let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut full_at = self.full_at.lock();
         let next = full_at.map_or(now, |at| at.max(now)) + self.interval;
         *full_at = Some(next);
         next.duration_since(now).saturating_sub(self.capacity)

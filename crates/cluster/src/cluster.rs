@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_client::Client;
@@ -9,6 +9,7 @@ use coracle_meta::GroupVersion;
 use coracle_registry::{Registry, User};
 use coracle_store::Store;
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::component::{Component, Running};
@@ -167,7 +168,7 @@ impl Cluster {
 
     /// Starts a component that does not run; one that runs is left alone.
     pub fn start_component(&self, component: Component) {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         if running.contains_key(&component) {
             return;
         }
@@ -200,7 +201,7 @@ impl Cluster {
 
     /// Stops a component in order, and waits until it has stopped.
     pub async fn stop_component(&self, component: Component) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&component);
+        let running = self.running.lock().remove(&component);
         if let Some(running) = running {
             running.stop().await;
             self.recorder.record(component.word(), Stage::ComponentStop, || Detail::default().with("why", "asked"));
@@ -209,7 +210,7 @@ impl Cluster {
 
     /// Kills a component where it stands, as `kill -9` would.
     pub fn kill_component(&self, component: Component) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&component);
+        let running = self.running.lock().remove(&component);
         if running.is_some() {
             self.recorder.record(component.word(), Stage::ComponentStop, || Detail::default().with("why", "killed"));
         }

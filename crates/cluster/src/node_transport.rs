@@ -1,9 +1,10 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_apiserver::{Body as AnswerBody, NodeTransport};
 use coracle_meta::Status;
 use http::{Request, Response};
+use parking_lot::Mutex;
 use tower::ServiceExt;
 
 use crate::Transport;
@@ -20,14 +21,14 @@ type NodeApiOf = coracle_kubelet::Kubelet;
 impl LocalNodes {
     /// From now on, this kubelet answers for its nodes.
     pub(crate) fn served_by(&self, kubelet: NodeApiOf) {
-        *self.api.lock().unwrap_or_else(PoisonError::into_inner) = Some(kubelet);
+        *self.api.lock() = Some(kubelet);
     }
 }
 
 #[async_trait]
 impl NodeTransport for LocalNodes {
     async fn call(&self, node: &str, request: Request<AnswerBody>) -> Result<Response<AnswerBody>, Status> {
-        let kubelet = self.api.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let kubelet = self.api.lock().clone();
         let Some(service) = kubelet.and_then(|kubelet| kubelet.service_for(node)) else {
             return Err(Status::internal(format!("node {node:?} has no API that this server can reach")));
         };

@@ -1,6 +1,6 @@
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use coracle_store::{
@@ -8,6 +8,7 @@ use coracle_store::{
     StoreStatus, Txn, TxnResponse, WatchBatch, WatchRequest, Watcher,
 };
 use futures_util::future::{Either, select};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
@@ -51,7 +52,7 @@ impl Restartable {
 
     /// `kill -9`: says whether it was alive.
     pub(crate) fn kill(&self) -> bool {
-        let was_alive = self.state().alive.take().is_some();
+        let was_alive = self.inner.state.lock().alive.take().is_some();
         self.inner.deaths.count.fetch_add(1, Ordering::Relaxed);
         self.inner.deaths.died.notify_waiters();
         was_alive
@@ -59,7 +60,7 @@ impl Restartable {
 
     /// Starts it with what it had; says whether it was dead.
     pub(crate) fn start(&self) -> Result<bool, Error> {
-        let mut state = self.state();
+        let mut state = self.inner.state.lock();
         if state.alive.is_some() {
             return Ok(false);
         }
@@ -68,12 +69,8 @@ impl Restartable {
         Ok(true)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn engine(&self) -> Result<Engine, Error> {
-        let state = self.state();
+        let state = self.inner.state.lock();
         if state.alive.is_some() { Ok(state.engine.clone()) } else { Err(dead()) }
     }
 }

@@ -1,9 +1,10 @@
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use coracle_client::Client;
 use coracle_informer::{Notification, SharedInformer};
 use coracle_meta::{ApiObject, ObjectKey};
 use coracle_workqueue::{Key, RateLimiter, WorkQueue};
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use crate::cache::Cache;

@@ -1,11 +1,11 @@
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use coracle_api::{core_v1, events_v1};
 use coracle_client::{Api, Error, Origin, Patch};
 use coracle_journal::EntryId;
 use coracle_meta::{Resource, format_micro_time};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout_at};
@@ -37,7 +37,7 @@ pub(crate) struct EventQueue {
 
 impl EventQueue {
     pub(crate) fn push(&self, event: Queued, causes: &[EntryId]) {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         if queue.len() < MAX_QUEUED {
             queue.push_back((event, causes.to_vec()));
             self.filled.notify_one();
@@ -49,7 +49,7 @@ impl EventQueue {
         let mut correlator = EventCorrelator::new();
         let mut series = EventSeries::default();
         loop {
-            let next = lock(&self.queue).pop_front();
+            let next = self.queue.lock().pop_front();
             match next {
                 Some((Queued::Event(event), causes)) => {
                     let events = events(process, &event, causes);
@@ -87,7 +87,7 @@ impl EventQueue {
 
     /// A number below a million that differs from the one before.
     fn draw(&self, process: &Process) -> u64 {
-        let mut last = lock(&self.last_draw);
+        let mut last = self.last_draw.lock();
         *last = (*last + 1 + process.ambient.random.below(1000)) % 1_000_000;
         *last
     }
@@ -139,8 +139,4 @@ async fn attempt<F: Future<Output = Result<(), Error>>>(process: &Process, write
             Ok(()) => return,
         }
     }
-}
-
-fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

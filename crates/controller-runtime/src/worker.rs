@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use coracle_client::{Client, Origin};
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_workqueue::{Key, Work, WorkQueue};
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use crate::cache::Cache;
@@ -53,7 +54,7 @@ impl<K: Key, R: Reconciler<K>> Worker<R, K> {
         let origin = Origin::new(&self.actor, &work.key.to_string(), start);
         let pass = Pass::new(self.client.on_behalf_of(origin.clone()), start);
         let result = self.reconciler.reconcile(&pass, &work.key).await;
-        lock(&self.own_writes).record(&work.key, origin.revisions());
+        self.own_writes.lock().record(&work.key, origin.revisions());
         self.settle(&work.key, result, start, origin.write_count());
     }
 
@@ -98,7 +99,7 @@ impl<K: Key, R: Reconciler<K>> Worker<R, K> {
     }
 
     fn unseen_write(&self, key: &K) -> Option<Unseen> {
-        lock(&self.own_writes).unseen(key, |resource| {
+        self.own_writes.lock().unseen(key, |resource| {
             let cache = self.caches.iter().find(|cache| cache.resource() == resource)?;
             Some(cache.revision())
         })
@@ -111,7 +112,7 @@ impl<K: Key, R: Reconciler<K>> Worker<R, K> {
             let detail = Detail::about(work.key.to_string()).caused_by(work.cause);
             detail.with("kind", resource.resource.as_str()).with("needs", needs).with("has", has)
         });
-        let mut parked = lock(&self.parked);
+        let mut parked = self.parked.lock();
         while let Some(Ok(key)) = parked.waits.try_join_next() {
             parked.keys.remove(&key);
         }
@@ -130,7 +131,7 @@ impl<K: Key, R: Reconciler<K>> Worker<R, K> {
     }
 }
 
-async fn wait<K: Key>(cache: Arc<dyn Cache>, needs: u64, queue: WorkQueue<K>, key: K, cause: Option<EntryId>) -> K {
+async fn wait<K: Key>(cache: Arc<dyn Cache>, needs: i64, queue: WorkQueue<K>, key: K, cause: Option<EntryId>) -> K {
     cache.reached(needs).await;
     queue.add(key.clone(), cause.as_slice());
     key
@@ -139,8 +140,4 @@ async fn wait<K: Key>(cache: Arc<dyn Cache>, needs: u64, queue: WorkQueue<K>, ke
 /// An error with what caused it.
 fn chain(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}
-
-fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

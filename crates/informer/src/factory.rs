@@ -1,12 +1,13 @@
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_client::{Api, Client};
 use coracle_journal::{EntryId, Recorder};
 use coracle_meta::{ApiObject, GroupVersionResource, Object, ObjectMeta, PartialObject, Resource};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
@@ -46,7 +47,8 @@ struct Known {
 
 impl fmt::Debug for InformerFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let resources: Vec<_> = self.informers().keys().map(|(resource, ..)| resource.resource.clone()).collect();
+        let resources: Vec<_> =
+            self.inner.informers.lock().keys().map(|(resource, ..)| resource.resource.clone()).collect();
         f.debug_struct("InformerFactory").field("actor", &self.inner.actor).field("resources", &resources).finish()
     }
 }
@@ -96,14 +98,14 @@ impl InformerFactory {
         actor: &str,
         handler: impl FnMut(&Notification<ObjectMeta>, &[EntryId]) + Send + 'static,
     ) {
-        let known = self.informers().iter().find_map(|((known, selection, _), informer)| {
+        let known = self.inner.informers.lock().iter().find_map(|((known, selection, _), informer)| {
             (known == resource && *selection == Selection::default()).then(|| informer.informer.clone())
         });
         known.unwrap_or_else(|| Arc::new(self.metadata(resource))).on_metadata(actor, Box::new(handler));
     }
 
     fn get<T: ApiObject>(&self, key: InformerKey, api: Api<T>) -> SharedInformer<T> {
-        let mut informers = self.informers();
+        let mut informers = self.inner.informers.lock();
         if let Some(known) = informers.get(&key) {
             let informer = known.informer.as_any().downcast_ref::<SharedInformer<T>>();
             return informer.expect("the key names how objects are decoded").clone();
@@ -121,7 +123,7 @@ impl InformerFactory {
 
     /// Stops the informers of a resource that is no more, and forgets them.
     pub fn forget(&self, resource: &GroupVersionResource) {
-        self.informers().retain(|(known, ..), informer| {
+        self.inner.informers.lock().retain(|(known, ..), informer| {
             let keep = known != resource;
             if !keep {
                 informer.informer.stop();
@@ -132,7 +134,7 @@ impl InformerFactory {
 
     /// Waits until the informers that have been asked for so far have synced.
     pub async fn synced(&self) {
-        let informers: Vec<_> = self.informers().values().map(|known| known.informer.clone()).collect();
+        let informers: Vec<_> = self.inner.informers.lock().values().map(|known| known.informer.clone()).collect();
         for informer in informers {
             informer.wait_synced().await;
         }
@@ -142,16 +144,12 @@ impl InformerFactory {
     pub async fn run(&self) {
         let mut tasks = JoinSet::new();
         loop {
-            for known in self.informers().values_mut().filter(|known| !known.started) {
+            for known in self.inner.informers.lock().values_mut().filter(|known| !known.started) {
                 known.started = true;
                 known.informer.clone().spawn(&mut tasks);
             }
             self.inner.added.notified().await;
         }
-    }
-
-    fn informers(&self) -> MutexGuard<'_, BTreeMap<InformerKey, Known>> {
-        self.inner.informers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,8 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 use coracle_meta::{ApiObject, ObjectKey};
+use parking_lot::RwLock;
 
 /// Gives the values under which an object is found in an index.
 pub(crate) type IndexFn<T> = dyn Fn(&T) -> Vec<String> + Send + Sync;
@@ -35,26 +36,18 @@ impl<T> Default for Indexer<T> {
 
 impl<T> fmt::Debug for Indexer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.read();
+        let state = self.state.read();
         f.debug_struct("Indexer").field("objects", &state.objects.len()).field("version", &state.version).finish()
     }
 }
 
-impl<T> Indexer<T> {
-    fn read(&self) -> RwLockReadGuard<'_, State<T>> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, State<T>> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl<T> Indexer<T> {}
 
 impl<T: ApiObject> Indexer<T> {
     /// Adds an index over what is there and what will come. A second one of the same name changes nothing: whoever
     /// shares an informer shares its indices.
     pub fn add_index(&self, name: &'static str, values: impl Fn(&T) -> Vec<String> + Send + Sync + 'static) {
-        let mut state = self.write();
+        let mut state = self.state.write();
         if state.indices.contains_key(name) {
             return;
         }
@@ -68,7 +61,7 @@ impl<T: ApiObject> Indexer<T> {
     /// Puts an object in; gives what was there before.
     pub fn insert(&self, object: Arc<T>) -> Option<Arc<T>> {
         let key = object.object_key();
-        let mut state = self.write();
+        let mut state = self.state.write();
         let State { objects, indices, .. } = &mut *state;
         let old = objects.insert(key.clone(), object.clone());
         for index in indices.values_mut() {
@@ -82,7 +75,7 @@ impl<T: ApiObject> Indexer<T> {
 
     /// Takes an object out.
     pub fn remove(&self, key: &ObjectKey) -> Option<Arc<T>> {
-        let mut state = self.write();
+        let mut state = self.state.write();
         let old = state.objects.remove(key)?;
         for index in state.indices.values_mut() {
             index.remove(key, &old);
@@ -92,29 +85,29 @@ impl<T: ApiObject> Indexer<T> {
 
     /// Notes that the cache holds everything up to this version.
     pub fn set_version(&self, version: &str) {
-        version.clone_into(&mut self.write().version);
+        version.clone_into(&mut self.state.write().version);
     }
 
     /// Up to which version the cache holds everything; empty before the first list.
     ///
     /// In Kubernetes: `Store.LastStoreSyncResourceVersion`.
     pub fn version(&self) -> String {
-        self.read().version.clone()
+        self.state.read().version.clone()
     }
 
     /// One object.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
-        self.read().objects.get(key).cloned()
+        self.state.read().objects.get(key).cloned()
     }
 
     /// Whether an object is there.
     pub fn contains(&self, key: &ObjectKey) -> bool {
-        self.read().objects.contains_key(key)
+        self.state.read().objects.contains_key(key)
     }
 
     /// How many objects there are.
     pub fn len(&self) -> usize {
-        self.read().objects.len()
+        self.state.read().objects.len()
     }
 
     /// Whether there are none.
@@ -124,24 +117,24 @@ impl<T: ApiObject> Indexer<T> {
 
     /// All objects, by key.
     pub fn snapshot(&self) -> Vec<(ObjectKey, Arc<T>)> {
-        self.read().objects.iter().map(|(key, object)| (key.clone(), object.clone())).collect()
+        self.state.read().objects.iter().map(|(key, object)| (key.clone(), object.clone())).collect()
     }
 
     /// All objects, in the order of their keys.
     pub fn list(&self) -> Vec<Arc<T>> {
-        self.read().objects.values().cloned().collect()
+        self.state.read().objects.values().cloned().collect()
     }
 
     /// The objects of a namespace, in the order of their names.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<T>> {
-        let state = self.read();
+        let state = self.state.read();
         let objects = state.objects.range(ObjectKey::new(namespace, "")..);
         objects.take_while(|(key, _)| key.namespace == namespace).map(|(_, object)| object.clone()).collect()
     }
 
     /// The objects with this value in this index, in the order of their keys; none if there is no such index.
     pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<T>> {
-        let state = self.read();
+        let state = self.state.read();
         let keys = state.indices.get(index).and_then(|index| index.keys.get(value));
         let object = |key: &ObjectKey| state.objects.get(key).expect("an indexed key is stored").clone();
         keys.into_iter().flatten().map(object).collect()
@@ -149,7 +142,7 @@ impl<T: ApiObject> Indexer<T> {
 
     /// The values that an index has, in order.
     pub fn index_values(&self, index: &str) -> Vec<String> {
-        let state = self.read();
+        let state = self.state.read();
         state.indices.get(index).into_iter().flat_map(|index| index.keys.keys().cloned()).collect()
     }
 }

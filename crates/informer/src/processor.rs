@@ -1,10 +1,11 @@
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_journal::EntryId;
 use coracle_meta::ApiObject;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -103,7 +104,7 @@ pub(crate) enum Audience {
 
 impl<T> fmt::Debug for SharedProcessor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SharedProcessor").field("listeners", &lock(&self.listeners).len()).finish_non_exhaustive()
+        f.debug_struct("SharedProcessor").field("listeners", &self.listeners.lock().len()).finish_non_exhaustive()
     }
 }
 
@@ -134,8 +135,8 @@ impl<T: ApiObject> SharedProcessor<T> {
         if complete {
             listener.tell(Told::Synced);
         }
-        lock(&self.listeners).push(listener.clone());
-        lock(&self.waiting).push((listener.clone(), handler));
+        self.listeners.lock().push(listener.clone());
+        self.waiting.lock().push((listener.clone(), handler));
         self.added.notify_one();
         if resync.is_some() {
             self.resync_added.notify_one();
@@ -145,10 +146,10 @@ impl<T: ApiObject> SharedProcessor<T> {
 
     pub(crate) fn distribute(&self, notification: Notification<T>, audience: Audience, cause: Option<EntryId>) {
         let notification = Arc::new(notification);
-        let mut listeners = lock(&self.listeners);
+        let mut listeners = self.listeners.lock();
         listeners.retain(|listener| !listener.removed.is_given());
         for listener in listeners.iter() {
-            if audience == Audience::All || lock(&listener.resync).under_way {
+            if audience == Audience::All || listener.resync.lock().under_way {
                 listener.tell(Told::Of(notification.clone(), cause));
             }
         }
@@ -156,7 +157,7 @@ impl<T: ApiObject> SharedProcessor<T> {
 
     /// Says that the first list has been distributed to its end.
     pub(crate) fn distribute_synced(&self) {
-        for listener in lock(&self.listeners).iter() {
+        for listener in self.listeners.lock().iter() {
             listener.tell(Told::Synced);
         }
     }
@@ -164,7 +165,7 @@ impl<T: ApiObject> SharedProcessor<T> {
     /// Waits until a handler is to be told of everything again.
     pub(crate) async fn resync_due(&self) {
         loop {
-            let due = lock(&self.listeners).iter().filter_map(|listener| lock(&listener.resync).due()).min();
+            let due = self.listeners.lock().iter().filter_map(|listener| listener.resync.lock().due()).min();
             let added = self.resync_added.notified();
             match due {
                 None => added.await,
@@ -178,8 +179,8 @@ impl<T: ApiObject> SharedProcessor<T> {
     /// Begins a resync for the handlers that are due.
     pub(crate) fn begin_resync(&self) {
         let now = Instant::now();
-        for listener in lock(&self.listeners).iter() {
-            let mut resync = lock(&listener.resync);
+        for listener in self.listeners.lock().iter() {
+            let mut resync = listener.resync.lock();
             resync.under_way = resync.due().is_some_and(|due| due <= now);
             if resync.under_way {
                 resync.next = now + resync.period.unwrap_or_default();
@@ -194,7 +195,7 @@ impl<T: ApiObject> SharedProcessor<T> {
 
     /// Starts the listeners of handlers that were added.
     pub(crate) fn start_listeners(&self, tasks: &mut JoinSet<()>) {
-        for (listener, handler) in std::mem::take(&mut *lock(&self.waiting)) {
+        for (listener, handler) in std::mem::take(&mut *self.waiting.lock()) {
             tasks.spawn(listener.run(handler, self.records.clone()));
         }
     }
@@ -214,13 +215,13 @@ impl<T: ApiObject> ProcessorListener<T> {
     }
 
     fn tell(&self, told: Told<T>) {
-        lock(&self.queue).push_back(told);
+        self.queue.lock().push_back(told);
         self.filled.notify_one();
     }
 
     async fn run(self: Arc<Self>, mut handler: Handler<T>, records: Records) {
         while !self.removed.is_given() {
-            let told = lock(&self.queue).pop_front();
+            let told = self.queue.lock().pop_front();
             match told {
                 Some(Told::Of(notification, cause)) => {
                     let entry = records.called(&self.name, &notification, cause);
@@ -231,8 +232,4 @@ impl<T: ApiObject> ProcessorListener<T> {
             }
         }
     }
-}
-
-fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,8 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use coracle_journal::EntryId;
 use coracle_meta::ApiObject;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::{DeltaFifo, DeltaType, Indexer, Records};
@@ -26,7 +27,7 @@ impl<T: ApiObject> ReflectorStore<T> {
 
     /// The queue; who holds it keeps the cache from changing.
     pub(crate) fn lock(&self) -> MutexGuard<'_, DeltaFifo<T>> {
-        self.fifo.lock().unwrap_or_else(PoisonError::into_inner)
+        self.fifo.lock()
     }
 
     /// Queues an event of a watch.

@@ -2,8 +2,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{Detail, Entry, EntryId, Stage};
@@ -97,7 +98,7 @@ impl Recorder {
     pub fn record(&self, actor: &str, stage: Stage, detail: impl FnOnce() -> Detail) -> Option<EntryId> {
         let log = self.log.as_ref()?;
         let detail = detail();
-        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut log = log.lock();
         Some(log.append(actor, stage, detail))
     }
 
@@ -161,7 +162,7 @@ impl Recorder {
 
     fn with_log<R>(&self, use_log: impl FnOnce(&mut Log) -> R) -> Option<R> {
         let log = self.log.as_ref()?;
-        Some(use_log(&mut log.lock().unwrap_or_else(PoisonError::into_inner)))
+        Some(use_log(&mut log.lock()))
     }
 }
 

@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use coracle_ambient::Timestamp;
 use coracle_meta::ObjectKey;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::addresses::{PodAddresses, node_address};
@@ -65,17 +65,17 @@ impl Machine {
 
     /// What it knows of this pod, if it runs here.
     pub(crate) fn pod(&self, key: &ObjectKey) -> Option<Running> {
-        self.lock().pods.get(key).cloned()
+        self.state.lock().pods.get(key).cloned()
     }
 
     /// The pods that it knows.
     pub(crate) fn keys(&self) -> Vec<ObjectKey> {
-        self.lock().pods.keys().cloned().collect()
+        self.state.lock().pods.keys().cloned().collect()
     }
 
     /// The pod is now at this point, and has said these lines.
     pub(crate) fn set(&self, key: &ObjectKey, uid: &str, runtime: Runtime, said: Vec<Line>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let running = state.pods.entry(key.clone()).or_insert_with(|| Running {
             uid: uid.to_owned(),
             runtime: runtime.clone(),
@@ -94,18 +94,14 @@ impl Machine {
 
     /// The pod is no more.
     pub(crate) fn remove(&self, key: &ObjectKey) {
-        self.lock().pods.remove(key);
+        self.state.lock().pods.remove(key);
         self.spoke.notify_waiters();
     }
 
     /// An address for a pod that has none yet.
     pub(crate) fn new_address(&self) -> Option<String> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let taken: BTreeSet<String> = state.pods.values().filter_map(|running| running.runtime.ip.clone()).collect();
         state.addresses.next(&taken)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,12 +1,13 @@
 //! What the informers tell the scheduler: which pods wait, and what may help them.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use coracle_api::core_v1::{Namespace, Node, Pod};
 use coracle_informer::{InformerFactory, Notification};
 use coracle_journal::EntryId;
 use coracle_meta::{ObjectKey, Resource};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -37,7 +38,7 @@ pub(crate) struct State {
 
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

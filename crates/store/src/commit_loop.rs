@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -75,7 +75,7 @@ impl CommitLoop {
             if state.closed {
                 return None;
             }
-            state = self.writer.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.writer.filled.wait(&mut state);
         }
     }
 
@@ -111,8 +111,8 @@ impl CommitLoop {
         let acknowledged = self.writer.hub.snapshot().sequence;
         loop {
             {
-                let state = self.writer.lock();
-                let (state, _) = self.writer.filled.wait_timeout(state, RETRY).unwrap_or_else(PoisonError::into_inner);
+                let mut state = self.writer.lock();
+                self.writer.filled.wait_for(&mut state, RETRY);
                 if state.closed {
                     return;
                 }

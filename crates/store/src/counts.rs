@@ -1,10 +1,10 @@
 //! How many keys a range has, known without walking over it.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use imbl::OrdMap;
+use parking_lot::Mutex;
 
 use crate::{KeyRange, RangeRequest, RangeResponse, Revision};
 
@@ -84,7 +84,7 @@ impl PageCounts {
             return None;
         }
         let page = (request.revision, request.range.start.clone(), request.range.end.clone());
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&page).copied()
+        self.0.lock().get(&page).copied()
     }
 
     /// Remembers what follows a page that was read at `revision`.
@@ -95,7 +95,7 @@ impl PageCounts {
         }
         let next = Bytes::from([&last.key[..], &[0]].concat());
         let left = response.count - i64::try_from(response.kvs.len()).unwrap_or(i64::MAX);
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.0.lock();
         pages.insert((revision, next, Bytes::copy_from_slice(&request.range.end)), left);
         while pages.len() > Self::MOST {
             pages.pop_first();

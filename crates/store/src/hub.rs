@@ -1,7 +1,8 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::commit::Commit;
@@ -63,7 +64,7 @@ impl Hub {
     pub(crate) fn publish<'a>(&self, snapshot: Snapshot, commits: impl Iterator<Item = &'a Commit>) {
         let mut woken: Vec<Arc<Notify>> = Vec::new();
         let overgrown = snapshot.history_bytes() > self.history_limit.load(Ordering::Relaxed);
-        let mut feed = self.feed();
+        let mut feed = self.feed.lock();
         feed.head = snapshot.revision;
         let before = self.published.swap(Arc::new(snapshot));
         for change in commits.flat_map(|commit| &commit.changes) {
@@ -80,7 +81,7 @@ impl Hub {
 
     /// Makes a compacted snapshot visible; cursors that need older history end.
     pub(crate) fn publish_compacted(&self, snapshot: Snapshot) {
-        let mut feed = self.feed();
+        let mut feed = self.feed.lock();
         feed.compacted = snapshot.compacted;
         feed.log.trim(snapshot.compacted);
         let before = self.published.swap(Arc::new(snapshot));
@@ -95,12 +96,12 @@ impl Hub {
 
     /// The changes of the revisions from `from` to `to`.
     pub(crate) fn changes(&self, from: Revision, to: Revision) -> Slice {
-        self.feed().log.all(from, to)
+        self.feed.lock().log.all(from, to)
     }
 
     /// Opens a cursor; returns where it starts. One that starts where history is gone ends at its first pull.
     pub(crate) fn open_cursor(&self, range: KeyRange, start: Revision, wake: Arc<Notify>) -> (CursorId, Revision) {
-        let mut feed = self.feed();
+        let mut feed = self.feed.lock();
         let id = feed.interests.add(range, wake);
         let next = if start > 0 { start } else { feed.head + 1 };
         if next < feed.compacted {
@@ -113,12 +114,12 @@ impl Hub {
     }
 
     pub(crate) fn close_cursor(&self, id: CursorId) {
-        self.feed().interests.remove(id);
+        self.feed.lock().interests.remove(id);
     }
 
     /// Moves a cursor at `next` over what does not concern it, and hands out what may.
     pub(crate) fn pull(&self, id: CursorId, next: &mut Revision) -> Result<Pull, Error> {
-        let mut feed = self.feed();
+        let mut feed = self.feed.lock();
         let feed = &mut *feed;
         if feed.interests.is_idle(id) {
             *next = (*next).max(feed.head + 1);
@@ -145,7 +146,7 @@ impl Hub {
 
     /// Up to where a cursor at `next` has everything.
     pub(crate) fn progress(&self, id: CursorId, next: &mut Revision) -> Revision {
-        let mut feed = self.feed();
+        let mut feed = self.feed.lock();
         if feed.interests.is_idle(id) {
             *next = (*next).max(feed.head + 1);
             return feed.head;
@@ -159,10 +160,6 @@ impl Hub {
 
     /// How many cursors there are, and how many of them have something to fetch.
     pub(crate) fn cursors(&self) -> (usize, usize) {
-        self.feed().interests.counts()
-    }
-
-    fn feed(&self) -> MutexGuard<'_, Feed> {
-        self.feed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.feed.lock().interests.counts()
     }
 }

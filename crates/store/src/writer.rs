@@ -1,6 +1,7 @@
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use coracle_journal::{Detail, Recorder, Stage};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use tokio::sync::{Notify, Semaphore, oneshot};
 
 use crate::commit::Commit;
@@ -134,7 +135,7 @@ impl Writer {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Writes the commits to the event log. Before they are visible, so that whoever sees one finds its entry.

@@ -1,8 +1,9 @@
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
@@ -98,31 +99,31 @@ impl<K: Key> WorkQueue<K> {
 
     /// Asks for work on `key`. Does nothing once the queue is shut down.
     pub fn add(&self, key: K, causes: &[EntryId]) {
-        let mut state = self.lock();
+        let mut state = self.shared.state.lock();
         self.add_locked(&mut state, key, causes);
     }
 
     /// Asks for work on `key` after `delay`; a key that waits already keeps the earlier time.
     pub fn add_after(&self, key: K, delay: Duration, causes: &[EntryId]) {
-        let mut state = self.lock();
+        let mut state = self.shared.state.lock();
         self.delay_locked(&mut state, key, delay, "delay", causes);
     }
 
     /// Asks for work on `key` when its back-off allows; counts a failure of the key.
     pub fn add_rate_limited(&self, key: K, causes: &[EntryId]) {
-        let mut state = self.lock();
+        let mut state = self.shared.state.lock();
         let delay = state.limiter.when(&key, Instant::now());
         self.delay_locked(&mut state, key, delay, "rate-limited", causes);
     }
 
     /// Forgets the failures of `key`, so that its back-off starts again from the beginning.
     pub fn forget(&self, key: &K) {
-        self.lock().limiter.forget(key);
+        self.shared.state.lock().limiter.forget(key);
     }
 
     /// How often `key` was added rate-limited since it was last forgotten.
     pub fn requeues(&self, key: &K) -> u32 {
-        self.lock().limiter.requeues(key)
+        self.shared.state.lock().limiter.requeues(key)
     }
 
     /// Waits for a key to work on; `None` once the queue is shut down and empty.
@@ -131,7 +132,7 @@ impl<K: Key> WorkQueue<K> {
     pub async fn get(&self) -> Option<Work<K>> {
         loop {
             let due = {
-                let mut state = self.lock();
+                let mut state = self.shared.state.lock();
                 self.promote(&mut state);
                 if let Some(work) = self.take_locked(&mut state) {
                     return Some(work);
@@ -149,7 +150,7 @@ impl<K: Key> WorkQueue<K> {
 
     /// Gives a key back; it is handed out again if it was added in the meantime.
     pub fn done(&self, key: &K) {
-        let mut state = self.lock();
+        let mut state = self.shared.state.lock();
         let Some((taken, requeued)) = state.keys.done(key) else { return };
         self.shared.recorder.record(&self.shared.actor, Stage::QueueDone, || {
             self.detail(key).caused_by(taken).with("requeued", requeued)
@@ -164,7 +165,7 @@ impl<K: Key> WorkQueue<K> {
 
     /// Refuses further additions and forgets the delayed ones; what is ready is still handed out.
     pub fn shut_down(&self) {
-        let mut state = self.lock();
+        let mut state = self.shared.state.lock();
         state.shut_down = true;
         state.delays.clear();
         self.shared.changed.notify_one();
@@ -178,7 +179,7 @@ impl<K: Key> WorkQueue<K> {
         self.shut_down();
         loop {
             {
-                let state = self.lock();
+                let state = self.shared.state.lock();
                 if !state.keys.is_processing() && !state.keys.is_ready() {
                     return;
                 }
@@ -189,12 +190,12 @@ impl<K: Key> WorkQueue<K> {
 
     /// Whether the queue was shut down.
     pub fn is_shut_down(&self) -> bool {
-        self.lock().shut_down
+        self.shared.state.lock().shut_down
     }
 
     /// How many keys wait for a worker, without the delayed ones.
     pub fn len(&self) -> usize {
-        let mut state = self.lock();
+        let mut state = self.shared.state.lock();
         self.promote(&mut state);
         state.keys.ready_len()
     }
@@ -264,10 +265,6 @@ impl<K: Key> WorkQueue<K> {
 
     fn detail(&self, key: &K) -> Detail {
         Detail::about(key.to_string()).with("queue", self.shared.name.as_str())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<K>> {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -427,7 +424,7 @@ mod tests {
                 for task in tasks {
                     task.await.expect("no worker saw its key in other hands");
                 }
-                let begun = state.lock().unwrap().1.clone();
+                let begun = state.lock().1.clone();
                 for (key, added) in last {
                     assert!(begun[&key] >= added, "{key} was added and not worked on afterwards");
                 }
@@ -440,13 +437,13 @@ mod tests {
     async fn work(queue: WorkQueue<u8>, seen: Seen) {
         while let Some(work) = queue.get().await {
             {
-                let mut seen = seen.lock().unwrap();
+                let mut seen = seen.lock();
                 assert!(!seen.0.contains(&work.key), "{} has two workers", work.key);
                 seen.0.push(work.key);
                 seen.1.insert(work.key, Instant::now());
             }
             tokio::time::sleep(Duration::from_millis(7)).await;
-            seen.lock().unwrap().0.retain(|key| *key != work.key);
+            seen.lock().0.retain(|key| *key != work.key);
             queue.done(&work.key);
         }
     }

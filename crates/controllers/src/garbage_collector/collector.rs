@@ -1,4 +1,4 @@
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use coracle_api::core_v1::ObjectReference;
 use coracle_client::Propagation;
@@ -7,6 +7,7 @@ use coracle_informer::Notification;
 use coracle_meta::{GroupVersionKind, ObjectMeta, OwnerReference, PartialObject, Scope};
 use coracle_workqueue::WorkQueue;
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 
 use super::graph::{FOREGROUND, Graph, Identity, ORPHAN, Task, View};
 use super::objects::{Failure, Objects};
@@ -48,9 +49,9 @@ impl Collector {
     /// Enters a change of an object into the graph, and queues what it leads to.
     pub(crate) fn notice(&self, kind: &GroupVersionKind, notification: &Notification<ObjectMeta>, causes: &[EntryId]) {
         let tasks = match notification {
-            Notification::Added { object, .. } => self.graph().observe(kind, None, object),
-            Notification::Updated { old, new } => self.graph().observe(kind, Some(old), new),
-            Notification::Deleted { object, .. } => self.graph().observe_deletion(kind, object),
+            Notification::Added { object, .. } => self.graph.lock().observe(kind, None, object),
+            Notification::Updated { old, new } => self.graph.lock().observe(kind, Some(old), new),
+            Notification::Deleted { object, .. } => self.graph.lock().observe_deletion(kind, object),
         };
         self.queue(tasks, causes);
     }
@@ -90,7 +91,7 @@ impl Collector {
             return Ok(());
         }
         let Some(latest) = self.objects.get(client, item).await? else {
-            let tasks = self.graph().observe_absence(item);
+            let tasks = self.graph.lock().observe_absence(item);
             self.queue(tasks, pass.cause().as_slice());
             return Ok(());
         };
@@ -155,7 +156,7 @@ impl Collector {
         let in_cluster = Identity::referred(reference, "");
         let in_namespace = Identity::referred(reference, &item.namespace);
         {
-            let graph = self.graph();
+            let graph = self.graph.lock();
             if graph.is_absent(&in_cluster) || graph.is_absent(&in_namespace) {
                 return Ok(None);
             }
@@ -164,7 +165,7 @@ impl Collector {
         let owner = if scope == Scope::Namespaced { in_namespace } else { in_cluster };
         let found = self.objects.get(pass.client(), &owner).await?;
         if found.is_none() {
-            self.graph().remember_absent(owner);
+            self.graph.lock().remember_absent(owner);
         }
         Ok(found)
     }
@@ -181,20 +182,16 @@ impl Collector {
         }
         self.objects.remove_finalizer(pass.client(), &view.identity, ORPHAN).await
     }
-
-    fn graph(&self) -> MutexGuard<'_, Graph> {
-        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Reconciler<Identity> for Deleting {
     async fn reconcile(&self, pass: &Pass, item: &Identity) -> Result<Outcome, ReconcileError> {
-        let Some(view) = self.0.graph().view(&item.uid) else { return Ok(Outcome::Done) };
+        let Some(view) = self.0.graph.lock().view(&item.uid) else { return Ok(Outcome::Done) };
         match self.0.attempt(pass, &view).await {
             Err(Failure::NoNamespace) => Ok(Outcome::Done),
             Err(Failure::Again(error)) => Err(error),
             // What exists and was only heard of so far will be seen soon; until then somebody has to look again.
-            Ok(()) if self.0.graph().view(&item.uid).is_some_and(|view| view.is_virtual) => Ok(Outcome::Requeue),
+            Ok(()) if self.0.graph.lock().view(&item.uid).is_some_and(|view| view.is_virtual) => Ok(Outcome::Requeue),
             Ok(()) => Ok(Outcome::Done),
         }
     }
@@ -202,7 +199,7 @@ impl Reconciler<Identity> for Deleting {
 
 impl Reconciler<Identity> for Orphaning {
     async fn reconcile(&self, pass: &Pass, item: &Identity) -> Result<Outcome, ReconcileError> {
-        let Some(view) = self.0.graph().view(&item.uid) else { return Ok(Outcome::Done) };
+        let Some(view) = self.0.graph.lock().view(&item.uid) else { return Ok(Outcome::Done) };
         match self.0.orphan_dependents(pass, &view).await {
             Err(Failure::Again(error)) => Err(error),
             Ok(()) | Err(Failure::NoNamespace) => Ok(Outcome::Done),

@@ -1,8 +1,7 @@
-use std::sync::{Mutex, PoisonError};
-
 use coracle_client::{Api, Client, DeleteParams, Error, Patch, Propagation};
 use coracle_controller_runtime::ReconcileError;
 use coracle_meta::{ObjectKey, OwnerReference, PartialObject, Scope};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::graph::Identity;
@@ -39,7 +38,7 @@ impl Objects {
 
     /// Takes note of what the server serves.
     pub(crate) fn served(&self, mapper: Mapper) {
-        *self.mapper.lock().unwrap_or_else(PoisonError::into_inner) = mapper;
+        *self.mapper.lock() = mapper;
     }
 
     /// The verbs of an object's kind, the key under which it is found, and its scope.
@@ -48,7 +47,7 @@ impl Objects {
         client: &Client,
         item: &Identity,
     ) -> Result<(Api<PartialObject>, ObjectKey, Scope), ReconcileError> {
-        let mapper = self.mapper.lock().unwrap_or_else(PoisonError::into_inner);
+        let mapper = self.mapper.lock();
         let (resource, scope) = mapper.resource(&item.api_version, &item.kind).map_err(ReconcileError::Object)?;
         let namespace = if scope == Scope::Namespaced { &*item.namespace } else { "" };
         Ok((Api::metadata(client, resource), ObjectKey::new(namespace, &*item.name), scope))

@@ -12,7 +12,7 @@ mod monitor;
 mod zones;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use coracle_ambient::{Clock, Timestamp};
 use coracle_api::coordination_v1::Lease;
@@ -24,6 +24,7 @@ use coracle_controller_runtime::{
 use coracle_informer::{Lister, Notification};
 use coracle_meta::{ObjectKey, Resource, format_time};
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::json;
 
 use self::decide::Health;
@@ -77,14 +78,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
 }
 
 /// What is known of each node's health, by name.
-#[derive(Debug, Default)]
-struct HealthMap(Mutex<BTreeMap<String, Health>>);
-
-impl HealthMap {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Health>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+type HealthMap = Mutex<BTreeMap<String, Health>>;
 
 struct TaintNodes {
     nodes: Lister<Node>,

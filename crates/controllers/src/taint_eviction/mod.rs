@@ -6,7 +6,6 @@
 mod decide;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use coracle_ambient::Clock;
@@ -18,6 +17,7 @@ use coracle_controller_runtime::{
 use coracle_informer::{Lister, Notification};
 use coracle_meta::{ObjectKey, Resource, format_time};
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::json;
 
 use self::decide::{Decision, Timer, decide};
@@ -90,7 +90,7 @@ impl Reconciler for TaintEviction {
             return Ok(Outcome::Done);
         };
         let now = self.clock.now();
-        let timer = self.timers().get(key).copied();
+        let timer = self.timers.lock().get(key).copied();
         match decide(&pod.spec.tolerations, &no_execute(&node), timer, now) {
             Decision::Done => Ok(Outcome::Done),
             Decision::Stay => {
@@ -98,7 +98,7 @@ impl Reconciler for TaintEviction {
                 Ok(Outcome::Done)
             }
             Decision::StayUntil(at) => {
-                self.timers().insert(key.clone(), Timer::Running(at));
+                self.timers.lock().insert(key.clone(), Timer::Running(at));
                 Ok(Outcome::RequeueAfter(Duration::try_from(at.duration_since(now)).unwrap_or_default()))
             }
             Decision::Leave => {
@@ -106,7 +106,7 @@ impl Reconciler for TaintEviction {
                     self.cancel(pass, key);
                 }
                 self.evict(pass, key, &pod).await?;
-                self.timers().insert(key.clone(), Timer::Fired);
+                self.timers.lock().insert(key.clone(), Timer::Fired);
                 Ok(Outcome::Done)
             }
         }
@@ -114,12 +114,8 @@ impl Reconciler for TaintEviction {
 }
 
 impl TaintEviction {
-    fn timers(&self) -> MutexGuard<'_, BTreeMap<ObjectKey, Timer>> {
-        self.timers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn cancel(&self, pass: &Pass, key: &ObjectKey) {
-        let cancelled = self.timers().remove(key);
+        let cancelled = self.timers.lock().remove(key);
         if matches!(cancelled, Some(Timer::Running(_))) {
             self.tell(pass, key, format!("Cancelling deletion of Pod {key}"));
         }

@@ -1,11 +1,12 @@
 use std::collections::VecDeque;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use coracle_store::{Error, Event, KeyRange, Revision, WatchBatch, WatchRequest, Watcher};
 use futures_util::future::{Either, select};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 use tonic::transport::Channel;
@@ -68,16 +69,12 @@ impl Feed {
     /// A watch of a part, of everything after `seen`. The stream is open when it returns, so that a compaction before
     /// the first `next` cannot take anything away.
     pub(super) async fn watch(self: &Arc<Self>, request: &WatchRequest, seen: Revision) -> Result<FeedWatcher, Error> {
-        let begun = self.log().after.is_some();
+        let begun = self.log.lock().after.is_some();
         if !begun {
             self.begin(seen).await?;
         }
         let (range, prev_kv) = (request.range.clone(), request.prev_kv);
         Ok(FeedWatcher { feed: Arc::clone(self), range, prev_kv, seen, told: seen, past: None, early: None })
-    }
-
-    fn log(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All keys, from after `seen`.
@@ -91,7 +88,7 @@ impl Feed {
         let mut stream = self.stream.lock().await;
         if stream.is_none() {
             *stream = Some(self.open(seen).await?);
-            *self.log() = Log { after: Some(seen), ..Log::default() };
+            *self.log.lock() = Log { after: Some(seen), ..Log::default() };
         }
         Ok(())
     }
@@ -102,10 +99,10 @@ impl Feed {
         let Some(watcher) = stream.as_mut() else { return Ok(()) };
         let pulled = watcher.next().await;
         match pulled {
-            Ok(batch) => self.log().push(batch),
+            Ok(batch) => self.log.lock().push(batch),
             Err(error) => {
                 *stream = None;
-                *self.log() = Log::default();
+                *self.log.lock() = Log::default();
                 drop(stream);
                 self.moved.notify_waiters();
                 return Err(error);
@@ -135,7 +132,7 @@ pub(super) struct FeedWatcher {
 impl FeedWatcher {
     /// Moves on: returns the next batch with events, or `None` when the position alone has moved or may move now.
     async fn step(&mut self) -> Result<Option<WatchBatch>, Error> {
-        let after = self.feed.log().after;
+        let after = self.feed.log.lock().after;
         let Some(after) = after else {
             return self.feed.begin(self.seen).await.map(|()| None);
         };
@@ -162,7 +159,7 @@ impl FeedWatcher {
     /// The next batch of the log with events of ours; moves over those without.
     fn read_log(&mut self) -> Option<WatchBatch> {
         let feed = Arc::clone(&self.feed);
-        let log = feed.log();
+        let log = feed.log.lock();
         if log.after.is_none_or(|after| self.seen < after) {
             return None;
         }

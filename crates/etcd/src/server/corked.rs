@@ -5,11 +5,12 @@
 
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BytesMut};
 use futures_util::future::poll_fn;
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// How much waits at the most.
@@ -34,15 +35,11 @@ impl<I: AsyncRead + AsyncWrite + Unpin> Corked<I> {
             let outcome = connection.as_mut().poll(context);
             if outcome.is_pending() {
                 // A socket that is full wakes the connection; one that is broken fails its next read or write.
-                let _ = Self(cork.clone()).lock().poll_drain(context);
+                let _ = cork.lock().poll_drain(context);
             }
             outcome
         })
         .await
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Cork<I>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -73,13 +70,13 @@ impl<I: AsyncWrite + Unpin> Cork<I> {
 
 impl<I: AsyncRead + AsyncWrite + Unpin> AsyncRead for Corked<I> {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, read: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.lock().io).poll_read(context, read)
+        Pin::new(&mut self.0.lock().io).poll_read(context, read)
     }
 }
 
 impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Corked<I> {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.lock().poll_write(context, &[IoSlice::new(bytes)])
+        self.0.lock().poll_write(context, &[IoSlice::new(bytes)])
     }
 
     fn poll_write_vectored(
@@ -87,7 +84,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Corked<I> {
         context: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.lock().poll_write(context, pieces)
+        self.0.lock().poll_write(context, pieces)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -100,7 +97,7 @@ impl<I: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Corked<I> {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut cork = self.lock();
+        let mut cork = self.0.lock();
         ready!(cork.poll_drain(context))?;
         Pin::new(&mut cork.io).poll_shutdown(context)
     }
@@ -126,7 +123,7 @@ mod tests {
 
     impl<I: AsyncWrite + Unpin> AsyncWrite for Counting<I> {
         fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-            *self.1.lock().unwrap() += 1;
+            *self.1.lock() += 1;
             Pin::new(&mut self.0).poll_write(context, bytes)
         }
 
@@ -158,7 +155,7 @@ mod tests {
             let mut said = [0; 1000];
             far.read_exact(&mut said).await.unwrap();
             assert!(said.chunks(10).zip(0..).all(|(piece, number)| piece == [number; 10]));
-            assert_eq!(*writes.lock().unwrap(), 1);
+            assert_eq!(*writes.lock(), 1);
             far.write_all(b"ok").await.unwrap();
             let mut rest = Vec::new();
             far.read_to_end(&mut rest).await.unwrap();

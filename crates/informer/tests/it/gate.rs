@@ -1,10 +1,11 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use coracle_client::{Body, BoxError, ResponseBody};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Channel};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tower::{Service, ServiceExt};
 
@@ -52,7 +53,7 @@ impl Gate {
 
     /// How many requests had this text in their path.
     pub(crate) fn asked_for(&self, text: &str) -> usize {
-        self.asked.lock().unwrap().iter().filter(|path| path.contains(text)).count()
+        self.asked.lock().iter().filter(|path| path.contains(text)).count()
     }
 
     /// `service` behind this gate.
@@ -82,7 +83,7 @@ impl Gate {
         B::Error: Into<BoxError>,
     {
         let path = request.uri().to_string();
-        self.asked.lock().unwrap().push(path.clone());
+        self.asked.lock().push(path.clone());
         if self.closed.load(Ordering::Relaxed) {
             return Err("the gate is closed".into());
         }

@@ -3,7 +3,7 @@
 mod gate;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Random;
@@ -13,6 +13,7 @@ use coracle_cluster::Cluster;
 use coracle_informer::{InformerFactory, Notification, SharedInformer};
 use coracle_journal::{Recorder, Stage};
 use coracle_meta::{ObjectKey, Resource};
+use parking_lot::Mutex;
 use proptest::prelude::*;
 
 use crate::gate::Gate;
@@ -37,7 +38,7 @@ async fn world(recorder: Recorder) -> World {
     let telling = told.clone();
     informer.add_handler("test/handler", move |notification, _| {
         let key = notification.object().key();
-        telling.lock().unwrap().push(match notification {
+        telling.lock().push(match notification {
             Notification::Added { initial, .. } => format!("added {key} initial={initial}"),
             Notification::Updated { .. } => format!("updated {key}"),
             Notification::Deleted { observed, .. } => format!("deleted {key} observed={observed}"),
@@ -78,7 +79,7 @@ impl World {
     }
 
     fn told(&self) -> Vec<String> {
-        std::mem::take(&mut *self.told.lock().unwrap())
+        std::mem::take(&mut *self.told.lock())
     }
 }
 
