@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
-use coracle_meta::GroupVersionResource;
+use coracle_meta::{GroupVersionResource, parse_resource_version};
+use parking_lot::Mutex;
 
 use crate::request::Written;
 
@@ -21,7 +22,7 @@ pub struct Origin {
 #[derive(Debug, Default)]
 struct Writes {
     count: usize,
-    revisions: BTreeMap<GroupVersionResource, u64>,
+    revisions: BTreeMap<GroupVersionResource, i64>,
 }
 
 impl Origin {
@@ -37,28 +38,24 @@ impl Origin {
 
     /// How many writes were sent so far.
     pub fn write_count(&self) -> usize {
-        self.writes().count
+        self.written.lock().count
     }
 
     /// The last revision that was made of each resource.
-    pub fn revisions(&self) -> BTreeMap<GroupVersionResource, u64> {
-        self.writes().revisions.clone()
+    pub fn revisions(&self) -> BTreeMap<GroupVersionResource, i64> {
+        self.written.lock().revisions.clone()
     }
 
     pub(crate) fn sent(&self) {
-        self.writes().count += 1;
+        self.written.lock().count += 1;
     }
 
     /// Notes the version that a write's answer carries.
     pub(crate) fn wrote(&self, resource: &GroupVersionResource, version: &str) {
-        let Ok(revision) = version.parse::<u64>() else { return };
-        let mut writes = self.writes();
+        let Some(revision) = parse_resource_version(version) else { return };
+        let mut writes = self.written.lock();
         let last = writes.revisions.entry(resource.clone()).or_default();
         *last = revision.max(*last);
-    }
-
-    fn writes(&self) -> MutexGuard<'_, Writes> {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records a write under an audit id by which the API server finds its cause.

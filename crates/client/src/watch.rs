@@ -1,14 +1,11 @@
 use std::marker::PhantomData;
 
 use bytes::{Buf, BytesMut};
-use coracle_meta::{ApiObject, ObjectMeta, Status, WatchEvent};
+use coracle_meta::{ApiObject, INITIAL_EVENTS_END, ObjectMeta, Status, WatchEvent};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 
 use crate::{BoxError, Error, ResponseBody, Result};
-
-/// The annotation of the bookmark that ends the initial events of a streaming list.
-const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// A stream of events, read on demand: a reader that is slow holds the server back, and nothing is buffered but the
 /// piece of the body that holds the next line.

@@ -1,5 +1,5 @@
 use coracle_informer::SharedInformer;
-use coracle_meta::{ApiObject, GroupVersionResource};
+use coracle_meta::{ApiObject, GroupVersionResource, parse_resource_version};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -8,13 +8,13 @@ pub(crate) trait Cache: Send + Sync {
     fn resource(&self) -> &GroupVersionResource;
 
     /// Up to which revision the cache holds everything; 0 before the first list.
-    fn revision(&self) -> u64;
+    fn revision(&self) -> i64;
 
     /// Waits until the first list is in the cache.
     fn synced(&self) -> BoxFuture<'_, ()>;
 
     /// Waits until the cache holds everything up to `revision`.
-    fn reached(&self, revision: u64) -> BoxFuture<'_, ()>;
+    fn reached(&self, revision: i64) -> BoxFuture<'_, ()>;
 }
 
 impl<T: ApiObject> Cache for SharedInformer<T> {
@@ -22,15 +22,15 @@ impl<T: ApiObject> Cache for SharedInformer<T> {
         self.resource()
     }
 
-    fn revision(&self) -> u64 {
-        self.version().parse().unwrap_or(0)
+    fn revision(&self) -> i64 {
+        parse_resource_version(&self.version()).unwrap_or(0)
     }
 
     fn synced(&self) -> BoxFuture<'_, ()> {
         self.synced().boxed()
     }
 
-    fn reached(&self, revision: u64) -> BoxFuture<'_, ()> {
+    fn reached(&self, revision: i64) -> BoxFuture<'_, ()> {
         self.reached(revision).boxed()
     }
 }

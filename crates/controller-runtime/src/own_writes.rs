@@ -16,7 +16,7 @@ use coracle_meta::{GroupVersionResource, ObjectKey};
 /// Unlike Kubernetes: every controller has it, because revisions make it one rule for all.
 #[derive(Debug)]
 pub struct OwnWrites<K = ObjectKey> {
-    by_key: BTreeMap<K, BTreeMap<GroupVersionResource, u64>>,
+    by_key: BTreeMap<K, BTreeMap<GroupVersionResource, i64>>,
 }
 
 impl<K> Default for OwnWrites<K> {
@@ -31,14 +31,14 @@ pub struct Unseen {
     /// What was written.
     pub resource: GroupVersionResource,
     /// The revision of the write.
-    pub needs: u64,
+    pub needs: i64,
     /// The revision of the cache.
-    pub has: u64,
+    pub has: i64,
 }
 
 impl<K: Ord + Clone> OwnWrites<K> {
     /// Notes what was written for `key`.
-    pub fn record(&mut self, key: &K, written: BTreeMap<GroupVersionResource, u64>) {
+    pub fn record(&mut self, key: &K, written: BTreeMap<GroupVersionResource, i64>) {
         if written.is_empty() {
             return;
         }
@@ -51,7 +51,7 @@ impl<K: Ord + Clone> OwnWrites<K> {
 
     /// A write for `key` that its cache does not show; `cache` gives a resource's revision, `None` if it is not cached
     /// and so not waited for.
-    pub fn unseen(&mut self, key: &K, cache: impl Fn(&GroupVersionResource) -> Option<u64>) -> Option<Unseen> {
+    pub fn unseen(&mut self, key: &K, cache: impl Fn(&GroupVersionResource) -> Option<i64>) -> Option<Unseen> {
         let revisions = self.by_key.get_mut(key)?;
         revisions.retain(|resource, needs| cache(resource).is_some_and(|has| has < *needs));
         let Some((resource, needs)) = revisions.first_key_value() else {
@@ -77,7 +77,7 @@ mod tests {
         let mut own = OwnWrites::default();
         own.record(&key, BTreeMap::from([(resource("pods"), 44), (resource("events"), 50)]));
         own.record(&key, BTreeMap::from([(resource("pods"), 43)]));
-        let pods_at = |at: u64| move |of: &GroupVersionResource| (of.resource == "pods").then_some(at);
+        let pods_at = |at: i64| move |of: &GroupVersionResource| (of.resource == "pods").then_some(at);
         let unseen = own.unseen(&key, pods_at(43)).unwrap();
         assert_eq!((unseen.needs, unseen.has), (44, 43));
         assert_eq!(own.unseen(&ObjectKey::new("default", "other"), pods_at(1)), None);

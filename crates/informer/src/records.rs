@@ -1,5 +1,5 @@
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
-use coracle_meta::{ApiObject, GroupVersionResource};
+use coracle_meta::{ApiObject, GroupVersionResource, parse_resource_version};
 
 use crate::{DeltaType, Notification};
 
@@ -19,10 +19,7 @@ impl Records {
 
     fn about<T: ApiObject>(&self, object: &T) -> Detail {
         let detail = Detail::about(format!("{}/{}", self.resource, object.object_key()));
-        match object.resource_version().parse() {
-            Ok(revision) => detail.at(revision),
-            Err(_) => detail,
-        }
+        at_version(detail, object.resource_version())
     }
 
     /// What an event of a watch names as its cause: the commits of its revision.
@@ -30,7 +27,9 @@ impl Records {
         if !self.recorder.is_on() {
             return Vec::new();
         }
-        object.resource_version().parse().map(|revision| self.recorder.commit(revision)).unwrap_or_default()
+        parse_resource_version(object.resource_version())
+            .map(|revision| self.recorder.commit(revision))
+            .unwrap_or_default()
     }
 
     pub(crate) fn listed(&self, version: &str, count: usize, how: &str, why: &str) -> Option<EntryId> {
@@ -45,10 +44,7 @@ impl Records {
 
     fn about_version(&self, version: &str) -> Detail {
         let detail = Detail::about(self.resource.as_str()).with("kind", self.resource.as_str());
-        match version.parse() {
-            Ok(revision) => detail.at(revision),
-            Err(_) => detail,
-        }
+        at_version(detail, version)
     }
 
     pub(crate) fn queued<T: ApiObject>(
@@ -95,5 +91,12 @@ impl Records {
             let detail = self.about(notification.object().as_ref()).caused_by(cause);
             detail.with("notification", notification.word()).with("handler", handler)
         })
+    }
+}
+
+fn at_version(detail: Detail, version: &str) -> Detail {
+    match parse_resource_version(version) {
+        Some(revision) => detail.at(revision),
+        None => detail,
     }
 }

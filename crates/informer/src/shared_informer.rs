@@ -6,7 +6,7 @@ use std::time::Duration;
 use coracle_ambient::Random;
 use coracle_client::Api;
 use coracle_journal::EntryId;
-use coracle_meta::{ApiObject, GroupVersionResource};
+use coracle_meta::{ApiObject, GroupVersionResource, parse_resource_version};
 use futures_util::future::select;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -151,12 +151,12 @@ impl<T: ApiObject> SharedInformer<T> {
     }
 
     /// Whether the cache holds everything up to this revision.
-    pub fn has_reached(&self, revision: u64) -> bool {
-        self.version().parse::<u64>().is_ok_and(|reached| reached >= revision)
+    pub fn has_reached(&self, revision: i64) -> bool {
+        parse_resource_version(&self.version()).is_some_and(|reached| reached >= revision)
     }
 
     /// Waits until the cache holds everything up to this revision.
-    pub async fn reached(&self, revision: u64) {
+    pub async fn reached(&self, revision: i64) {
         loop {
             let mut advanced = pin!(self.inner.advanced.notified());
             advanced.as_mut().enable();

@@ -25,10 +25,12 @@ pub mod pod_resources;
 mod quantity;
 mod resource;
 mod resource_path;
+mod resource_version;
 mod selector;
 mod status;
 mod time;
 mod verbatim;
+mod version;
 mod watch;
 
 pub use api_object::{ApiObject, PartialObject};
@@ -45,11 +47,13 @@ pub use object_meta::{ManagedFieldsEntry, ObjectMeta, OwnerReference};
 pub use quantity::{Quantity, QuantityError};
 pub use resource::{Resource, Scope};
 pub use resource_path::ResourcePath;
+pub use resource_version::parse_resource_version;
 pub use selector::{FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector, SelectorError};
 pub use status::{Status, StatusCause, StatusDetails, reason};
 pub use time::{format_micro_time, format_time, parse_time};
 pub use verbatim::Verbatim;
-pub use watch::{WatchEvent, WatchEventType};
+pub use version::{KUBERNETES_VERSION, kubernetes_major_minor};
+pub use watch::{INITIAL_EVENTS_END, WatchEvent, WatchEventType};
 
 /// The part of a JSON object that a type does not know, kept so that a PUT loses nothing.
 pub type Unknown = Option<Box<serde_json::Map<String, serde_json::Value>>>;

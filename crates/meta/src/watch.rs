@@ -2,6 +2,10 @@ use std::sync::Arc;
 
 use crate::{Object, Status};
 
+/// The annotation of the bookmark that ends the initial events of a streaming list; its value is `true`.
+/// In Kubernetes: `metav1.InitialEventsAnnotationKey`.
+pub const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
 /// One event of a watch stream.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchEvent<T = Arc<Object>> {
@@ -15,7 +19,7 @@ pub enum WatchEvent<T = Arc<Object>> {
     Bookmark {
         /// The `resourceVersion` of the bookmark.
         resource_version: String,
-        /// Whether this bookmark ends the initial events (`k8s.io/initial-events-end`).
+        /// Whether this bookmark ends the initial events ([`INITIAL_EVENTS_END`]).
         initial_events_end: bool,
     },
     /// The stream ends, and why.
