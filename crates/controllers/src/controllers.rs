@@ -4,7 +4,7 @@ use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_controller_runtime::{Ended, LeaderElection, Process, lead};
 use coracle_journal::Recorder;
-use coracle_meta::ObjectKey;
+use coracle_meta::{KUBERNETES_VERSION, ObjectKey};
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
@@ -50,7 +50,7 @@ pub async fn run(
     recorder: Recorder,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Ended {
-    let client = client.with_user_agent("kube-controller-manager/v1.35.3");
+    let client = client.with_user_agent(&format!("kube-controller-manager/{KUBERNETES_VERSION}"));
     let process = Process::new("controller-manager", &client, &ambient, &recorder);
     let election = config.leader_election.map(|timings| {
         let key = ObjectKey::new("kube-system", "kube-controller-manager");

@@ -1,13 +1,15 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_controller_runtime::Process;
 use coracle_journal::Recorder;
+use coracle_meta::KUBERNETES_VERSION;
 use futures_util::future::select;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -87,7 +89,7 @@ impl Kubelet {
 
     /// One more node; one of the same name is left as it is.
     pub fn add_node(&self, spec: NodeSpec) {
-        let mut nodes = self.lock();
+        let mut nodes = self.inner.nodes.lock();
         let number = nodes.made;
         if !nodes.by_name.contains_key(&spec.name) {
             nodes.made += 1;
@@ -100,7 +102,7 @@ impl Kubelet {
 
     /// The names of the nodes, whether they run or not.
     pub fn nodes(&self) -> Vec<String> {
-        self.lock().by_name.keys().cloned().collect()
+        self.inner.nodes.lock().by_name.keys().cloned().collect()
     }
 
     /// Cuts a node's power. False if there is none of this name.
@@ -114,7 +116,7 @@ impl Kubelet {
     }
 
     fn want(&self, name: &str, wanted: bool) -> bool {
-        let mut nodes = self.lock();
+        let mut nodes = self.inner.nodes.lock();
         let Some(node) = nodes.by_name.get_mut(name) else { return false };
         node.wanted = wanted;
         if let Some(agent) = node.agent.take_if(|_| !wanted) {
@@ -128,7 +130,7 @@ impl Kubelet {
     /// The API of a node, as a tower service: `/containerLogs/{namespace}/{pod}/{container}`. None if the node is not
     /// one of these, or has no power.
     pub fn service_for(&self, name: &str) -> Option<NodeApi> {
-        let nodes = self.lock();
+        let nodes = self.inner.nodes.lock();
         let node = nodes.by_name.get(name).filter(|node| node.wanted)?;
         Some(NodeApi::new(node.machine.clone()))
     }
@@ -159,12 +161,12 @@ impl Kubelet {
 
     /// The agents of an earlier run ended with it, however it ended.
     fn forget_agents(&self) {
-        self.lock().by_name.values_mut().for_each(|node| node.agent = None);
+        self.inner.nodes.lock().by_name.values_mut().for_each(|node| node.agent = None);
     }
 
     /// An agent that has ended by itself is not started again: its Node is somebody else's.
     fn start_wanted(&self, agents: &mut JoinSet<()>) {
-        for (name, node) in &mut self.lock().by_name {
+        for (name, node) in &mut self.inner.nodes.lock().by_name {
             if node.wanted && node.agent.is_none() {
                 node.agent = Some(agents.spawn(self.agent(name, node).run()));
             }
@@ -172,13 +174,9 @@ impl Kubelet {
     }
 
     fn agent(&self, name: &str, node: &SimulatedNode) -> Agent {
-        let client = (self.inner.client)(name).with_user_agent("kubelet/v1.35.3");
+        let client = (self.inner.client)(name).with_user_agent(&format!("kubelet/{KUBERNETES_VERSION}"));
         let ambient = self.inner.ambient.split(name);
         let process = Process::new(&format!("kubelet/{name}"), &client, &ambient, &self.inner.recorder).on_host(name);
         Agent { spec: node.spec.clone(), config: self.inner.config.clone(), machine: node.machine.clone(), process }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Nodes> {
-        self.inner.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,16 +4,13 @@ use coracle_ambient::{Random, Timestamp};
 use coracle_api::core_v1::{
     ContainerImage, DaemonEndpoint, Node, NodeAddress, NodeCondition, NodeDaemonEndpoints, NodeSystemInfo, Taint,
 };
-use coracle_meta::{Quantity, format_time};
+use coracle_meta::{KUBERNETES_VERSION, Quantity, format_time};
 use serde_json::{Value, json};
 
 use crate::NodeSpec;
 
 /// By which a simulated node knows that it registered a Node itself, and not somebody else one of the same name.
 pub(crate) const SIMULATED: &str = "coracle.dev/simulated";
-
-/// The version that simulated nodes claim to run.
-const VERSION: &str = "v1.35.3";
 
 /// The port at which a kubelet's API is expected.
 const KUBELET_PORT: i32 = 10250;
@@ -111,7 +108,7 @@ fn system_info(name: &str) -> NodeSystemInfo {
         container_runtime_version: "containerd://2.1.4".to_owned(),
         kernel_version: "6.12.0".to_owned(),
         kube_proxy_version: String::new(),
-        kubelet_version: VERSION.to_owned(),
+        kubelet_version: KUBERNETES_VERSION.to_owned(),
         machine_id: id("machine").replace('-', ""),
         operating_system: "linux".to_owned(),
         os_image: "Coracle".to_owned(),

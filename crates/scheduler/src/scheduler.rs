@@ -10,7 +10,7 @@ use coracle_controller_runtime::{
 };
 use coracle_informer::InformerFactory;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
-use coracle_meta::{ObjectKey, Resource};
+use coracle_meta::{KUBERNETES_VERSION, ObjectKey, Resource};
 use futures_util::future::select;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -58,7 +58,7 @@ pub async fn run(
     recorder: Recorder,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Ended {
-    let client = client.with_user_agent("kube-scheduler/v1.35.3");
+    let client = client.with_user_agent(&format!("kube-scheduler/{KUBERNETES_VERSION}"));
     let process = Process::new(ACTOR, &client, &ambient, &recorder).on_host(&config.host);
     let election = config.leader_election.map(|timings| {
         let key = ObjectKey::new("kube-system", "kube-scheduler");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use coracle_meta::Status;
+use coracle_meta::{KUBERNETES_VERSION, Status, kubernetes_major_minor};
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::json;
 
@@ -11,9 +11,6 @@ use crate::answer::respond;
 use crate::documents::health;
 use crate::front::endpoint;
 use crate::server::{Received, Server, json as json_answer, text};
-
-/// The version that this server speaks, as Kubernetes counts.
-const VERSION: (&str, &str, &str) = ("1", "35", "v1.35.3");
 
 /// Serves a path that is no resource.
 pub(crate) async fn serve(server: &Arc<Server>, received: Received) -> Result<Response<Body>, Status> {
@@ -92,19 +89,19 @@ fn paths(server: &Server) -> Vec<String> {
 
 /// The version as a metric, by which dashboards tell servers apart.
 fn build_info() -> String {
-    let (major, minor, version) = VERSION;
+    let (major, minor) = kubernetes_major_minor();
     let name = "kubernetes_build_info";
     format!(
-        "# HELP {name} [ALPHA] What this server speaks.\n# TYPE {name} gauge\n{name}{{compiler=\"rustc\",git_version=\"{version}\",major=\"{major}\",minor=\"{minor}\"}} 1\n"
+        "# HELP {name} [ALPHA] What this server speaks.\n# TYPE {name} gauge\n{name}{{compiler=\"rustc\",git_version=\"{KUBERNETES_VERSION}\",major=\"{major}\",minor=\"{minor}\"}} 1\n"
     )
 }
 
 fn version() -> String {
-    let (major, minor, version) = VERSION;
+    let (major, minor) = kubernetes_major_minor();
     let value = json!({
         "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,
         "minCompatibilityMajor": major, "minCompatibilityMinor": "34",
-        "gitVersion": version, "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
+        "gitVersion": KUBERNETES_VERSION, "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
         "goVersion": "", "compiler": "rustc", "platform": format!("{}/{}", std::env::consts::OS, go_architecture()),
     });
     format!("{value:#}")

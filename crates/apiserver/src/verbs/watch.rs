@@ -5,7 +5,9 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use coracle_journal::{Detail, Recorder, Stage};
-use coracle_meta::{FieldRequirement, GroupVersionKind, Object, Status, WatchEvent, WatchEventType, reason};
+use coracle_meta::{
+    FieldRequirement, GroupVersionKind, INITIAL_EVENTS_END, Object, Status, WatchEvent, WatchEventType, reason,
+};
 use coracle_registry::{ListOptions, Stored, Watch};
 use futures_util::future::{Either, select};
 use http::{HeaderValue, Response};
@@ -22,9 +24,6 @@ use crate::shutdown::Shutdown;
 
 /// How many bytes of events that are ready go out in one frame.
 const FRAME: usize = 64 * 1024;
-
-/// What marks the bookmark that ends the initial events.
-const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// Answers with the events of a collection, until the time is over, the server goes or the client does.
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {

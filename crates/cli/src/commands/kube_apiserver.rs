@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use clap::{ArgAction, Parser};
 use coracle_cluster::serve::{Authority, Identity, Listener};
 use coracle_cluster::{ApiServerSpec, Cluster, StoreSpec};
+use coracle_meta::KUBERNETES_VERSION;
 
 use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
@@ -17,7 +18,7 @@ use crate::interrupt::interrupted_or_orphaned;
 /// No controllers run beside it, as none run beside envtest's; with `CORACLE_CONTROLLERS=true` in the environment they do,
 /// with a scheduler and `CORACLE_NODES` simulated nodes (2). A flag that is not known is said and ignored.
 #[derive(Debug, Parser)]
-#[command(name = "kube-apiserver", version = "v1.35.3", display_name = "Kubernetes")]
+#[command(name = "kube-apiserver", version = KUBERNETES_VERSION, display_name = "Kubernetes")]
 pub(crate) struct KubeApiserver {
     /// Where to listen
     #[arg(long, default_value = "0.0.0.0")]

@@ -99,8 +99,9 @@ impl Up {
             (false, true) => format!("found again in {}", folder.data().display()),
             (false, false) => format!("kept in {}", folder.data().display()),
         };
+        let (major, minor) = coracle_meta::kubernetes_major_minor();
         println!(
-            " ✓ Kubernetes 1.35 ready in {} ms at {}, {} simulated nodes",
+            " ✓ Kubernetes {major}.{minor} ready in {} ms at {}, {} simulated nodes",
             took.as_millis(),
             running.door.url(),
             self.nodes

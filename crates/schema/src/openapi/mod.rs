@@ -13,7 +13,7 @@ mod v2;
 
 use std::collections::BTreeSet;
 
-use coracle_meta::GroupVersion;
+use coracle_meta::{GroupVersion, KUBERNETES_VERSION};
 use serde_json::{Map, Value, json};
 
 use crate::table::{ResourceRow, Table};
@@ -88,7 +88,7 @@ pub fn v3(path: &str, resources: &[Published<'_>], descriptions: &dyn Descriptio
     schemas::add_referenced(Table::v1_35(), &paths, descriptions, &mut schemas);
     Some(json!({
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "v1.35.3"},
+        "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
         "paths": paths,
         "components": {
             "schemas": schemas,

@@ -1,5 +1,6 @@
 //! Swagger 2.0, from the version 3 documents.
 
+use coracle_meta::KUBERNETES_VERSION;
 use serde_json::{Map, Value, json};
 
 use super::{Descriptions, Published, v3, v3_paths};
@@ -21,7 +22,7 @@ pub fn v2(resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Value
     }
     json!({
         "swagger": "2.0",
-        "info": {"title": "Kubernetes", "version": "v1.35.3"},
+        "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
         "paths": paths,
         "definitions": definitions,
         "securityDefinitions": {"BearerToken": {
