@@ -29,7 +29,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ("scheduler", 4, CONTROLLER_SIDE),
     ("kubelet", 4, CONTROLLER_SIDE),
     ("cluster", 5, ANYTHING_BELOW),
-    ("sim", 6, &["cluster", "store", "journal", "expression", "meta", "ambient"]),
+    ("sim", 6, &["cluster", "storage", "store", "journal", "expression", "meta", "ambient"]),
     ("scenario", 7, &["sim", "cluster", "client", "journal", "expression", "api", "meta", "ambient"]),
     ("viewer", 7, &["journal", "sim", "meta"]),
     ("coracle", 8, ANYTHING_BELOW),

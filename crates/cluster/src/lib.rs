@@ -12,8 +12,6 @@ mod bootstrap;
 mod builder;
 mod clock;
 mod cluster;
-#[cfg(feature = "etcd")]
-mod compaction;
 mod component;
 mod control_plane;
 mod error;

@@ -147,7 +147,7 @@ impl StoreSpec {
                 let store = servers.connect().await?;
                 let mut open = OpenStore { store: Arc::new(store), kind: Kind::Remote, tasks: JoinSet::new() };
                 if let Some(AutoCompaction::Periodic(interval)) = kept.compaction {
-                    open.spawn(crate::compaction::compact_together(Arc::clone(&open.store), interval));
+                    open.spawn(coracle_storage::compact_together(Arc::clone(&open.store), interval));
                 }
                 Ok(open)
             }

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use coracle_meta::Object;
-use coracle_store::{EventKind, Revision, WatchBatch};
-use serde_json::Value;
+use coracle_storage::Stored;
+use coracle_store::{EventKind, KeyValue, Revision, WatchBatch};
 
 /// Every object of a cluster at one revision, followed from the store itself.
 ///
@@ -59,7 +59,7 @@ impl View {
             let mut changes = Vec::new();
             for event in group {
                 let after = match event.kind {
-                    EventKind::Put => decode(&event.kv.value, revision),
+                    EventKind::Put => object(&event.kv),
                     EventKind::Delete => None,
                 };
                 let before = match &after {
@@ -79,17 +79,14 @@ impl View {
     }
 }
 
-fn decode(value: &[u8], revision: Revision) -> Option<Arc<Object>> {
-    let value: Value = serde_json::from_slice(value).ok()?;
-    let mut object = Object::from_value(value).ok()?;
-    object.set_resource_version(revision.to_string());
-    Some(Arc::new(object))
+fn object(kv: &KeyValue) -> Option<Arc<Object>> {
+    Stored::from_value(kv.value.clone(), kv.mod_revision).ok().map(|stored| stored.object())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coracle_store::{Event, KeyValue};
+    use coracle_store::Event;
 
     fn put(key: &'static str, revision: Revision) -> Event {
         let value =

@@ -1,8 +1,9 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_meta::Object;
-use coracle_store::{Error, EventKind, KeyRange, RangeRequest, Revision, Store, WatchBatch, WatchRequest};
+use coracle_store::{Error, EventKind, RangeRequest, Revision, Store, WatchBatch, WatchRequest};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -92,7 +93,7 @@ impl World {
     /// # Errors
     /// When history that was not seen yet is compacted, or the store is gone.
     pub async fn follow(&self, store: &dyn Store) -> Result<(), Error> {
-        let range = KeyRange::prefix("/registry/");
+        let range = coracle_storage::all_objects();
         let found = store.range(RangeRequest { range: range.clone(), ..RangeRequest::default() }).await?;
         let initial = WatchBatch {
             revision: found.revision,
@@ -125,7 +126,7 @@ impl World {
     }
 
     fn take(&self, batch: &WatchBatch) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let State { view, lists, invariants, plural_of, namespace } = &mut *state;
         view.follow(batch, |view, changes| {
             for change in changes {
@@ -145,22 +146,22 @@ impl World {
 
     /// The newest revision seen.
     pub fn revision(&self) -> Revision {
-        self.lock().view.revision()
+        self.state.lock().view.revision()
     }
 
     /// Looks at all objects at the newest revision seen.
     pub fn look<R>(&self, look: impl FnOnce(&View) -> R) -> R {
-        look(&self.lock().view)
+        look(&self.state.lock().view)
     }
 
     /// Makes an object known to expressions under a name.
     pub fn bind(&self, name: &str, object: &Object) {
-        self.lock().lists.bind(name, object);
+        self.state.lock().lists.bind(name, object);
     }
 
     /// Asks a question about the newest revision seen.
     pub fn ask(&self, question: &Question) -> (Revision, Answer) {
-        let state = self.lock();
+        let state = self.state.lock();
         (state.view.revision(), question.ask(&state.view, &state.lists, &self.namespace))
     }
 
@@ -196,7 +197,7 @@ impl World {
             let mut moved = std::pin::pin!(moved);
             moved.as_mut().enable();
             let (revision, answer) = {
-                let state = self.lock();
+                let state = self.state.lock();
                 match look(&state) {
                     Ok(()) => return Ok(state.view.revision()),
                     Err(answer) => (state.view.revision(), answer),
@@ -210,14 +211,10 @@ impl World {
 
     /// What became of the invariants so far.
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let state = self.lock();
+        let state = self.state.lock();
         let verdict =
             |watched: &Watched| Verdict { name: watched.invariant.name.clone(), broken: watched.broken.clone() };
         state.invariants.iter().map(verdict).collect()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,6 +9,7 @@
 //! Not here: what a verb means (`registry`), how the store keeps its history (`store`).
 
 mod cache;
+mod compaction;
 mod continue_token;
 mod draft;
 mod entry;
@@ -25,10 +26,11 @@ mod storage;
 mod stored;
 mod watch;
 
+pub use compaction::compact_together;
 pub use draft::Draft;
 pub use list::List;
 pub use query::{Freshness, ListQuery, ResourceVersionMatch, Selection, WatchQuery, WatchStart};
-pub use resource::{FieldReader, Resource};
+pub use resource::{FieldReader, Resource, all_objects};
 pub use ring::HistoryLimits;
 pub use storage::{Attempt, Change, Storage};
 pub use stored::{NotStorable, Stored, render};

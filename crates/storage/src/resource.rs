@@ -4,6 +4,14 @@ use bytes::Bytes;
 use coracle_meta::{GroupResource, Object, ObjectKey};
 use coracle_store::KeyRange;
 
+/// Below this are all objects.
+const ROOT: &str = "/registry/";
+
+/// The keys of all objects of all resources.
+pub fn all_objects() -> KeyRange {
+    KeyRange::prefix(ROOT)
+}
+
 /// The value of a field of an object, as a field selector compares it.
 pub type FieldReader = Box<dyn Fn(&Object, &str) -> String + Send + Sync>;
 
@@ -40,7 +48,7 @@ impl Resource {
 
     /// `/registry/<directory>/`
     pub fn prefix(&self) -> String {
-        format!("/registry/{}/", self.directory)
+        format!("{ROOT}{}/", self.directory)
     }
 
     /// The key of one object.

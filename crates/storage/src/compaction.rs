@@ -20,7 +20,7 @@ struct Round {
 
 /// Compacts an etcd that several API servers share: history is kept for one to two intervals. In each round one of them
 /// does it, the one who writes the key first. Goes on until it is dropped. In Kubernetes: `storage/etcd3/compact.go`.
-pub(crate) async fn compact_together(store: Arc<dyn Store>, interval: Duration) {
+pub async fn compact_together(store: Arc<dyn Store>, interval: Duration) {
     let mut round = Round::default();
     loop {
         tokio::time::sleep(interval).await;
