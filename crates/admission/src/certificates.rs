@@ -2,14 +2,22 @@
 //! their own, and nobody joins `system:masters` by certificate.
 
 use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, ResourcePath, Status};
 use coracle_registry::{Admission, Attributes, Decision, Operation, Review};
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::pem::Pem;
+use x509_parser::prelude::FromDer;
+use x509_parser::x509::AttributeTypeAndValue;
 
 use crate::reading::forbidden;
 
 const GROUP: &str = "certificates.k8s.io";
 const REQUESTS: &str = "certificatesigningrequests";
+/// Whoever is of this group may do everything.
+const MASTERS: &str = "system:masters";
 
 /// `CertificateApproval`: who approves has to be allowed to approve for that signer.
 pub(crate) struct CertificateApproval;
@@ -86,11 +94,13 @@ impl Admission for CertificateSubjectRestriction {
         if request.text(&["spec", "signerName"]) != "kubernetes.io/kube-apiserver-client" {
             return Ok(());
         }
-        if !names_masters(request.text(&["spec", "request"])) {
-            return Ok(());
+        let groups = organizations(request.text(&["spec", "request"]))
+            .map_err(|why| forbidden(review, format!("failed to parse CSR: {why}")))?;
+        if groups.iter().any(|group| group == MASTERS) {
+            let why = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
+            return Err(forbidden(review, why));
         }
-        let why = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
-        Err(forbidden(review, why))
+        Ok(())
     }
 }
 
@@ -112,45 +122,63 @@ async fn may(review: &Review<'_>, verb: &str, signer: &str) -> Result<bool, Stat
     Ok(false)
 }
 
-/// Whether a PEM certificate request, in base64 as JSON carries it, names the group anywhere. The subject of a request
-/// is not encrypted, so its bytes stand in it as they are.
-fn names_masters(request: &str) -> bool {
-    let masters = b"system:masters";
-    let pem = decode(request);
-    let text = String::from_utf8_lossy(&pem);
-    let body: String = text.lines().filter(|line| !line.starts_with("-----")).collect();
-    decode(&body).windows(masters.len()).any(|part| part == masters)
+/// The organizations of the subject of a PEM certificate request, in base64 as JSON carries it: the groups that the
+/// certificate would be of. In Kubernetes: `ParseCSR`.
+fn organizations(request: &str) -> Result<Vec<String>, String> {
+    let pem = STANDARD.decode(request).map_err(|error| error.to_string())?;
+    let block = Pem::iter_from_buffer(&pem).flatten().find(|block| block.label == "CERTIFICATE REQUEST");
+    let block = block.ok_or("PEM block type must be CERTIFICATE REQUEST")?;
+    let (_, request) = X509CertificationRequest::from_der(&block.contents).map_err(|error| error.to_string())?;
+    Ok(request.certification_request_info.subject.iter_organization().filter_map(text).collect())
 }
 
-/// Base64, leniently: what is no sign of it is skipped.
-fn decode(text: &str) -> Vec<u8> {
-    let value = |sign: u8| -> Option<u32> {
-        Some(match sign {
-            b'A'..=b'Z' => u32::from(sign - b'A'),
-            b'a'..=b'z' => u32::from(sign - b'a') + 26,
-            b'0'..=b'9' => u32::from(sign - b'0') + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        })
-    };
-    let signs: Vec<u32> = text.bytes().filter_map(value).collect();
-    let mut bytes = Vec::with_capacity(signs.len() * 3 / 4);
-    for group in signs.chunks(4) {
-        let bits = group.iter().fold(0, |bits, sign| bits << 6 | sign) << (6 * (4 - group.len()));
-        bytes.extend(bits.to_be_bytes()[1..].iter().take(group.len() * 3 / 4));
-    }
-    bytes
+/// A name's text, whichever of the string types that Go reads it is.
+fn text(attribute: &AttributeTypeAndValue<'_>) -> Option<String> {
+    let value = attribute.attr_value();
+    let text = attribute.as_str().map(str::to_owned).ok();
+    text.or_else(|| value.as_bmpstring().map(|text| text.string()).ok())
+        .or_else(|| value.as_teletexstring().map(|text| text.string()).ok())
 }
 
 #[cfg(test)]
 mod tests {
+    use rcgen::{CertificateParams, DnType, DnValue, KeyPair};
+
     use super::*;
 
+    fn request(name: &str, organization: DnValue) -> String {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.distinguished_name.push(DnType::OrganizationName, organization);
+        let request = params.serialize_request(&KeyPair::generate().unwrap()).unwrap();
+        STANDARD.encode(request.pem().unwrap())
+    }
+
     #[test]
-    fn base64_is_read() {
-        assert_eq!(decode("c3lzdGVtOm1hc3RlcnM="), b"system:masters");
-        assert_eq!(decode("YQ=="), b"a");
-        assert!(decode("").is_empty());
+    fn the_group_is_found_however_its_letters_are_encoded() {
+        for group in [
+            DnValue::Utf8String(MASTERS.to_owned()),
+            DnValue::PrintableString(MASTERS.try_into().unwrap()),
+            DnValue::Ia5String(MASTERS.try_into().unwrap()),
+            DnValue::TeletexString(MASTERS.try_into().unwrap()),
+            DnValue::BmpString(MASTERS.try_into().unwrap()),
+        ] {
+            assert_eq!(organizations(&request("jane", group.clone())), Ok(vec![MASTERS.to_owned()]), "{group:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_holds_the_letters_is_not_the_group() {
+        let group = DnValue::Utf8String("system:masters-of-none".to_owned());
+        let found = organizations(&request(MASTERS, group));
+        assert_eq!(found, Ok(vec!["system:masters-of-none".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_no_certificate_request_is_not_read_as_one() {
+        let block = |label: &str| STANDARD.encode(format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n"));
+        for wrong in [String::new(), block("CERTIFICATE"), block("CERTIFICATE REQUEST")] {
+            assert!(organizations(&wrong).is_err(), "{wrong}");
+        }
     }
 }

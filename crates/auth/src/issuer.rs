@@ -1,11 +1,13 @@
 use std::sync::Arc;
 
 use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey,
 };
+use rustls_pki_types::PrivatePkcs8KeyDer;
+use rustls_pki_types::pem::{self, PemObject};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -60,12 +62,11 @@ impl Issuer {
 
     /// An issuer with the P-256 key of a PEM file (`BEGIN PRIVATE KEY`, that is PKCS#8).
     pub fn from_pem(name: &str, pem: &str) -> Result<Self, KeyError> {
-        let body = pem.split("-----BEGIN PRIVATE KEY-----").nth(1);
-        let body = body.and_then(|rest| rest.split("-----END PRIVATE KEY-----").next());
-        let body = body.ok_or_else(|| KeyError("no PEM block PRIVATE KEY (PKCS#8)".to_owned()))?;
-        let text: String = body.split_whitespace().collect();
-        let der = STANDARD.decode(text).map_err(|error| KeyError(error.to_string()))?;
-        Self::from_pkcs8(name, &der)
+        let key = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).map_err(|error| match error {
+            pem::Error::NoItemsFound => KeyError("no PEM block PRIVATE KEY (PKCS#8)".to_owned()),
+            error => KeyError(error.to_string()),
+        })?;
+        Self::from_pkcs8(name, key.secret_pkcs8_der())
     }
 
     /// An issuer with a P-256 key in PKCS#8.
