@@ -66,12 +66,6 @@ pub enum Stage {
     /// A simulated node moved a pod from one state to the next. data: from, to, node.
     #[serde(rename = "kubelet.transition")]
     KubeletTransition,
-    /// A fault began. data: the fault.
-    #[serde(rename = "fault.on")]
-    FaultOn,
-    /// A fault ended. data: the fault.
-    #[serde(rename = "fault.off")]
-    FaultOff,
     /// A scenario step began. data: name, operation.
     #[serde(rename = "step.start")]
     StepStart,

@@ -126,8 +126,6 @@ pub fn sentence(entry: &Entry) -> String {
             node => format!("picks {node} for {subject}"),
         },
         Stage::KubeletTransition => format!("{subject} goes from {} to {}", word(entry, "from"), word(entry, "to")),
-        Stage::FaultOn => format!("fault begins: {}", word(entry, "fault")),
-        Stage::FaultOff => format!("fault ends: {}", word(entry, "fault")),
         Stage::StepStart => format!("step: {}", word(entry, "name")),
         Stage::StepEnd => format!("step is over: {}", word(entry, "name")),
         Stage::CheckPass => format!("holds: {}", word(entry, "name")),

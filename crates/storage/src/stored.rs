@@ -165,12 +165,6 @@ impl Stored {
         self.write_rest(out);
     }
 
-    /// Appends the object as one of another `apiVersion`, its content unchanged.
-    pub fn write_json_as(&self, kind: &str, api_version: &str, out: &mut Vec<u8>) {
-        out.extend_from_slice(&head(kind, api_version));
-        self.write_rest(out);
-    }
-
     fn write_rest(&self, out: &mut Vec<u8>) {
         let Inner { value, layout: Layout { head_end, middle_end, json_end }, revision, .. } = &*self.inner;
         out.extend_from_slice(&value[*head_end..*middle_end]);
@@ -313,9 +307,6 @@ mod tests {
         let mut item = Vec::new();
         stored.write_json_item(&mut item);
         assert_eq!(item, br#"{"metadata":{"resourceVersion":"42","name":"x"},"data":{"a":"b"}}"#);
-        let mut other = Vec::new();
-        stored.at(43).write_json_as("ConfigMap", "v2", &mut other);
-        assert!(other.starts_with(br#"{"kind":"ConfigMap","apiVersion":"v2","metadata":{"resourceVersion":"43","#));
     }
 
     #[test]

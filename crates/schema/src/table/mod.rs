@@ -134,11 +134,6 @@ impl Table {
         })
     }
 
-    /// The resource whose objects have a kind.
-    pub fn resource_of_kind(&self, kind: &GroupVersionKind) -> Option<&ResourceRow> {
-        self.resources.iter().find(|row| row.kind == *kind)
-    }
-
     /// Whether a `runtime.RawExtension` may stand somewhere in a value of this shape.
     fn holds_foreign(&self, shape: &Shape) -> bool {
         let refers = |shape: &Shape, known: &BTreeSet<TypeId>| {
