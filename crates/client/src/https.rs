@@ -10,7 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, Uri};
 use hyper::body::Incoming;
+use hyper_rustls::{DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, ResolveServerName};
 use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -19,7 +21,6 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use crate::connector::Connector;
 use crate::kubeconfig::{Kubeconfig, KubeconfigError};
 use crate::{Body, BoxError};
 
@@ -32,7 +33,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(15);
 /// [`Client::new`](crate::Client::new). HTTP/2 where the server speaks it; connections are kept and shared.
 #[derive(Clone)]
 pub struct Https {
-    client: Client<Connector, Body>,
+    client: Client<HttpsConnector<HttpConnector>, Body>,
     server: Uri,
     authorization: Option<HeaderValue>,
 }
@@ -50,17 +51,12 @@ impl Https {
             let why = format_args!("{:?} is not the URL of a server", config.server).to_string();
             return Err(KubeconfigError::Unusable { why });
         }
-        let server_name = config.tls_server_name.clone().map(ServerName::try_from).transpose();
-        let connector = Connector {
-            tls: Arc::new(tls_config(config)?),
-            server_name: server_name.map_err(KubeconfigError::unusable)?,
-        };
         let client = Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .http2_keep_alive_interval(PING_INTERVAL)
             .http2_keep_alive_timeout(PING_TIMEOUT)
-            .build(connector);
+            .build(connector(config)?);
         Ok(Self { client, server, authorization: authorization(config)? })
     }
 
@@ -95,6 +91,20 @@ impl tower::Service<Request<Body>> for Https {
         let client = self.client.clone();
         Box::pin(async move { Ok(client.request(addressed?).await?) })
     }
+}
+
+fn connector(config: &Kubeconfig) -> Result<HttpsConnector<HttpConnector>, KubeconfigError> {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    let server_name: Arc<dyn ResolveServerName + Send + Sync> = match config.tls_server_name.clone() {
+        Some(name) => {
+            let name = ServerName::try_from(name).map_err(KubeconfigError::unusable)?;
+            Arc::new(FixedServerNameResolver::new(name))
+        }
+        None => Arc::new(DefaultServerNameResolver::default()),
+    };
+    Ok(HttpsConnector::new(tcp, tls_config(config)?, false, server_name))
 }
 
 fn authorization(config: &Kubeconfig) -> Result<Option<HeaderValue>, KubeconfigError> {

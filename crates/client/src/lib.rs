@@ -12,8 +12,6 @@
 
 mod api;
 mod client;
-#[cfg(feature = "kubeconfig")]
-mod connector;
 mod discovery;
 mod error;
 #[cfg(feature = "kubeconfig")]
