@@ -7,11 +7,11 @@ use std::path::Path;
 pub(crate) fn write() -> Result<(), Box<dyn std::error::Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/etcd");
     let source = root.join("proto");
-    let files = ["mvccpb.proto", "etcdserverpb.proto", "health.proto"].map(|name| source.join(name));
+    let files = ["mvccpb.proto", "etcdserverpb.proto"].map(|name| source.join(name));
     let descriptors = protox::compile(files, [&source])?;
     let target = root.join("src/proto");
     tonic_prost_build::configure().bytes(".").out_dir(&target).compile_fds(descriptors)?;
-    for name in ["mvccpb.rs", "etcdserverpb.rs", "grpc.health.v1.rs"] {
+    for name in ["mvccpb.rs", "etcdserverpb.rs"] {
         let path = target.join(name);
         std::fs::write(&path, without_allowances(&std::fs::read_to_string(&path)?))?;
     }

@@ -11,8 +11,3 @@ pub(crate) mod mvccpb {
 pub(crate) mod etcdserverpb {
     include!("etcdserverpb.rs");
 }
-
-#[rustfmt::skip]
-pub(crate) mod health {
-    include!("grpc.health.v1.rs");
-}

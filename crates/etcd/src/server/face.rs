@@ -10,6 +10,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tonic::body::Body;
+use tonic_health::pb::health_server::HealthServer;
 use tower::{Service, ServiceExt};
 
 use super::corked::Corked;
@@ -20,7 +21,6 @@ use crate::proto::etcdserverpb::kv_server::KvServer;
 use crate::proto::etcdserverpb::lease_server::LeaseServer;
 use crate::proto::etcdserverpb::maintenance_server::MaintenanceServer;
 use crate::proto::etcdserverpb::watch_server::WatchServer;
-use crate::proto::health::health_server::HealthServer;
 
 /// A store as etcd's clients see it: a tower service over HTTP requests, gRPC and plain.
 #[derive(Clone)]

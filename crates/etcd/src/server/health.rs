@@ -1,11 +1,11 @@
 use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use tonic::{Request, Response, Status};
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_server::Health;
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
 use super::Shared;
-use crate::proto::health::health_check_response::ServingStatus;
-use crate::proto::health::health_server::Health;
-use crate::proto::health::{HealthCheckRequest, HealthCheckResponse};
 
 fn serving() -> HealthCheckResponse {
     HealthCheckResponse { status: ServingStatus::Serving.into() }
