@@ -1,4 +1,6 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// The signs of generated names. In Kubernetes: `k8s.io/apimachinery/pkg/util/rand`.
 const NAME_SIGNS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -42,7 +44,7 @@ impl Random {
 
     /// The next 64 bits.
     pub fn bits(&self) -> u64 {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(*state)
     }
@@ -63,20 +65,10 @@ impl Random {
         (0..length).map(|_| char::from(NAME_SIGNS[self.below(27) as usize])).collect()
     }
 
-    /// The 16 bytes of a version 4 UUID.
-    pub fn uuid_bytes(&self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&self.bits().to_be_bytes());
-        bytes[8..].copy_from_slice(&self.bits().to_be_bytes());
-        bytes[6] = (bytes[6] & 0x0f) | 0x40;
-        bytes[8] = (bytes[8] & 0x3f) | 0x80;
-        bytes
-    }
-
     /// The text of a version 4 UUID: `9f0c5a3e-…`.
     pub fn uuid(&self) -> String {
-        let hex: String = self.uuid_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+        let bits = u128::from(self.bits()) << 64 | u128::from(self.bits());
+        uuid::Builder::from_random_bytes(bits.to_be_bytes()).into_uuid().to_string()
     }
 }
 
@@ -98,6 +90,11 @@ mod tests {
         busy.bits();
         assert_eq!(quiet.split("kubelet").bits(), busy.split("kubelet").bits());
         assert_ne!(quiet.split("kubelet").bits(), quiet.split("scheduler").bits());
+    }
+
+    #[test]
+    fn a_uuid_is_of_version_4_and_follows_from_the_seed() {
+        assert_eq!(Random::from_seed(7).uuid(), "63cbe1e4-5932-4dd7-844c-3cd7f43c661c");
     }
 
     #[test]

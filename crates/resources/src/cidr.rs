@@ -1,11 +1,11 @@
+use std::fmt;
 use std::net::IpAddr;
+
+use ipnet::IpNet;
 
 /// A block of addresses: `10.0.0.0/16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cidr {
-    base: IpAddr,
-    prefix: u8,
-}
+pub struct Cidr(IpNet);
 
 /// The text is not a block of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,70 +15,44 @@ pub struct NotACidr(String);
 impl Cidr {
     /// Reads `address/length`. Bits beyond the length are dropped.
     pub fn parse(text: &str) -> Result<Self, NotACidr> {
-        let wrong = || NotACidr(text.to_owned());
-        let (address, prefix) = text.split_once('/').ok_or_else(wrong)?;
-        let address: IpAddr = address.parse().map_err(|_| wrong())?;
-        let prefix: u8 = prefix.parse().map_err(|_| wrong())?;
-        let block = Self { base: address, prefix };
-        if prefix > block.bits() {
-            return Err(wrong());
-        }
-        let base = block.number(address) >> block.free_bits().min(127) << block.free_bits().min(127);
-        Ok(Self { base: block.address(if block.free_bits() == 128 { 0 } else { base }), prefix })
+        let block = || {
+            let (address, prefix) = text.split_once('/')?;
+            // `IpNet` would read an address with leading zeros, which is refused here as in Go.
+            IpNet::new(address.parse().ok()?, prefix.parse().ok()?).ok()
+        };
+        block().map(|block| Self(block.trunc())).ok_or_else(|| NotACidr(text.to_owned()))
     }
 
     /// `IPv4` or `IPv6`.
     pub fn family(&self) -> &'static str {
-        family(self.base)
+        family(self.0.addr())
     }
 
     /// Whether the block holds an address.
     pub fn contains(&self, address: IpAddr) -> bool {
-        family(address) == self.family() && self.offset(address).is_some()
+        self.0.contains(&address)
     }
 
     /// How many addresses the block holds; at most 2^64.
     pub(crate) fn size(&self) -> u128 {
-        1 << self.free_bits().min(64)
+        1 << (self.0.max_prefix_len() - self.0.prefix_len()).min(64)
     }
 
     /// The address at an offset from the first one.
     pub(crate) fn at(&self, offset: u128) -> IpAddr {
-        self.address(self.number(self.base).saturating_add(offset))
-    }
-
-    fn offset(&self, address: IpAddr) -> Option<u128> {
-        let offset = self.number(address).checked_sub(self.number(self.base))?;
-        (self.free_bits() >= 128 || offset < 1 << self.free_bits()).then_some(offset)
-    }
-
-    fn bits(&self) -> u8 {
-        if self.base.is_ipv4() { 32 } else { 128 }
-    }
-
-    fn free_bits(&self) -> u32 {
-        u32::from(self.bits() - self.prefix)
-    }
-
-    fn number(&self, address: IpAddr) -> u128 {
-        match address {
-            IpAddr::V4(address) => u128::from(address.to_bits()),
-            IpAddr::V6(address) => address.to_bits(),
-        }
-    }
-
-    fn address(&self, number: u128) -> IpAddr {
-        if self.base.is_ipv4() {
-            IpAddr::V4(u32::try_from(number).unwrap_or(u32::MAX).into())
-        } else {
-            IpAddr::V6(number.into())
+        match self.0.addr() {
+            IpAddr::V4(first) => {
+                let number = u128::from(first.to_bits()).saturating_add(offset);
+                IpAddr::V4(u32::try_from(number).unwrap_or(u32::MAX).into())
+            }
+            IpAddr::V6(first) => IpAddr::V6(first.to_bits().saturating_add(offset).into()),
         }
     }
 }
 
-impl std::fmt::Display for Cidr {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.base, self.prefix)
+impl fmt::Display for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -106,7 +80,7 @@ mod tests {
 
     #[test]
     fn what_is_no_block_is_refused() {
-        for text in ["", "10.0.0.0", "10.0.0.0/33", "10.0.0/8", "x/8", "::/129"] {
+        for text in ["", "10.0.0.0", "10.0.0.0/33", "10.0.0/8", "x/8", "::/129", "010.0.0.0/8"] {
             assert!(Cidr::parse(text).is_err(), "{text}");
         }
     }
