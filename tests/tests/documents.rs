@@ -32,6 +32,27 @@ fn the_files_and_functions_of_the_walk_exist() {
     assert!(files >= 20 && functions >= 20, "{files} files, {functions} functions");
 }
 
+#[test]
+fn the_files_and_folders_that_the_documents_name_exist() {
+    const FOLDERS: [&str; 8] = [".ci", "crates", "docs", "examples", "fuzz", "scenarios", "tests", "xtask"];
+    let guides = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root().join(name));
+    let mut named = 0;
+    for document in documents.into_iter().chain(guides) {
+        let text = std::fs::read_to_string(&document).unwrap();
+        for word in quoted(&text).into_iter().filter(|word| !word.contains(char::is_whitespace)) {
+            let Some((folder, _)) = word.split_once('/') else { continue };
+            // `NAME` is for the reader to choose.
+            let fixed = word.split("NAME").next().unwrap_or(word);
+            if FOLDERS.contains(&folder) {
+                assert!(root().join(fixed).exists(), "{} names {word}", document.display());
+                named += 1;
+            }
+        }
+    }
+    assert!(named >= 60, "{named} paths");
+}
+
 /// Step 17 speaks of the function that step 16 named with its file.
 fn named_before(function: &str) -> bool {
     let file = root().join("crates/kubelet/src/lifecycle.rs");
