@@ -17,10 +17,7 @@ use tower::{Service, ServiceExt};
 
 use crate::rate_limit::RateLimit;
 use crate::request::Request;
-use crate::{Error, Origin, Result};
-
-/// An error of whoever carries the requests.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+use crate::{BoxError, Error, Origin, Result};
 
 /// The body of a request.
 pub type Body = Full<Bytes>;

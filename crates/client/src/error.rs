@@ -1,6 +1,7 @@
 use coracle_meta::Status;
 
-use crate::BoxError;
+/// An error of whoever carries the requests.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a call to the API failed.
 #[derive(Debug, thiserror::Error)]

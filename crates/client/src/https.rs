@@ -107,6 +107,13 @@ fn connector(config: &Kubeconfig) -> Result<HttpsConnector<HttpConnector>, Kubec
     Ok(HttpsConnector::new(tcp, tls_config(config)?, false, server_name))
 }
 
+impl Kubeconfig {
+    /// A service that sends requests to the server; for [`Client::new`](crate::Client::new).
+    pub fn connect(&self) -> Result<Https, KubeconfigError> {
+        Https::new(self)
+    }
+}
+
 fn authorization(config: &Kubeconfig) -> Result<Option<HeaderValue>, KubeconfigError> {
     let text = match (&config.token, &config.basic) {
         (Some(token), _) => format!("Bearer {token}"),

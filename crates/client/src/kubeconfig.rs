@@ -10,8 +10,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use crate::Https;
-
 /// Why a kubeconfig file does not lead to a server.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeconfigError {
@@ -136,11 +134,6 @@ impl Kubeconfig {
         let file: File = serde_saphyr::from_str(&text)
             .map_err(|error| KubeconfigError::Malformed { path: name, why: error.to_string() })?;
         Self::choose(file, path.parent().unwrap_or(Path::new("")))
-    }
-
-    /// A service that sends requests to the server; for [`Client::new`](crate::Client::new).
-    pub fn connect(&self) -> Result<Https, KubeconfigError> {
-        Https::new(self)
     }
 
     fn choose(file: File, folder: &Path) -> Result<Self, KubeconfigError> {

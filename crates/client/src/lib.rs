@@ -27,15 +27,17 @@ mod request;
 mod watch;
 
 pub use api::{Api, Deletion};
-pub use client::{Body, BoxError, Client, ResponseBody};
+pub use client::{Body, Client, ResponseBody};
 pub use discovery::ApiResource;
-pub use error::Error;
+pub use error::{BoxError, Error};
 #[cfg(feature = "kubeconfig")]
 pub use https::Https;
 pub use list::{List, ListMeta};
-pub use log::{LogParams, LogStream};
+pub use log::LogStream;
 pub use origin::Origin;
-pub use params::{DeleteParams, ListParams, Patch, Preconditions, Propagation, VersionMatch, WatchParams, WriteParams};
+pub use params::{
+    DeleteParams, ListParams, LogParams, Patch, Preconditions, Propagation, VersionMatch, WatchParams, WriteParams,
+};
 pub use watch::Watch;
 
 /// What a call gives, or why it failed.

@@ -3,21 +3,6 @@ use http_body_util::BodyExt;
 
 use crate::{BoxError, ResponseBody};
 
-/// Which log lines of a pod. In Kubernetes: `corev1.PodLogOptions`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LogParams {
-    /// The container; empty if the pod has only one.
-    pub container: String,
-    /// Whether the stream goes on with what the container says from here on.
-    pub follow: bool,
-    /// Whether the container's previous run is meant.
-    pub previous: bool,
-    /// Only the last lines.
-    pub tail_lines: Option<i64>,
-    /// Whether each line begins with its time.
-    pub timestamps: bool,
-}
-
 /// The log of a container, as it comes.
 #[derive(Debug)]
 pub struct LogStream {

@@ -180,3 +180,18 @@ impl Patch {
         }
     }
 }
+
+/// Which log lines of a pod. In Kubernetes: `corev1.PodLogOptions`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LogParams {
+    /// The container; empty if the pod has only one.
+    pub container: String,
+    /// Whether the stream goes on with what the container says from here on.
+    pub follow: bool,
+    /// Whether the container's previous run is meant.
+    pub previous: bool,
+    /// Only the last lines.
+    pub tail_lines: Option<i64>,
+    /// Whether each line begins with its time.
+    pub timestamps: bool,
+}

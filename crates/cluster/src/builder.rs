@@ -4,7 +4,7 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_kubelet::NodeSpec;
 
-use crate::{ApiServerSpec, Cluster, Error, StoreSpec, Transport};
+use crate::{ApiServerSpec, StoreSpec, Transport};
 
 /// What stands between a component and the API server: a latency, a fault. Called once for each start of a component.
 pub type TransportLayer = Arc<dyn Fn(&str, Transport) -> Transport + Send + Sync>;
@@ -129,16 +129,5 @@ impl Builder {
     pub fn api_server_only(mut self) -> Self {
         self.components = Components::None;
         self
-    }
-
-    /// Starts the cluster; when this returns, the API answers and all components have been started.
-    ///
-    /// # Errors
-    /// If the store does not open or an option is not valid.
-    ///
-    /// # Panics
-    /// Outside a tokio runtime.
-    pub async fn start(self) -> Result<Cluster, Error> {
-        Cluster::start(self).await
     }
 }

@@ -47,6 +47,19 @@ impl std::fmt::Debug for Cluster {
     }
 }
 
+impl Builder {
+    /// Starts the cluster; when this returns, the API answers and all components have been started.
+    ///
+    /// # Errors
+    /// If the store does not open or an option is not valid.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn start(self) -> Result<Cluster, Error> {
+        Cluster::start(self).await
+    }
+}
+
 impl Cluster {
     /// What a cluster is made of, to be changed and started.
     pub fn builder() -> Builder {

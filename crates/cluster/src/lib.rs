@@ -8,6 +8,7 @@
 //! Start at [`Cluster`]. Tasks, sockets, threads and shutdown are decided here and nowhere else.
 //! Not here: what any of the components does.
 
+mod api_server_spec;
 mod bootstrap;
 mod builder;
 mod clock;
@@ -24,10 +25,11 @@ pub mod serve;
 mod store;
 mod transport;
 
+pub use api_server_spec::ApiServerSpec;
 pub use builder::{Builder, TransportLayer};
 pub use cluster::Cluster;
 pub use component::Component;
-pub use control_plane::{ApiServerSpec, ControlPlane};
+pub use control_plane::ControlPlane;
 pub use coracle_apiserver::NoNodes;
 pub use coracle_controller_runtime::{Ended, LeaderTimings};
 pub use coracle_kubelet::{Delays, Kubelet, NodeSpec};

@@ -1,8 +1,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use coracle_ambient::Ambient;
 use coracle_api::{core_v1, events_v1};
-use coracle_client::{Api, Error, Origin, Patch};
+use coracle_client::{Api, Client, Error, Origin, Patch};
 use coracle_journal::EntryId;
 use coracle_meta::{Resource, format_micro_time};
 use parking_lot::Mutex;
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::Process;
 use crate::event_correlator::{Correlated, EventCorrelator};
 use crate::event_series::EventSeries;
 
@@ -45,32 +45,32 @@ impl EventQueue {
     }
 
     /// Posts events, one after the other, until it is dropped.
-    pub(crate) async fn post(&self, process: &Process) {
+    pub(crate) async fn post(&self, sink: &EventSink<'_>) {
         let mut correlator = EventCorrelator::new();
         let mut series = EventSeries::default();
         loop {
             let next = self.queue.lock().pop_front();
             match next {
                 Some((Queued::Event(event), causes)) => {
-                    let events = events(process, &event, causes);
-                    match correlator.correlate(event, Instant::now(), process.ambient.clock.now()) {
+                    let events = sink.events(&event, causes);
+                    match correlator.correlate(event, Instant::now(), sink.ambient.clock.now()) {
                         Correlated::Drop => {}
-                        Correlated::Create(event) => attempt(process, || create(&events, &event)).await,
-                        Correlated::Count(event, patch) => attempt(process, || count(&events, &event, &patch)).await,
+                        Correlated::Create(event) => sink.attempt(|| create(&events, &event)).await,
+                        Correlated::Count(event, patch) => sink.attempt(|| count(&events, &event, &patch)).await,
                     }
                 }
                 Some((Queued::Series(event), causes)) => {
-                    let events = events(process, &event, causes);
-                    let now = format_micro_time(process.ambient.clock.now());
+                    let events = sink.events(&event, causes);
+                    let now = format_micro_time(sink.ambient.clock.now());
                     if let Some(event) = series.observe(event, Instant::now(), now) {
-                        attempt(process, || write_series(&events, &event)).await;
+                        sink.attempt(|| write_series(&events, &event)).await;
                     }
                 }
                 None => {
                     self.wait(&series).await;
                     for event in series.due(Instant::now()) {
-                        let events = events(process, &event, Vec::new());
-                        attempt(process, || write_series(&events, &event)).await;
+                        let events = sink.events(&event, Vec::new());
+                        sink.attempt(|| write_series(&events, &event)).await;
                     }
                 }
             }
@@ -85,27 +85,51 @@ impl EventQueue {
         }
     }
 
+    /// The name of an event about an object, `web.18a3f2...`: its name and the time in nanoseconds.
+    ///
+    /// Unlike Kubernetes: the nanoseconds within a millisecond are drawn, because virtual time stands still while several
+    /// events are made.
+    pub(crate) fn name(&self, ambient: &Ambient, object: &str) -> String {
+        let nanos = i128::from(ambient.clock.now().as_millisecond()) * 1_000_000 + i128::from(self.draw(ambient));
+        format!("{object}.{nanos:x}")
+    }
+
     /// A number below a million that differs from the one before.
-    fn draw(&self, process: &Process) -> u64 {
+    fn draw(&self, ambient: &Ambient) -> u64 {
         let mut last = self.last_draw.lock();
-        *last = (*last + 1 + process.ambient.random.below(1000)) % 1_000_000;
+        *last = (*last + 1 + ambient.random.below(1000)) % 1_000_000;
         *last
     }
 }
 
-/// `web.18a3f2...`: the object and the time in nanoseconds.
-///
-/// Unlike Kubernetes: the nanoseconds within a millisecond are drawn, because virtual time stands still while several
-/// events are made.
-pub(crate) fn event_name(process: &Process, object: &str) -> String {
-    let millisecond = process.ambient.clock.now().as_millisecond();
-    let nanos = i128::from(millisecond) * 1_000_000 + i128::from(process.events.draw(process));
-    format!("{object}.{nanos:x}")
+/// Where the events of a program go. In Kubernetes: `record.EventSink`.
+pub(crate) struct EventSink<'a> {
+    /// The program, as the event log calls it.
+    pub(crate) program: &'a str,
+    pub(crate) client: &'a Client,
+    pub(crate) ambient: &'a Ambient,
 }
 
-fn events<K: Resource>(process: &Process, event: &K, causes: Vec<EntryId>) -> Api<K> {
-    let subject = format!("events/{}", event.key());
-    Api::of(&process.client.on_behalf_of(Origin::new(&process.name, &subject, causes)))
+impl EventSink<'_> {
+    fn events<K: Resource>(&self, event: &K, causes: Vec<EntryId>) -> Api<K> {
+        let subject = format!("events/{}", event.key());
+        Api::of(&self.client.on_behalf_of(Origin::new(self.program, &subject, causes)))
+    }
+
+    /// Tries while the API cannot be reached; what the API refuses is given up. In Kubernetes: `recordToSink`.
+    async fn attempt<F: Future<Output = Result<(), Error>>>(&self, write: impl Fn() -> F) {
+        for tried in 1..=MAX_TRIES {
+            match write().await {
+                Err(Error::Transport { .. }) if tried < MAX_TRIES => {
+                    // The first wait is drawn, so that not all components come back at once.
+                    let share = if tried == 1 { self.ambient.random.fraction() } else { 1.0 };
+                    sleep(RETRY_DELAY.mul_f64(share)).await;
+                }
+                Err(error) => return tracing::debug!(%error, "an event was not written"),
+                Ok(()) => return,
+            }
+        }
+    }
 }
 
 async fn create<K: Resource>(events: &Api<K>, event: &K) -> Result<(), Error> {
@@ -123,20 +147,5 @@ async fn write_series(events: &Api<events_v1::Event>, event: &events_v1::Event) 
     match &event.series {
         None => create(events, event).await,
         Some(series) => count(events, event, &json!({ "series": series })).await,
-    }
-}
-
-/// Tries while the API cannot be reached; what the API refuses is given up. In Kubernetes: `recordToSink`.
-async fn attempt<F: Future<Output = Result<(), Error>>>(process: &Process, write: impl Fn() -> F) {
-    for tried in 1..=MAX_TRIES {
-        match write().await {
-            Err(Error::Transport { .. }) if tried < MAX_TRIES => {
-                // The first wait is drawn, so that not all components come back at once.
-                let share = if tried == 1 { process.ambient.random.fraction() } else { 1.0 };
-                sleep(RETRY_DELAY.mul_f64(share)).await;
-            }
-            Err(error) => return tracing::debug!(%error, "an event was not written"),
-            Ok(()) => return,
-        }
     }
 }

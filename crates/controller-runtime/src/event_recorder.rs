@@ -2,7 +2,7 @@ use coracle_api::core_v1::{Event, EventSource, ObjectReference};
 use coracle_journal::EntryId;
 use coracle_meta::{Resource, format_time};
 
-use crate::event_queue::{Queued, event_name};
+use crate::event_queue::Queued;
 use crate::{Pass, Process};
 
 /// Whether an event is as it should be.
@@ -84,7 +84,7 @@ impl EventRecorder {
             ..Event::default()
         };
         event.metadata.namespace = Some(namespace.to_owned());
-        event.metadata.name = Some(event_name(&self.process, &reference.name));
+        event.metadata.name = Some(self.process.events.name(&self.process.ambient, &reference.name));
         event.involved_object = reference;
         self.process.events.push(Queued::Event(event), &self.causes);
     }

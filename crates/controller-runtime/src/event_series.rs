@@ -3,73 +3,12 @@ use std::time::Duration;
 
 use coracle_api::core_v1::ObjectReference;
 use coracle_api::events_v1::{Event, EventSeries as Series};
-use coracle_journal::EntryId;
-use coracle_meta::format_micro_time;
 use tokio::time::Instant;
-
-use crate::event_queue::{Queued, event_name};
-use crate::{EventType, Process};
 
 /// A series that is not said again for so long has ended.
 const FINISH: Duration = Duration::from_secs(6 * 60);
 /// A series that goes on is written again after so long.
 const REFRESH: Duration = Duration::from_secs(30 * 60);
-
-/// Tells people what a component did and why, as `events.k8s.io/v1` events; posted by [`Process::run`].
-///
-/// In Kubernetes: `events.EventRecorder`; of the components only the scheduler uses it.
-#[derive(Clone, Debug)]
-pub struct SeriesRecorder {
-    process: Process,
-    controller: String,
-    causes: Vec<EntryId>,
-}
-
-/// What a [`SeriesRecorder`] says.
-#[derive(Clone, Copy, Debug)]
-pub struct Note<'a> {
-    /// Whether it is as it should be.
-    pub event_type: EventType,
-    /// Why, in one word.
-    pub reason: &'a str,
-    /// What was done, in one word.
-    pub action: &'a str,
-    /// A sentence.
-    pub note: &'a str,
-}
-
-impl SeriesRecorder {
-    /// The events of a component: `default-scheduler`.
-    pub fn new(process: &Process, controller: &str) -> Self {
-        Self { process: process.clone(), controller: controller.to_owned(), causes: Vec::new() }
-    }
-
-    /// The same, naming entries of the event log as the cause of its events.
-    #[must_use]
-    pub fn caused_by(&self, causes: &[EntryId]) -> Self {
-        Self { causes: causes.to_vec(), ..self.clone() }
-    }
-
-    /// Says something about an object, and perhaps another that it is related to.
-    pub fn event(&self, regarding: ObjectReference, related: Option<ObjectReference>, note: Note<'_>) {
-        let namespace = if regarding.namespace.is_empty() { "default" } else { &regarding.namespace };
-        let mut event = Event {
-            action: note.action.to_owned(),
-            event_time: Some(format_micro_time(self.process.ambient.clock.now())),
-            note: note.note.to_owned(),
-            reason: note.reason.to_owned(),
-            related: related.map(Box::new),
-            reporting_controller: self.controller.clone(),
-            reporting_instance: format!("{}-{}", self.controller, self.process.host),
-            type_: note.event_type.as_str().to_owned(),
-            ..Event::default()
-        };
-        event.metadata.namespace = Some(namespace.to_owned());
-        event.metadata.name = Some(event_name(&self.process, &regarding.name));
-        event.regarding = regarding;
-        self.process.events.push(Queued::Series(event), &self.causes);
-    }
-}
 
 /// Events that were written lately: one that is said again is written once more as a series, and then only counted.
 ///

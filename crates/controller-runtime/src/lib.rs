@@ -24,6 +24,7 @@ mod own_writes;
 pub mod ownership;
 mod process;
 mod reconciler;
+mod series_recorder;
 mod slow_start;
 mod worker;
 
@@ -31,11 +32,11 @@ pub use controller::Controller;
 /// The event log's types, for components that record stages of their own.
 pub use coracle_journal::{Detail, EntryId, Recorder, Stage};
 pub use event_recorder::{EventRecorder, EventType, reference_to};
-pub use event_series::{Note, SeriesRecorder};
 pub use lead::{Ended, lead};
 pub use leader_election::{LeaderElection, LeaderTimings};
 pub use mapping::{controllers_of, key_of};
 pub use own_writes::{OwnWrites, Unseen};
 pub use process::Process;
 pub use reconciler::{Outcome, Pass, ReconcileError, Reconciler};
+pub use series_recorder::{Note, SeriesRecorder};
 pub use slow_start::slow_start;

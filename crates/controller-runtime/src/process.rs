@@ -6,7 +6,7 @@ use coracle_informer::InformerFactory;
 use coracle_journal::Recorder;
 use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 
-use crate::event_queue::EventQueue;
+use crate::event_queue::{EventQueue, EventSink};
 
 /// What the controllers of one program share: the way to the API, the caches, the queue of events to be posted.
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Process {
 
     /// Runs the informers and posts the events, until it is dropped. To be called once.
     pub async fn run(&self) {
-        let post = self.events.post(self);
-        tokio::join!(biased; self.informers.run(), post);
+        let sink = EventSink { program: &self.name, client: &self.client, ambient: &self.ambient };
+        tokio::join!(biased; self.informers.run(), self.events.post(&sink));
     }
 }

@@ -10,6 +10,7 @@
 //! Not here: which key a change concerns (that is the controller's handler), and what to do about it.
 
 mod backoff;
+mod delta;
 mod delta_fifo;
 mod factory;
 mod indexer;
@@ -22,7 +23,8 @@ mod reflector_store;
 mod shared_informer;
 mod signal;
 
-pub use delta_fifo::{Delta, DeltaFifo, DeltaType, Popped};
+pub use delta::{Delta, DeltaType};
+pub use delta_fifo::{DeltaFifo, Popped};
 pub use factory::InformerFactory;
 pub use indexer::Indexer;
 pub use lister::Lister;

@@ -1,16 +1,7 @@
-use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector};
+use coracle_meta::{LabelOperator, LabelSelector};
 
 use crate::node_info::NodeInfo;
-use crate::pod_info::PodInfo;
-
-/// One alternative of a node selector: all its requirements have to hold. In Kubernetes: `core/v1.NodeSelectorTerm`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct NodeSelectorTerm {
-    /// On the labels.
-    pub expressions: Vec<LabelRequirement>,
-    /// On the fields; `metadata.name` is the only one there is.
-    pub fields: Vec<LabelRequirement>,
-}
+use crate::pod_info::{NodeSelectorTerm, PodInfo};
 
 impl NodeSelectorTerm {
     /// Whether a node is chosen; a term that asks for nothing chooses nothing.
@@ -44,6 +35,8 @@ pub(crate) fn allows(pod: &PodInfo, node: &NodeInfo) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use coracle_meta::LabelRequirement;
+
     use super::*;
 
     fn requirement(key: &str, operator: LabelOperator, values: &[&str]) -> LabelRequirement {

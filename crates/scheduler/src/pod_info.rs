@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 
-use coracle_meta::{LabelSelector, ObjectKey};
+use coracle_meta::{LabelRequirement, LabelSelector, ObjectKey};
 
-use crate::node_affinity::NodeSelectorTerm;
 use crate::resources::Resources;
 use crate::taints::Toleration;
 
@@ -74,6 +73,15 @@ impl HostPort {
         let any = |port: &Self| port.ip == "0.0.0.0";
         self.port == other.port && self.protocol == other.protocol && (self.ip == other.ip || any(self) || any(other))
     }
+}
+
+/// One alternative of a node selector: all its requirements have to hold. In Kubernetes: `core/v1.NodeSelectorTerm`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeSelectorTerm {
+    /// On the labels.
+    pub expressions: Vec<LabelRequirement>,
+    /// On the fields; `metadata.name` is the only one there is.
+    pub fields: Vec<LabelRequirement>,
 }
 
 /// Near which pods, or away from which. In Kubernetes: `framework.AffinityTerm`.

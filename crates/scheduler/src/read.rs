@@ -6,9 +6,8 @@ use coracle_api::core_v1::{self as core, Container, Node, Pod};
 use coracle_api::meta_v1;
 use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, Quantity, Resource};
 
-use crate::node_affinity::NodeSelectorTerm;
 use crate::node_info::NodeInfo;
-use crate::pod_info::{AffinityTerm, HostPort, PodInfo, SpreadConstraint};
+use crate::pod_info::{AffinityTerm, HostPort, NodeSelectorTerm, PodInfo, SpreadConstraint};
 use crate::resources::Resources;
 use crate::taints::{Taint, Toleration};
 

@@ -22,33 +22,58 @@ const REVISIONS_INTERVAL: Duration = Duration::from_secs(300);
 /// How often a period looks at the revision, as a share of itself.
 const SAMPLES_PER_PERIOD: u32 = 10;
 
-/// Compacts until it is dropped.
-pub(crate) async fn run(engine: &Engine, policy: AutoCompaction) {
-    match policy {
-        AutoCompaction::Revisions(kept) => loop {
-            sleep(REVISIONS_INTERVAL).await;
-            compact(engine, engine.revision() - kept).await;
-        },
-        AutoCompaction::Periodic(period) => {
-            let mut samples: VecDeque<(Instant, Revision)> = VecDeque::from([(Instant::now(), engine.revision())]);
-            loop {
-                sleep(period / SAMPLES_PER_PERIOD).await;
-                let mut outdated = None;
-                while let Some((_, revision)) = samples.front().filter(|(at, _)| at.elapsed() >= period) {
-                    outdated = Some(*revision);
-                    samples.pop_front();
-                }
-                samples.push_back((Instant::now(), engine.revision()));
-                if let Some(revision) = outdated {
-                    compact(engine, revision).await;
+impl Engine {
+    /// Forgets old history from time to time. Runs until it is dropped.
+    pub async fn auto_compact(&self, policy: AutoCompaction) {
+        match policy {
+            AutoCompaction::Revisions(kept) => loop {
+                sleep(REVISIONS_INTERVAL).await;
+                self.compact_up_to(self.revision() - kept).await;
+            },
+            AutoCompaction::Periodic(period) => {
+                let mut samples: VecDeque<(Instant, Revision)> = VecDeque::from([(Instant::now(), self.revision())]);
+                loop {
+                    sleep(period / SAMPLES_PER_PERIOD).await;
+                    let mut outdated = None;
+                    while let Some((_, revision)) = samples.front().filter(|(at, _)| at.elapsed() >= period) {
+                        outdated = Some(*revision);
+                        samples.pop_front();
+                    }
+                    samples.push_back((Instant::now(), self.revision()));
+                    if let Some(revision) = outdated {
+                        self.compact_up_to(revision).await;
+                    }
                 }
             }
+        }
+    }
+
+    /// Forgets the older half of history whenever all of it takes more than `bytes`. Runs until it is dropped.
+    /// Unlike etcd, which bounds history by time or by revisions alone.
+    pub async fn bound_history(&self, bytes: u64) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let hub = self.hub();
+        hub.limit_history(bytes);
+        loop {
+            hub.overgrown.notified().await;
+            let snapshot = hub.snapshot();
+            let changes = hub.changes(snapshot.compacted, snapshot.revision);
+            if let Some(revision) = halfway(&snapshot, &changes, bytes / 2) {
+                self.compact_up_to(revision).await;
+            }
+        }
+    }
+
+    async fn compact_up_to(&self, revision: Revision) {
+        if revision > self.compacted().max(1) {
+            // A disk that refuses to write is seen by everyone who writes; the next time comes.
+            let _ = self.compact(revision).await;
         }
     }
 }
 
 /// At which revision to compact, so that no more than `bytes` of history are kept; `None` if that is so already.
-pub(crate) fn halfway(snapshot: &Snapshot, changes: &Slice, bytes: i64) -> Option<Revision> {
+fn halfway(snapshot: &Snapshot, changes: &Slice, bytes: i64) -> Option<Revision> {
     let mut kept = snapshot.history_bytes();
     for change in changes.changes() {
         if kept <= bytes {
@@ -61,11 +86,4 @@ pub(crate) fn halfway(snapshot: &Snapshot, changes: &Slice, bytes: i64) -> Optio
     }
     // What is left are deletions, which the newest revision takes with it.
     (kept > bytes).then_some(snapshot.revision)
-}
-
-pub(crate) async fn compact(engine: &Engine, revision: Revision) {
-    if revision > engine.compacted().max(1) {
-        // A disk that refuses to write is seen by everyone who writes; the next time comes.
-        let _ = engine.compact(revision).await;
-    }
 }

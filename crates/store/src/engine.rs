@@ -5,7 +5,6 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use tokio::time::Instant;
 
-use crate::auto_compaction::{self, AutoCompaction};
 use crate::commit_loop::{self, CommitLoop};
 use crate::counts::PageCounts;
 use crate::cursor::Cursor;
@@ -131,24 +130,8 @@ impl Engine {
         }
     }
 
-    /// Forgets old history from time to time. Runs until it is dropped.
-    pub async fn auto_compact(&self, policy: AutoCompaction) {
-        auto_compaction::run(self, policy).await;
-    }
-
-    /// Forgets the older half of history whenever all of it takes more than `bytes`. Runs until it is dropped.
-    /// Unlike etcd, which bounds history by time or by revisions alone.
-    pub async fn bound_history(&self, bytes: u64) {
-        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-        self.shared.hub.limit_history(bytes);
-        loop {
-            self.shared.hub.overgrown.notified().await;
-            let snapshot = self.shared.hub.snapshot();
-            let changes = self.shared.hub.changes(snapshot.compacted, snapshot.revision);
-            if let Some(revision) = auto_compaction::halfway(&snapshot, &changes, bytes / 2) {
-                auto_compaction::compact(self, revision).await;
-            }
-        }
+    pub(crate) fn hub(&self) -> &Hub {
+        &self.shared.hub
     }
 
     /// The newest revision.

@@ -11,7 +11,6 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::header;
-use super::watch::canceled;
 use crate::convert::to_event;
 use crate::proto::etcdserverpb::{self as pb, watch_create_request::FilterType};
 
@@ -210,6 +209,24 @@ fn fragments(response: pb::WatchResponse, limit: usize) -> Vec<pb::WatchResponse
     let last = pieces.len() - 1;
     pieces[..last].iter_mut().for_each(|piece| piece.fragment = true);
     pieces
+}
+
+/// The error that ends a watch, as its last message.
+fn canceled(id: i64, revision: Revision, error: Option<&Error>) -> pb::WatchResponse {
+    let (compact_revision, cancel_reason) = match error {
+        None => (0, String::new()),
+        // Clients look at the revision alone, and etcd gives no reason beside it.
+        Some(Error::Compacted { compacted }) => (*compacted, String::new()),
+        Some(error) => (0, error.to_string()),
+    };
+    pb::WatchResponse {
+        header: Some(header(revision)),
+        watch_id: id,
+        canceled: true,
+        compact_revision,
+        cancel_reason,
+        ..Default::default()
+    }
 }
 
 #[cfg(test)]

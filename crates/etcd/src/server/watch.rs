@@ -10,7 +10,7 @@ use std::pin::pin;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use coracle_store::{Error, Revision, WatchRequest};
+use coracle_store::{Revision, WatchRequest};
 use futures_util::future::{Either, select};
 use futures_util::stream::{self, BoxStream, SelectAll, StreamExt};
 use tokio::sync::mpsc;
@@ -203,22 +203,4 @@ impl WatchStream {
 /// etcd takes an empty key for the smallest one.
 fn first_key(key: Bytes) -> Bytes {
     if key.is_empty() { Bytes::from_static(&[0]) } else { key }
-}
-
-/// The error that ends a watch, as its last message.
-pub(super) fn canceled(id: i64, revision: Revision, error: Option<&Error>) -> pb::WatchResponse {
-    let (compact_revision, cancel_reason) = match error {
-        None => (0, String::new()),
-        // Clients look at the revision alone, and etcd gives no reason beside it.
-        Some(Error::Compacted { compacted }) => (*compacted, String::new()),
-        Some(error) => (0, error.to_string()),
-    };
-    pb::WatchResponse {
-        header: Some(header(revision)),
-        watch_id: id,
-        canceled: true,
-        compact_revision,
-        cancel_reason,
-        ..Default::default()
-    }
 }

@@ -10,7 +10,8 @@ use std::path::Path;
 use bytes::Bytes;
 
 use crate::disk::chain::{Chain, Floor, Verdict};
-use crate::disk::folder::{Folder, io_error};
+use crate::disk::file_system::io_error;
+use crate::disk::folder::Folder;
 use crate::disk::frame;
 use crate::disk::head::{Head, HeadFile};
 use crate::disk::sled_log::{SledLog, decode_floor, encode_floor};

@@ -12,6 +12,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
+use crate::disk::file_system::{io_error, sync_folder};
 use crate::disk::head::HeadFile;
 use crate::disk::sled_log::SledLog;
 
@@ -195,12 +196,6 @@ impl Folder {
     }
 }
 
-/// Makes the names in a folder survive a loss of power.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    File::open(path)?.sync_all()
-}
-
 fn remove_tree(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -230,12 +225,4 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
         to.sync_all()?;
     }
     sync_folder(to)
-}
-
-/// What an error of the file system means to the store.
-pub(crate) fn io_error(path: &Path, error: &io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Error::NoSpace,
-        _ => Error::Unavailable(format!("{}: {error}", path.display())),
-    }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::disk::backup::{BackupWriter, Report};
 use crate::disk::chain::Floor;
-use crate::disk::folder::io_error;
+use crate::disk::file_system::io_error;
 use crate::disk::frame;
 use crate::durable::{Base, Content, LeaseChange, Record};
 use crate::version::Version;

@@ -9,6 +9,7 @@
 
 mod backup;
 mod chain;
+mod file_system;
 mod folder;
 mod frame;
 mod head;
@@ -21,7 +22,8 @@ pub use backup::{Report, backup, check, check_backup, defragment, restore};
 pub use live::Live;
 
 use crate::disk::chain::Link;
-use crate::disk::folder::{Folder, io_error};
+use crate::disk::file_system::io_error;
+use crate::disk::folder::Folder;
 use crate::disk::head::{Head, HeadFile};
 use crate::disk::sled_log::SledLog;
 use crate::durable::{Base, Content, Durable, Record, Trim};

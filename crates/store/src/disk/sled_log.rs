@@ -20,7 +20,7 @@ use sled::{Batch, Db, IVec, Tree};
 
 use crate::Error;
 use crate::disk::chain::{Chain, Floor, Link, Verdict};
-use crate::disk::folder::{io_error, sync_folder};
+use crate::disk::file_system::{io_error, sync_folder};
 use crate::disk::frame;
 use crate::disk::head::Head;
 use crate::durable::{Base, Record};

@@ -1,0 +1,59 @@
+use std::sync::Arc;
+
+use coracle_schema::openapi::{Descriptions, Undescribed};
+
+/// How an API server is configured. The names are those of kube-apiserver's flags.
+#[derive(Clone)]
+pub struct ApiServerSpec {
+    /// `--authorization-mode`
+    pub authorization_mode: String,
+    /// `--enable-admission-plugins`, beside those that are on by default.
+    pub enable_admission_plugins: Vec<String>,
+    /// `--disable-admission-plugins`
+    pub disable_admission_plugins: Vec<String>,
+    /// `--service-cluster-ip-range`
+    pub service_cluster_ip_range: String,
+    /// The content of `--token-auth-file`.
+    pub tokens: Option<String>,
+    /// `--service-account-issuer`: who issues service account tokens, by name.
+    pub service_account_issuer: String,
+    /// The key that signs service account tokens, PEM; a new one for each start if there is none.
+    pub service_account_key: Option<String>,
+    /// The authority of the serving certificate, PEM, which pods are told in `kube-root-ca.crt`.
+    pub root_ca: Option<String>,
+    /// The port under which the API is reached from outside, for the endpoints of the service `kubernetes`.
+    pub advertised: Option<std::net::SocketAddr>,
+    /// What kinds and fields are for, as `kubectl explain` prints it.
+    pub descriptions: Arc<dyn Descriptions + Send + Sync>,
+}
+
+impl std::fmt::Debug for ApiServerSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiServerSpec").field("advertised", &self.advertised).finish_non_exhaustive()
+    }
+}
+
+impl Default for ApiServerSpec {
+    fn default() -> Self {
+        Self {
+            authorization_mode: "Node,RBAC".to_owned(),
+            enable_admission_plugins: Vec::new(),
+            disable_admission_plugins: Vec::new(),
+            service_cluster_ip_range: "10.0.0.0/16".to_owned(),
+            tokens: None,
+            service_account_issuer: "https://kubernetes.default.svc".to_owned(),
+            service_account_key: None,
+            root_ca: None,
+            advertised: None,
+            descriptions: Arc::new(Undescribed),
+        }
+    }
+}
+
+impl ApiServerSpec {
+    /// Where the API is reached from outside; inside the process, the name of the service.
+    pub(crate) fn url(&self) -> String {
+        let inside = || "https://kubernetes.default.svc".to_owned();
+        self.advertised.map_or_else(inside, |address| format!("https://{address}"))
+    }
+}
