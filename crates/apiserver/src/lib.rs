@@ -6,18 +6,23 @@
 //!                                                             \-> paths: discovery, openapi, health, metrics
 //! ```
 //! `front` is what comes in, `answer` what goes out, `documents` the paths that are no resources.
-//! Start at [`router`] and `server::serve`. In Kubernetes: `k8s.io/apiserver/pkg/{endpoints,server}`.
+//! Start at [`router`] and its `serve`. In Kubernetes: `k8s.io/apiserver/pkg/{endpoints,server}`.
 //! Not here: sockets and TLS (`cluster`), what a verb does (`registry`), who may do it (`auth`). Knows no kind by name.
 
 mod answer;
 mod documents;
 mod front;
 mod node_transport;
+mod record;
+mod router;
 mod server;
 mod shutdown;
 mod verbs;
 
 pub use axum::body::Body;
+pub use front::authenticate::PeerCertificates;
+pub use front::limits::Limits;
 pub use node_transport::{NoNodes, NodeTransport};
-pub use server::{ApiServer, Document, Limits, PeerCertificates, router};
+pub use router::router;
+pub use server::{ApiServer, Document};
 pub use shutdown::Shutdown;

@@ -1,4 +1,5 @@
 use coracle_meta::{Status, reason};
+use coracle_registry::Kind;
 use http::HeaderMap;
 
 use crate::front::query::Query;
@@ -18,7 +19,12 @@ impl Format {
     /// All that built-in kinds are served in, in the order in which they are offered.
     pub(crate) const ALL: [Self; 3] = [Self::Json, Self::Yaml, Self::Protobuf];
     /// All that custom resources are served in.
-    pub(crate) const WITHOUT_PROTOBUF: [Self; 2] = [Self::Json, Self::Yaml];
+    const WITHOUT_PROTOBUF: [Self; 2] = [Self::Json, Self::Yaml];
+
+    /// What a kind is served in.
+    pub(crate) fn of_kind(kind: &Kind) -> &'static [Self] {
+        if kind.is_custom() { &Self::WITHOUT_PROTOBUF } else { &Self::ALL }
+    }
 
     /// The media type.
     pub(crate) fn media_type(self) -> &'static str {

@@ -1,16 +1,19 @@
 use std::sync::Arc;
 
+use axum::body::Body;
 use coracle_ambient::Timestamp;
 use coracle_meta::{GroupVersionKind, Object, Status, WatchEventType, reason};
-use coracle_registry::{Column, Kind, List, Projection, Stored, Subresource};
+use coracle_registry::{Column, Kind, List, Projection, Request, Stored, Subresource};
+use coracle_schema::KindSchema;
 use serde_json::{Map, Value, json};
 
 use crate::answer::frame;
 use crate::answer::negotiate::{Format, MetaVersion, Negotiated, Transform};
 use crate::answer::protobuf;
+use crate::answer::protobuf_list;
 use crate::answer::renderings::Renderings;
 use crate::answer::respond;
-use crate::verbs::Call;
+use crate::front::query::Query;
 
 /// How objects of one kind are shown to one client: in a format, as themselves, as metadata or as rows of a table.
 #[derive(Clone)]
@@ -36,9 +39,14 @@ enum IncludeObject {
 }
 
 impl Rendering {
-    /// Reads what the query says of tables.
-    pub(crate) fn new(call: &Call) -> Result<Self, Status> {
-        let (how, query) = (call.how, &call.query);
+    /// Objects of `kind`, or parts of them, as `how` says; reads what the query says of tables.
+    pub(crate) fn new(
+        kind: &Arc<Kind>,
+        request: &Request,
+        how: Negotiated,
+        query: &Query,
+        renderings: &Arc<Renderings>,
+    ) -> Result<Self, Status> {
         let include = match query.text("includeObject") {
             _ if !matches!(how.transform, Transform::Table(_)) => IncludeObject::Metadata,
             "" | "Metadata" => IncludeObject::Metadata,
@@ -51,12 +59,27 @@ impl Rendering {
                 )));
             }
         };
-        let (kind, renderings) = (Arc::clone(&call.kind), Arc::clone(&call.server.renderings));
-        let projection = match kind.subresource(&call.request.at.subresource) {
+        let (kind, renderings) = (Arc::clone(kind), Arc::clone(renderings));
+        let projection = match kind.subresource(&request.at.subresource) {
             Some(Subresource::Projection(projection)) => Some(Arc::clone(projection)),
             _ => None,
         };
-        Ok(Self { kind, how, renderings, include, now: call.request.now, projection, columns_due: true })
+        Ok(Self { kind, how, renderings, include, now: request.now, projection, columns_due: true })
+    }
+
+    /// What the client gets of what it accepts.
+    pub(crate) fn how(&self) -> Negotiated {
+        self.how
+    }
+
+    /// A list in protobuf whose items are as they are stored. In other formats it is a walk over slices.
+    pub(crate) async fn protobuf_list(
+        &self,
+        head: &Map<String, Value>,
+        schema: &KindSchema,
+        items: Vec<Stored>,
+    ) -> Body {
+        protobuf_list::body(&self.kind, &self.renderings, head, schema, items).await
     }
 
     /// Whether items are written by walking over rendered slices.

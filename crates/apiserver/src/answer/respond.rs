@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use crate::answer::negotiate::{Format, Negotiated, Offer, Transform, negotiate};
 use crate::answer::yaml::to_yaml;
 use crate::front::query::Query;
-use crate::server;
 
 /// In which format an error is told to this client: what it accepts of all formats, else JSON.
 pub(crate) fn error_format(headers: &HeaderMap) -> Negotiated {
@@ -46,7 +45,7 @@ pub(crate) fn status_value(status: &Status) -> Value {
 
 /// The answer to a path that nobody serves.
 pub(crate) fn not_found_page() -> Response<Body> {
-    server::text(StatusCode::NOT_FOUND, NOT_FOUND_PAGE)
+    text(StatusCode::NOT_FOUND, NOT_FOUND_PAGE)
 }
 
 const NOT_FOUND_PAGE: &str = "404 page not found\n";
@@ -77,6 +76,24 @@ pub(crate) fn encode(value: &Value, how: Negotiated) -> Vec<u8> {
         Format::Yaml => to_yaml(value).into_bytes(),
         Format::Protobuf => crate::answer::protobuf::encode(value),
     }
+}
+
+/// A plain answer.
+pub(crate) fn text(code: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// A JSON answer.
+pub(crate) fn json(body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    let value = HeaderValue::from_static(Format::Json.media_type());
+    response.headers_mut().insert(http::header::CONTENT_TYPE, value);
+    response
 }
 
 /// Bytes of a format as an answer.

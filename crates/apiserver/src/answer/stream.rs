@@ -7,15 +7,13 @@ use coracle_meta::Status;
 use coracle_registry::{List, Stored};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde_json::{Map, Value};
 
 use crate::answer::negotiate::{Format, Transform};
 use crate::answer::protobuf;
-use crate::answer::protobuf_list;
 use crate::answer::render::Rendering;
 use crate::answer::respond;
-use crate::verbs::Call;
 
 /// How much is rendered at a time.
 const CHUNK: usize = 64 * 1024;
@@ -25,34 +23,33 @@ const COMPRESS_FROM: usize = 128 * 1024;
 
 /// A list as the answer. In JSON it is a walk over slices that are rendered already, a chunk at a time as the client
 /// takes it; a stalled client holds its slices and one chunk.
-pub(crate) async fn list(call: Call, list: List) -> Result<Response<Body>, Status> {
-    let rendering = call.rendering()?;
+pub(crate) async fn list(rendering: Rendering, list: List, headers: &HeaderMap) -> Result<Response<Body>, Status> {
+    let how = rendering.how();
     let (mut head, member) = rendering.list_head(&list)?;
     // In Kubernetes: a slice that nothing was appended to.
-    if matches!(call.how.transform, Transform::PartialObjectMetadataList(_)) && list.items.is_empty() {
+    if matches!(how.transform, Transform::PartialObjectMetadataList(_)) && list.items.is_empty() {
         head.insert(member.to_owned(), Value::Null);
-        return Ok(respond::value(StatusCode::OK, &Value::Object(head), call.how));
+        return Ok(respond::value(StatusCode::OK, &Value::Object(head), how));
     }
-    if call.how.format == Format::Protobuf
-        && call.how.transform == Transform::None
+    if how.format == Format::Protobuf
+        && how.transform == Transform::None
         && let Some(schema) = protobuf::schema(&head)
     {
-        let renderings = &call.server.renderings;
-        let body = protobuf_list::body(&call.kind, renderings, &head, &schema, list.items).await;
-        return Ok(respond::bytes(StatusCode::OK, call.how.format, body));
+        let body = rendering.protobuf_list(&head, &schema, list.items).await;
+        return Ok(respond::bytes(StatusCode::OK, how.format, body));
     }
-    if call.how.format == Format::Protobuf {
+    if how.format == Format::Protobuf {
         let mut list_value = head;
         let objects = list.items.iter().map(|item| rendering.protobuf_item(item).to_value());
         list_value.insert(member.to_owned(), objects.collect());
         let body = protobuf::encode(&Value::Object(list_value));
-        return Ok(respond::bytes(StatusCode::OK, call.how.format, body));
+        return Ok(respond::bytes(StatusCode::OK, how.format, body));
     }
     if !rendering.is_plain_json() {
-        return Ok(respond::value(StatusCode::OK, &whole(&rendering, head, member, &list.items), call.how));
+        return Ok(respond::value(StatusCode::OK, &whole(&rendering, head, member, &list.items), how));
     }
     let size: usize = list.items.iter().map(Stored::len).sum();
-    let compress = size > COMPRESS_FROM && accepts_gzip(&call);
+    let compress = size > COMPRESS_FROM && accepts_gzip(headers);
     let chunks = Chunks::new(rendering, head, member, list.items);
     let mut response = if size <= CHUNK {
         respond::bytes(StatusCode::OK, Format::Json, chunks.flatten().collect::<Vec<u8>>())
@@ -69,9 +66,9 @@ pub(crate) async fn list(call: Call, list: List) -> Result<Response<Body>, Statu
     Ok(response)
 }
 
-fn accepts_gzip(call: &Call) -> bool {
-    let headers = call.headers.get_all(http::header::ACCEPT_ENCODING).iter();
-    headers.filter_map(|value| value.to_str().ok()).any(|value| {
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(http::header::ACCEPT_ENCODING).iter();
+    values.filter_map(|value| value.to_str().ok()).any(|value| {
         value.split(',').any(|coding| {
             let mut parts = coding.split(';').map(str::trim);
             parts.next() == Some("gzip") && !parts.any(|part| matches!(part, "q=0" | "q=0.0"))

@@ -185,7 +185,7 @@ fn histogram_line(out: &mut String, name: &str, label: &Label, bound: &str, coun
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::Limits;
+    use crate::front::limits::Limits;
 
     #[test]
     fn requests_are_counted_by_code_and_duration() {

@@ -1,6 +1,7 @@
 //! Paths that are no resources: discovery, OpenAPI, health, metrics.
 
 pub(crate) mod discovery;
+pub(crate) mod etag;
 pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod openapi;

@@ -10,13 +10,14 @@ use bytes::Bytes;
 use coracle_meta::Status;
 use coracle_registry::Kinds;
 use coracle_schema::openapi::{self, Descriptions, Published};
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::documents::discovery::matches;
+use crate::answer::respond::{json as json_answer, text};
+use crate::documents::etag;
 use crate::documents::openapi_protobuf;
-use crate::server::{Received, json as json_answer, text};
+use crate::front::query::Query;
 
 /// How clients ask for version 2 in protobuf, whatever the sign before its own version.
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2";
@@ -53,20 +54,21 @@ impl OpenApi {
     pub(crate) fn serve(
         &self,
         kinds: &Kinds,
-        received: &Received,
+        headers: &HeaderMap,
+        query: &Query,
         path: &str,
     ) -> Option<Result<Response<Body>, Status>> {
         let path = path.strip_prefix("/openapi/")?;
         match path.split_once('/') {
             None if path == "v3" => Some(Ok(index(kinds))),
-            None if path == "v2" => Some(self.v2(kinds, received)),
-            Some(("v3", name)) => self.v3(kinds, received, name).map(Ok),
+            None if path == "v2" => Some(self.v2(kinds, headers)),
+            Some(("v3", name)) => self.v3(kinds, headers, query, name).map(Ok),
             _ => None,
         }
     }
 
-    fn v2(&self, kinds: &Kinds, received: &Received) -> Result<Response<Body>, Status> {
-        let accept = received.headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
+    fn v2(&self, kinds: &Kinds, headers: &HeaderMap) -> Result<Response<Body>, Status> {
+        let accept = headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
         let protobuf = accept.split(',').next().is_some_and(|first| first.trim().starts_with(V2_PROTOBUF));
         let name = if protobuf { "v2 in protobuf" } else { "v2" };
         let make = |resources: &[Published<'_>]| {
@@ -75,7 +77,7 @@ impl OpenApi {
         };
         let missing = || Status::internal("there is no OpenAPI document");
         let document = self.document(kinds, name, make).ok_or_else(missing)?;
-        let mut response = answer(received, &document);
+        let mut response = answer(headers, &document);
         if protobuf {
             let media_type = HeaderValue::from_static(V2_PROTOBUF_ANSWERED);
             response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
@@ -83,19 +85,19 @@ impl OpenApi {
         Ok(response)
     }
 
-    fn v3(&self, kinds: &Kinds, received: &Received, name: &str) -> Option<Response<Body>> {
+    fn v3(&self, kinds: &Kinds, headers: &HeaderMap, query: &Query, name: &str) -> Option<Response<Body>> {
         let make = |resources: &[Published<'_>]| {
             Some(openapi::v3(name, resources, &*self.descriptions)?.to_string().into_bytes())
         };
         let document = self.document(kinds, name, make)?;
-        let asked = received.query.text("hash");
+        let asked = query.text("hash");
         if !asked.is_empty() && asked != document.hash {
             let mut response = text(StatusCode::MOVED_PERMANENTLY, "");
             let location = HeaderValue::from_str(&url(name, &document.hash)).ok()?;
             response.headers_mut().insert(http::header::LOCATION, location);
             return Some(response);
         }
-        let mut response = answer(received, &document);
+        let mut response = answer(headers, &document);
         if !asked.is_empty() {
             // This URL names this text, for ever.
             let headers = response.headers_mut();
@@ -161,9 +163,9 @@ fn hash(kinds: &Kinds, name: &str) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
-fn answer(received: &Received, document: &Document) -> Response<Body> {
+fn answer(known: &HeaderMap, document: &Document) -> Response<Body> {
     let etag = format!("\"{}\"", document.hash);
-    let mut response = if matches(&received.headers, &etag) {
+    let mut response = if etag::matches(known, &etag) {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response

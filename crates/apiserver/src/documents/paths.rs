@@ -1,33 +1,33 @@
 //! Paths that are no resources: documents, health, metrics.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use coracle_meta::{KUBERNETES_VERSION, Status, kubernetes_major_minor};
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::json;
 
 use crate::answer::respond;
+use crate::answer::respond::{json as json_answer, text};
 use crate::documents::health;
 use crate::front::endpoint;
-use crate::server::{Received, Server, json as json_answer, text};
+use crate::front::received::Received;
+use crate::server::Server;
 
 /// Serves a path that is no resource.
-pub(crate) async fn serve(server: &Arc<Server>, received: Received) -> Result<Response<Body>, Status> {
-    let path = received.info.path.clone();
+pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Response<Body>, Status> {
+    let (path, headers, query) = (received.info.path.as_str(), &received.headers, &received.query);
     let kinds = server.registry.kinds();
     if path.starts_with("//") {
         return Ok(respond::not_found_page());
     }
-    let trimmed = if path.len() > 1 { path.trim_end_matches('/') } else { path.as_str() };
-    if let Some(answer) = health::serve(server, &received, trimmed).await {
+    let trimmed = if path.len() > 1 { path.trim_end_matches('/') } else { path };
+    if let Some(answer) = health::serve(&server.registry, &server.shutdown, query, trimmed).await {
         return Ok(answer);
     }
     let reads = matches!(received.method, Method::GET | Method::HEAD);
-    if let Some(answer) = server.discovery.serve(&kinds, &received, trimmed) {
+    if let Some(answer) = server.discovery.serve(&kinds, headers, query, trimmed) {
         return if reads { answer } else { Err(endpoint::method_not_allowed()) };
     }
-    if let Some(answer) = server.openapi.serve(&kinds, &received, trimmed) {
+    if let Some(answer) = server.openapi.serve(&kinds, headers, query, trimmed) {
         return if reads { answer } else { Err(endpoint::method_not_allowed()) };
     }
     if let Some(document) = server.documents.iter().find(|document| document.path == trimmed) {

@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use coracle_meta::{Status, StatusDetails, reason};
 
-use crate::server::{Received, Server};
+use crate::front::query::Query;
+use crate::front::request_info::RequestInfo;
 
 /// How long a write may take at the most, whatever the client asks for.
 const WRITE_LIMIT: Duration = Duration::from_secs(34);
@@ -11,15 +12,15 @@ const WRITE_LIMIT: Duration = Duration::from_secs(34);
 const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
 /// Whether the answer is a stream, without a limit of its time. In Kubernetes: `BasicLongRunningRequestCheck`.
-pub(crate) fn is_long_running(received: &Received) -> bool {
-    let Some(asked) = &received.info.resource else { return false };
-    received.info.verb == "watch" || received.info.verb == "proxy" || STREAMS.contains(&asked.at.subresource.as_str())
+pub(crate) fn is_long_running(info: &RequestInfo) -> bool {
+    let Some(asked) = &info.resource else { return false };
+    matches!(info.verb.as_str(), "watch" | "proxy") || STREAMS.contains(&asked.at.subresource.as_str())
 }
 
 /// How long the answer may take: what the client gives (`?timeout=`), as far as the server grants it.
-pub(crate) fn limit_of(server: &Server, received: &Received) -> Result<Duration, Status> {
-    let limit = limit(received.query.text("timeout"), server.limits.request_seconds)?;
-    let writes = matches!(received.info.verb.as_str(), "create" | "update" | "patch" | "delete");
+pub(crate) fn limit_of(verb: &str, query: &Query, request_seconds: u64) -> Result<Duration, Status> {
+    let limit = limit(query.text("timeout"), request_seconds)?;
+    let writes = matches!(verb, "create" | "update" | "patch" | "delete");
     Ok(if writes { limit.min(WRITE_LIMIT) } else { limit })
 }
 

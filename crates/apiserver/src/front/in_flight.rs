@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
 use coracle_meta::{Status, reason};
+use coracle_registry::User;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::server::{Limits, Received};
+use crate::front::limits::Limits;
 
 /// Counts the requests that are being answered, and refuses those that are too many.
 ///
@@ -33,12 +34,12 @@ impl InFlight {
     }
 
     /// Takes a place, or answers 429. Members of `system:masters` always find one.
-    pub(crate) fn enter(&self, received: &Received) -> Result<Place, Status> {
-        let reads = matches!(received.info.verb.as_str(), "get" | "list" | "watch" | "head" | "options");
+    pub(crate) fn enter(&self, verb: &str, user: &User) -> Result<Place, Status> {
+        let reads = matches!(verb, "get" | "list" | "watch" | "head" | "options");
         let places = if reads { &self.reads } else { &self.writes };
         match Arc::clone(places).try_acquire_owned() {
             Ok(permit) => Ok(Place { _permit: Some(permit) }),
-            Err(_) if received.user.is_in("system:masters") => Ok(Place { _permit: None }),
+            Err(_) if user.is_in("system:masters") => Ok(Place { _permit: None }),
             Err(_) => Err(too_many_requests()),
         }
     }

@@ -1,10 +1,14 @@
 //! What comes in: the request line, who asks and whether they may, how much at once and how long, the body.
 
 pub(crate) mod access;
+pub(crate) mod authenticate;
 pub(crate) mod body;
 pub(crate) mod deadline;
 pub(crate) mod endpoint;
+pub(crate) mod impersonate;
 pub(crate) mod in_flight;
+pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod query;
+pub(crate) mod received;
 pub(crate) mod request_info;

@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 
 use coracle_meta::{FieldSelector, Status};
+use percent_encoding::percent_decode_str;
 
 /// The parameters of a request's query, decoded, in the order given.
 ///
@@ -87,29 +88,13 @@ pub(crate) enum Plus {
     IsItself,
 }
 
-/// Decodes `%41`; a percent sign without two hexadecimal digits stands for itself, and so does what is not UTF-8.
+/// Decodes `%41`; a percent sign without two hexadecimal digits stands for itself.
 pub(crate) fn percent_decode(text: &str, plus: Plus) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let pair = bytes.get(at + 1..at + 3).and_then(|pair| std::str::from_utf8(pair).ok());
-        let hex = pair.filter(|pair| pair.bytes().all(|sign| sign.is_ascii_hexdigit()));
-        match (byte, hex.and_then(|pair| u8::from_str_radix(pair, 16).ok())) {
-            (b'%', Some(decoded)) => {
-                out.push(decoded);
-                at += 3;
-                continue;
-            }
-            (b'+', _) if plus == Plus::IsSpace => out.push(b' '),
-            _ => out.push(byte),
-        }
-        at += 1;
-    }
-    match String::from_utf8_lossy(&out) {
-        Cow::Borrowed(_) => String::from_utf8(out).unwrap_or_default(),
-        Cow::Owned(lossy) => lossy,
-    }
+    let spaced = match plus {
+        Plus::IsSpace => Cow::Owned(text.replace('+', " ")),
+        Plus::IsItself => Cow::Borrowed(text),
+    };
+    percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
@@ -139,6 +124,7 @@ mod tests {
     fn a_plus_is_a_space_in_a_query_only() {
         assert_eq!(Query::parse("l=a+in+%28b%29").get("l"), Some("a in (b)"));
         assert_eq!(percent_decode("a+b%2Fc", Plus::IsItself), "a+b/c");
+        assert_eq!(percent_decode("%zz+100%+%4", Plus::IsSpace), "%zz 100% %4");
     }
 
     proptest! {

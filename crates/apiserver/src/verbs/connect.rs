@@ -5,8 +5,11 @@ use coracle_meta::Status;
 use coracle_registry::{Kind, Verb};
 use http::{Method, Request, Response, StatusCode};
 
+use super::call::request;
+use crate::answer::respond::text;
+use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
-use crate::server::{Received, Server, text};
+use crate::server::Server;
 
 /// Hands a connection over to the node that the subresource leads to, and its answer back, as it comes.
 pub(super) async fn serve(
@@ -17,7 +20,7 @@ pub(super) async fn serve(
     asked: &ResourceRequest,
 ) -> Result<Response<Body>, Status> {
     let verb = if received.method == Method::GET { Verb::Get } else { Verb::Create };
-    let request = super::request(server, &received, kind, asked, verb);
+    let request = request(server, &received, kind, asked, verb);
     let path = asked.rest.join("/");
     let destination = server.registry.connect(&request, &path, received.query.pairs()).await?;
     if destination.node.is_empty() {

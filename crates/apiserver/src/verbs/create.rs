@@ -2,15 +2,14 @@ use axum::body::Body;
 use coracle_meta::Status;
 use http::{Response, StatusCode};
 
-use super::Call;
-use crate::front::body;
+use super::call::Call;
 use crate::front::options::{WriteKind, write_options};
 
 /// Creates an object, or asks a subresource that is an action.
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
-    let bytes = body::read_object(&mut call).await?;
+    let bytes = call.read_object().await?;
     call.set_write_options(&write_options(WriteKind::Create, &call.query)?);
-    let object = body::decode(&call, bytes)?;
+    let object = call.decode(&bytes)?;
     let created = call.server.registry.create(&call.request, object).await?;
     call.respond_object(StatusCode::CREATED, &created)
 }

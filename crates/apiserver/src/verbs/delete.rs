@@ -2,13 +2,12 @@ use axum::body::Body;
 use coracle_meta::Status;
 use coracle_registry::Deleted;
 use http::{Response, StatusCode};
-use serde_json::Value;
 
-use super::Call;
-use crate::answer::negotiate::Transform;
+use super::call::Call;
+use crate::answer::negotiate::{Format, Negotiated, Transform, body_format};
 use crate::answer::respond;
 use crate::answer::stream;
-use crate::front::body;
+use crate::front::body::{self, ObjectBody};
 use crate::front::options::{DeleteRequest, delete_options, list_options};
 
 /// Deletes one object, or begins to.
@@ -22,7 +21,7 @@ pub(super) async fn one(mut call: Call) -> Result<Response<Body>, Status> {
             call.respond_object(if pending { StatusCode::ACCEPTED } else { StatusCode::OK }, &object)
         }
         Deleted::Status(status) => {
-            let how = crate::answer::negotiate::Negotiated { transform: Transform::None, ..call.how };
+            let how = Negotiated { transform: Transform::None, ..call.how };
             Ok(respond::status(&status, how))
         }
     }
@@ -33,11 +32,18 @@ pub(super) async fn collection(mut call: Call) -> Result<Response<Body>, Status>
     let selection = list_options(&call.query, false)?;
     let options = read_options(&mut call).await?;
     let deleted = call.server.registry.delete_collection(&call.request, &options.options, &selection).await?;
-    stream::list(call, deleted).await
+    stream::list(call.rendering()?, deleted, &call.headers).await
 }
 
 async fn read_options(call: &mut Call) -> Result<DeleteRequest, Status> {
-    let body: Option<Value> = body::read_delete_options(call).await?;
+    let bytes = call.read_body().await?;
+    let body = match bytes.is_empty() {
+        true => None,
+        false => {
+            let format = body_format(&call.headers, &Format::ALL)?;
+            Some(body::decode_delete_options(&ObjectBody { format, bytes })?)
+        }
+    };
     let options = delete_options(&call.query, body.as_ref())?;
     call.request.dry_run = options.dry_run;
     Ok(options)

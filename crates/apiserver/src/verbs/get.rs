@@ -2,7 +2,7 @@ use axum::body::Body;
 use coracle_meta::Status;
 use http::{Response, StatusCode};
 
-use super::Call;
+use super::call::Call;
 use crate::front::options::get_options;
 
 /// Answers with one object, or with its part.

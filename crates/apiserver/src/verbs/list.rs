@@ -2,7 +2,7 @@ use axum::body::Body;
 use coracle_meta::Status;
 use http::Response;
 
-use super::Call;
+use super::call::Call;
 use crate::answer::stream;
 use crate::front::options::list_options;
 
@@ -10,5 +10,5 @@ use crate::front::options::list_options;
 pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {
     let options = list_options(&call.query, false)?;
     let list = call.server.registry.list(&call.request, &options).await?;
-    stream::list(call, list).await
+    stream::list(call.rendering()?, list, &call.headers).await
 }

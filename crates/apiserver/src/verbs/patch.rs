@@ -3,8 +3,8 @@ use coracle_meta::{Status, StatusDetails, reason};
 use coracle_registry::{Patch, PatchKind};
 use http::Response;
 
-use super::{Call, update};
-use crate::front::body;
+use super::call::Call;
+use super::update;
 use crate::front::options::{WriteKind, write_options};
 
 const ALL: [PatchKind; 4] =
@@ -14,7 +14,7 @@ const ALL: [PatchKind; 4] =
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     let kind = patch_kind(&call)?;
     let is_apply = matches!(kind, PatchKind::Apply { .. });
-    let body = body::read(&mut call).await?;
+    let body = call.read_body().await?;
     let options = write_options(if is_apply { WriteKind::Apply } else { WriteKind::Patch }, &call.query)?;
     call.set_write_options(&options);
     let kind = if is_apply { PatchKind::Apply { force: options.force.unwrap_or(false) } } else { kind };

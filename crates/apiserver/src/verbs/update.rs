@@ -3,15 +3,14 @@ use coracle_meta::Status;
 use coracle_registry::Written;
 use http::{Response, StatusCode};
 
-use super::Call;
-use crate::front::body;
+use super::call::Call;
 use crate::front::options::{WriteKind, write_options};
 
 /// Replaces an object, or its part.
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
-    let bytes = body::read_object(&mut call).await?;
+    let bytes = call.read_object().await?;
     call.set_write_options(&write_options(WriteKind::Update, &call.query)?);
-    let object = body::decode(&call, bytes)?;
+    let object = call.decode(&bytes)?;
     let written = call.server.registry.update(&call.request, object).await?;
     respond(&call, &written)
 }

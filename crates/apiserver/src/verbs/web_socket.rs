@@ -5,13 +5,13 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use futures_util::future::{Either, select};
 use http::Response;
 
-use super::watch::Stream;
+use super::watch_stream::WatchStream;
 use crate::answer::negotiate::Format;
 
 /// Sends a message an event over a WebSocket, until the watch ends or the client does: text, or bytes of protobuf.
 ///
 /// In Kubernetes: `HandleWS` of `endpoints/handlers/watch.go`.
-pub(super) fn events(upgrade: WebSocketUpgrade, format: Format, mut stream: Stream) -> Response<Body> {
+pub(super) fn events(upgrade: WebSocketUpgrade, format: Format, mut stream: WatchStream) -> Response<Body> {
     upgrade.on_upgrade(move |mut socket| async move {
         loop {
             match next(&mut socket, &mut stream).await {
@@ -38,7 +38,7 @@ enum Next {
     ClientGone,
 }
 
-async fn next(socket: &mut WebSocket, stream: &mut Stream) -> Next {
+async fn next(socket: &mut WebSocket, stream: &mut WatchStream) -> Next {
     match select(pin!(stream.next_one()), pin!(socket.recv())).await {
         Either::Left((Some(event), _)) => Next::Event(event),
         Either::Left((None, _)) => Next::Over,

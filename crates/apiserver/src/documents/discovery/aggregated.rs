@@ -1,0 +1,54 @@
+//! The newer document: all groups with all their resources in one.
+
+use coracle_meta::{GroupVersion, Scope};
+use coracle_registry::{Kind, Kinds};
+use serde_json::{Value, json};
+
+use super::groups::{groups, is_foreign, kinds_of, set_names};
+use crate::answer::negotiate::AggregatedVersion;
+
+/// The core group at `/api`, or all others at `/apis`.
+pub(super) fn list(kinds: &Kinds, version: AggregatedVersion, core: bool) -> Value {
+    let groups = groups(kinds);
+    let items = groups.iter().filter(|group| group.name.is_empty() == core).map(|group| {
+        let versions = group.versions.iter().map(|version| {
+            let group_version = GroupVersion::new(group.name.as_str(), version.as_str());
+            let found = kinds_of(kinds, &group_version);
+            let resources: Vec<Value> = found.into_iter().map(|kind| resource(kind)).collect();
+            json!({"version": version, "resources": resources, "freshness": "Current"})
+        });
+        let metadata = if core { json!({}) } else { json!({"name": group.name}) };
+        json!({"metadata": metadata, "versions": versions.collect::<Vec<_>>()})
+    });
+    json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": version.api_version(), "metadata": {},
+        "items": items.collect::<Vec<_>>(),
+    })
+}
+
+fn resource(kind: &Kind) -> Value {
+    let row = kind.row();
+    let scope = if row.scope == Scope::Namespaced { "Namespaced" } else { "Cluster" };
+    let own = if kind.is_custom() { (row.kind.group.as_str(), row.kind.version.as_str()) } else { ("", "") };
+    let mut resource = json!({
+        "resource": row.plural, "singularResource": row.singular, "scope": scope, "verbs": row.verbs,
+        "responseKind": {"group": own.0, "version": own.1, "kind": row.kind.kind},
+    });
+    set_names(&mut resource, kind);
+    let subresources = row.subresources.iter().map(|subresource| {
+        let own = if is_foreign(kind, subresource) || kind.is_custom() {
+            (subresource.kind.group.as_str(), subresource.kind.version.as_str())
+        } else {
+            ("", "")
+        };
+        json!({
+            "subresource": subresource.name, "verbs": subresource.verbs,
+            "responseKind": {"group": own.0, "version": own.1, "kind": subresource.kind.kind},
+        })
+    });
+    let subresources: Vec<Value> = subresources.collect();
+    if !subresources.is_empty() {
+        resource["subresources"] = subresources.into();
+    }
+    resource
+}

@@ -1,0 +1,82 @@
+use std::sync::Arc;
+
+use coracle_meta::Status;
+use coracle_registry::{Authenticator, Credentials, Registry, User};
+use http::HeaderMap;
+
+/// The group of all who are known.
+pub(crate) const AUTHENTICATED: &str = "system:authenticated";
+/// The group of all others.
+pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
+/// Who shows nothing.
+pub(crate) const ANONYMOUS: &str = "system:anonymous";
+
+/// The client's certificates in DER, its own first, verified against the client authority. The TLS listener puts it into
+/// the extensions of each request.
+#[derive(Clone, Debug)]
+pub struct PeerCertificates(pub Vec<Vec<u8>>);
+
+/// Who the credentials of a request prove to be asking. Without any it is the anonymous user; with wrong ones nobody.
+pub(crate) async fn authenticate(
+    authenticator: &dyn Authenticator,
+    registry: &Registry,
+    parts: &http::request::Parts,
+) -> Result<Arc<User>, Status> {
+    let credentials = Credentials {
+        bearer_token: bearer_token(&parts.headers),
+        certificates: parts.extensions.get::<PeerCertificates>().map(|peer| peer.0.clone()).unwrap_or_default(),
+    };
+    let nothing_shown = credentials == Credentials::default();
+    if nothing_shown {
+        return Ok(anonymous());
+    }
+    match authenticator.authenticate(registry, &credentials).await {
+        Ok(Some(authenticated)) => Ok(vouched_for(&authenticated.user)),
+        Ok(None) if credentials.bearer_token.is_none() => Ok(anonymous()),
+        Ok(None) => Err(Status::unauthorized()),
+        Err(status) if status.code == 401 => Err(Status::unauthorized()),
+        Err(status) => Err(status),
+    }
+}
+
+/// A user whom the transport itself vouches for.
+pub(crate) fn vouched_for(user: &User) -> Arc<User> {
+    let mut user = user.clone();
+    add_group(&mut user, AUTHENTICATED);
+    Arc::new(user)
+}
+
+fn anonymous() -> Arc<User> {
+    Arc::new(User::new(ANONYMOUS, [UNAUTHENTICATED]))
+}
+
+fn bearer_token(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?.trim();
+    let (scheme, token) = value.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.to_owned())
+}
+
+/// Adds a group that says whether anybody vouched for the user, unless that is said already.
+pub(crate) fn add_group(user: &mut User, group: &str) {
+    let known = [AUTHENTICATED, UNAUTHENTICATED].iter().any(|group| user.is_in(group));
+    if !known {
+        user.groups.push(group.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    #[test]
+    fn a_bearer_token_is_read_whatever_the_case_of_the_word() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(bearer_token(&headers), None);
+        headers.insert(http::header::AUTHORIZATION, HeaderValue::from_static("bearer  abc "));
+        assert_eq!(bearer_token(&headers).as_deref(), Some("abc"));
+        headers.insert(http::header::AUTHORIZATION, HeaderValue::from_static("Basic abc"));
+        assert_eq!(bearer_token(&headers), None);
+    }
+}

@@ -1,0 +1,48 @@
+//! What the event log is told of requests.
+
+use axum::body::Body;
+use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_meta::Status;
+use http::Response;
+
+use crate::front::received::Received;
+use crate::front::request_info::{RequestInfo, ResourceRequest};
+
+/// Who the server is in the event log.
+pub(crate) const ACTOR: &str = "apiserver";
+
+/// A request about a resource came, and its asker may.
+pub(crate) fn request(recorder: &Recorder, received: &Received) -> Option<EntryId> {
+    let asked = received.info.resource.as_ref()?;
+    recorder.record(ACTOR, Stage::ApiRequest, || {
+        let detail = Detail::about(subject(&received.info))
+            .caused_by(recorder.audit(&received.audit_id))
+            .with("verb", received.info.verb.as_str())
+            .with("user", received.user.name.as_str())
+            .with("agent", received.user_agent())
+            .with("audit", received.audit_id.as_str());
+        let subresource = asked.at.subresource.as_str();
+        let detail = if subresource.is_empty() { detail } else { detail.with("subresource", subresource) };
+        if received.query.get("dryRun").is_some() { detail.with("dryRun", true) } else { detail }
+    })
+}
+
+/// The answer to the request of `entry`.
+pub(crate) fn answer(recorder: &Recorder, entry: EntryId, info: &RequestInfo, result: &Result<Response<Body>, Status>) {
+    recorder.record(ACTOR, Stage::ApiRespond, || {
+        let (code, reason) = match result {
+            Ok(response) => (response.status().as_u16(), ""),
+            Err(status) => (status.code, status.reason.as_str()),
+        };
+        let detail = Detail::about(subject(info)).caused_by(Some(entry)).with("code", code);
+        if reason.is_empty() { detail } else { detail.with("reason", reason) }
+    });
+}
+
+/// What the event log calls the thing that a request is about: `pods/default/web`.
+fn subject(info: &RequestInfo) -> String {
+    let Some(ResourceRequest { at, .. }) = &info.resource else { return info.path.clone() };
+    let plural = at.resource.resource.as_str();
+    let namespace = if plural == "namespaces" { "" } else { at.namespace.as_str() };
+    [plural, namespace, at.name.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+}

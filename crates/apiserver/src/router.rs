@@ -1,0 +1,148 @@
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::FromRequestParts;
+use axum::extract::ws::WebSocketUpgrade;
+use coracle_meta::Status;
+use coracle_registry::{Flow, User};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
+
+use crate::answer::respond;
+use crate::documents::metrics::Label;
+use crate::documents::paths;
+use crate::front::query::{Plus, Query, percent_decode};
+use crate::front::received::Received;
+use crate::front::request_info::RequestInfo;
+use crate::front::{access, authenticate, deadline, impersonate};
+use crate::server::{ApiServer, Server};
+use crate::{record, verbs};
+
+/// The API as a router, to be served by whoever has a transport.
+pub fn router(server: ApiServer) -> Router {
+    let server = Arc::new(Server::new(server));
+    Router::new().fallback(move |request: Request<Body>| {
+        let server = Arc::clone(&server);
+        async move { serve(&server, request).await }
+    })
+}
+
+/// One request from its line to its answer.
+async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
+    let started = tokio::time::Instant::now();
+    let (parts, body) = request.into_parts();
+    let (method, audit_id) = (parts.method.clone(), audit_id(server, &parts.headers));
+    let query = Query::parse(parts.uri.query().unwrap_or(""));
+    let path = percent_decode(parts.uri.path(), Plus::IsItself);
+    let Ok(info) = RequestInfo::parse(&method, &path, &query) else {
+        return finish(respond::not_found_page(), &method, &audit_id, None);
+    };
+    let (info, format) = (Arc::new(info), respond::error_format(&parts.headers));
+    let (admitted, flow) = admit(server, &parts, &info).await;
+    let result = match admitted {
+        Ok(user) => {
+            let received = receive(parts, query, Arc::clone(&info), audit_id.clone(), user).await;
+            Box::pin(answer(server, received, body)).await
+        }
+        Err(status) => Err(status),
+    };
+    let response = result.unwrap_or_else(|status| respond::status(&status, format));
+    server.metrics.count(&Label::of(&info), &method, response.status().as_u16(), started.elapsed());
+    finish(response, &method, &audit_id, flow)
+}
+
+/// The client's audit id, or a new one.
+fn audit_id(server: &Server, headers: &HeaderMap) -> String {
+    match headers.get("audit-id").and_then(|value| value.to_str().ok()) {
+        Some(id) if !id.is_empty() => id.to_owned(),
+        _ => server.registry.ambient().random.uuid(),
+    }
+}
+
+/// Who is asking, if he may. What flow a request belongs to is known even of one that is refused.
+async fn admit(server: &Server, parts: &Parts, info: &RequestInfo) -> (Result<Arc<User>, Status>, Option<Flow>) {
+    let user = match identify(server, parts).await {
+        Ok(user) => user,
+        Err(status) => return (Err(status), None),
+    };
+    let attributes = access::attributes(&user, info);
+    let flow = server.flows.flow_of(&attributes);
+    let allowed = access::decide(&server.registry, &attributes).await;
+    (allowed.map(|()| user), flow)
+}
+
+/// Who is asking: the transport may know, else the credentials say; and for whom.
+async fn identify(server: &Server, parts: &Parts) -> Result<Arc<User>, Status> {
+    let user = match parts.extensions.get::<User>() {
+        Some(user) => authenticate::vouched_for(user),
+        None => authenticate::authenticate(&*server.authenticator, &server.registry, parts).await?,
+    };
+    impersonate::impersonate(&server.registry, user, &parts.headers).await
+}
+
+async fn receive(
+    mut parts: Parts,
+    query: Query,
+    info: Arc<RequestInfo>,
+    audit_id: String,
+    user: Arc<User>,
+) -> Received {
+    let upgrade = upgrade(&mut parts).await;
+    Received { method: parts.method, headers: parts.headers, query, info, audit_id, user, upgrade, entry: None }
+}
+
+/// What a client sends that wants a WebSocket; `None` where there is no connection to make one of.
+async fn upgrade(parts: &mut Parts) -> Option<WebSocketUpgrade> {
+    let wanted = parts.headers.get(http::header::UPGRADE)?.as_bytes();
+    if !wanted.eq_ignore_ascii_case(b"websocket") {
+        return None;
+    }
+    WebSocketUpgrade::from_request_parts(parts, &()).await.ok()
+}
+
+/// The answer to a request that is allowed.
+async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {
+    let recorder = server.registry.recorder();
+    received.entry = record::request(recorder, &received);
+    let (entry, info) = (received.entry, Arc::clone(&received.info));
+    let result = if deadline::is_long_running(&info) {
+        dispatch(server, received, body).await
+    } else {
+        let _place = server.in_flight.enter(&info.verb, &received.user)?;
+        let limit = deadline::limit_of(&info.verb, &received.query, server.limits.request_seconds)?;
+        deadline::within(limit, dispatch(server, received, body)).await
+    };
+    if let Some(entry) = entry {
+        record::answer(recorder, entry, &info, &result);
+    }
+    result
+}
+
+async fn dispatch(server: &Arc<Server>, received: Received, body: Body) -> Result<Response<Body>, Status> {
+    match received.info.resource.clone() {
+        Some(asked) => verbs::serve(server, received, body, asked).await,
+        None => paths::serve(server, &received).await,
+    }
+}
+
+/// The headers that every answer has; to `HEAD` nothing else.
+fn finish(mut response: Response<Body>, method: &Method, audit_id: &str, flow: Option<Flow>) -> Response<Body> {
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(audit_id) {
+        headers.insert("audit-id", value);
+    }
+    if let Some(Flow { schema, level }) = flow {
+        let of = [("x-kubernetes-pf-flowschema-uid", schema), ("x-kubernetes-pf-prioritylevel-uid", level)];
+        for (name, uid) in of {
+            if let Ok(value) = HeaderValue::try_from(uid) {
+                headers.insert(name, value);
+            }
+        }
+    }
+    headers.entry(http::header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache, private"));
+    if *method == Method::HEAD {
+        *response.body_mut() = Body::empty();
+    }
+    response
+}

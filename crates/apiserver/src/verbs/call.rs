@@ -1,0 +1,134 @@
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::ws::WebSocketUpgrade;
+use bytes::Bytes;
+use coracle_meta::{Object, ResourcePath, Status};
+use coracle_registry::{FieldValidation, Kind, Request, Stored, Verb, Warnings};
+use http::{HeaderMap, Response, StatusCode};
+
+use crate::answer::negotiate::{Format, Negotiated, body_format};
+use crate::answer::render::Rendering;
+use crate::answer::respond;
+use crate::front::body::{self, ObjectBody};
+use crate::front::options::WriteOptions;
+use crate::front::query::Query;
+use crate::front::received::Received;
+use crate::front::request_info::ResourceRequest;
+use crate::server::Server;
+
+/// One call of a verb: the request, the kind that it is about, and how the client wants the answer.
+pub(super) struct Call {
+    pub(super) server: Arc<Server>,
+    pub(super) kind: Arc<Kind>,
+    pub(super) request: Request,
+    pub(super) asked: ResourceRequest,
+    pub(super) query: Query,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Body,
+    pub(super) how: Negotiated,
+    pub(super) upgrade: Option<WebSocketUpgrade>,
+}
+
+impl Call {
+    /// Reads the whole body, up to the server's limit.
+    pub(super) async fn read_body(&mut self) -> Result<Bytes, Status> {
+        body::read(std::mem::take(&mut self.body), self.server.limits.body_bytes).await
+    }
+
+    /// Reads a body that holds an object; of an unknown media type it is not even read.
+    pub(super) async fn read_object(&mut self) -> Result<ObjectBody, Status> {
+        let format = body_format(&self.headers, Format::of_kind(&self.kind))?;
+        Ok(ObjectBody { format, bytes: self.read_body().await? })
+    }
+
+    /// The object that a body holds.
+    pub(super) fn decode(&self, body: &ObjectBody) -> Result<Object, Status> {
+        body::decode(&self.kind, &self.request, body)
+    }
+
+    /// Takes over what the query says of all writes alike.
+    pub(super) fn set_write_options(&mut self, options: &WriteOptions) {
+        self.request.dry_run = options.dry_run;
+        self.request.field_validation = options.field_validation;
+        if !options.field_manager.is_empty() {
+            self.request.field_manager.clone_from(&options.field_manager);
+        }
+    }
+
+    /// How objects are shown to this client.
+    pub(super) fn rendering(&self) -> Result<Rendering, Status> {
+        Rendering::new(&self.kind, &self.request, self.how, &self.query, &self.server.renderings)
+    }
+
+    /// One object as the answer. An answer of kind Status (of a binding, an eviction) is written as such.
+    pub(super) fn respond_object(&self, code: StatusCode, object: &Stored) -> Result<Response<Body>, Status> {
+        let body = self.rendering()?.object(object)?;
+        Ok(respond::bytes(code, self.how.format, body))
+    }
+}
+
+/// The request as the registry takes it.
+pub(super) fn request(
+    server: &Server,
+    received: &Received,
+    kind: &Kind,
+    asked: &ResourceRequest,
+    verb: Verb,
+) -> Request {
+    let agent = received.user_agent();
+    Request {
+        user: Arc::clone(&received.user),
+        verb,
+        at: path_of(kind, asked),
+        dry_run: false,
+        audit_id: received.audit_id.clone(),
+        user_agent: agent.to_owned(),
+        field_manager: manager_of(agent),
+        cause: received.entry,
+        field_validation: FieldValidation::default(),
+        now: server.registry.ambient().clock.now(),
+        warnings: Warnings::default(),
+    }
+}
+
+/// Where the registry finds it: no kind of the cluster stands in a namespace, and a selector is no name.
+fn path_of(kind: &Kind, asked: &ResourceRequest) -> Arc<ResourcePath> {
+    let is_in_place = kind.is_namespaced() || asked.at.namespace.is_empty();
+    let is_named = asked.is_item || asked.at.name.is_empty();
+    let mut at = Arc::clone(&asked.at);
+    if !is_in_place {
+        Arc::make_mut(&mut at).namespace.clear();
+    }
+    if !is_named {
+        Arc::make_mut(&mut at).name.clear();
+    }
+    at
+}
+
+/// The manager of a client that names none: its agent up to the first slash, its unprintable signs left out.
+///
+/// In Kubernetes: `managerOrUserAgent`.
+fn manager_of(agent: &str) -> String {
+    let product = agent.split('/').next().unwrap_or("");
+    let mut manager = String::new();
+    for sign in product.chars().filter(|sign| !sign.is_control()) {
+        if manager.len() + sign.len_utf8() > 128 {
+            break;
+        }
+        manager.push(sign);
+    }
+    manager
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manager_is_the_agent_up_to_its_first_slash() {
+        assert_eq!(manager_of("kubectl/v1.35.0 (linux/amd64)"), "kubectl");
+        assert_eq!(manager_of(""), "");
+        assert_eq!(manager_of(&"é".repeat(100)).len(), 128);
+    }
+}

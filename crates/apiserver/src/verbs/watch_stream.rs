@@ -1,0 +1,124 @@
+use std::pin::{Pin, pin};
+use std::time::Duration;
+
+use coracle_journal::{Detail, Recorder, Stage};
+use coracle_meta::{GroupVersionKind, INITIAL_EVENTS_END, Object, WatchEvent, WatchEventType};
+use coracle_registry::{Stored, Watch};
+use futures_util::future::{Either, select};
+use tokio::time::Sleep;
+
+use super::call::Call;
+use crate::answer::render::Rendering;
+use crate::documents::metrics::{Label, OpenStream};
+use crate::record::ACTOR;
+use crate::shutdown::Shutdown;
+
+/// How many bytes of events that are ready go out in one frame.
+const FRAME: usize = 64 * 1024;
+
+/// A watch on its way to a client.
+pub(super) struct WatchStream {
+    watch: Watch,
+    rendering: Rendering,
+    kind: GroupVersionKind,
+    resource: String,
+    watcher: String,
+    recorder: Recorder,
+    shutdown: Shutdown,
+    over: Pin<Box<Sleep>>,
+    has_ended: bool,
+    _open: OpenStream,
+}
+
+impl WatchStream {
+    pub(super) fn new(call: &Call, watch: Watch, rendering: Rendering, timeout: Duration) -> Self {
+        let product = call.request.user_agent.split('/').next().unwrap_or("");
+        Self {
+            watch,
+            rendering,
+            kind: call.kind.gvk().clone(),
+            resource: call.request.at.resource.resource.clone(),
+            watcher: format!("{} {product}", call.request.user.name),
+            recorder: call.server.registry.recorder().clone(),
+            shutdown: call.server.shutdown.clone(),
+            over: Box::pin(tokio::time::sleep(timeout)),
+            has_ended: false,
+            _open: call.server.metrics.open_stream(Label::of_resource("WATCH", &call.asked)),
+        }
+    }
+
+    /// Waits for an event alone. `None` when the watch is over. Safe to cancel.
+    pub(super) async fn next_one(&mut self) -> Option<Vec<u8>> {
+        if self.has_ended {
+            return None;
+        }
+        let event = self.next_event().await?;
+        let mut frame = Vec::new();
+        self.push(event, &mut frame);
+        Some(frame)
+    }
+
+    /// Waits for an event, and takes those that are ready with it. `None` when the watch is over.
+    pub(super) async fn next_frame(&mut self) -> Option<Vec<u8>> {
+        if self.has_ended {
+            return None;
+        }
+        let first = self.next_event().await?;
+        let mut frame = Vec::new();
+        self.push(first, &mut frame);
+        while frame.len() < FRAME && !self.has_ended {
+            let Some(event) = self.watch.try_next() else { break };
+            self.push(event, &mut frame);
+        }
+        Some(frame)
+    }
+
+    /// Waits for an event. `None` when the watch is over: it has ended, its time has come, or the server goes.
+    async fn next_event(&mut self) -> Option<WatchEvent<Stored>> {
+        let (news, going) = (pin!(self.watch.next()), pin!(self.shutdown.begun()));
+        // News stand first: what is ready when the time is over still goes out.
+        match select(news, select(self.over.as_mut(), going)).await {
+            Either::Left((event, _)) => event,
+            Either::Right(_) => None,
+        }
+    }
+
+    fn push(&mut self, event: WatchEvent<Stored>, frame: &mut Vec<u8>) {
+        let kind = event.event_type();
+        match &event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
+                self.rendering.push_event(kind, object, frame);
+                self.record(kind, object);
+            }
+            WatchEvent::Bookmark { resource_version, initial_events_end } => {
+                let mut object = Object::of_kind(&self.kind);
+                object.set_resource_version(resource_version.as_str());
+                if *initial_events_end {
+                    object.set(&["metadata", "annotations", INITIAL_EVENTS_END], "true");
+                }
+                self.rendering.push_object_event(kind, &object, frame);
+            }
+            WatchEvent::Error(status) => {
+                self.rendering.push_error(status, frame);
+                self.recorder.record(ACTOR, Stage::WatchExpired, || {
+                    Detail::about(self.resource.as_str()).with("why", status.message.as_str())
+                });
+                self.has_ended = true;
+            }
+        }
+    }
+
+    fn record(&self, kind: WatchEventType, object: &Stored) {
+        let revision = object.revision();
+        self.recorder.record(ACTOR, Stage::WatchSend, || {
+            let parsed = object.object();
+            let about = [self.resource.as_str(), parsed.namespace(), parsed.name()];
+            let about: Vec<_> = about.into_iter().filter(|part| !part.is_empty()).collect();
+            Detail::about(about.join("/"))
+                .at(revision)
+                .caused_by(self.recorder.commit(revision))
+                .with("type", kind.as_str())
+                .with("watcher", self.watcher.as_str())
+        });
+    }
+}
