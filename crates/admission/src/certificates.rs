@@ -68,7 +68,7 @@ impl Admission for CertificateSigning {
         let signed = |object: Option<&Object>| {
             object.map(|object| (object.at("status.certificate").clone(), object.at("status.conditions").clone()))
         };
-        if signed(review.object.as_ref()) == signed(review.old) {
+        if signed(review.object()) == signed(review.old) {
             return Ok(());
         }
         let signer = signer(review.old);
@@ -90,7 +90,7 @@ impl Admission for CertificateSubjectRestriction {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        let (true, Some(request)) = (review.is_about(GROUP, REQUESTS), &review.object) else { return Ok(()) };
+        let (true, Some(request)) = (review.is_about(GROUP, REQUESTS), review.object()) else { return Ok(()) };
         if request.text(&["spec", "signerName"]) != "kubernetes.io/kube-apiserver-client" {
             return Ok(());
         }

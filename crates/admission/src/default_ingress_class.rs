@@ -23,14 +23,14 @@ impl Admission for DefaultIngressClass {
         if !review.is_about("networking.k8s.io", "ingresses") {
             return Ok(());
         }
-        let Some(ingress) = &review.object else { return Ok(()) };
+        let Some(ingress) = review.object() else { return Ok(()) };
         if ingress.has("spec.ingressClassName") || ingress.annotation("kubernetes.io/ingress.class").is_some() {
             return Ok(());
         }
         let classes = GroupVersionResource::new("networking.k8s.io", "v1", "ingressclasses");
         let default = ["ingressclass.kubernetes.io/is-default-class"];
         let class = newest_default(list(review, classes, "").await?, &default);
-        if let (Some(ingress), Some(class)) = (&mut review.object, class) {
+        if let (Some(ingress), Some(class)) = (review.object_mut(), class) {
             ingress.set(&["spec", "ingressClassName"], class.name());
         }
         Ok(())

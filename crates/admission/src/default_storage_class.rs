@@ -24,14 +24,14 @@ impl Admission for DefaultStorageClass {
         if !review.is_about("", "persistentvolumeclaims") {
             return Ok(());
         }
-        let Some(claim) = &review.object else { return Ok(()) };
+        let Some(claim) = review.object() else { return Ok(()) };
         let by_annotation = claim.annotation("volume.beta.kubernetes.io/storage-class").is_some();
         if by_annotation || claim.has("spec.storageClassName") {
             return Ok(());
         }
         let classes = GroupVersionResource::new("storage.k8s.io", "v1", "storageclasses");
         let class = newest_default(list(review, classes, "").await?, DEFAULT_STORAGE);
-        if let (Some(claim), Some(class)) = (&mut review.object, class) {
+        if let (Some(claim), Some(class)) = (review.object_mut(), class) {
             claim.set(&["spec", "storageClassName"], class.name());
         }
         Ok(())

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
-use coracle_meta::Status;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
+use coracle_meta::{Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
@@ -20,26 +20,29 @@ impl Admission for DefaultTolerationSeconds {
     }
 
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
-        if review.is_about("", "pods")
-            && let Some(pod) = &mut review.object
-        {
-            edit_spec(pod, |spec| {
-                tolerate(spec, "node.kubernetes.io/not-ready");
-                tolerate(spec, "node.kubernetes.io/unreachable");
-            });
+        if !review.is_about("", "pods") {
+            return Ok(());
+        }
+        for taint in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+            if review.object().is_some_and(|pod| !tolerates(pod, taint))
+                && let Some(pod) = review.object_mut()
+            {
+                edit_spec(pod, |spec| tolerate(spec, taint));
+            }
         }
         Ok(())
     }
 }
 
-fn tolerate(spec: &mut Tree, taint: &str) {
+fn tolerates(pod: &Object, taint: &str) -> bool {
     let covers = |toleration: &Value| {
         matches!(toleration.text("effect"), "" | "NoExecute")
             && (toleration.text("key").is_empty() || toleration.text("key") == taint)
     };
-    if spec.list("tolerations").iter().any(covers) {
-        return;
-    }
+    pod.list("spec.tolerations").iter().any(covers)
+}
+
+fn tolerate(spec: &mut Tree, taint: &str) {
     spec.fill("tolerations", json!([]));
     if let Some(Value::Array(tolerations)) = spec.get_mut("tolerations") {
         let toleration =
@@ -54,12 +57,11 @@ mod tests {
 
     #[test]
     fn a_pod_that_tolerates_everything_gets_nothing_more() {
-        let mut spec = json!({"tolerations": [{"operator": "Exists"}]}).as_object().unwrap().clone();
-        tolerate(&mut spec, "a");
-        assert_eq!(spec.list("tolerations").len(), 1);
+        let pod = |spec: Value| Object::from_value(json!({ "spec": spec })).unwrap();
+        assert!(tolerates(&pod(json!({"tolerations": [{"operator": "Exists"}]})), "a"));
+        assert!(!tolerates(&pod(json!({"tolerations": [{"key": "b", "operator": "Exists"}]})), "a"));
         let mut spec = Tree::new();
         tolerate(&mut spec, "a");
-        tolerate(&mut spec, "a");
-        assert_eq!(spec.list("tolerations").len(), 1);
+        assert!(tolerates(&pod(Value::Object(spec)), "a"));
     }
 }

@@ -25,7 +25,9 @@ impl Admission for LimitRanger {
             return Ok(());
         }
         let ranges = list(review, core("limitranges"), &review.request.at.namespace).await?;
-        if let Some(pod) = &mut review.object {
+        if !ranges.is_empty()
+            && let Some(pod) = review.object_mut()
+        {
             ranges.iter().for_each(|range| fill_in(pod, range));
         }
         Ok(())
@@ -35,7 +37,7 @@ impl Admission for LimitRanger {
         if !is_concerned(review) {
             return Ok(());
         }
-        let Some(object) = &review.object else { return Ok(()) };
+        let Some(object) = review.object() else { return Ok(()) };
         for range in list(review, core("limitranges"), &review.request.at.namespace).await? {
             let wrong = match review.request.at.resource.resource.as_str() {
                 "pods" => beyond_for_pod(object, &range),

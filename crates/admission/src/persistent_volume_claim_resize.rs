@@ -19,7 +19,7 @@ impl Admission for PersistentVolumeClaimResize {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        let (true, Some(new), Some(old)) = (review.is_about("", "persistentvolumeclaims"), &review.object, review.old)
+        let (true, Some(new), Some(old)) = (review.is_about("", "persistentvolumeclaims"), review.object(), review.old)
         else {
             return Ok(());
         };

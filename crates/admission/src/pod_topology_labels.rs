@@ -25,13 +25,13 @@ impl Admission for PodTopologyLabels {
             return Ok(());
         }
         let path: &[&str] = if review.is_about("", "pods") { &["spec", "nodeName"] } else { &["target", "name"] };
-        let node = review.object.as_ref().map_or("", |object| object.text(path)).to_owned();
+        let node = review.object().map_or("", |object| object.text(path)).to_owned();
         if node.is_empty() {
             return Ok(());
         }
         // A binding to a node that is not there is not refused here.
         let Some(node) = get(review, core("nodes"), "", &node).await? else { return Ok(()) };
-        if let Some(object) = &mut review.object {
+        if let Some(object) = review.object_mut() {
             copy_labels(&node, object);
         }
         Ok(())

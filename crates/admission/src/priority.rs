@@ -36,7 +36,7 @@ impl Admission for Priority {
         if !review.is_about("scheduling.k8s.io", "priorityclasses") {
             return Ok(());
         }
-        let Some(class) = &review.object else { return Ok(()) };
+        let Some(class) = review.object() else { return Ok(()) };
         if !class.flag("globalDefault") {
             return Ok(());
         }
@@ -62,17 +62,21 @@ async fn default_class(review: &Review<'_>) -> Result<Option<Arc<Object>>, Statu
 
 /// What was resolved at creation stays when an update does not mention it.
 fn keep(review: &mut Review<'_>) {
-    let (Some(new), Some(old)) = (&mut review.object, review.old) else { return };
+    let Some(old) = review.old else { return };
     for field in ["priority", "preemptionPolicy"] {
         let before = old.at("spec").at(field);
-        if new.at("spec").at(field).is_null() && !before.is_null() {
+        let is_missing = review.object().is_some_and(|new| new.at("spec").at(field).is_null());
+        if is_missing
+            && !before.is_null()
+            && let Some(new) = review.object_mut()
+        {
             new.set(&["spec", field], before.clone());
         }
     }
 }
 
 async fn resolve(review: &mut Review<'_>) -> Result<(), Status> {
-    let Some(pod) = &review.object else { return Ok(()) };
+    let Some(pod) = review.object() else { return Ok(()) };
     let asked = pod.text(&["spec", "priorityClassName"]).to_owned();
     let class = if asked.is_empty() {
         default_class(review).await?
@@ -103,7 +107,7 @@ async fn resolve(review: &mut Review<'_>) -> Result<(), Status> {
             ),
         ));
     }
-    if let Some(pod) = &mut review.object {
+    if let Some(pod) = review.object_mut() {
         edit_spec(pod, |spec| {
             if let Some(class) = &class {
                 spec.insert("priorityClassName".to_owned(), class.name().into());

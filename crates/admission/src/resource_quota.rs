@@ -66,7 +66,7 @@ fn is_counted(review: &Review<'_>) -> bool {
 /// The quotas as they are when the object is counted, or why it cannot be. Only those that change are returned.
 /// In Kubernetes: `resourcequota.CheckRequest`.
 fn charge(review: &Review<'_>, quotas: &[Arc<Object>]) -> Result<Vec<Object>, Status> {
-    let Some(object) = review.object.as_ref().filter(|_| !quotas.is_empty()) else { return Ok(Vec::new()) };
+    let Some(object) = review.object().filter(|_| !quotas.is_empty()) else { return Ok(Vec::new()) };
     let resource = review.request.group_resource();
     let used_now = usage(&resource, object);
     let used_before = review.old.map(|old| usage(&resource, old)).unwrap_or_default();

@@ -27,7 +27,7 @@ impl Admission for RuntimeClass {
         }
         let Some(class) = class_of(review).await? else { return Ok(()) };
         let overhead = class.at("overhead.podFixed").clone();
-        let given = review.object.as_ref().map_or(&Value::Null, |pod| pod.at("spec.overhead"));
+        let given = review.object().map_or(&Value::Null, |pod| pod.at("spec.overhead"));
         let has_own = given.as_object().is_some_and(|own| !own.is_empty());
         if !overhead.is_null() && has_own && *given != overhead {
             return Err(forbidden(
@@ -35,7 +35,7 @@ impl Admission for RuntimeClass {
                 "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
             ));
         }
-        if let Some(pod) = &mut review.object
+        if let Some(pod) = review.object_mut()
             && !overhead.is_null()
         {
             pod.set(&["spec", "overhead"], overhead);
@@ -44,7 +44,7 @@ impl Admission for RuntimeClass {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        let (true, Some(pod)) = (review.is_about("", "pods"), &review.object) else { return Ok(()) };
+        let (true, Some(pod)) = (review.is_about("", "pods"), review.object()) else { return Ok(()) };
         let class = class_of(review).await?;
         let defined = class.as_ref().map_or(&Value::Null, |class| class.at("overhead.podFixed"));
         let own = pod.at("spec.overhead");
@@ -63,7 +63,7 @@ impl Admission for RuntimeClass {
 }
 
 async fn class_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
-    let name = review.object.as_ref().and_then(|pod| pod.at("spec.runtimeClassName").as_str());
+    let name = review.object().and_then(|pod| pod.at("spec.runtimeClassName").as_str());
     let Some(name) = name else { return Ok(None) };
     let classes = GroupVersionResource::new("node.k8s.io", "v1", "runtimeclasses");
     match get(review, classes, "", name).await? {
@@ -75,7 +75,7 @@ async fn class_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
 /// Adds the node selector and the tolerations of the class.
 fn place(review: &mut Review<'_>, scheduling: &Value) -> Result<(), Status> {
     for (key, value) in scheduling.entries("nodeSelector") {
-        let own = review.object.as_ref().map_or(&Value::Null, |pod| pod.at("spec.nodeSelector").field_named(key));
+        let own = review.object().map_or(&Value::Null, |pod| pod.at("spec.nodeSelector").field_named(key));
         if !own.is_null() && own != value {
             let (wanted, own) = (value.as_str().unwrap_or_default(), own.as_str().unwrap_or_default());
             return Err(forbidden(
@@ -85,12 +85,12 @@ fn place(review: &mut Review<'_>, scheduling: &Value) -> Result<(), Status> {
                 ),
             ));
         }
-        if let Some(pod) = &mut review.object {
+        if let Some(pod) = review.object_mut() {
             pod.set(&["spec", "nodeSelector", key], value.clone());
         }
     }
     let added = scheduling.list("tolerations").to_vec();
-    if let (Some(pod), false) = (&mut review.object, added.is_empty()) {
+    if let (Some(pod), false) = (review.object_mut(), added.is_empty()) {
         edit_spec(pod, |spec| {
             spec.fill("tolerations", json!([]));
             if let Some(Value::Array(tolerations)) = spec.get_mut("tolerations") {

@@ -29,7 +29,7 @@ impl Admission for ServiceAccount {
         if !review.is_about("", "pods") {
             return Ok(());
         }
-        let Some(pod) = &mut review.object else { return Ok(()) };
+        let Some(pod) = review.object_mut() else { return Ok(()) };
         if pod.annotation(MIRROR).is_some() {
             return refuse_mirror(review);
         }
@@ -40,7 +40,7 @@ impl Admission for ServiceAccount {
         });
         let account = account_of(review).await?;
         let random = review.registry.ambient().random.clone();
-        let Some(pod) = &mut review.object else { return Ok(()) };
+        let Some(pod) = review.object_mut() else { return Ok(()) };
         if wants_token(pod, &account) {
             let volume = format!("{VOLUME_PREFIX}{}", random.name_suffix(5));
             edit_spec(pod, |spec| mount_token(spec, volume));
@@ -51,7 +51,7 @@ impl Admission for ServiceAccount {
 }
 
 fn refuse_mirror(review: &Review<'_>) -> Result<(), Status> {
-    let name = review.object.as_ref().map_or("", |pod| pod.text(&["spec", "serviceAccountName"]));
+    let name = review.object().map_or("", |pod| pod.text(&["spec", "serviceAccountName"]));
     if name.is_empty() {
         return Ok(());
     }
@@ -60,7 +60,7 @@ fn refuse_mirror(review: &Review<'_>) -> Result<(), Status> {
 
 async fn account_of(review: &Review<'_>) -> Result<Arc<Object>, Status> {
     let namespace = review.request.at.namespace.as_str();
-    let name = review.object.as_ref().map_or("", |pod| pod.text(&["spec", "serviceAccountName"]));
+    let name = review.object().map_or("", |pod| pod.text(&["spec", "serviceAccountName"]));
     match get(review, core("serviceaccounts"), namespace, name).await? {
         Some(account) => Ok(account),
         None => Err(forbidden(

@@ -24,7 +24,7 @@ impl Admission for StorageObjectInUseProtection {
             }
             _ => return Ok(()),
         };
-        if let Some(object) = &mut review.object {
+        if let Some(object) = review.object_mut() {
             let mut finalizers = object.finalizers();
             if !finalizers.iter().any(|own| own == finalizer) {
                 finalizers.push(finalizer.to_owned());

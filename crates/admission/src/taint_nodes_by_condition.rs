@@ -23,7 +23,7 @@ impl Admission for TaintNodesByCondition {
         if !review.is_about("", "nodes") {
             return Ok(());
         }
-        if let Some(node) = &mut review.object {
+        if let Some(node) = review.object_mut() {
             let taints = node.list("spec.taints").iter();
             if !taints.clone().any(|taint| taint.text("key") == NOT_READY && taint.text("effect") == "NoSchedule") {
                 edit_spec(node, |spec| {

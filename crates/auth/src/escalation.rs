@@ -30,7 +30,7 @@ impl Admission for EscalationCheck {
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
         let resource = &review.request.at.resource;
-        let Some(object) = review.object.as_ref().filter(|_| resource.group == GROUP) else { return Ok(()) };
+        let Some(object) = review.object().filter(|_| resource.group == GROUP) else { return Ok(()) };
         if review.request.user.is_in("system:masters") {
             return Ok(());
         }

@@ -1,7 +1,9 @@
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 use coracle_meta::{Object, Status};
 
-use crate::{DeleteOptions, Registry, Request, Strategy};
+use crate::{DeleteOptions, Kind, Registry, Request, Strategy};
 
 /// What is about to happen to an object. In Kubernetes: `admission.Operation`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +40,57 @@ pub struct Review<'a> {
     pub operation: Operation,
     /// The kind of the object, in the version of the request; of a subresource, its parent's.
     pub strategy: &'a dyn Strategy,
-    /// The object as it will be (of a subresource with its own kind, that body); none for a delete.
-    pub object: Option<Object>,
     /// The object as it is; none for a create.
     pub old: Option<&'a Object>,
     /// The options of a delete.
     pub delete_options: Option<&'a DeleteOptions>,
+    object: Option<Cow<'a, Object>>,
+    has_changed: bool,
 }
 
-impl Review<'_> {
+impl<'a> Review<'a> {
+    pub(crate) fn of_write(
+        registry: &'a Registry,
+        request: &'a Request,
+        kind: &'a Kind,
+        operation: Operation,
+        object: Cow<'a, Object>,
+        old: Option<&'a Object>,
+    ) -> Self {
+        let strategy = &**kind.strategy();
+        let object = Some(object);
+        Self { registry, request, operation, strategy, old, delete_options: None, object, has_changed: false }
+    }
+
+    pub(crate) fn of_deletion(
+        registry: &'a Registry,
+        request: &'a Request,
+        kind: &'a Kind,
+        options: &'a DeleteOptions,
+        old: &'a Object,
+    ) -> Self {
+        let (operation, strategy) = (Operation::Delete, &**kind.strategy());
+        let (old, delete_options) = (Some(old), Some(options));
+        Self { registry, request, operation, strategy, old, delete_options, object: None, has_changed: false }
+    }
+
+    /// The object as it will be (of a subresource with its own kind, that body); none for a delete.
+    pub fn object(&self) -> Option<&Object> {
+        self.object.as_deref()
+    }
+
+    /// The same, to change: to be asked for only where something changes, because what follows from an object is then
+    /// worked out again.
+    pub fn object_mut(&mut self) -> Option<&mut Object> {
+        self.has_changed = true;
+        self.object.as_mut().map(Cow::to_mut)
+    }
+
+    /// The object, and whether it was changed.
+    pub(crate) fn into_object(self) -> (Object, bool) {
+        (self.object.map(Cow::into_owned).unwrap_or_default(), self.has_changed)
+    }
+
     /// Whether this is about `resource` of `group`, without a subresource.
     pub fn is_about(&self, group: &str, resource: &str) -> bool {
         self.request.at.subresource.is_empty() && self.is_about_any_part(group, resource)

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use coracle_meta::{Object, Status};
@@ -10,7 +11,7 @@ impl Registry {
         self.inner.admission.iter().filter(move |plugin| plugin.handles(operation))
     }
 
-    /// Lets every plug-in change the object.
+    /// Lets every plug-in change the object; says whether one has.
     pub(crate) async fn mutate(
         &self,
         request: &Request,
@@ -18,48 +19,41 @@ impl Registry {
         operation: Operation,
         object: Object,
         old: Option<&Object>,
-    ) -> Result<Object, Status> {
-        let strategy = &**kind.strategy();
-        let object = Some(object);
-        let mut review = Review { registry: self, request, operation, strategy, object, old, delete_options: None };
+    ) -> Result<(Object, bool), Status> {
+        let mut review = Review::of_write(self, request, kind, operation, Cow::Owned(object), old);
         for plugin in self.plugins(operation) {
             plugin.mutate(&mut review).await?;
         }
-        review.object.ok_or_else(|| Status::internal("an admission plug-in took the object away"))
+        Ok(review.into_object())
     }
 
-    /// Lets every plug-in refuse the object as it will be stored; gives it back.
+    /// Lets every plug-in refuse the object as it will be stored.
     pub(crate) async fn admit_stored(
         &self,
         request: &Request,
         kind: &Kind,
         operation: Operation,
-        object: Object,
+        object: &Arc<Object>,
         old: Option<&Object>,
-    ) -> Result<Object, Status> {
-        if !kind.is_converted() {
-            return self.admit(request, kind, operation, object, old).await;
-        }
-        self.admit(request, kind, operation, kind.from_hub(object.clone())?, old).await?;
-        Ok(object)
+    ) -> Result<(), Status> {
+        let served = kind.served(object)?;
+        self.admit(request, kind, operation, &served, old).await
     }
 
-    /// Lets every plug-in refuse the object, which is of the request's version; gives it back.
+    /// Lets every plug-in refuse the object, which is of the request's version.
     pub(crate) async fn admit(
         &self,
         request: &Request,
         kind: &Kind,
         operation: Operation,
-        object: Object,
+        object: &Object,
         old: Option<&Object>,
-    ) -> Result<Object, Status> {
-        let strategy = &**kind.strategy();
-        let object = Some(object);
-        let review = Review { registry: self, request, operation, strategy, object, old, delete_options: None };
+    ) -> Result<(), Status> {
+        let review = Review::of_write(self, request, kind, operation, Cow::Borrowed(object), old);
         for plugin in self.plugins(operation) {
             plugin.validate(&review).await?;
         }
-        Ok(review.object.unwrap_or_default())
+        Ok(())
     }
 
     /// Lets every plug-in refuse a deletion.
@@ -71,15 +65,7 @@ impl Registry {
         old: &Object,
     ) -> Result<(), Status> {
         let operation = Operation::Delete;
-        let mut review = Review {
-            registry: self,
-            request,
-            operation,
-            strategy: &**kind.strategy(),
-            object: None,
-            old: Some(old),
-            delete_options: Some(options),
-        };
+        let mut review = Review::of_deletion(self, request, kind, options, old);
         for plugin in self.plugins(operation) {
             plugin.mutate(&mut review).await?;
         }

@@ -25,6 +25,11 @@ impl Kind {
         Ok(object)
     }
 
+    /// An object of the stored form as clients of the served version see it; shared where that is the same.
+    pub(crate) fn served(&self, object: &Arc<Object>) -> Result<Arc<Object>, Status> {
+        if self.is_converted() { self.from_hub(Object::clone(object)).map(Arc::new) } else { Ok(Arc::clone(object)) }
+    }
+
     /// What a client of the served version gets.
     pub(crate) fn answer(&self, stored: Stored) -> Result<Stored, Status> {
         if !self.is_converted() {

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
-use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Scope, Status};
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, ObjectKey, Scope, Status};
 use coracle_schema::decode::{self, Decoded};
 use coracle_schema::{KindSchema, ResourceRow, Table};
 use coracle_storage::Resource;
 use serde_json::Value;
 
-use crate::{Computed, Strategy, Subresource};
+use crate::{Computed, Request, Strategy, Subresource};
 
 /// A kind as the registry serves it in one version: its strategy, and what was looked up for it once.
 #[derive(Clone)]
@@ -97,6 +97,11 @@ impl Kind {
     /// Whether a definition made the kind, so that it is in no table of the server's.
     pub fn is_custom(&self) -> bool {
         Table::v1_35().resource(&self.gvr()).is_none()
+    }
+
+    /// Where the object of a request is stored.
+    pub(crate) fn key(&self, request: &Request) -> ObjectKey {
+        ObjectKey::new(if self.is_namespaced() { request.at.namespace.as_str() } else { "" }, request.at.name.as_str())
     }
 
     /// Whether objects live in namespaces.

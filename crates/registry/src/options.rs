@@ -1,5 +1,5 @@
 use bytes::Bytes;
-use coracle_meta::{FieldSelector, LabelSelector};
+use coracle_meta::{FieldError, FieldSelector, GroupVersionKind, LabelSelector, Object, Status};
 
 /// The query of a get. In Kubernetes: `metav1.GetOptions`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,6 +62,25 @@ pub struct Preconditions {
     pub resource_version: Option<String>,
 }
 
+impl Preconditions {
+    /// Why `object` is not the one that is meant. In Kubernetes: `Preconditions.Check`.
+    pub fn check(&self, object: &Object) -> Result<(), String> {
+        if let Some(uid) = self.uid.as_ref().filter(|uid| *uid != object.uid()) {
+            return Err(format!(
+                "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",
+                object.uid()
+            ));
+        }
+        if let Some(version) = self.resource_version.as_ref().filter(|version| *version != object.resource_version()) {
+            return Err(format!(
+                "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({}). The object might have been modified",
+                object.resource_version()
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// How to delete. In Kubernetes: `metav1.DeleteOptions` (dry run stands in the [`Request`](crate::Request)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOptions {
@@ -112,4 +131,9 @@ pub struct Patch {
     pub kind: PatchKind,
     /// The body.
     pub body: Bytes,
+}
+
+/// 422 about options of a verb rather than about an object.
+pub(crate) fn invalid_options(kind: &str, errors: &[FieldError]) -> Status {
+    Status::invalid(&GroupVersionKind::new("meta.k8s.io", "v1", kind), "", errors)
 }

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
-use coracle_meta::{FieldError, FieldRequirement, FieldSelector, ObjectKey, Status, WatchEvent};
+use coracle_meta::{FieldError, FieldRequirement, FieldSelector, Status, WatchEvent};
 use coracle_storage::{Freshness, List, ListQuery, Selection, Stored, WatchQuery, WatchStart};
 
-use crate::create::invalid_options;
+use crate::options::invalid_options;
 use crate::registry::not_served;
 use crate::{Destination, GetOptions, Kind, ListOptions, Registry, Request, Subresource};
 
@@ -62,10 +62,8 @@ impl Registry {
             Some(0) => Freshness::Any,
             Some(revision) => Freshness::NotOlderThan(revision),
         };
-        let key =
-            ObjectKey::new(if kind.is_namespaced() { &*request.at.namespace } else { "" }, request.at.name.as_str());
-        let found = self.inner.storage.get(&kind.store, &key, freshness).await?;
-        kind.answer(found.ok_or_else(|| Status::not_found(&request.group_resource(), &request.at.name))?)
+        let found = self.inner.storage.get(&kind.store, &kind.key(request), freshness).await?;
+        kind.answer(found.ok_or_else(|| request.not_found())?)
     }
 
     /// Lists objects.

@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use coracle_ambient::Timestamp;
 use coracle_journal::EntryId;
-use coracle_meta::{GroupResource, GroupVersionResource, ResourcePath};
+use coracle_meta::{GroupResource, GroupVersionResource, ResourcePath, Status};
 
 use crate::User;
 
@@ -145,6 +145,11 @@ impl Request {
     pub fn subresource(mut self, subresource: &str) -> Self {
         subresource.clone_into(&mut Arc::make_mut(&mut self.at).subresource);
         self
+    }
+
+    /// 404 about the object.
+    pub fn not_found(&self) -> Status {
+        Status::not_found(&self.group_resource(), &self.at.name)
     }
 
     /// The resource without its version, as messages name it.

@@ -93,7 +93,7 @@ impl Admission for Customs {
 
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
         if review.operation == Operation::Create
-            && let Some(object) = &mut review.object
+            && let Some(object) = review.object_mut()
         {
             object.set(&["metadata", "annotations", "seen"], "yes");
         }
@@ -101,7 +101,7 @@ impl Admission for Customs {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        let object = review.object.as_ref().or(review.old);
+        let object = review.object().or(review.old);
         match object.and_then(|object| object.label("contraband")) {
             Some(_) => Err(Status::forbidden(&review.request.group_resource(), &review.request.at.name, "contraband")),
             None => Ok(()),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{GroupResource, Object, ObjectKey};
-use coracle_storage::{Draft, Freshness, ListQuery, Resource, Storage, render};
+use coracle_storage::{Draft, Freshness, ListQuery, Resource, Storage, Write, render};
 use coracle_store::{Engine, Operation, Options, Store, Txn};
 use serde_json::json;
 
@@ -121,7 +121,8 @@ async fn put(store: &dyn Store, pods: &Resource, number: usize) {
 async fn change(storage: &Storage, pods: &Arc<Resource>, number: usize) {
     let current = storage.get(pods, &key(number), Freshness::Newest).await.expect("a read").expect("an object");
     let draft = Draft::new(pod(number, 1));
-    storage.put(pods, &key(number), current.revision(), &draft, None, None).await.expect("a write");
+    let put = Write::Put { draft: &draft, ttl_seconds: None };
+    storage.write(pods, &key(number), Some(&current), put, None).await.expect("a write");
 }
 
 /// Resident memory of this process in bytes.

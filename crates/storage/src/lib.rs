@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! get, list, watch --> Storage --> Cache (one a resource: snapshot + ring, fed by a cursor) --> Store
-//! put, delete ------->    \--compare the revision, then write --------------------------------> Store
+//! write --------------->    \--compare the revision, then write --------------------------------> Store
 //! ```
 //! Start at [`Storage`]. [`Stored`] is one object at one revision, as bytes that get, list and watch share; a [`Draft`] is
 //! one that is to be written.
@@ -32,6 +32,6 @@ pub use list::List;
 pub use query::{Freshness, ListQuery, ResourceVersionMatch, Selection, WatchQuery, WatchStart};
 pub use resource::{FieldReader, Resource, all_objects};
 pub use ring::HistoryLimits;
-pub use storage::{Attempt, Change, Storage};
+pub use storage::{Attempt, Storage, Write};
 pub use stored::{NotStorable, Stored, render};
 pub use watch::Watch;

@@ -33,15 +33,25 @@ pub enum Attempt {
     Stale(Option<Stored>),
 }
 
-/// What a guaranteed update does with the current object.
-#[derive(Clone, Debug)]
-pub enum Change {
-    /// Writes this.
-    Put(Object),
-    /// Deletes it.
+/// What is to become of an object.
+#[derive(Clone, Copy, Debug)]
+pub enum Write<'a> {
+    /// It is this from now on.
+    Put {
+        /// The object, laid out.
+        draft: &'a Draft,
+        /// After how many seconds the store drops it by itself.
+        ttl_seconds: Option<i64>,
+    },
+    /// It goes.
     Delete,
-    /// Leaves it as it is.
-    Keep,
+}
+
+/// What the store made of a transaction.
+enum Committed {
+    At(Revision),
+    /// Not what was expected is there, but this.
+    Stale(Option<Stored>),
 }
 
 impl Storage {
@@ -128,46 +138,58 @@ impl Storage {
         self.cache(resource).last_change().await
     }
 
-    /// Writes an object if the one in the store is still of revision `expected` (0: if there is none).
-    /// With `ttl_seconds` the store drops it by itself after that time.
-    pub async fn put(
+    /// Writes an object if the one in the store is still `expected`, or if there is none where none is expected. The one
+    /// way in which objects change.
+    pub async fn write(
         &self,
         resource: &Arc<Resource>,
         key: &ObjectKey,
-        expected: Revision,
-        draft: &Draft,
-        ttl_seconds: Option<i64>,
+        expected: Option<&Stored>,
+        write: Write<'_>,
         cause: Option<EntryId>,
     ) -> Result<Attempt, Status> {
         let cache = self.cache(resource);
         cache.ready().await?;
-        let lease = match ttl_seconds {
-            Some(ttl) if ttl > 0 => self.inner.leases.lease(&self.inner.store, ttl).await.map_err(errors::status)?,
-            _ => 0,
-        };
         let store_key = resource.key(key);
-        let put = Operation::Put {
-            key: store_key.clone(),
-            value: draft.value().clone(),
-            lease,
-            prev_kv: false,
-            ignore_value: false,
-            ignore_lease: false,
-        };
-        let txn = Txn {
-            compare: vec![Compare::mod_revision(store_key.clone(), expected)],
-            success: vec![put],
-            failure: vec![Operation::get(store_key)],
+        let compare = Compare::mod_revision(store_key.clone(), expected.map_or(0, Stored::revision));
+        let txn = |operation| Txn {
+            compare: vec![compare],
+            success: vec![operation],
+            failure: vec![Operation::get(store_key.clone())],
             cause,
         };
-        let announcement = cache.announce(&draft.stored, draft.object());
-        match self.commit(txn).await? {
-            Ok(revision) => {
-                let stored = announcement.settle(&resource.short_key(key), revision);
-                cache.keep_up().await;
-                Ok(Attempt::Done(stored))
+        match write {
+            Write::Put { draft, ttl_seconds } => {
+                let put = Operation::Put {
+                    key: store_key.clone(),
+                    value: draft.value().clone(),
+                    lease: self.lease(ttl_seconds).await?,
+                    prev_kv: false,
+                    ignore_value: false,
+                    ignore_lease: false,
+                };
+                let announcement = cache.announce(&draft.stored, draft.object());
+                match self.commit(txn(put)).await? {
+                    Committed::At(revision) => {
+                        let stored = announcement.settle(&resource.short_key(key), revision);
+                        cache.keep_up().await;
+                        Ok(Attempt::Done(stored))
+                    }
+                    Committed::Stale(current) => Ok(Attempt::Stale(current)),
+                }
             }
-            Err(current) => Ok(Attempt::Stale(current)),
+            Write::Delete => match (self.commit(txn(Operation::delete(store_key.clone()))).await?, expected) {
+                (Committed::At(revision), Some(expected)) => Ok(Attempt::Done(expected.at(revision))),
+                (Committed::At(_), None) => Ok(Attempt::Stale(None)),
+                (Committed::Stale(current), _) => Ok(Attempt::Stale(current)),
+            },
+        }
+    }
+
+    async fn lease(&self, ttl_seconds: Option<i64>) -> Result<i64, Status> {
+        match ttl_seconds {
+            Some(ttl) if ttl > 0 => self.inner.leases.lease(&self.inner.store, ttl).await.map_err(errors::status),
+            _ => Ok(0),
         }
     }
 
@@ -189,65 +211,16 @@ impl Storage {
         })
     }
 
-    /// Deletes an object if the one in the store is still `current`.
-    pub async fn delete(
-        &self,
-        resource: &Arc<Resource>,
-        key: &ObjectKey,
-        current: &Stored,
-        cause: Option<EntryId>,
-    ) -> Result<Attempt, Status> {
-        self.cache(resource).ready().await?;
-        let store_key = resource.key(key);
-        let txn = Txn {
-            compare: vec![Compare::mod_revision(store_key.clone(), current.revision())],
-            success: vec![Operation::delete(store_key.clone())],
-            failure: vec![Operation::get(store_key)],
-            cause,
-        };
-        match self.commit(txn).await? {
-            Ok(revision) => Ok(Attempt::Done(current.at(revision))),
-            Err(current) => Ok(Attempt::Stale(current)),
-        }
-    }
-
-    /// Commits; the inner error is what is there instead of what was expected.
-    async fn commit(&self, txn: Txn) -> Result<Result<Revision, Option<Stored>>, Status> {
+    async fn commit(&self, txn: Txn) -> Result<Committed, Status> {
         let response = self.inner.store.txn(txn).await.map_err(errors::status)?;
         if response.succeeded {
-            return Ok(Ok(response.revision));
+            return Ok(Committed::At(response.revision));
         }
         let found = response.results.into_iter().find_map(|result| match result {
             OperationResult::Range(range) => range.kvs.into_iter().next(),
             _ => None,
         });
-        Ok(Err(found.map(stored).transpose()?))
-    }
-
-    /// Reads, lets `decide` say what becomes of the object, and writes, again and again until nobody else came between.
-    /// Returns the object afterwards, if there is one.
-    pub async fn guaranteed_update(
-        &self,
-        resource: &Arc<Resource>,
-        key: &ObjectKey,
-        cause: Option<EntryId>,
-        mut decide: impl FnMut(Option<&Stored>) -> Result<Change, Status> + Send,
-    ) -> Result<Option<Stored>, Status> {
-        let mut current = self.read(resource, key).await?;
-        loop {
-            let attempt = match (decide(current.as_ref())?, &current) {
-                (Change::Keep, _) | (Change::Delete, None) => return Ok(current),
-                (Change::Delete, Some(stored)) => self.delete(resource, key, stored, cause).await?,
-                (Change::Put(object), stored) => {
-                    let expected = stored.as_ref().map_or(0, Stored::revision);
-                    self.put(resource, key, expected, &Draft::new(object), None, cause).await?
-                }
-            };
-            match attempt {
-                Attempt::Done(stored) => return Ok(Some(stored)),
-                Attempt::Stale(now) => current = now,
-            }
-        }
+        Ok(Committed::Stale(found.map(stored).transpose()?))
     }
 
     /// The store's newest revision.

@@ -12,7 +12,8 @@ use common::{RealEtcd, answers, connect, open_disk, real_cluster, real_etcd, ser
 use coracle_etcd::{EtcdStore, Options};
 use coracle_meta::WatchEvent;
 use coracle_storage::{
-    Attempt, Freshness, HistoryLimits, ListQuery, Selection, Storage, Stored, Watch, WatchQuery, WatchStart,
+    Attempt, Draft, Freshness, HistoryLimits, ListQuery, Selection, Storage, Stored, Watch, WatchQuery, WatchStart,
+    Write,
 };
 use coracle_store::Store;
 use kit::{
@@ -56,24 +57,27 @@ async fn pages(storage: &Storage) {
 }
 
 async fn guards(storage: &Storage) {
-    let object = coracle_storage::Draft::new(thing("guarded", "", ""));
+    let draft = Draft::new(thing("guarded", "", ""));
+    let put = Write::Put { draft: &draft, ttl_seconds: None };
     let things = things();
     let guarded = key("guarded");
-    let Attempt::Done(first) = storage.put(&things, &guarded, 0, &object, None, None).await.unwrap() else {
+    let Attempt::Done(first) = storage.write(&things, &guarded, None, put, None).await.unwrap() else {
         panic!("nothing was there")
     };
-    let Attempt::Stale(Some(found)) = storage.put(&things, &guarded, 0, &object, None, None).await.unwrap() else {
+    let Attempt::Stale(Some(found)) = storage.write(&things, &guarded, None, put, None).await.unwrap() else {
         panic!("something was there")
     };
     assert_eq!(found.revision(), first.revision());
     for freshness in [Freshness::Newest, Freshness::NotOlderThan(first.revision())] {
         assert_eq!(storage.get(&things, &guarded, freshness).await.unwrap().unwrap().revision(), first.revision());
     }
-    let Attempt::Stale(_) = storage.delete(&things, &guarded, &first.at(first.revision() - 1), None).await.unwrap()
-    else {
+    let other = first.at(first.revision() - 1);
+    let Attempt::Stale(_) = storage.write(&things, &guarded, Some(&other), Write::Delete, None).await.unwrap() else {
         panic!("it was another one")
     };
-    let Attempt::Done(_) = storage.delete(&things, &guarded, &first, None).await.unwrap() else { panic!("it is this") };
+    let Attempt::Done(_) = storage.write(&things, &guarded, Some(&first), Write::Delete, None).await.unwrap() else {
+        panic!("it is this")
+    };
     assert!(storage.get(&things, &guarded, Freshness::Newest).await.unwrap().is_none());
     let never = storage.get(&things, &guarded, Freshness::NotOlderThan(1 << 40)).await.unwrap_err();
     assert_eq!(never.code, 504);
@@ -120,13 +124,14 @@ async fn selected_watches(storage: &Storage) {
 }
 
 async fn times_to_live(storage: &Storage) {
-    let object = coracle_storage::Draft::new(thing("mortal", "mortal", ""));
+    let draft = Draft::new(thing("mortal", "mortal", ""));
     let mut watch = watch(
         storage,
         WatchQuery { selection: labelled("color=mortal"), start: WatchStart::Now, ..WatchQuery::default() },
     )
     .await;
-    storage.put(&things(), &key("mortal"), 0, &object, Some(1), None).await.unwrap();
+    let put = Write::Put { draft: &draft, ttl_seconds: Some(1) };
+    storage.write(&things(), &key("mortal"), None, put, None).await.unwrap();
     assert_eq!(told(&mut watch).await.0, "ADDED");
     assert_eq!(told(&mut watch).await.0, "DELETED");
 }

@@ -10,13 +10,15 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{FieldSelector, GroupResource, ObjectKey, WatchEvent};
 use coracle_storage::{
-    Attempt, Change, Freshness, HistoryLimits, ListQuery, Resource, Selection, Storage, Stored, WatchQuery, WatchStart,
+    Attempt, Draft, Freshness, HistoryLimits, ListQuery, Resource, Selection, Storage, WatchQuery, WatchStart, Write,
 };
 use coracle_store::{
     Engine, Error, LeaseId, Options, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn, TxnResponse,
     WatchBatch, WatchRequest, Watcher,
 };
-use kit::{delete, event, key, labelled, list, mirrors_stay_equal, names, put, steps, text, thing, things, watch};
+use kit::{
+    delete, event, key, labelled, list, mirrors_stay_equal, names, put, steps, text, thing, things, watch, write,
+};
 use proptest::prelude::*;
 
 fn store() -> Arc<dyn Store> {
@@ -26,11 +28,12 @@ fn store() -> Arc<dyn Store> {
 #[tokio::test(start_paused = true)]
 async fn an_object_is_written_against_a_revision_and_comes_back_with_its_own() {
     let storage = Storage::new(store());
-    let object = coracle_storage::Draft::new(thing("a", "red", ""));
-    let Attempt::Done(first) = storage.put(&things(), &key("a"), 0, &object, None, None).await.unwrap() else {
+    let draft = Draft::new(thing("a", "red", ""));
+    let write = Write::Put { draft: &draft, ttl_seconds: None };
+    let Attempt::Done(first) = storage.write(&things(), &key("a"), None, write, None).await.unwrap() else {
         panic!("nothing was there")
     };
-    let Attempt::Stale(Some(found)) = storage.put(&things(), &key("a"), 0, &object, None, None).await.unwrap() else {
+    let Attempt::Stale(Some(found)) = storage.write(&things(), &key("a"), None, write, None).await.unwrap() else {
         panic!("something was there")
     };
     assert_eq!(found.revision(), first.revision());
@@ -138,8 +141,9 @@ async fn a_bookmark_of_an_idle_watch_moves_with_the_store() {
     let others = Arc::new(Resource::new(GroupResource::new("", "others"), "others", false));
     let query = WatchQuery { start: WatchStart::Now, bookmarks: true, ..WatchQuery::default() };
     let mut watch = watch(&storage, query).await;
-    let change = |_: Option<&Stored>| Ok(Change::Put(thing("x", "", "")));
-    storage.guaranteed_update(&others, &ObjectKey::cluster("x"), None, change).await.unwrap();
+    let draft = Draft::new(thing("x", "", ""));
+    let put = Write::Put { draft: &draft, ttl_seconds: None };
+    write(&storage, &others, &ObjectKey::cluster("x"), put).await.unwrap();
     assert_eq!(event(&mut watch).await, "BOOKMARK 2");
 }
 
@@ -150,8 +154,9 @@ async fn compaction_does_not_end_a_watch_to_which_nothing_happened() {
     let mut watch = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
     assert_eq!(event(&mut watch).await, "silence");
     for color in ["1", "2", "3"] {
-        let change = |_: Option<&Stored>| Ok(Change::Put(thing("x", color, "")));
-        storage.guaranteed_update(&others, &ObjectKey::cluster("x"), None, change).await.unwrap();
+        let draft = Draft::new(thing("x", color, ""));
+        let put = Write::Put { draft: &draft, ttl_seconds: None };
+        write(&storage, &others, &ObjectKey::cluster("x"), put).await.unwrap();
     }
     storage.compact(4).await.unwrap();
     put(&storage, thing("a", "", "")).await;
@@ -243,8 +248,9 @@ async fn an_object_with_a_time_to_live_is_dropped_by_the_store() {
         async move { engine.expire_leases().await }
     });
     let storage = Storage::new(Arc::new(engine));
-    let object = coracle_storage::Draft::new(thing("a", "", ""));
-    storage.put(&things(), &key("a"), 0, &object, Some(100), None).await.unwrap();
+    let draft = Draft::new(thing("a", "", ""));
+    let put = Write::Put { draft: &draft, ttl_seconds: Some(100) };
+    storage.write(&things(), &key("a"), None, put, None).await.unwrap();
     let mut watch = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
     assert!(event(&mut watch).await.starts_with("DELETED a"));
     expiry.abort();
@@ -375,17 +381,9 @@ async fn the_last_change_is_known_at_once_and_is_nobody_elses() {
     for round in 0..50 {
         let written = put(&storage, thing("a", &format!("{round}"), "")).await.revision();
         for other_round in 0..3 {
-            storage
-                .put(
-                    &other,
-                    &key(&format!("{round}-{other_round}")),
-                    0,
-                    &coracle_storage::Draft::new(thing("x", "", "")),
-                    None,
-                    None,
-                )
-                .await
-                .unwrap();
+            let draft = Draft::new(thing("x", "", ""));
+            let put = Write::Put { draft: &draft, ttl_seconds: None };
+            storage.write(&other, &key(&format!("{round}-{other_round}")), None, put, None).await.unwrap();
             assert_eq!(storage.last_change(&things()).await.unwrap(), written);
         }
     }

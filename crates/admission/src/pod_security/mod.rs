@@ -41,7 +41,7 @@ impl Admission for PodSecurity {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        let Some(object) = &review.object else { return Ok(()) };
+        let Some(object) = review.object() else { return Ok(()) };
         if review.is_about("", "namespaces") {
             return check_labels(review, object);
         }

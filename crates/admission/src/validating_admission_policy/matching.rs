@@ -52,7 +52,7 @@ impl Matching {
 
     fn matches_objects(&self, review: &Review<'_>) -> bool {
         let matches = |object: &Object| self.objects.matches(&object.labels());
-        self.objects.is_everything() || review.object.as_ref().is_some_and(matches) || review.old.is_some_and(matches)
+        self.objects.is_everything() || review.object().is_some_and(matches) || review.old.is_some_and(matches)
     }
 }
 
@@ -72,7 +72,7 @@ impl Rule {
     fn matches(&self, review: &Review<'_>, is_equivalent: bool) -> bool {
         let request = review.request;
         let lists = |list: &[String], word: &str| list.iter().any(|listed| listed == "*" || listed == word);
-        let name = review.object.as_ref().map_or(request.at.name.as_str(), Object::name);
+        let name = review.object().map_or(request.at.name.as_str(), Object::name);
         lists(&self.operations, review.operation.as_str())
             && lists(&self.groups, &request.at.resource.group)
             && (lists(&self.versions, &request.at.resource.version) || is_equivalent && self.is_served(review))

@@ -127,7 +127,7 @@ impl ValidatingAdmissionPolicy {
 /// The namespace that the request is about; of a namespace itself, that.
 async fn namespace_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
     if review.is_about_any_part("", "namespaces") {
-        return Ok(review.object.as_ref().or(review.old).cloned().map(Arc::new));
+        return Ok(review.object().or(review.old).cloned().map(Arc::new));
     }
     match review.request.at.namespace.as_str() {
         "" => Ok(None),
@@ -239,7 +239,7 @@ fn admission_request(review: &Review<'_>) -> Value {
     let resource = json!({"group": resource.group, "version": resource.version, "resource": resource.resource});
     let mut shown = json!({
         "kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
-        "name": review.object.as_ref().map_or(request.at.name.as_str(), Object::name), "namespace": request.at.namespace,
+        "name": review.object().map_or(request.at.name.as_str(), Object::name), "namespace": request.at.namespace,
         "operation": review.operation.as_str(), "dryRun": request.dry_run,
         "userInfo": {"username": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra},
     });

@@ -51,7 +51,7 @@ impl Subject {
     pub(super) fn new(review: &Review<'_>, namespace: Option<&Object>) -> Self {
         let value = |object: Option<&Object>| object.map_or(Value::Null, Object::to_value);
         let mut variables = Variables::default();
-        variables.set("object", &value(review.object.as_ref()));
+        variables.set("object", &value(review.object()));
         variables.set("oldObject", &value(review.old));
         variables.set("namespaceObject", &value(namespace));
         variables.set("request", &admission_request(review));

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use coracle_meta::{FieldError, GroupResource, GroupVersionKind, GroupVersionResource, Object, Status, format_time};
-use coracle_registry::{Action, Computed, Preconditions, Registry, Request, Verb};
+use coracle_registry::{Action, Computed, Plan, Preconditions, Registry, Request, Verb};
 use serde_json::{Value, json};
 
 use coracle_meta::fields::{Fields, FieldsMut};
@@ -51,29 +51,12 @@ pub(crate) async fn bind(registry: &Registry, request: &Request, binding: &Objec
     let now = format_time(request.now);
     registry
         .modify(&about, |pod| {
-            check(&preconditions, pod)
-                .and_then(|()| assign(pod, binding, &now))
-                .map_err(|why| Status::conflict(&GroupResource::new("", "pods/binding"), &name, &why))
+            let assigned = |pod: &mut Object| preconditions.check(pod).and_then(|()| assign(pod, binding, &now));
+            let conflict = |why: String| Status::conflict(&GroupResource::new("", "pods/binding"), &name, &why);
+            Plan::edit(pod, |pod| assigned(pod).map_err(conflict))
         })
         .await?;
     Ok(success())
-}
-
-/// Why an object is not the one that a request means.
-pub(crate) fn check(preconditions: &Preconditions, object: &Object) -> Result<(), String> {
-    match &preconditions.uid {
-        Some(uid) if uid != object.uid() => Err(format!(
-            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been deleted and then recreated",
-            object.uid()
-        )),
-        _ => match &preconditions.resource_version {
-            Some(version) if version != object.resource_version() => Err(format!(
-                "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({}). The object might have been modified",
-                object.resource_version()
-            )),
-            _ => Ok(()),
-        },
-    }
 }
 
 /// A status of success, as an object.

@@ -3,12 +3,12 @@ use coracle_meta::{
     GroupResource, GroupVersionKind, GroupVersionResource, LabelSelector, Object, Status, StatusCause, format_time,
 };
 use coracle_registry::{
-    Action, DeleteOptions, GetOptions, ListOptions, Preconditions, Propagation, Registry, Request, Verb,
+    Action, DeleteOptions, GetOptions, ListOptions, Plan, Preconditions, Propagation, Registry, Request, Verb,
 };
 use serde_json::json;
 
 use crate::cells::has_condition;
-use crate::core::pod_binding::{check, success, update_condition};
+use crate::core::pod_binding::{success, update_condition};
 use coracle_meta::fields::Fields;
 
 /// `pods/eviction`: deletes a pod if its disruption budget allows. In Kubernetes: `EvictionREST`.
@@ -129,7 +129,7 @@ async fn budgets_of(registry: &Registry, request: &Request, pod: &Object) -> Res
 async fn take_from_budget(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
     let about = request.about(Verb::Update, budgets(), &request.at.namespace, name);
     let (pod, now) = (request.at.name.clone(), format_time(request.now));
-    registry.modify(&about, |budget| take_one(budget, &pod, &now)).await?;
+    registry.modify(&about, |budget| Plan::edit(budget, |budget| take_one(budget, &pod, &now))).await?;
     Ok(())
 }
 
@@ -216,11 +216,12 @@ async fn evict(
         let condition = json!({"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
             "message": "Eviction API: evicting"});
         let marked = registry
-            .modify(&about, |pod| {
-                check(&options.preconditions, pod)
-                    .map_err(|why| Status::conflict(&GroupResource::new("", "Pod"), pod.name(), &why))?;
-                update_condition(pod, &condition, &now);
-                Ok(())
+            .modify(&about, |pod| match options.preconditions.check(pod) {
+                Err(why) => Plan::Refuse(Status::conflict(&GroupResource::new("", "Pod"), pod.name(), &why)),
+                Ok(()) => Plan::edit(pod, |pod| {
+                    update_condition(pod, &condition, &now);
+                    Ok(())
+                }),
             })
             .await?;
         if let Some(version) = &mut options.preconditions.resource_version {

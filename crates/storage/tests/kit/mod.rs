@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use coracle_meta::{GroupResource, LabelSelector, Object, ObjectKey, Status, WatchEvent, reason};
 use coracle_storage::{
-    Change, HistoryLimits, ListQuery, Resource, Selection, Storage, Stored, Watch, WatchQuery, WatchStart,
+    Attempt, Draft, Freshness, HistoryLimits, ListQuery, Resource, Selection, Storage, Stored, Watch, WatchQuery,
+    WatchStart, Write,
 };
 use coracle_store::Store;
 use proptest::prelude::*;
@@ -38,11 +39,30 @@ pub(crate) fn key(name: &str) -> ObjectKey {
     ObjectKey::new("ns", name)
 }
 
+/// Writes until nobody else came between; nothing comes of deleting what is not there.
+pub(crate) async fn write(
+    storage: &Storage,
+    resource: &Arc<Resource>,
+    key: &ObjectKey,
+    write: Write<'_>,
+) -> Result<Option<Stored>, Status> {
+    let mut current = storage.get(resource, key, Freshness::Newest).await?;
+    loop {
+        if matches!((write, &current), (Write::Delete, None)) {
+            return Ok(None);
+        }
+        match storage.write(resource, key, current.as_ref(), write, None).await? {
+            Attempt::Done(stored) => return Ok(Some(stored)),
+            Attempt::Stale(now) => current = now,
+        }
+    }
+}
+
 /// Writes; while the store is away, again and again.
 pub(crate) async fn put(storage: &Storage, object: Object) -> Stored {
     loop {
-        let change = |_: Option<&Stored>| Ok(Change::Put(object.clone()));
-        let written = storage.guaranteed_update(&things(), &object.key(), None, change).await;
+        let draft = Draft::new(object.clone());
+        let written = write(storage, &things(), &object.key(), Write::Put { draft: &draft, ttl_seconds: None }).await;
         if let Some(written) = unless_away(written).await {
             return written.unwrap();
         }
@@ -52,7 +72,7 @@ pub(crate) async fn put(storage: &Storage, object: Object) -> Stored {
 /// Deletes; while the store is away, again and again. Returns what was deleted, as of its deletion.
 pub(crate) async fn delete(storage: &Storage, name: &str) -> Option<Stored> {
     loop {
-        let deleted = storage.guaranteed_update(&things(), &key(name), None, |_| Ok(Change::Delete)).await;
+        let deleted = write(storage, &things(), &key(name), Write::Delete).await;
         if let Some(deleted) = unless_away(deleted).await {
             return deleted;
         }

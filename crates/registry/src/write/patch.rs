@@ -6,12 +6,14 @@ use coracle_schema::{KindSchema, TypeRef, apply::TablePlace};
 use serde_json::Value;
 
 use crate::decode::{self, MadeBy, Objections, Patched};
-use crate::update::Intent;
 use crate::versions::KindVersions;
 use crate::{Kind, Patch, PatchKind, Registry, Request, Written, object_meta};
 
+use super::ownership::book;
+use super::update::{Target, UpdatedObject};
+
 /// A PATCH: the parsed patch, to be applied to whatever the object is then.
-pub(crate) enum Change {
+pub(super) enum ParsedPatch {
     Json(JsonPatch),
     Merge(Value),
     Strategic(Value),
@@ -21,16 +23,16 @@ pub(crate) enum Change {
 /// A patch as it was read, or why it is none. That is told only when there is an object to patch.
 ///
 /// In Kubernetes: patches are decoded inside of the update.
-pub(crate) struct ReadPatch(Result<(Change, Objections), Status>);
+pub(super) struct ReadPatch(Result<(ParsedPatch, Objections), Status>);
 
 impl ReadPatch {
     /// Reads a patch.
-    pub(crate) fn of(request: &Request, patch: &Patch) -> Self {
-        Self(Change::parse(request, patch))
+    pub(super) fn of(request: &Request, patch: &Patch) -> Self {
+        Self(ParsedPatch::parse(request, patch))
     }
 
     /// The patch; beside it, what a strict reader objects to.
-    pub(crate) fn get(&self) -> Result<(&Change, &Objections), Status> {
+    pub(super) fn get(&self) -> Result<(&ParsedPatch, &Objections), Status> {
         match &self.0 {
             Ok((change, objections)) => Ok((change, objections)),
             Err(status) => Err(status.clone()),
@@ -38,7 +40,7 @@ impl ReadPatch {
     }
 }
 
-impl Change {
+impl ParsedPatch {
     fn parse(request: &Request, patch: &Patch) -> Result<(Self, Objections), Status> {
         let (value, mut objections) = match patch.kind {
             PatchKind::Apply { .. } => decode::yaml(&patch.body)?,
@@ -62,7 +64,7 @@ impl Change {
     }
 
     /// The patched document, not decoded yet. Not for an apply.
-    pub(crate) fn patched(&self, document: Value, schema: &KindSchema) -> Result<Value, Status> {
+    pub(super) fn patched(&self, document: Value, schema: &KindSchema) -> Result<Value, Status> {
         Ok(match self {
             Self::Json(patch) => patch.apply(document)?,
             Self::Merge(patch) => merge_patch(document, patch.clone())?,
@@ -84,7 +86,7 @@ impl Change {
     }
 
     /// What reads a document that the patch has made.
-    pub(crate) fn made_by(&self) -> MadeBy {
+    pub(super) fn made_by(&self) -> MadeBy {
         match self {
             Self::Strategic(_) => MadeBy::Merge,
             _ => MadeBy::Patch,
@@ -92,7 +94,7 @@ impl Change {
     }
 
     /// A patched document as messages quote it; of a strategic patch they quote the patch itself.
-    pub(crate) fn quoted(&self, live: &Object, patched: &Value, root: Option<TypeRef<'_>>) -> String {
+    pub(super) fn quoted(&self, live: &Object, patched: &Value, root: Option<TypeRef<'_>>) -> String {
         match self {
             Self::Json(patch) => document_text(root, patched, &patch.touched()),
             Self::Merge(patch) => document_text(root, patched, &Touched::by_merge(&live.to_value(), patch)),
@@ -111,8 +113,8 @@ struct Patching<'a> {
     creates: bool,
 }
 
-impl Intent for Patching<'_> {
-    fn make(&self, registry: &Registry, live: &Object) -> Result<Object, Status> {
+impl UpdatedObject for Patching<'_> {
+    fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
         let (request, kind) = (self.request, self.kind);
         // A kind may be made by a PUT of what is not there, but a patch needs something to change.
         if !self.creates && live.uid().is_empty() {
@@ -120,7 +122,7 @@ impl Intent for Patching<'_> {
         }
         let (change, objections) = self.patch.get()?;
         let mut object = match change {
-            Change::Apply { config, force } => self.apply(live, config, *force)?,
+            ParsedPatch::Apply { config, force } => self.apply(live, config, *force)?,
             change => {
                 let value = change.patched(live.to_value(), kind.schema())?;
                 // Custom resources have no struct in Go, only maps.
@@ -130,7 +132,7 @@ impl Intent for Patching<'_> {
                 let mut object =
                     decode::patched(kind, patched, objections.clone(), request)?.with_verbatim(change.foreign(live));
                 kind.strategy().set_defaults(&mut object);
-                registry.book(request, kind, live, object, &self.versions)
+                book(request, &kind.gvk().api_version(), live, object, &&self.versions)
             }
         };
         if live.uid().is_empty() && !object.uid().is_empty() {
@@ -183,9 +185,9 @@ impl Registry {
     /// In Kubernetes: `PatchResource`.
     pub async fn patch(&self, request: &Request, patch: &Patch) -> Result<Written, Status> {
         let kind = self.kind_of(request)?;
-        let part = match self.part(request, &kind)? {
-            Ok(part) => part,
-            Err(projection) => return self.patch_projection(request, &kind, &projection, patch).await,
+        let part = match kind.target(request)? {
+            Target::Part(part) => part,
+            Target::Projection(projection) => return self.patch_projection(request, &kind, &*projection, patch).await,
         };
         let versions = part.versions(self, &kind);
         let creates = matches!(patch.kind, PatchKind::Apply { .. });

@@ -1,16 +1,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_meta::{Object, ObjectKey, Status, format_time};
+use coracle_meta::{Object, Status, format_time};
 use coracle_schema::apply::{managed_fields, scale};
 use coracle_schema::{KindSchema, Table};
 use coracle_storage::{Freshness, Stored};
 use serde_json::Value;
 
-use crate::create::check_kind;
+use super::create::check_kind;
+use super::patch::{ParsedPatch, ReadPatch};
+use super::update::{Part, UpdatedObject};
 use crate::decode::{self, Patched};
-use crate::patch::{Change, ReadPatch};
-use crate::update::{Intent, Part};
 use crate::versions::OneVersion;
 use crate::{Kind, Patch, Projection, Registry, Request, Written, object_meta};
 
@@ -50,7 +50,7 @@ impl Projected<'_> {
         let booked = match &self.wanted {
             Wanted::Body(body) => managed_fields::update(&write, shown.as_value(), body.to_value()),
             Wanted::Patch(patch) => match patch.get()? {
-                (Change::Apply { config, force }, _) => {
+                (ParsedPatch::Apply { config, force }, _) => {
                     managed_fields::apply(&write, shown.as_value(), config, *force)?
                 }
                 (change, objections) => {
@@ -66,7 +66,7 @@ impl Projected<'_> {
     }
 }
 
-impl Intent for Projected<'_> {
+impl UpdatedObject for Projected<'_> {
     fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
         let paths = self.replicas_paths();
         let owners = live.field(&["metadata", "managedFields"]);
@@ -96,6 +96,7 @@ impl Intent for Projected<'_> {
         let version = self.kind.gvk().api_version();
         let owners = scale::to_parent(owners, after, &paths, &version).map_err(Status::internal)?;
         object.set(&["metadata", "managedFields"], Value::from(owners));
+        self.kind.strategy().set_defaults(&mut object);
         Ok(object)
     }
 }
@@ -108,13 +109,12 @@ impl Registry {
         kind: &Kind,
         projection: &dyn Projection,
     ) -> Result<Stored, Status> {
-        let key = ObjectKey::new(request.at.namespace.as_str(), request.at.name.as_str());
-        let found = self.inner.storage.get(&kind.store, &key, Freshness::Newest).await?;
-        let stored = found.ok_or_else(|| Status::not_found(&request.group_resource(), &request.at.name))?;
+        let found = self.inner.storage.get(&kind.store, &kind.key(request), Freshness::Newest).await?;
+        let stored = found.ok_or_else(|| request.not_found())?;
         show(projection, &kind.answer(stored)?)
     }
 
-    pub(crate) async fn update_projection(
+    pub(super) async fn update_projection(
         &self,
         request: &Request,
         kind: &Kind,
@@ -125,14 +125,14 @@ impl Registry {
         self.write_projection(request, kind, projection, Wanted::Body(body)).await
     }
 
-    pub(crate) async fn patch_projection(
+    pub(super) async fn patch_projection(
         &self,
         request: &Request,
         kind: &Kind,
-        projection: &Arc<dyn Projection>,
+        projection: &dyn Projection,
         patch: &Patch,
     ) -> Result<Written, Status> {
-        self.write_projection(request, kind, &**projection, Wanted::Patch(ReadPatch::of(request, patch))).await
+        self.write_projection(request, kind, projection, Wanted::Patch(ReadPatch::of(request, patch))).await
     }
 
     async fn write_projection(
@@ -144,8 +144,8 @@ impl Registry {
     ) -> Result<Written, Status> {
         let schema = Table::v1_35().kind(&projection.kind());
         let schema = schema.ok_or_else(|| Status::internal(format!("no schema of {}", projection.kind())))?;
-        let intent = Projected { request, kind, projection, schema, wanted };
-        let written = self.write(request, kind, &Part::Object, &intent).await?;
+        let updated = Projected { request, kind, projection, schema, wanted };
+        let written = self.write(request, kind, &Part::Object, &updated).await?;
         Ok(Written { object: show(projection, &written.object)?, ..written })
     }
 }

@@ -1,0 +1,47 @@
+use std::sync::Arc;
+
+use coracle_meta::{Object, Status};
+use coracle_storage::Stored;
+
+use super::create::check_kind;
+use super::ownership::book_body;
+use crate::{Computed, Kind, Operation, Registry, Request, Subresource, object_meta};
+
+/// Creates that store nothing by themselves: what is computed, and what is asked for at a subresource.
+impl Registry {
+    /// Answers a create of a kind that is computed.
+    pub(super) async fn compute(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        mut object: Object,
+        computed: &dyn Computed,
+    ) -> Result<Stored, Status> {
+        kind.strategy().set_defaults(&mut object);
+        let object = self.book_update(request, kind, &Object::default(), object, &[]);
+        let object = self.reviewed(request, kind, object).await?;
+        let answer = computed.create(self, request, object).await?;
+        Ok(Stored::from_object(&Arc::new(answer), 0))
+    }
+
+    /// Creates a body at a subresource.
+    pub(super) async fn act(&self, request: &Request, kind: &Kind, mut body: Object) -> Result<Stored, Status> {
+        let Some(Subresource::Action(action)) = kind.subresource(&request.at.subresource) else {
+            return Err(crate::registry::not_served());
+        };
+        check_kind(&body, &action.kind())?;
+        object_meta::wipe_system_fields(&mut body);
+        object_meta::ensure_namespace(&mut body, &request.at.namespace, kind.is_namespaced())?;
+        let body = book_body(request, &action.kind(), body);
+        let body = self.reviewed(request, kind, body).await?;
+        let answer = action.create(self, request, body).await?;
+        Ok(Stored::from_object(&Arc::new(answer), 0))
+    }
+
+    /// A body after all plug-ins have seen it.
+    async fn reviewed(&self, request: &Request, kind: &Kind, body: Object) -> Result<Object, Status> {
+        let (body, _) = self.mutate(request, kind, Operation::Create, body, None).await?;
+        self.admit(request, kind, Operation::Create, &body, None).await?;
+        Ok(body)
+    }
+}

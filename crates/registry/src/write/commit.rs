@@ -1,0 +1,281 @@
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use coracle_meta::{Object, ObjectKey, Status, reason};
+use coracle_storage::{Attempt, Draft, Freshness, Stored, Write as StoreWrite};
+
+use super::intent::{Asked, Intent};
+use super::plan::Plan;
+use crate::{Kind, Operation, Registry, Request, Reservation, object_meta};
+
+/// What a write came to.
+pub(super) struct Committed {
+    /// The object now, or as it is shown for the last time, in the stored version.
+    pub(super) stored: Stored,
+    pub(super) fate: Fate,
+    /// What was there before.
+    pub(super) before: Option<Arc<Object>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Created,
+    Changed,
+    Gone,
+    Kept,
+}
+
+/// What one attempt came to.
+enum Outcome<T> {
+    Done(T),
+    /// Somebody else wrote first: this is there now.
+    Stale(Option<Stored>),
+}
+
+/// What has become of a plan.
+struct Effect {
+    stored: Stored,
+    fate: Fate,
+    /// Whether the store has changed: no dry run, and not what was there already.
+    is_real: bool,
+}
+
+/// A write on its way: what is the same in all attempts.
+struct Write<'a> {
+    registry: &'a Registry,
+    request: &'a Request,
+    kind: &'a Kind,
+    key: ObjectKey,
+}
+
+impl Registry {
+    /// Writes until nobody else came between. In Kubernetes: `GuaranteedUpdate` below the verbs of `Store`.
+    pub(super) async fn commit(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        intent: &mut dyn Intent,
+    ) -> Result<Committed, Status> {
+        let write = Write { registry: self, request, kind, key: kind.key(request) };
+        let mut current = if intent.is_creation() { None } else { write.read(&write.key).await? };
+        loop {
+            match write.attempt(intent, current.as_ref()).await? {
+                Outcome::Done(committed) => return Ok(committed),
+                Outcome::Stale(now) => current = now,
+            }
+        }
+    }
+}
+
+impl Write<'_> {
+    async fn read(&self, key: &ObjectKey) -> Result<Option<Stored>, Status> {
+        self.registry.inner.storage.get(&self.kind.store, key, Freshness::Newest).await
+    }
+
+    async fn attempt(&self, intent: &mut dyn Intent, current: Option<&Stored>) -> Result<Outcome<Committed>, Status> {
+        let mut request = Cow::Borrowed(self.request);
+        let existing = current.map(Stored::object);
+        let live = existing.as_ref().map(|object| self.kind.served(object)).transpose()?;
+        let (wanted, reservation) = match intent.wanted(self.registry, live.as_deref())? {
+            None => (None, None),
+            Some(wanted) => {
+                let mut wanted = self.mutate(intent, &mut request, wanted, live.as_deref()).await?;
+                intent.complete(self.registry, &mut wanted, existing.as_deref())?;
+                let reservation = match intent.reserves() {
+                    true => self.reserve(&request, &mut wanted, existing.as_deref()).await?,
+                    false => None,
+                };
+                (Some(wanted), reservation)
+            }
+        };
+        let plan = intent.plan(wanted, existing.as_ref());
+        let outcome = self.carry_out(intent.admission(), &mut request, plan, current, live.as_deref()).await;
+        settle(reservation, &outcome).await;
+        let Effect { stored, fate, is_real } = match outcome? {
+            Outcome::Done(effect) => effect,
+            Outcome::Stale(now) => return Ok(Outcome::Stale(now)),
+        };
+        if is_real {
+            let now = (fate != Fate::Gone).then(|| stored.object());
+            self.kind.hub().after(self.registry, &request, now.as_deref(), existing.as_deref()).await?;
+        }
+        Ok(Outcome::Done(Committed { stored, fate, before: existing }))
+    }
+
+    /// What is wanted after plug-ins have changed it, in the stored version.
+    async fn mutate(
+        &self,
+        intent: &dyn Intent,
+        request: &mut Cow<'_, Request>,
+        wanted: Object,
+        live: Option<&Object>,
+    ) -> Result<Object, Status> {
+        name(request, &wanted);
+        let (mut wanted, has_changed) = self.registry.mutate(request, self.kind, operation(live), wanted, live).await?;
+        object_meta::deduplicate_owners(&mut wanted, request, true);
+        if has_changed {
+            self.kind.strategy().set_defaults(&mut wanted);
+        }
+        if live.is_none() && !intent.is_creation() {
+            self.registry.authorize_create(request).await?;
+        }
+        self.kind.to_hub(wanted)
+    }
+
+    async fn reserve(
+        &self,
+        request: &Request,
+        wanted: &mut Object,
+        existing: Option<&Object>,
+    ) -> Result<Option<Box<dyn Reservation>>, Status> {
+        let strategy = self.kind.hub();
+        match existing {
+            None => strategy.begin_create(self.registry, request, wanted).await,
+            Some(existing) => strategy.begin_update(self.registry, request, wanted, existing).await,
+        }
+    }
+
+    /// Does what is planned, if the plug-ins let it pass.
+    async fn carry_out(
+        &self,
+        asked: Asked<'_>,
+        request: &mut Cow<'_, Request>,
+        plan: Plan,
+        current: Option<&Stored>,
+        live: Option<&Object>,
+    ) -> Result<Outcome<Effect>, Status> {
+        let registry = self.registry;
+        match (&plan, asked, live) {
+            (Plan::Put { .. } | Plan::Delete { .. }, Asked::OfDeletions(options), Some(live)) => {
+                registry.admit_delete(request, self.kind, options, live).await?;
+            }
+            (Plan::Put { object, .. } | Plan::Delete { shown: Some(object) }, Asked::OfWrites, live) => {
+                name(request, object);
+                registry.admit_stored(request, self.kind, operation(live), object, live).await?;
+            }
+            _ => {}
+        }
+        match (plan, current) {
+            (Plan::Refuse(status), _) => Err(status),
+            (Plan::Put { object, then_delete: false }, current) => self.put(object, current).await,
+            (Plan::Put { object, then_delete: true }, current) => match self.put(object, current).await? {
+                Outcome::Done(Effect { stored, .. }) => self.delete(&stored, None).await,
+                stale => Ok(stale),
+            },
+            (Plan::Delete { shown }, Some(current)) => self.delete(current, shown).await,
+            (Plan::Keep, Some(current)) => Ok(Outcome::unchanged(current, Fate::Kept)),
+            (Plan::Delete { .. } | Plan::Keep, None) => Err(self.request.not_found()),
+        }
+    }
+
+    async fn put(&self, object: Arc<Object>, current: Option<&Stored>) -> Result<Outcome<Effect>, Status> {
+        let (fate, key) = match current {
+            None => (Fate::Created, object.key()),
+            Some(_) => (Fate::Changed, self.key.clone()),
+        };
+        let mut draft = Draft::new(object);
+        if let Some(current) = current.filter(|current| current.value() == draft.value()) {
+            return Ok(Outcome::unchanged(current, fate));
+        }
+        let ttl_seconds = self.kind.hub().time_to_live(draft.object());
+        let mut outcome = self.store(&key, current, StoreWrite::Put { draft: &draft, ttl_seconds }, fate).await;
+        if let Some(smaller) = outcome.as_ref().err().and_then(|status| without_owners(status, &draft)) {
+            draft = smaller;
+            outcome = self.store(&key, current, StoreWrite::Put { draft: &draft, ttl_seconds }, fate).await;
+        }
+        if let Ok(Outcome::Done(Effect { stored, is_real: true, .. })) = &outcome {
+            self.registry.inner.storage.keep(stored, draft);
+        }
+        outcome
+    }
+
+    async fn delete(&self, current: &Stored, shown: Option<Arc<Object>>) -> Result<Outcome<Effect>, Status> {
+        let outcome = self.store(&self.key, Some(current), StoreWrite::Delete, Fate::Gone).await?;
+        Ok(match (outcome, shown) {
+            (Outcome::Done(effect), Some(shown)) => {
+                Outcome::Done(Effect { stored: Stored::from_object(&shown, current.revision()), ..effect })
+            }
+            // Of several who take the last finalizer one deletes, and all are answered.
+            (Outcome::Stale(None), Some(shown)) => {
+                let stored = Stored::from_object(&shown, current.revision());
+                Outcome::Done(Effect { stored, fate: Fate::Gone, is_real: true })
+            }
+            (outcome, _) => outcome,
+        })
+    }
+
+    /// Changes the store, or for a dry run says what it would have become.
+    async fn store(
+        &self,
+        key: &ObjectKey,
+        current: Option<&Stored>,
+        write: StoreWrite<'_>,
+        fate: Fate,
+    ) -> Result<Outcome<Effect>, Status> {
+        let is_real = !self.request.dry_run;
+        let attempt = match is_real {
+            true => {
+                let storage = &self.registry.inner.storage;
+                storage.write(&self.kind.store, key, current, write, self.request.cause).await?
+            }
+            false => self.pretend(key, current, write).await?,
+        };
+        Ok(match attempt {
+            Attempt::Done(stored) => Outcome::Done(Effect { stored, fate, is_real }),
+            Attempt::Stale(now) => Outcome::Stale(now),
+        })
+    }
+
+    async fn pretend(
+        &self,
+        key: &ObjectKey,
+        current: Option<&Stored>,
+        write: StoreWrite<'_>,
+    ) -> Result<Attempt, Status> {
+        Ok(match (write, current) {
+            (StoreWrite::Put { draft, .. }, Some(current)) => Attempt::Done(draft.as_of(current.revision())),
+            (StoreWrite::Put { draft, .. }, None) => match self.read(key).await? {
+                None => Attempt::Done(draft.as_of(0)),
+                taken => Attempt::Stale(taken),
+            },
+            (StoreWrite::Delete, Some(current)) => Attempt::Done(current.clone()),
+            (StoreWrite::Delete, None) => Attempt::Stale(None),
+        })
+    }
+}
+
+impl Outcome<Effect> {
+    fn unchanged(current: &Stored, fate: Fate) -> Self {
+        Self::Done(Effect { stored: current.clone(), fate, is_real: false })
+    }
+}
+
+async fn settle(reservation: Option<Box<dyn Reservation>>, outcome: &Result<Outcome<Effect>, Status>) {
+    match (reservation, outcome) {
+        (None, _) => {}
+        (Some(reservation), Ok(Outcome::Done(Effect { is_real: true, .. }))) => reservation.commit().await,
+        (Some(reservation), _) => reservation.release().await,
+    }
+}
+
+fn operation(live: Option<&Object>) -> Operation {
+    if live.is_some() { Operation::Update } else { Operation::Create }
+}
+
+/// Plug-ins are told the name of what is created, as soon as it has one.
+fn name(request: &mut Cow<'_, Request>, object: &Object) {
+    if request.at.name.is_empty() && !object.name().is_empty() {
+        object.name().clone_into(&mut Arc::make_mut(&mut request.to_mut().at).name);
+    }
+}
+
+/// What is tried next when the store has refused an object for its size: the same without the book-keeping of its owners.
+fn without_owners(refusal: &Status, draft: &Draft) -> Option<Draft> {
+    let is_too_large = refusal.reason == reason::REQUEST_ENTITY_TOO_LARGE;
+    if !is_too_large || draft.object().field(&["metadata", "managedFields"]).is_none() {
+        return None;
+    }
+    let mut smaller = Object::clone(draft.object());
+    smaller.remove(&["metadata", "managedFields"]);
+    Some(Draft::new(smaller))
+}

@@ -1,0 +1,151 @@
+use std::sync::Arc;
+
+use coracle_meta::{GroupVersionKind, Object, Status};
+use coracle_schema::Trait;
+use coracle_storage::Stored;
+
+use super::intent::{Asked, Intent};
+use super::plan::Plan;
+use crate::{Generation, Kind, Registry, Request, object_meta};
+
+/// How often a name is made anew when it is taken. In Kubernetes: `maxNameGenerationCreateAttempts`.
+const NAME_ATTEMPTS: usize = 8;
+
+/// A POST.
+struct Create<'a> {
+    request: &'a Request,
+    kind: &'a Kind,
+    /// With its owners booked.
+    object: Object,
+}
+
+impl Intent for Create<'_> {
+    fn is_creation(&self) -> bool {
+        true
+    }
+
+    fn admission(&self) -> Asked<'_> {
+        Asked::OfWrites
+    }
+
+    fn wanted(&mut self, _registry: &Registry, live: Option<&Object>) -> Result<Option<Object>, Status> {
+        match live {
+            Some(live) => Err(already_exists(self.request, live)),
+            None if is_named_by_server(&self.object) => Ok(Some(self.object.clone())),
+            // A name that the client gave is tried once.
+            None => Ok(Some(std::mem::take(&mut self.object))),
+        }
+    }
+
+    fn complete(&self, registry: &Registry, wanted: &mut Object, _existing: Option<&Object>) -> Result<(), Status> {
+        if !matches!(wanted.resource_version(), "" | "0") {
+            return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
+        }
+        complete(registry, self.request, wanted);
+        Ok(())
+    }
+
+    fn plan(&self, wanted: Option<Object>, _existing: Option<&Arc<Object>>) -> Plan {
+        plan(self.kind, self.request, wanted.unwrap_or_default())
+    }
+}
+
+impl Registry {
+    /// Creates an object, or asks a subresource that is an action. `object` is decoded, in the version of the request.
+    ///
+    /// In Kubernetes: `createHandler` and `Store.Create`.
+    pub async fn create(&self, request: &Request, object: Object) -> Result<Stored, Status> {
+        let kind = self.kind_of(request)?;
+        if !request.at.subresource.is_empty() {
+            return self.act(request, &kind, object).await;
+        }
+        let mut object = object;
+        check_kind(&object, kind.gvk())?;
+        object_meta::wipe_system_fields(&mut object);
+        object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
+        if let Some(computed) = kind.computed() {
+            return self.compute(request, &kind, object, computed).await;
+        }
+        object_meta::deduplicate_owners(&mut object, request, false);
+        kind.strategy().set_defaults(&mut object);
+        let object = self.book_update(request, &kind, &Object::default(), object, &kind.strategy().reset_fields());
+        let attempts = if is_named_by_server(&object) { NAME_ATTEMPTS } else { 1 };
+        let mut create = Create { request, kind: &kind, object };
+        let mut attempt = 1;
+        loop {
+            match self.commit(request, &kind, &mut create).await {
+                Err(status) if attempts > 1 && status.is_already_exists() => match attempt {
+                    NAME_ATTEMPTS => return Err(name_conflict(status)),
+                    _ => attempt += 1,
+                },
+                committed => return kind.answer(committed?.stored),
+            }
+        }
+    }
+}
+
+fn is_named_by_server(object: &Object) -> bool {
+    object.name().is_empty() && !object.text(&["metadata", "generateName"]).is_empty()
+}
+
+/// Gives a new object what only the server gives: its uid, its time and, if the client wants one made, its name.
+pub(super) fn complete(registry: &Registry, request: &Request, object: &mut Object) {
+    object_meta::fill_system_fields(object, request.now, &registry.inner.ambient);
+    object_meta::generate_name(object, &registry.inner.ambient);
+}
+
+/// Prepares and validates a new object. In Kubernetes: `BeforeCreate`.
+pub(super) fn plan(kind: &Kind, request: &Request, object: Object) -> Plan {
+    prepare(kind, request, object).map(Plan::put).into()
+}
+
+fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Result<Object, Status> {
+    let strategy = kind.hub();
+    object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
+    object.remove(&["metadata", "resourceVersion"]);
+    if kind.has_status() && !strategy.keeps_new_status() {
+        object.remove(&["status"]);
+    }
+    strategy.prepare_create(&mut object, request);
+    // A kind whose row does not list it counts its changes, but begins without a number.
+    if strategy.generation() != Generation::None && strategy.row().has(Trait::Generation) {
+        object.set(&["metadata", "generation"], 1);
+    }
+    let mut errors = object_meta::validate_new(&object, kind.is_namespaced(), &**strategy);
+    errors.extend(strategy.validate(&object));
+    if kind.is_converted() {
+        errors = kind.strategy().review(&object, errors);
+    }
+    if !errors.is_empty() {
+        return Err(Status::invalid(&strategy.row().kind, object.name(), &errors));
+    }
+    strategy.warnings(&object, None).into_iter().for_each(|warning| request.warnings.add(warning));
+    strategy.canonicalize(&mut object);
+    kind.normalize(object)
+}
+
+/// The body has to be of the kind that the URL names; a body that says nothing is.
+pub(super) fn check_kind(object: &Object, expected: &GroupVersionKind) -> Result<(), Status> {
+    let version = object.api_version();
+    if !version.is_empty() && version != expected.api_version() {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({})",
+            expected.api_version()
+        )));
+    }
+    Ok(())
+}
+
+fn already_exists(request: &Request, existing: &Object) -> Status {
+    let mut status = Status::already_exists(&request.group_resource(), existing.name());
+    if existing.is_terminating() {
+        status.message = format!("object is being deleted: {}", status.message);
+    }
+    status
+}
+
+/// 409 when eight names were all taken. In Kubernetes: `NewGenerateNameConflict`.
+fn name_conflict(mut status: Status) -> Status {
+    status.message = format!("{}, the server was not able to generate a unique name for the object", status.message);
+    status.with_retry_after(1)
+}

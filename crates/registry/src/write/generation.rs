@@ -1,0 +1,106 @@
+use coracle_meta::Object;
+use serde_json::Value;
+
+use crate::Generation;
+
+const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// Counts a generation up where the part of the object that it counts has changed.
+pub(super) fn count(rule: Generation, new: &mut Object, old: &Object) {
+    let has_changed = match rule {
+        Generation::None => false,
+        Generation::Fields(paths) => paths.iter().any(|path| {
+            let path: Vec<&str> = path.split('.').collect();
+            !is_same(new.field(&path), old.field(&path))
+        }),
+        Generation::AllBut(fields) => {
+            let counts = |name: &&String| !fields.contains(&name.as_str()) && !IDENTITY.contains(&name.as_str());
+            let mut names = new.tree().keys().chain(old.tree().keys()).filter(counts);
+            names.any(|name| !is_same(new.tree().get(name), old.tree().get(name)))
+        }
+    };
+    if has_changed {
+        new.set(&["metadata", "generation"], old.generation() + 1);
+    }
+}
+
+/// Whether two parts of an object say the same: what is empty is as good as absent.
+/// In Kubernetes: `equality.Semantic.DeepEqual`.
+fn is_same(new: Option<&Value>, old: Option<&Value>) -> bool {
+    match (new, old) {
+        (Some(Value::Object(new)), Some(Value::Object(old))) => {
+            let is_in_new = |name: &String| new.contains_key(name);
+            new.iter().all(|(name, value)| is_same(Some(value), old.get(name)))
+                && old.iter().all(|(name, value)| is_in_new(name) || is_empty(Some(value)))
+        }
+        (new, old) => new == old || is_empty(new) && is_empty(old),
+    }
+}
+
+fn is_empty(value: Option<&Value>) -> bool {
+    match value {
+        None | Some(Value::Null) => true,
+        Some(Value::Object(map)) => map.values().all(|value| is_empty(Some(value))),
+        Some(Value::Array(list)) => list.is_empty(),
+        Some(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn generation(rule: Generation, new: Value, old: Value) -> i64 {
+        let object = |value| Object::from_value(value).unwrap();
+        let (mut new, mut old) = (object(new), object(old));
+        old.set(&["metadata", "generation"], 1);
+        new.set(&["metadata", "generation"], 1);
+        count(rule, &mut new, &old);
+        new.generation()
+    }
+
+    #[test]
+    fn a_generation_counts_what_its_rule_names_and_nothing_else() {
+        let old = json!({"spec": {"replicas": 1}, "status": {"replicas": 0}, "data": "a"});
+        let new = json!({"spec": {"replicas": 1}, "status": {"replicas": 5}, "data": "b"});
+        assert_eq!(generation(Generation::None, new.clone(), old.clone()), 1);
+        assert_eq!(generation(Generation::Fields(&["spec"]), new.clone(), old.clone()), 1);
+        assert_eq!(generation(Generation::Fields(&["spec", "data"]), new.clone(), old.clone()), 2);
+        assert_eq!(generation(Generation::AllBut(&["status", "data"]), new.clone(), old.clone()), 1);
+        assert_eq!(generation(Generation::AllBut(&["status"]), new, old), 2);
+    }
+
+    #[test]
+    fn what_is_empty_is_as_good_as_absent() {
+        let (old, new) = (json!({"spec": {"a": {"b": []}}}), json!({"spec": {"c": {"d": null}}}));
+        assert_eq!(generation(Generation::Fields(&["spec"]), new, old), 1);
+    }
+
+    /// The value without what is empty.
+    fn pruned(value: &Value) -> Option<Value> {
+        match value {
+            value if is_empty(Some(value)) => None,
+            Value::Object(map) => {
+                Some(map.iter().filter_map(|(name, value)| Some((name.clone(), pruned(value)?))).collect())
+            }
+            value => Some(value.clone()),
+        }
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf =
+            prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), Just(json!([])), Just(json!([1]))];
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            proptest::collection::btree_map("[ab]", inner, 0..3).prop_map(|map| map.into_iter().collect())
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn two_parts_say_the_same_if_they_are_equal_without_what_is_empty(new in value(), old in value()) {
+            prop_assert_eq!(is_same(Some(&new), Some(&old)), pruned(&new) == pruned(&old));
+        }
+    }
+}

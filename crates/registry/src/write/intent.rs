@@ -1,0 +1,47 @@
+use std::sync::Arc;
+
+use coracle_meta::{Object, Status};
+
+use super::plan::Plan;
+use crate::{DeleteOptions, Registry};
+
+/// A verb, as far as it differs from the others. Asked anew for each attempt, with the object as it is then.
+pub(super) trait Intent: Send + Sync {
+    /// Whether it expects that there is nothing yet, and so does not look first.
+    fn is_creation(&self) -> bool {
+        false
+    }
+
+    /// Which admission plug-ins are asked.
+    fn admission(&self) -> Asked<'_>;
+
+    /// What the client wants to be there, in the version of the request, its owners booked, before plug-ins change it.
+    /// `None`: this verb wants no object. `live` is what is there, in the version of the request.
+    fn wanted(&mut self, _registry: &Registry, _live: Option<&Object>) -> Result<Option<Object>, Status> {
+        Ok(None)
+    }
+
+    /// Completes what is wanted, in the stored version, before anything is reserved for it.
+    fn complete(&self, _registry: &Registry, _wanted: &mut Object, _existing: Option<&Object>) -> Result<(), Status> {
+        Ok(())
+    }
+
+    /// Whether the kind may reserve something for what is wanted.
+    fn reserves(&self) -> bool {
+        true
+    }
+
+    /// What shall happen. `wanted` is complete and in the stored version, as `existing` is.
+    fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Plan;
+}
+
+/// Which admission plug-ins are asked about a write.
+#[derive(Clone, Copy)]
+pub(super) enum Asked<'a> {
+    /// Those that look at what is created and updated.
+    OfWrites,
+    /// Those that look at deletions.
+    OfDeletions(&'a DeleteOptions),
+    /// None: the server keeps its own books.
+    None,
+}

@@ -1,0 +1,28 @@
+//! A write is a value: each verb says in pure functions what shall happen, and one loop does it.
+//!
+//! ```text
+//!            wanted            mutating plug-ins   complete, reserve   plan            validating plug-ins
+//! Intent --------------> Object --------------> Object -----------> Object ------> Plan ----------------> store (or pretend)
+//! create, update, patch, scale                                        delete, modify --^                    | somebody came between:
+//!        ^------------------------------------------------------------------------------------------------- / read, begin anew
+//! ```
+//! Start at [`Plan`], then `commit.rs`; `delete.rs` is the shortest verb. Adding a way to write is one [`Intent`].
+//! In Kubernetes: `registry/generic/registry/store.go` and `endpoints/handlers`.
+
+mod action;
+mod collection;
+mod commit;
+mod create;
+mod delete;
+mod generation;
+mod intent;
+mod modify;
+mod ownership;
+mod patch;
+mod plan;
+mod projection;
+mod update;
+
+pub use delete::Deleted;
+pub use plan::Plan;
+pub use update::Written;

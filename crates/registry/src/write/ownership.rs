@@ -1,0 +1,50 @@
+use coracle_meta::{GroupVersionKind, Object, format_time};
+use coracle_schema::Table;
+use coracle_schema::apply::{Versions, managed_fields};
+
+use crate::versions::{KindVersions, OneVersion, all_but};
+use crate::{Kind, Registry, Request};
+
+impl Registry {
+    /// Books the fields of a write that is no apply.
+    pub(super) fn book_update(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        live: &Object,
+        new: Object,
+        reset: &[Vec<String>],
+    ) -> Object {
+        let versions = KindVersions::of(&self.kinds(), kind, all_but(reset));
+        book(request, &kind.gvk().api_version(), live, new, &&versions)
+    }
+}
+
+/// Books who owns the fields of `new`. In Kubernetes: `FieldManager.Update`.
+pub(super) fn book<V: Versions>(
+    request: &Request,
+    api_version: &str,
+    live: &Object,
+    new: Object,
+    versions: &V,
+) -> Object {
+    let time = format_time(request.now);
+    let write = managed_fields::Write {
+        versions,
+        api_version,
+        manager: &request.field_manager,
+        subresource: &request.at.subresource,
+        time: &time,
+    };
+    let verbatim = new.verbatim().clone();
+    let booked = managed_fields::update(&write, live.as_value(), new.into_value());
+    Object::from_value(booked).expect("booking keeps an object an object").with_verbatim(verbatim)
+}
+
+/// Books the fields of a body whose kind has no resource of its own.
+pub(super) fn book_body(request: &Request, kind: &GroupVersionKind, body: Object) -> Object {
+    let Some(schema) = Table::v1_35().kind(kind) else { return body };
+    let api_version = kind.api_version();
+    let versions = &OneVersion { api_version: api_version.clone(), schema };
+    book(request, &api_version, &Object::default(), body, &versions)
+}

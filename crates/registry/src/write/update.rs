@@ -1,0 +1,331 @@
+use std::sync::Arc;
+
+use coracle_meta::{FieldError, GroupVersionKind, Object, ResourcePath, Status};
+use coracle_schema::apply::managed_fields;
+use coracle_storage::Stored;
+
+use super::commit::Fate;
+use super::create::{self, check_kind};
+use super::generation;
+use super::intent::{Asked, Intent};
+use super::ownership::book;
+use super::plan::Plan;
+use crate::versions::{KindVersions, all_but};
+use crate::{Attributes, Decision, Kind, Projection, Registry, Request, Subresource, View, authorizer, object_meta};
+
+/// What an update or a patch made.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The object now.
+    pub object: Stored,
+    /// Whether it was not there before (201 instead of 200).
+    pub created: bool,
+}
+
+/// Which part of an object is written, and so which rules hold.
+pub(super) enum Part {
+    Object,
+    Status,
+    View(Arc<dyn View>),
+}
+
+/// What a request names: a part of the object, or something with a kind of its own that shows a part.
+pub(super) enum Target {
+    Part(Part),
+    Projection(Arc<dyn Projection>),
+}
+
+/// What a client makes of an object. In Kubernetes: `rest.UpdatedObjectInfo`.
+pub(super) trait UpdatedObject: Send + Sync {
+    /// The object as wanted, its owners booked, in the version of the request. `live` has no fields if there is none.
+    fn make(&self, registry: &Registry, live: &Object) -> Result<Object, Status>;
+
+    /// The uid that the stored object has to have.
+    fn uid(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether this creates what is not there, whatever the kind says.
+    fn creates(&self) -> bool {
+        false
+    }
+}
+
+/// The body of a PUT.
+struct Replace<'a> {
+    request: &'a Request,
+    kind: &'a Kind,
+    versions: KindVersions,
+    body: Object,
+}
+
+impl UpdatedObject for Replace<'_> {
+    fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
+        let api_version = self.kind.gvk().api_version();
+        Ok(book(self.request, &api_version, live, self.body.clone(), &&self.versions))
+    }
+
+    fn uid(&self) -> Option<&str> {
+        Some(self.body.uid()).filter(|uid| !uid.is_empty())
+    }
+}
+
+/// A write of a part of an object, or of the object where there is none.
+struct Update<'a> {
+    request: &'a Request,
+    kind: &'a Kind,
+    part: &'a Part,
+    updated: &'a dyn UpdatedObject,
+}
+
+impl Update<'_> {
+    /// Whether what is wanted is about what is there; refuses also where there is nothing and nothing is to be made.
+    fn check(&self, live: Option<&Object>) -> Result<(), Status> {
+        let by_kind = || self.kind.row().has(coracle_schema::Trait::CreateOnUpdate);
+        let creates = || matches!(self.part, Part::Object) && (by_kind() || self.updated.creates());
+        if live.is_none() && !creates() {
+            return Err(self.request.not_found());
+        }
+        let found = live.map_or("", Object::uid);
+        match self.updated.uid() {
+            Some(uid) if uid != found => {
+                let why = precondition_failed(self.kind, self.request, uid, found);
+                Err(Status::conflict(&self.request.group_resource(), &self.request.at.name, &why))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Intent for Update<'_> {
+    fn admission(&self) -> Asked<'_> {
+        Asked::OfWrites
+    }
+
+    fn wanted(&mut self, registry: &Registry, live: Option<&Object>) -> Result<Option<Object>, Status> {
+        self.check(live)?;
+        match live {
+            Some(live) => self.updated.make(registry, live).map(Some),
+            None => self.updated.make(registry, &Object::default()).map(Some),
+        }
+    }
+
+    fn complete(&self, registry: &Registry, wanted: &mut Object, existing: Option<&Object>) -> Result<(), Status> {
+        match existing {
+            Some(existing) => lock(self.request, self.kind, wanted, existing)?,
+            None => create::complete(registry, self.request, wanted),
+        }
+        Ok(())
+    }
+
+    fn reserves(&self) -> bool {
+        matches!(self.part, Part::Object)
+    }
+
+    fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Plan {
+        let wanted = wanted.unwrap_or_default();
+        match existing {
+            Some(existing) => plan(self.kind, self.request, self.part, wanted, existing).into(),
+            None => create::plan(self.kind, self.request, wanted),
+        }
+    }
+}
+
+impl Registry {
+    /// Replaces an object, or its part that `request.at.subresource` names.
+    ///
+    /// In Kubernetes: `UpdateResource` and `Store.Update`.
+    pub async fn update(&self, request: &Request, object: Object) -> Result<Written, Status> {
+        let kind = self.kind_of(request)?;
+        let part = match kind.target(request)? {
+            Target::Part(part) => part,
+            Target::Projection(projection) => {
+                return self.update_projection(request, &kind, &*projection, object).await;
+            }
+        };
+        let mut body = object;
+        check_kind(&body, kind.gvk())?;
+        object_meta::ensure_namespace(&mut body, &request.at.namespace, kind.is_namespaced())?;
+        object_meta::check_name(&body, &request.at.name)?;
+        object_meta::deduplicate_owners(&mut body, request, false);
+        kind.strategy().set_defaults(&mut body);
+        let versions = part.versions(self, &kind);
+        self.write(request, &kind, &part, &Replace { request, kind: &kind, versions, body }).await
+    }
+
+    /// Who may update may not therefore create.
+    pub(super) async fn authorize_create(&self, request: &Request) -> Result<(), Status> {
+        let at = ResourcePath { subresource: String::new(), ..ResourcePath::clone(&request.at) };
+        let attributes = Attributes::of_resource(&request.user, "create", at);
+        match self.authorize(&attributes).await? {
+            Decision::Allow(_) => Ok(()),
+            Decision::Deny(why) | Decision::NoOpinion(why) => Err(authorizer::forbidden(&attributes, &why)),
+        }
+    }
+
+    /// Writes what `updated` makes of a part.
+    pub(super) async fn write(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        part: &Part,
+        updated: &dyn UpdatedObject,
+    ) -> Result<Written, Status> {
+        let committed = self.commit(request, kind, &mut Update { request, kind, part, updated }).await?;
+        Ok(Written { object: kind.answer(committed.stored)?, created: committed.fate == Fate::Created })
+    }
+}
+
+impl Kind {
+    /// What a request to write names.
+    pub(super) fn target(&self, request: &Request) -> Result<Target, Status> {
+        match (request.at.subresource.as_str(), self.subresource(&request.at.subresource)) {
+            ("", _) => Ok(Target::Part(Part::Object)),
+            ("status", _) if self.has_status() => Ok(Target::Part(Part::Status)),
+            (_, Some(Subresource::View(view))) => Ok(Target::Part(Part::View(Arc::clone(view)))),
+            (_, Some(Subresource::Projection(projection))) => Ok(Target::Projection(Arc::clone(projection))),
+            _ => Err(crate::registry::not_served()),
+        }
+    }
+}
+
+impl Part {
+    /// The versions of the kind for the book-keeping of a write through this part.
+    pub(super) fn versions(&self, registry: &Registry, kind: &Kind) -> KindVersions {
+        let filter = match self {
+            Self::Object => all_but(&kind.strategy().reset_fields()),
+            Self::Status => all_but(&kind.strategy().reset_status_fields()),
+            Self::View(view) => match view.only_fields() {
+                Some(only) => coracle_schema::apply::Filter::Only(only),
+                None => all_but(&view.reset_fields()),
+            },
+        };
+        KindVersions::of(&registry.kinds(), kind, filter)
+    }
+}
+
+/// What becomes of a changed part of `existing`. In Kubernetes: the function that `Store.Update` hands to its storage.
+fn plan(
+    kind: &Kind,
+    request: &Request,
+    part: &Part,
+    mut wanted: Object,
+    existing: &Arc<Object>,
+) -> Result<Plan, Status> {
+    prepare(request, kind, part, &mut wanted, existing)?;
+    let new = kind.normalize(wanted)?;
+    let is_same =
+        same_content(&new, existing) && managed_fields::differ_in_times_only(existing.as_value(), new.as_value());
+    let object = if is_same { Arc::clone(existing) } else { Arc::new(new) };
+    Ok(match goes_with_this_update(&object, existing) && !kind.hub().is_held(&object) {
+        true => Plan::Delete { shown: Some(object) },
+        false => Plan::Put { object, then_delete: false },
+    })
+}
+
+/// Whether two versions of an object differ in their metadata at the most.
+fn same_content(new: &Object, old: &Object) -> bool {
+    let same_bytes = new.verbatim() == old.verbatim();
+    let (new, old) = (new.tree(), old.tree());
+    same_bytes
+        && new.len() == old.len()
+        && new.iter().all(|(name, value)| name == "metadata" || old.get(name) == Some(value))
+}
+
+/// Compares the resource version that the client saw with what is there. In Kubernetes: the head of `Store.Update`.
+fn lock(request: &Request, kind: &Kind, new: &mut Object, existing: &Object) -> Result<(), Status> {
+    let seen = new.resource_version();
+    if seen.is_empty() || seen == "0" {
+        if kind.row().has(coracle_schema::Trait::UnconditionalUpdate) {
+            new.set_resource_version(existing.resource_version().to_owned());
+            return Ok(());
+        }
+        let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        let resource = request.group_resource();
+        let named = GroupVersionKind::new(resource.group, "", resource.resource);
+        return Err(Status::invalid(&named, &request.at.name, &[error]));
+    }
+    if seen.parse::<u64>().is_err() {
+        let message = format!("strconv.ParseUint: parsing {seen:?}: invalid syntax");
+        return Err(Status::failure(500, "", message));
+    }
+    if seen != existing.resource_version() {
+        return Err(Status::modified(&request.group_resource(), &request.at.name));
+    }
+    Ok(())
+}
+
+/// Prepares and validates a change. In Kubernetes: `BeforeUpdate`.
+fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &Object) -> Result<(), Status> {
+    let strategy = kind.hub();
+    object_meta::ensure_namespace(new, &request.at.namespace, kind.is_namespaced())?;
+    keep(new, old, "generation");
+    match part {
+        Part::Object => {
+            if kind.has_status() {
+                match old.tree().get("status") {
+                    Some(status) => new.set(&["status"], status.clone()),
+                    None => drop(new.remove(&["status"])),
+                }
+            }
+            strategy.prepare_update(new, old, request);
+        }
+        Part::Status => strategy.prepare_status_update(new, old, request),
+        Part::View(view) => view.prepare_update(new, old, request),
+    }
+    // Who reports a status has asked for nothing new, even where the kind counts its annotations.
+    if !matches!(part, Part::Status) {
+        generation::count(strategy.generation(), new, old);
+    }
+    if new.uid().is_empty() {
+        keep(new, old, "uid");
+    }
+    keep(new, old, "creationTimestamp");
+    new.remove(&["metadata", "selfLink"]);
+    if old.is_terminating() {
+        keep(new, old, "deletionTimestamp");
+    }
+    if new.field(&["metadata", "deletionGracePeriodSeconds"]).is_none() {
+        keep(new, old, "deletionGracePeriodSeconds");
+    }
+    let mut errors = object_meta::validate_update(new, old, kind.is_namespaced());
+    errors.extend(match part {
+        Part::Object => strategy.validate_update(new, old),
+        Part::Status => strategy.validate_status_update(new, old),
+        Part::View(view) => view.validate_update(new, old),
+    });
+    if !errors.is_empty() {
+        return Err(Status::invalid(&strategy.row().kind, new.name(), &errors));
+    }
+    let warnings = match part {
+        Part::Object => strategy.warnings(new, Some(old)),
+        Part::Status => Vec::new(),
+        Part::View(view) => view.warnings(new, old),
+    };
+    warnings.into_iter().for_each(|warning| request.warnings.add(warning));
+    strategy.canonicalize(new);
+    Ok(())
+}
+
+/// Restores a field of the metadata.
+fn keep(new: &mut Object, old: &Object, field: &str) {
+    match old.field(&["metadata", field]) {
+        Some(value) => new.set(&["metadata", field], value.clone()),
+        None => drop(new.remove(&["metadata", field])),
+    }
+}
+
+/// Whether an object whose deletion has begun has nothing left to wait for. In Kubernetes: `ShouldDeleteDuringUpdate`.
+fn goes_with_this_update(new: &Object, old: &Object) -> bool {
+    new.finalizers().is_empty()
+        && old.is_terminating()
+        && old.number(&["metadata", "deletionGracePeriodSeconds"]).unwrap_or(0) == 0
+}
+
+/// In Kubernetes: `storage.NewInvalidObjError`.
+fn precondition_failed(kind: &Kind, request: &Request, wanted: &str, found: &str) -> String {
+    let key = String::from_utf8_lossy(&kind.store.key(&kind.key(request))).into_owned();
+    format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    )
+}
