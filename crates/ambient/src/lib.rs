@@ -13,6 +13,19 @@ pub use jiff::{SignedDuration, Timestamp};
 pub use random::Random;
 
 /// What a component may know of the outside world: the time of day and a source of randomness.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
+/// use coracle_ambient::Ambient;
+///
+/// let (one, other) = (Ambient::seeded(7), Ambient::seeded(7));
+/// assert_eq!(one.random.uuid(), other.random.uuid());
+/// assert_ne!(one.split("a").random.uuid(), one.split("b").random.uuid());
+/// let before = one.clock.now();
+/// tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
+/// assert_eq!(one.clock.now().as_second(), before.as_second() + 3600);
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct Ambient {
     /// The time of day.

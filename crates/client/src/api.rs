@@ -18,6 +18,30 @@ const PAGE_SIZE: u32 = 500;
 
 /// The verbs of one resource. Objects are named by their [`ObjectKey`]; lists and watches cover all namespaces, or the
 /// one of [`Api::within`].
+///
+/// ```
+/// use coracle::api::core_v1::ConfigMap;
+/// use coracle::meta::Resource;
+/// use coracle::runtime::{Api, DeleteParams, ListParams, Patch};
+/// use serde_json::json;
+///
+/// coracle::run_virtual(1, async |cluster| {
+///     let maps = Api::<ConfigMap>::of(&cluster.api_client()).within("default");
+///     let map = serde_json::from_value(json!({"metadata": {"namespace": "default", "name": "a"}, "data": {"n": "1"}}));
+///     let map: ConfigMap = map.unwrap();
+///     let mut made = maps.create(&map).await.unwrap();
+///     assert!(maps.create(&map).await.unwrap_err().is_already_exists());
+///     maps.patch(&map.key(), &Patch::Merge(json!({"data": {"n": "2"}}))).await.unwrap();
+///     made.data.insert("n".to_owned(), "3".to_owned());
+///     assert!(maps.update(&made).await.unwrap_err().is_conflict(), "it changed since it was read");
+///
+///     let found = maps.list(&ListParams::fields("metadata.name=a")).await.unwrap();
+///     assert_eq!(found.items[0].data["n"], "2");
+///     maps.delete(&map.key(), &DeleteParams::default()).await.unwrap();
+///     assert!(maps.find(&map.key()).await.unwrap().is_none());
+/// })
+/// .unwrap();
+/// ```
 #[derive(Clone, Debug)]
 pub struct Api<T> {
     client: Client,
@@ -46,6 +70,17 @@ impl<K: Resource> Api<K> {
 
 impl Api<Object> {
     /// The objects of any resource as JSON.
+    ///
+    /// ```
+    /// # coracle::run_virtual(1, async |cluster| {
+    /// use coracle::meta::{GroupVersionResource, ObjectKey};
+    /// use coracle::runtime::Api;
+    ///
+    /// let flows = GroupVersionResource::new("flowcontrol.apiserver.k8s.io", "v1", "flowschemas");
+    /// let flow = Api::dynamic(&cluster.api_client(), flows).get(&ObjectKey::cluster("exempt")).await.unwrap();
+    /// assert_eq!(flow.field(&["spec", "matchingPrecedence"]), Some(&1.into()));
+    /// # }).unwrap();
+    /// ```
     pub fn dynamic(client: &Client, resource: GroupVersionResource) -> Self {
         Self::new(client, resource, Projection::Whole)
     }

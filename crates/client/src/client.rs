@@ -31,6 +31,18 @@ const MAX_RETRIES: u32 = 10;
 /// A way to the API server, and who speaks; cheap to clone.
 ///
 /// The way is any tower service: the API server's own router in one process, or HTTPS.
+///
+/// ```
+/// # coracle::run_virtual(1, async |cluster| {
+/// use coracle::runtime::Client;
+///
+/// let client = Client::new(cluster.service(), cluster.ambient())
+///     .with_user_agent("program/1.0")
+///     .with_rate_limit(20.0, 30); // a second, and at once
+/// let version: serde_json::Value = client.get_path("/version").await.unwrap();
+/// assert_eq!(version["gitVersion"].as_str().map(|version| &version[..5]), Some("v1.35"));
+/// # }).unwrap();
+/// ```
 #[derive(Clone)]
 pub struct Client {
     transport: Arc<dyn Transport>,

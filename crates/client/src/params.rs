@@ -2,6 +2,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What to list. In Kubernetes: `metav1.ListOptions`.
+///
+/// ```
+/// use coracle_client::ListParams;
+///
+/// let web = ListParams { limit: 500, ..ListParams::labels("app=web,tier!=test") };
+/// assert_eq!((web.labels.as_str(), web.fields.as_str()), ("app=web,tier!=test", ""));
+/// assert_eq!(ListParams::fields("spec.nodeName=node-1").limit, 0, "all at once");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListParams {
     /// Which labels, as `kubectl -l` takes it; empty for all.
@@ -78,6 +86,15 @@ pub struct WriteParams {
 }
 
 /// How to delete. In Kubernetes: `metav1.DeleteOptions`.
+///
+/// ```
+/// use coracle_client::{DeleteParams, Propagation};
+///
+/// let this_one_only = DeleteParams::propagating(Propagation::Foreground).with_uid("4711");
+/// let body = serde_json::to_value(this_one_only).unwrap();
+/// assert_eq!(body["propagationPolicy"], "Foreground");
+/// assert_eq!(body["preconditions"]["uid"], "4711");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeleteParams {
@@ -145,6 +162,27 @@ pub enum Propagation {
 }
 
 /// A change to an object.
+///
+/// ```
+/// # coracle::run_virtual(1, async |cluster| {
+/// use coracle::api::core_v1::ConfigMap;
+/// use coracle::meta::ObjectKey;
+/// use coracle::runtime::{Api, Patch, WriteParams};
+/// use serde_json::json;
+///
+/// let maps = Api::<ConfigMap>::of(&cluster.api_client());
+/// let key = ObjectKey::new("default", "a");
+/// let object = |value: &str| {
+///     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"n": value}})
+/// };
+/// let by = |manager: &str| WriteParams { field_manager: manager.to_owned(), ..WriteParams::default() };
+/// let one = maps.clone().writing(by("one"));
+/// one.patch(&key, &Patch::Apply { object: object("1"), force: false }).await.unwrap();
+/// let other = maps.writing(by("other"));
+/// assert!(other.patch(&key, &Patch::Apply { object: object("2"), force: false }).await.unwrap_err().is_conflict());
+/// assert_eq!(other.patch(&key, &Patch::Apply { object: object("2"), force: true }).await.unwrap().data["n"], "2");
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Patch {
     /// RFC 6902: a list of operations.

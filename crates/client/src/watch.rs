@@ -9,6 +9,27 @@ use crate::{BoxError, Error, ResponseBody, Result};
 
 /// A stream of events, read on demand: a reader that is slow holds the server back, and nothing is buffered but the
 /// piece of the body that holds the next line.
+///
+/// ```
+/// # coracle::run_virtual(1, async |cluster| {
+/// use coracle::api::core_v1::Namespace;
+/// use coracle::meta::WatchEvent;
+/// use coracle::runtime::{Api, WatchParams};
+///
+/// let namespaces = Api::<Namespace>::of(&cluster.api_client());
+/// let mut watch = namespaces.watch(&WatchParams::default()).await.unwrap();
+/// let mut shop = Namespace::default();
+/// shop.metadata.name = Some("shop".to_owned());
+/// namespaces.create(&shop).await.unwrap();
+/// let is_shop = |object: &Namespace| object.metadata.name.as_deref() == Some("shop");
+/// loop {
+///     let event = watch.next().await.unwrap().expect("the server ends a watch after minutes");
+///     if matches!(event, WatchEvent::Added(object) if is_shop(&object)) {
+///         break;
+///     }
+/// }
+/// # }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Watch<T> {
     path: String,

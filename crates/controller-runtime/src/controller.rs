@@ -13,13 +13,47 @@ use crate::{Process, Reconciler};
 
 /// A reconciler with its queue, its workers and the caches that it reads.
 ///
-/// ```ignore
-/// Controller::new(&process, "replicaset", reconciler)
-///     .watches(&sets, key_of)
-///     .watches(&pods, |notification| controllers_of(notification, "ReplicaSet"))
-///     .workers(5)
-///     .run()
-///     .await
+/// ```
+/// use coracle::api::core_v1::{Namespace, Secret};
+/// use coracle::journal::Recorder;
+/// use coracle::meta::{ObjectKey, Resource};
+/// use coracle::runtime::Api;
+/// use coracle::runtime::controller::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler, key_of};
+/// use coracle::runtime::informer::Lister;
+///
+/// /// Every namespace has a Secret called `pull`.
+/// struct Pull {
+///     secrets: Lister<Secret>,
+/// }
+///
+/// impl Reconciler for Pull {
+///     async fn reconcile(&self, pass: &Pass, namespace: &ObjectKey) -> Result<Outcome, ReconcileError> {
+///         let mut secret = Secret::default();
+///         secret.metadata.namespace = Some(namespace.name.clone());
+///         secret.metadata.name = Some("pull".to_owned());
+///         if self.secrets.get(&secret.key()).is_none() {
+///             pass.api().create(&secret).await?;
+///         }
+///         Ok(Outcome::Done)
+///     }
+/// }
+///
+/// coracle::run_virtual(1, async |cluster| {
+///     let process = Process::new("program", &cluster.api_client(), cluster.ambient(), &Recorder::off());
+///     let namespaces = process.informers.informer::<Namespace>();
+///     let secrets = process.informers.informer::<Secret>();
+///     let controller = Controller::new(&process, "pull", Pull { secrets: secrets.lister() })
+///         .watches(&namespaces, key_of)
+///         .watches(&secrets, |change| vec![ObjectKey::cluster(&change.object().key().namespace)])
+///         .workers(5);
+///     tokio::spawn(controller.run());
+///     tokio::spawn(async move { process.run().await });
+///
+///     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+///     let secret = Api::<Secret>::of(&cluster.api_client()).get(&ObjectKey::new("default", "pull")).await;
+///     assert!(secret.is_ok());
+/// })
+/// .unwrap();
 /// ```
 pub struct Controller<R, K = ObjectKey> {
     actor: String,
@@ -83,6 +117,31 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
     }
 
     /// Gives a key up after so many failures in a row, until something happens to it.
+    ///
+    /// ```
+    /// # use coracle::journal::Recorder;
+    /// # use coracle::runtime::controller::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler};
+    /// # use std::sync::Arc;
+    /// # use std::sync::atomic::{AtomicU32, Ordering};
+    /// struct Failing(Arc<AtomicU32>);
+    ///
+    /// impl Reconciler<String> for Failing {
+    ///     async fn reconcile(&self, _: &Pass, key: &String) -> Result<Outcome, ReconcileError> {
+    ///         self.0.fetch_add(1, Ordering::Relaxed);
+    ///         Err(ReconcileError::Object(format!("{key} cannot be worked on")))
+    ///     }
+    /// }
+    ///
+    /// # coracle::run_virtual(1, async |cluster| {
+    /// # let process = Process::new("program", &cluster.api_client(), cluster.ambient(), &Recorder::off());
+    /// let passes = Arc::new(AtomicU32::new(0));
+    /// let controller = Controller::new(&process, "failing", Failing(passes.clone())).max_retries(5);
+    /// controller.queue().add("default/web".to_owned(), &[]);
+    /// tokio::spawn(controller.run());
+    /// tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    /// assert_eq!(passes.load(Ordering::Relaxed), 1 + 5);
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.max_retries = Some(retries);

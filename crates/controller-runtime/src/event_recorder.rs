@@ -28,6 +28,27 @@ impl EventType {
 /// [`Process::run`], and in no order with other writes.
 ///
 /// In Kubernetes: `record.EventRecorder`.
+///
+/// ```
+/// # coracle::run_virtual(1, async |cluster| {
+/// use coracle::api::core_v1::{Event, Namespace};
+/// use coracle::journal::Recorder;
+/// use coracle::meta::ObjectKey;
+/// use coracle::runtime::controller::{EventRecorder, EventType, Process};
+/// use coracle::runtime::{Api, ListParams};
+///
+/// let client = cluster.api_client();
+/// let process = Process::new("program", &client, cluster.ambient(), &Recorder::off());
+/// let events = EventRecorder::new(&process, "gardener");
+/// tokio::spawn(async move { process.run().await });
+/// let namespace = Api::<Namespace>::of(&client).get(&ObjectKey::cluster("default")).await.unwrap();
+/// events.event(&namespace, EventType::Normal, "Watered", "it was dry");
+///
+/// tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+/// let found = Api::<Event>::of(&client).list(&ListParams::fields("reason=Watered")).await.unwrap();
+/// assert_eq!(found.items[0].message, "it was dry");
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 pub struct EventRecorder {
     process: Process,

@@ -19,6 +19,26 @@ pub enum Ended {
 /// Does `work` until `shutdown`; with an election, not before this process leads and no longer than it does. Who is asked
 /// to stop gives the lease up.
 /// In Kubernetes: `leaderelection.RunOrDie` with `ReleaseOnCancel`.
+///
+/// ```
+/// # coracle::run_virtual(1, async |cluster| {
+/// use coracle::journal::Recorder;
+/// use coracle::meta::ObjectKey;
+/// use coracle::runtime::controller::{Ended, LeaderElection, LeaderTimings, Process, lead};
+/// use std::future::pending;
+/// use std::time::Duration;
+///
+/// let process = Process::new("program", &cluster.api_client(), cluster.ambient(), &Recorder::off());
+/// let key = ObjectKey::new("default", "program");
+/// let election = LeaderElection::new(&process, "program", key, LeaderTimings::default());
+/// let shutdown = tokio::time::sleep(Duration::from_secs(60));
+/// let work = async {
+///     println!("this process leads");
+///     pending().await
+/// };
+/// assert_eq!(lead(Some(election), shutdown, work).await, Ended::Asked);
+/// # }).unwrap();
+/// ```
 pub async fn lead(
     election: Option<LeaderElection>,
     shutdown: impl Future<Output = ()>,

@@ -29,6 +29,28 @@ impl Default for LeaderTimings {
 ///
 /// A lease is judged by when it was last seen to change, on one's own clock, so that clocks need not agree.
 /// In Kubernetes: `client-go/tools/leaderelection`.
+///
+/// [`lead`](crate::lead) stands, works and gives the lease up; by hand it is:
+///
+/// ```
+/// # coracle::run_virtual(1, async |cluster| {
+/// use coracle::journal::Recorder;
+/// use coracle::meta::ObjectKey;
+/// use coracle::runtime::controller::{LeaderElection, LeaderTimings, Process};
+/// use std::time::Duration;
+///
+/// let stand = |host: &str| {
+///     let process = Process::new("program", &cluster.api_client(), cluster.ambient(), &Recorder::off()).on_host(host);
+///     LeaderElection::new(&process, "program", ObjectKey::new("default", "program"), LeaderTimings::default())
+/// };
+/// let (mut one, mut other) = (stand("one"), stand("other"));
+/// one.acquire().await;
+/// let in_vain = tokio::time::timeout(Duration::from_secs(10), other.acquire()).await;
+/// assert!(in_vain.is_err(), "the lease lasts 15 s");
+/// one.release().await;
+/// tokio::time::timeout(Duration::from_secs(1), other.acquire()).await.expect("it was given up");
+/// # }).unwrap();
+/// ```
 #[derive(Debug)]
 pub struct LeaderElection {
     leases: Api<Lease>,

@@ -2,11 +2,41 @@ use coracle_informer::Notification;
 use coracle_meta::{ApiObject, ObjectKey, OwnerReference};
 
 /// The key of the object itself.
+///
+/// ```
+/// use coracle_api::core_v1::Pod;
+/// use coracle_controller_runtime::key_of;
+/// use coracle_informer::Notification;
+/// use coracle_meta::ObjectKey;
+///
+/// let mut pod = Pod::default();
+/// pod.metadata.namespace = Some("default".to_owned());
+/// pod.metadata.name = Some("web-1".to_owned());
+/// let gone = Notification::Deleted { object: pod.into(), observed: true };
+/// assert_eq!(key_of(&gone), [ObjectKey::new("default", "web-1")]);
+/// ```
 pub fn key_of<T: ApiObject>(notification: &Notification<T>) -> Vec<ObjectKey> {
     vec![notification.object().object_key()]
 }
 
 /// The keys of the controllers of a kind that manage the object, or managed it before the change.
+///
+/// ```
+/// use coracle_api::apps_v1::ReplicaSet;
+/// use coracle_api::core_v1::Pod;
+/// use coracle_controller_runtime::{controllers_of, ownership};
+/// use coracle_informer::Notification;
+/// use coracle_meta::ObjectKey;
+///
+/// let mut set = ReplicaSet::default();
+/// set.metadata.name = Some("web".to_owned());
+/// let mut pod = Pod::default();
+/// pod.metadata.namespace = Some("default".to_owned());
+/// pod.metadata.owner_references = vec![ownership::controller_reference(&set)];
+/// let made = Notification::Added { object: pod.into(), initial: false };
+/// assert_eq!(controllers_of(&made, "ReplicaSet"), [ObjectKey::new("default", "web")]);
+/// assert!(controllers_of(&made, "Job").is_empty());
+/// ```
 pub fn controllers_of<T: ApiObject>(notification: &Notification<T>, kind: &str) -> Vec<ObjectKey> {
     let mut keys: Vec<_> = notification
         .old()

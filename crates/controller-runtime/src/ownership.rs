@@ -28,6 +28,22 @@ pub enum Claim {
 }
 
 /// Decides what `child` is to `owner`.
+///
+/// ```
+/// use coracle_api::apps_v1::ReplicaSet;
+/// use coracle_api::core_v1::Pod;
+/// use coracle_controller_runtime::ownership::{Claim, claim_of, controller_reference};
+/// use coracle_meta::LabelSelector;
+///
+/// let (mut set, mut pod) = (ReplicaSet::default(), Pod::default());
+/// set.metadata.uid = Some("4711".to_owned());
+/// pod.metadata.labels.insert("app".to_owned(), "web".to_owned());
+/// let web = LabelSelector::parse("app=web").unwrap();
+/// assert_eq!(claim_of(&set, &web, &pod), Claim::Adopt);
+/// pod.metadata.owner_references = vec![controller_reference(&set)];
+/// assert_eq!(claim_of(&set, &web, &pod), Claim::Mine);
+/// assert_eq!(claim_of(&set, &LabelSelector::parse("app=db").unwrap(), &pod), Claim::Release);
+/// ```
 pub fn claim_of<O: Resource, C: Resource>(owner: &O, selector: &LabelSelector, child: &C) -> Claim {
     let uid = owner.meta().uid.as_deref().unwrap_or("");
     let matches = selector.matches(&child.meta().labels);
@@ -48,6 +64,30 @@ pub fn claim_of<O: Resource, C: Resource>(owner: &O, selector: &LabelSelector, c
 ///
 /// Before the first adoption the owner is read live, because a cache may show an owner that is gone or another one of
 /// the same name; then it is an error. An object that went away meanwhile is left out.
+///
+/// ```
+/// # coracle::run_virtual(1, async |cluster| {
+/// use coracle::api::core_v1::ConfigMap;
+/// use coracle::meta::{LabelSelector, Resource};
+/// use coracle::runtime::Api;
+/// use coracle::runtime::controller::{Pass, ownership};
+/// use serde_json::json;
+///
+/// let maps = Api::<ConfigMap>::of(&cluster.api_client());
+/// let make = async |name: &str, app: &str| {
+///     let map = json!({"metadata": {"namespace": "default", "name": name, "labels": {"app": app}}});
+///     maps.create(&serde_json::from_value(map).unwrap()).await.unwrap()
+/// };
+/// let owner = make("owner", "none").await;
+/// let candidates = vec![make("a", "web").await.into(), make("b", "db").await.into()];
+/// let pass = Pass::new(cluster.api_client(), None);
+/// let web = LabelSelector::parse("app=web").unwrap();
+/// let mine = ownership::claim(&pass, &owner, &web, candidates).await.unwrap();
+/// assert_eq!(mine.len(), 1);
+/// let adopted = maps.get(&mine[0].key()).await.unwrap();
+/// assert_eq!(adopted.metadata.controller().map(|owner| owner.name.as_str()), Some("owner"));
+/// # }).unwrap();
+/// ```
 pub async fn claim<O: Resource, C: Resource>(
     pass: &Pass,
     owner: &O,
@@ -88,6 +128,17 @@ pub async fn claim<O: Resource, C: Resource>(
 }
 
 /// The owner reference that makes `owner` the managing controller. In Kubernetes: `metav1.NewControllerRef`.
+///
+/// ```
+/// use coracle_api::apps_v1::Deployment;
+/// use coracle_controller_runtime::ownership::controller_reference;
+///
+/// let mut web = Deployment::default();
+/// web.metadata.name = Some("web".to_owned());
+/// let reference = controller_reference(&web);
+/// assert_eq!((reference.api_version.as_str(), reference.kind.as_str()), ("apps/v1", "Deployment"));
+/// assert_eq!(reference.controller, Some(true));
+/// ```
 pub fn controller_reference<O: Resource>(owner: &O) -> OwnerReference {
     OwnerReference {
         api_version: O::api_version(),

@@ -9,6 +9,23 @@ use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 use crate::event_queue::{EventQueue, EventSink};
 
 /// What the controllers of one program share: the way to the API, the caches, the queue of events to be posted.
+///
+/// ```
+/// # coracle::run_virtual(1, async |cluster| {
+/// use coracle::api::core_v1::Node;
+/// use coracle::journal::Recorder;
+/// use coracle::runtime::controller::Process;
+///
+/// let process = Process::new("program", &cluster.api_client(), cluster.ambient(), &Recorder::off());
+/// let nodes = process.informers.informer::<Node>();
+/// tokio::spawn({
+///     let process = process.clone();
+///     async move { process.run().await }
+/// });
+/// nodes.synced().await;
+/// assert_eq!(process.actor("drainer"), "program/drainer");
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 pub struct Process {
     /// The program's name in the event log: `controller-manager`.

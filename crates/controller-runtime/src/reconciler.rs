@@ -9,6 +9,45 @@ use coracle_meta::{ObjectKey, Resource};
 ///
 /// It is told a key and not what happened to it (level, not edge): it looks at what is, in the caches, decides, and
 /// writes. It must be able to run again at any time.
+///
+/// The decision is best a function of what was observed, and the rest reads and writes:
+///
+/// ```
+/// use coracle::runtime::controller::{Outcome, Pass, ReconcileError, Reconciler};
+/// use std::sync::Mutex;
+/// use std::time::Duration;
+///
+/// /// How many machines to start; what is there counts, not what was started before.
+/// fn missing(wanted: usize, there: usize) -> usize {
+///     wanted.saturating_sub(there)
+/// }
+///
+/// struct Machines {
+///     wanted: usize,
+///     there: Mutex<usize>,
+/// }
+///
+/// impl Reconciler<String> for Machines {
+///     async fn reconcile(&self, _: &Pass, _: &String) -> Result<Outcome, ReconcileError> {
+///         let mut there = self.there.lock().unwrap();
+///         *there += missing(self.wanted, *there).min(2);
+///         Ok(match missing(self.wanted, *there) {
+///             0 => Outcome::Done,
+///             _ => Outcome::RequeueAfter(Duration::from_secs(30)),
+///         })
+///     }
+/// }
+///
+/// coracle::run_virtual(1, async |cluster| {
+///     let pass = Pass::new(cluster.api_client(), None);
+///     let machines = Machines { wanted: 3, there: Mutex::new(0) };
+///     let key = "fleet".to_owned();
+///     assert_eq!(machines.reconcile(&pass, &key).await.unwrap(), Outcome::RequeueAfter(Duration::from_secs(30)));
+///     assert_eq!(machines.reconcile(&pass, &key).await.unwrap(), Outcome::Done);
+///     assert_eq!(machines.reconcile(&pass, &key).await.unwrap(), Outcome::Done, "again, and nothing happens");
+/// })
+/// .unwrap();
+/// ```
 pub trait Reconciler<K = ObjectKey>: Send + Sync + 'static {
     /// Does what is to be done for `key` at the moment. An object that is not there any more is no error.
     fn reconcile(&self, pass: &Pass, key: &K) -> impl Future<Output = Result<Outcome, ReconcileError>> + Send;
@@ -45,6 +84,17 @@ impl ReconcileError {
 
 /// One pass of a reconciler over one key. What is written through it is recorded with its causes, and the next pass
 /// over the key waits until the caches show it.
+///
+/// ```
+/// # coracle::run_virtual(1, async |cluster| {
+/// use coracle::api::core_v1::Namespace;
+/// use coracle::meta::ObjectKey;
+/// use coracle::runtime::controller::Pass;
+///
+/// let pass = Pass::new(cluster.api_client(), None); // a reconciler is handed one; its tests make one
+/// assert!(pass.api::<Namespace>().get(&ObjectKey::cluster("default")).await.is_ok());
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 pub struct Pass {
     client: Client,

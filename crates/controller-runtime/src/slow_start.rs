@@ -6,6 +6,20 @@ use futures_util::future::join_all;
 /// that what cannot work fails once and not a thousand times. Gives how many worked, and the first error.
 ///
 /// In Kubernetes: `slowStartBatch`.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// use coracle_controller_runtime::slow_start;
+///
+/// let mut tried = 0;
+/// let refuse = |_| {
+///     tried += 1;
+///     async { Err("the quota is used up") }
+/// };
+/// assert_eq!(slow_start(1000, refuse).await, (0, Some("the quota is used up")));
+/// assert_eq!(tried, 1);
+/// # });
+/// ```
 pub async fn slow_start<E, F>(count: usize, mut act: impl FnMut(usize) -> F) -> (usize, Option<E>)
 where
     F: Future<Output = Result<(), E>>,

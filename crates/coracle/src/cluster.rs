@@ -7,12 +7,51 @@ use coracle_sim::{ClockMode, Latency};
 ///
 /// On a runtime with a paused clock (`#[tokio::test(start_paused = true)]`) it runs in virtual time: the clock jumps to the
 /// next timer whenever all is idle, and the same seed gives the same course of events. On any other it runs in real time.
+///
+/// ```
+/// use coracle::Cluster;
+/// use coracle::api::core_v1::Node;
+/// use coracle::runtime::{Api, ListParams};
+///
+/// #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// async fn main() {
+///     let cluster = Cluster::builder().nodes(2).start().await.unwrap();
+///     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+///     let nodes = Api::<Node>::of(&cluster.api_client()).list(&ListParams::default()).await.unwrap();
+///     assert_eq!(nodes.items.len(), 2);
+///     cluster.shutdown().await;
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Cluster {
     inner: coracle_cluster::Cluster,
 }
 
 /// What a [`Cluster`] is made of. Everything has a default.
+///
+/// ```
+/// use std::time::Duration;
+/// use coracle::journal::{EntryId, Recorder, Stage};
+/// use coracle::simulation::Latency;
+/// use coracle::{Cluster, Delays};
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let recorder = Recorder::ring(10_000);
+/// let cluster = Cluster::builder()
+///     .nodes(3)
+///     .seed(7)
+///     .pod_delays(Delays { ready: Duration::from_secs(30), ..Delays::zero() })
+///     .latency(Latency { request: Duration::from_millis(2), watch: Duration::from_millis(1) })
+///     .recorder(recorder.clone())
+///     .start()
+///     .await
+///     .unwrap();
+/// tokio::time::sleep(Duration::from_secs(1)).await;
+/// assert!(recorder.entries(EntryId(0)).iter().any(|entry| entry.stage == Stage::StoreCommit));
+/// # cluster.shutdown().await;
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     inner: coracle_cluster::Builder,
@@ -25,7 +64,25 @@ impl Builder {
         Self { inner: self.inner.nodes(count) }
     }
 
-    /// The seed of all randomness.
+    /// The seed of all randomness: names, uids, and what is drawn to keep things apart. Without one it is 0 in virtual
+    /// time, and the system's randomness otherwise.
+    ///
+    /// ```
+    /// # use coracle::api::core_v1::Namespace;
+    /// # use coracle::meta::ObjectKey;
+    /// # use coracle::runtime::Api;
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let mut uids = Vec::new();
+    /// for seed in [7, 7, 8] {
+    ///     let cluster = coracle::Cluster::builder().seed(seed).start().await.unwrap();
+    ///     let namespaces = Api::<Namespace>::of(&cluster.api_client());
+    ///     uids.push(namespaces.get(&ObjectKey::cluster("default")).await.unwrap().metadata.uid);
+    /// }
+    /// assert_eq!(uids[0], uids[1]);
+    /// assert_ne!(uids[1], uids[2]);
+    /// # }
+    /// ```
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { inner: self.inner.seed(seed) }
@@ -49,7 +106,32 @@ impl Builder {
         Self { inner: self.inner.recorder(recorder) }
     }
 
-    /// Only the API server: no controllers, no scheduler, no nodes.
+    /// Only the API server: no controllers, no scheduler, no nodes. What envtest offers.
+    ///
+    /// ```
+    /// # use coracle::api::apps_v1::ReplicaSet;
+    /// # use coracle::api::core_v1::Pod;
+    /// # use coracle::runtime::{Api, ListParams};
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() {
+    /// let cluster = coracle::Cluster::builder().api_server_only().start().await.unwrap();
+    /// let set: ReplicaSet = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"namespace": "default", "name": "web"},
+    ///     "spec": {
+    ///         "replicas": 3, "selector": {"matchLabels": {"app": "web"}},
+    ///         "template": {
+    ///             "metadata": {"labels": {"app": "web"}},
+    ///             "spec": {"containers": [{"name": "web", "image": "nginx"}]},
+    ///         },
+    ///     },
+    /// }))
+    /// .unwrap();
+    /// Api::of(&cluster.api_client()).create(&set).await.unwrap();
+    /// tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    /// let pods = Api::<Pod>::of(&cluster.api_client());
+    /// assert!(pods.list(&ListParams::default()).await.unwrap().items.is_empty(), "nobody acts on it");
+    /// # }
+    /// ```
     #[must_use]
     pub fn api_server_only(self) -> Self {
         Self { inner: self.inner.api_server_only() }
@@ -74,16 +156,45 @@ impl Cluster {
     }
 
     /// The API server as a tower service, asking as an administrator: for any release of kube, or any other client.
+    ///
+    /// ```
+    /// # coracle::run_virtual(1, async |cluster| {
+    /// use coracle::runtime::Client;
+    ///
+    /// let client = Client::new(cluster.service(), cluster.ambient());
+    /// let version: serde_json::Value = client.get_path("/version").await.unwrap();
+    /// assert_eq!(version["minor"], "35");
+    /// # }).unwrap();
+    /// ```
     pub fn service(&self) -> Transport {
         self.inner.service()
     }
 
-    /// The API server as a tower service, asking as `user`.
+    /// The API server as a tower service, asking as `user`, whom RBAC judges.
+    ///
+    /// ```
+    /// # coracle::run_virtual(1, async |cluster| {
+    /// use coracle::User;
+    /// use coracle::api::core_v1::Secret;
+    /// use coracle::runtime::{Api, Client, ListParams};
+    ///
+    /// let jane = cluster.service_as(User::new("jane", ["developers"]));
+    /// let secrets = Api::<Secret>::of(&Client::new(jane, cluster.ambient()));
+    /// assert!(secrets.list(&ListParams::default()).await.unwrap_err().is_forbidden());
+    /// # }).unwrap();
+    /// ```
     pub fn service_as(&self, user: User) -> Transport {
         self.inner.service_as(user)
     }
 
     /// A `kube::Client` on this cluster, asking as an administrator; its default namespace is `default`.
+    ///
+    /// ```
+    /// # coracle::run_virtual(1, async |cluster| {
+    /// let client: kube::Client = cluster.client();
+    /// assert_eq!(client.apiserver_version().await.unwrap().minor, "35");
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Panics
     /// Outside a tokio runtime. The client dies with the runtime that it was made on.
@@ -93,16 +204,59 @@ impl Cluster {
     }
 
     /// A client of our own on this cluster, asking as an administrator.
+    ///
+    /// ```
+    /// # coracle::run_virtual(1, async |cluster| {
+    /// use coracle::api::core_v1::ServiceAccount;
+    /// use coracle::runtime::{Api, ListParams};
+    ///
+    /// let accounts = Api::<ServiceAccount>::of(&cluster.api_client());
+    /// let names = accounts.list(&ListParams::fields("metadata.name=default")).await.unwrap();
+    /// assert!(names.items.iter().all(|account| account.metadata.name.as_deref() == Some("default")));
+    /// # }).unwrap();
+    /// ```
     pub fn api_client(&self) -> coracle_client::Client {
         self.inner.client_as(User::new("kubernetes-admin", ["system:masters"]))
     }
 
-    /// The clock and the randomness of the cluster.
+    /// The clock and the randomness of the cluster. In virtual time both follow from the seed.
+    ///
+    /// ```
+    /// # coracle::run_virtual(1, async |cluster| {
+    /// let before = cluster.ambient().clock.now();
+    /// tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+    /// assert_eq!(cluster.ambient().clock.now().as_second(), before.as_second() + 60);
+    /// # }).unwrap();
+    /// ```
     pub fn ambient(&self) -> &Ambient {
         self.inner.ambient()
     }
 
     /// The cluster beneath: single components, nodes, the store.
+    ///
+    /// ```
+    /// # coracle::run_virtual(1, async |cluster| {
+    /// use coracle::Component;
+    /// use coracle::api::core_v1::Namespace;
+    /// use coracle::meta::{ObjectKey, Resource};
+    /// use coracle::runtime::{Api, DeleteParams};
+    /// use std::time::Duration;
+    ///
+    /// let namespaces = Api::<Namespace>::of(&cluster.api_client());
+    /// let mut shop = Namespace::default();
+    /// shop.metadata.name = Some("shop".to_owned());
+    /// namespaces.create(&shop).await.unwrap();
+    ///
+    /// cluster.parts().kill_component(Component::ControllerManager); // as `kill -9`
+    /// namespaces.delete(&shop.key(), &DeleteParams::default()).await.unwrap();
+    /// tokio::time::sleep(Duration::from_secs(600)).await;
+    /// assert!(namespaces.get(&shop.key()).await.is_ok(), "nobody empties it");
+    ///
+    /// cluster.parts().start_component(Component::ControllerManager);
+    /// tokio::time::sleep(Duration::from_secs(60)).await;
+    /// assert!(namespaces.get(&shop.key()).await.unwrap_err().is_not_found());
+    /// # }).unwrap();
+    /// ```
     pub fn parts(&self) -> &coracle_cluster::Cluster {
         &self.inner
     }
@@ -116,6 +270,16 @@ impl Cluster {
 /// Runs a test against a cluster with two nodes in virtual time, on a runtime of its own: from any test, async or not.
 ///
 /// The same seed gives the same course of events.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let woke = coracle::run_virtual(1, async |cluster| {
+///     tokio::time::sleep(Duration::from_secs(3600)).await; // takes no hour
+///     cluster.ambient().clock.now().to_string()
+/// });
+/// assert!(woke.unwrap().starts_with("2026-01-01T01:00:00"));
+/// ```
 ///
 /// # Errors
 /// If the cluster does not start, or the system does not give what a runtime needs.

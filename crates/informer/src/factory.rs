@@ -16,6 +16,30 @@ use crate::{Notification, Records, Selection, SharedInformer};
 /// Hands out one informer a kind (and selection), so that a process keeps each object once; clones share it.
 ///
 /// In Kubernetes: `informers.SharedInformerFactory`, `dynamicinformer` and `metadatainformer`.
+///
+/// ```
+/// use coracle::api::core_v1::{Namespace, Pod};
+/// use coracle::journal::Recorder;
+/// use coracle::meta::{GroupVersionResource, ObjectKey};
+/// use coracle::runtime::informer::InformerFactory;
+///
+/// coracle::run_virtual(1, async |cluster| {
+///     let factory = InformerFactory::new(&cluster.api_client(), cluster.ambient(), Recorder::off(), "program");
+///     let namespaces = factory.informer::<Namespace>();
+///     let pods = factory.informer::<Pod>();
+///     let maps = factory.dynamic(&GroupVersionResource::new("", "v1", "configmaps"));
+///     let running = tokio::spawn({
+///         let factory = factory.clone();
+///         async move { factory.run().await }
+///     });
+///     factory.synced().await;
+///     assert!(namespaces.lister().get(&ObjectKey::cluster("default")).is_some());
+///     assert!(pods.lister().is_empty());
+///     assert!(maps.has_synced());
+///     running.abort();
+/// })
+/// .unwrap();
+/// ```
 #[derive(Clone)]
 pub struct InformerFactory {
     inner: Arc<Inner>,

@@ -7,6 +7,23 @@ use crate::Indexer;
 /// A read-only handle of an informer's cache; cheap to clone.
 ///
 /// What it gives is shared with everybody else and cannot be changed; it may be older than the server's.
+///
+/// ```
+/// use coracle::api::core_v1::ServiceAccount;
+/// use coracle::journal::Recorder;
+/// use coracle::meta::ObjectKey;
+/// use coracle::runtime::informer::{InformerFactory, Lister};
+///
+/// coracle::run_virtual(1, async |cluster| {
+///     let factory = InformerFactory::new(&cluster.api_client(), cluster.ambient(), Recorder::off(), "program");
+///     let accounts: Lister<ServiceAccount> = factory.informer().lister();
+///     tokio::spawn(async move { factory.run().await });
+///     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+///     assert!(accounts.get(&ObjectKey::new("default", "default")).is_some());
+///     assert!(accounts.list_namespace("default").len() < accounts.len());
+/// })
+/// .unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Lister<T> {
     indexer: Arc<Indexer<T>>,

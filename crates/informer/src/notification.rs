@@ -3,6 +3,19 @@ use std::sync::Arc;
 /// What a handler is told: the change of one object in the cache.
 ///
 /// In Kubernetes: the three methods of `cache.ResourceEventHandler`.
+///
+/// ```
+/// use coracle_informer::Notification;
+/// use std::sync::Arc;
+///
+/// /// Whether a change of a replica count is behind it.
+/// fn scaled(change: &Notification<i32>) -> bool {
+///     change.old().is_some_and(|old| old != change.object())
+/// }
+/// assert!(scaled(&Notification::Updated { old: Arc::new(1), new: Arc::new(3) }));
+/// assert!(!scaled(&Notification::Updated { old: Arc::new(3), new: Arc::new(3) }), "a resync");
+/// assert!(!scaled(&Notification::Deleted { object: Arc::new(3), observed: true }));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Notification<T> {
     /// The object came into the cache.

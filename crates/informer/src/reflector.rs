@@ -21,6 +21,20 @@ const WATCH_GRACE: Duration = Duration::from_secs(30);
 const VERY_SHORT: Duration = Duration::from_secs(1);
 
 /// Which objects of a resource an informer keeps.
+///
+/// ```
+/// # use coracle::api::core_v1::ServiceAccount;
+/// # use coracle::journal::Recorder;
+/// # use coracle::runtime::informer::{InformerFactory, Selection};
+/// # coracle::run_virtual(1, async |cluster| {
+/// # let factory = InformerFactory::new(&cluster.api_client(), cluster.ambient(), Recorder::off(), "program");
+/// let here = Selection { namespace: "default".to_owned(), ..Selection::default() };
+/// let accounts = factory.selected::<ServiceAccount>(here);
+/// tokio::spawn(async move { factory.run().await });
+/// tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+/// assert_eq!(accounts.lister().len(), 1);
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Selection {
     /// The namespace; empty for all.

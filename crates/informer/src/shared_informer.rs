@@ -29,6 +29,42 @@ const BATCH: usize = 128;
 /// - Handlers do not wait for each other.
 ///
 /// In Kubernetes: `cache.SharedIndexInformer`.
+///
+/// A handler says which key is concerned; whoever works on the key looks at the cache:
+///
+/// ```
+/// use coracle::api::core_v1::ConfigMap;
+/// use coracle::journal::Recorder;
+/// use coracle::meta::Resource;
+/// use coracle::runtime::informer::InformerFactory;
+/// use coracle::runtime::workqueue::WorkQueue;
+/// use coracle::runtime::{Api, DeleteParams};
+///
+/// coracle::run_virtual(1, async |cluster| {
+///     let client = cluster.api_client();
+///     let factory = InformerFactory::new(&client, cluster.ambient(), Recorder::off(), "program");
+///     let informer = factory.informer::<ConfigMap>();
+///     let queue = WorkQueue::new("maps");
+///     let keys = queue.clone();
+///     informer.add_handler("program", move |notification, causes| keys.add(notification.object().key(), causes));
+///     tokio::spawn(async move { factory.run().await });
+///     informer.synced().await;
+///
+///     let mut map = ConfigMap::default();
+///     map.metadata.namespace = Some("default".to_owned());
+///     map.metadata.name = Some("a".to_owned());
+///     let maps = Api::<ConfigMap>::of(&client);
+///     maps.create(&map).await.unwrap();
+///     maps.delete(&map.key(), &DeleteParams::default()).await.unwrap();
+///     while let Some(work) = queue.get().await {
+///         queue.done(&work.key);
+///         if work.key == map.key() && informer.lister().get(&work.key).is_none() {
+///             break; // created and deleted: what counts is that it is not there
+///         }
+///     }
+/// })
+/// .unwrap();
+/// ```
 pub struct SharedInformer<T> {
     inner: Arc<Inner<T>>,
 }
@@ -121,6 +157,23 @@ impl<T: ApiObject> SharedInformer<T> {
     }
 
     /// Adds an index to the cache; a second one of the same name changes nothing.
+    ///
+    /// ```
+    /// # use coracle::api::core_v1::Namespace;
+    /// # use coracle::journal::Recorder;
+    /// # use coracle::runtime::informer::InformerFactory;
+    /// # coracle::run_virtual(1, async |cluster| {
+    /// # let factory = InformerFactory::new(&cluster.api_client(), cluster.ambient(), Recorder::off(), "program");
+    /// let namespaces = factory.informer::<Namespace>();
+    /// namespaces.add_index("initial", |namespace| {
+    ///     let name = namespace.metadata.name.clone().unwrap_or_default();
+    ///     name.chars().next().into_iter().map(String::from).collect()
+    /// });
+    /// tokio::spawn(async move { factory.run().await });
+    /// namespaces.synced().await;
+    /// assert_eq!(namespaces.lister().by_index("initial", "d").len(), 1);
+    /// # }).unwrap();
+    /// ```
     pub fn add_index(&self, name: &'static str, values: impl Fn(&T) -> Vec<String> + Send + Sync + 'static) {
         self.inner.indexer.add_index(name, values);
     }

@@ -15,6 +15,17 @@ const REMEMBERED: usize = 1 << 16;
 /// A handle to write to the log; clones write to the same one.
 ///
 /// With nothing attached ([`Recorder::off`]) recording costs one branch, and the closure that makes the detail is not run.
+///
+/// ```
+/// use coracle_journal::{Detail, EntryId, Recorder, Stage};
+///
+/// let recorder = Recorder::ring(1000);
+/// let start = recorder.record("program", Stage::SyncStart, || Detail::about("default/web"));
+/// recorder.record("program", Stage::SyncEnd, || Detail::about("default/web").caused_by(start).with("result", "done"));
+/// let entries = recorder.entries(EntryId(0));
+/// assert_eq!(entries[1].causes, [entries[0].id]);
+/// assert!(Recorder::off().record("program", Stage::SyncStart, || unreachable!("nobody listens")).is_none());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     log: Option<Arc<Mutex<Log>>>,

@@ -3,6 +3,13 @@ use std::fmt;
 /// Names one object of a known kind: its namespace (empty for cluster-scoped kinds) and its name.
 ///
 /// Prints as client-go's queue keys do: `namespace/name`, or `name` alone.
+///
+/// ```
+/// use coracle_meta::ObjectKey;
+///
+/// assert_eq!(ObjectKey::new("default", "web").to_string(), "default/web");
+/// assert_eq!(ObjectKey::cluster("node-1").to_string(), "node-1");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {
     /// The namespace; empty for a cluster-scoped object.

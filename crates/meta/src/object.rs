@@ -8,6 +8,17 @@ use crate::{GroupVersion, GroupVersionKind, ObjectKey, ObjectMeta, OwnerReferenc
 /// An object of the API as the server side handles it: a JSON object, with typed access to its metadata.
 ///
 /// Built-in and custom kinds look alike here. Invariant: the tree is a JSON object, and `metadata`, if present, is one.
+///
+/// ```
+/// use coracle_meta::Object;
+/// use serde_json::json;
+///
+/// let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", "name": "web"}});
+/// let mut pod = Object::from_value(pod).unwrap();
+/// pod.set(&["spec", "nodeName"], "node-1");
+/// assert_eq!((pod.key().to_string().as_str(), pod.text(&["spec", "nodeName"])), ("default/web", "node-1"));
+/// assert!(Object::from_value(json!([1, 2])).is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
     /// Always an object.

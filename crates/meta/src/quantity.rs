@@ -11,6 +11,14 @@ const MOST: i128 = (i64::MAX as i128) * NANOS;
 ///
 /// Amounts compare and add exactly, down to one nano (finer ones round up). Printing gives the canonical form: the
 /// largest suffix of the family that leaves no fraction.
+///
+/// ```
+/// use coracle_meta::Quantity;
+///
+/// assert_eq!(Quantity::parse("1.5").unwrap().milli_value(), 1500);
+/// assert_eq!(Quantity::parse("64Mi").unwrap().value(), 64 << 20);
+/// assert!(Quantity::parse("many").is_err());
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quantity {
     nanos: i128,

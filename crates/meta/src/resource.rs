@@ -14,6 +14,37 @@ pub enum Scope {
 /// A kind of the API as a Rust type: what clients and informers need to know of it.
 ///
 /// Implemented by the generated types of `api`, and by anyone for a custom resource.
+///
+/// ```
+/// use coracle_meta::{ObjectMeta, Resource, Scope};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Default, Serialize, Deserialize)]
+/// struct Website {
+///     metadata: ObjectMeta,
+///     replicas: i32,
+/// }
+///
+/// impl Resource for Website {
+///     const GROUP: &'static str = "example.com";
+///     const VERSION: &'static str = "v1";
+///     const KIND: &'static str = "Website";
+///     const PLURAL: &'static str = "websites";
+///     const SCOPE: Scope = Scope::Namespaced;
+///
+///     fn meta(&self) -> &ObjectMeta {
+///         &self.metadata
+///     }
+///
+///     fn meta_mut(&mut self) -> &mut ObjectMeta {
+///         &mut self.metadata
+///     }
+/// }
+///
+/// let blog = Website::from_json(br#"{"metadata": {"namespace": "default", "name": "blog"}, "replicas": 3}"#).unwrap();
+/// assert_eq!(blog.key().to_string(), "default/blog");
+/// assert_eq!(Website::api_version(), "example.com/v1");
+/// ```
 pub trait Resource: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The group; empty for the core group.
     const GROUP: &'static str;

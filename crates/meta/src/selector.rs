@@ -7,6 +7,16 @@ use crate::{go_quote, names};
 /// Chooses objects by their labels; empty chooses all.
 ///
 /// In Kubernetes: `labels.Selector`; the text form is that of `?labelSelector=` and `kubectl -l`.
+///
+/// ```
+/// use coracle_meta::LabelSelector;
+/// use std::collections::BTreeMap;
+///
+/// let labels = BTreeMap::from([("app".to_owned(), "web".to_owned()), ("tier".to_owned(), "front".to_owned())]);
+/// for (text, matches) in [("app=web", true), ("app in (web,db),!gone", true), ("tier!=front", false), ("", true)] {
+///     assert_eq!(LabelSelector::parse(text).unwrap().matches(&labels), matches, "{text}");
+/// }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     /// All of these have to hold.

@@ -7,6 +7,38 @@ use serde_saphyr::Spanned;
 /// A scenario file: a cluster, steps that change it, and what has to hold.
 ///
 /// Operations carry chainsaw's names and fields; what chainsaw cannot say (always, never, requests, stop, start) is added.
+///
+/// ```
+/// use coracle::journal::Recorder;
+/// use coracle::scenario::{BuiltIn, Options, execute, parse};
+/// use std::path::Path;
+///
+/// let text = r#"
+/// apiVersion: coracle.dev/v1alpha1
+/// kind: Scenario
+/// metadata: {name: a-pod-runs}
+/// spec:
+///   cluster: {nodes: 1}
+///   steps:
+///   - name: a pod runs
+///     try:
+///     - create:
+///         resource:
+///           apiVersion: v1
+///           kind: Pod
+///           metadata: {name: web}
+///           spec: {containers: [{name: web, image: nginx}]}
+///     - assert:
+///         cel: pods.exists(p, has(p.status.phase) && p.status.phase == 'Running')
+///   always:
+///   - name: there is one pod at the most
+///     cel: pods.size() <= 1
+/// "#;
+/// let path = Path::new("a-pod-runs.yaml");
+/// let scenario = parse::parse(path, text, &BuiltIn::default()).unwrap();
+/// let report = execute(&scenario, path, &Options::default(), || Recorder::ring(10_000)).unwrap();
+/// assert!(report.passed(), "{}", report.block());
+/// ```
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Scenario {

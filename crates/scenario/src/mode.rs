@@ -2,6 +2,13 @@ use std::fmt;
 use std::str::FromStr;
 
 /// How a cluster's clock runs while a scenario runs.
+///
+/// ```
+/// use coracle_scenario::Mode;
+///
+/// assert_eq!("scaled=60".parse(), Ok(Mode::Scaled(60.0)));
+/// assert!("fast".parse::<Mode>().is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mode {
     /// As the machine's does.

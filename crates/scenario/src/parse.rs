@@ -54,6 +54,14 @@ pub fn read(path: &Path, vocabulary: &dyn Vocabulary) -> Result<Scenario, Proble
 }
 
 /// As [`read`], for a text that was read already; `path` is for messages and for files named in the scenario.
+///
+/// ```
+/// use coracle_scenario::{BuiltIn, parse};
+///
+/// let text = "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: a}\nspec: {stepps: []}\n";
+/// let problem = parse::parse("a.yaml".as_ref(), text, &BuiltIn::default()).unwrap_err();
+/// assert_eq!((problem.line, problem.column), (4, 8));
+/// ```
 pub fn parse(path: &Path, text: &str, vocabulary: &dyn Vocabulary) -> Result<Scenario, Problem> {
     let scenario: Scenario = serde_saphyr::from_str(text).map_err(|error| {
         let (line, column) = error.location().map_or((0, 0), |place| (place.line(), place.column()));

@@ -19,6 +19,27 @@ pub enum NothingToTell {
 ///
 /// Without `about`, the story begins at the first deletion that a person or a scenario asked for; with it, at the first
 /// entry about that object. Entries that led to no further write are left out, but for the syncs that found nothing to do.
+///
+/// ```
+/// use coracle::api::core_v1::Namespace;
+/// use coracle::journal::{EntryId, Recorder};
+/// use coracle::meta::Resource;
+/// use coracle::runtime::{Api, DeleteParams};
+/// use coracle::simulation::{ClockMode, run_in};
+///
+/// let told = run_in(ClockMode::Virtual, async {
+///     let recorder = Recorder::ring(10_000);
+///     let cluster = coracle::Cluster::builder().recorder(recorder.clone()).start().await.unwrap();
+///     let mut shop = Namespace::default();
+///     shop.metadata.name = Some("shop".to_owned());
+///     let namespaces = Api::<Namespace>::of(&cluster.api_client());
+///     namespaces.create(&shop).await.unwrap();
+///     namespaces.delete(&shop.key(), &DeleteParams::default()).await.unwrap();
+///     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
+///     coracle::scenario::story(&recorder.entries(EntryId(0)), None).unwrap()
+/// });
+/// assert!(told.unwrap().contains("kubernetes-admin asks to delete namespaces/shop"));
+/// ```
 pub fn story(entries: &[Entry], about: Option<&str>) -> Result<String, NothingToTell> {
     let start = beginning(entries, about)?;
     let told = on_the_way(entries, start);
@@ -83,6 +104,15 @@ fn on_the_way(entries: &[Entry], start: EntryId) -> BTreeSet<EntryId> {
 }
 
 /// What an entry says, as a sentence.
+///
+/// ```
+/// use coracle_journal::{Detail, EntryId, Recorder, Stage};
+/// use coracle_scenario::sentence;
+///
+/// let recorder = Recorder::ring(10);
+/// recorder.record("program", Stage::QueueGet, || Detail::about("default/web"));
+/// assert_eq!(sentence(&recorder.entries(EntryId(0))[0]), "a worker takes the key default/web");
+/// ```
 pub fn sentence(entry: &Entry) -> String {
     let subject = &entry.subject;
     let has = |name: &str| entry.data.contains_key(name);

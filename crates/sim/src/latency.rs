@@ -10,6 +10,22 @@ use tokio::time::{Sleep, sleep};
 use tower::service_fn;
 
 /// How long requests and watch events take, so that in virtual time things happen one after another and not all at once.
+///
+/// ```
+/// use coracle::runtime::Client;
+/// use coracle::simulation::Latency;
+/// use std::time::Duration;
+/// use tokio::time::Instant;
+///
+/// coracle::run_virtual(1, async |cluster| {
+///     let slow = Latency { request: Duration::from_millis(200), watch: Duration::ZERO };
+///     let client = Client::new(slow.over(cluster.service()), cluster.ambient());
+///     let start = Instant::now();
+///     client.get_path::<serde_json::Value>("/version").await.unwrap();
+///     assert_eq!(start.elapsed(), Duration::from_millis(200));
+/// })
+/// .unwrap();
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
     /// A request on its way there and its answer on its way back, together.

@@ -14,6 +14,16 @@ pub struct Mismatch {
 /// Compares the fields that `expected` names; fields that it does not name are not looked at.
 ///
 /// Lists are compared item by item and have to be equally long, as in chainsaw's assertions.
+///
+/// ```
+/// use coracle_sim::mismatches;
+/// use serde_json::json;
+///
+/// let found = json!({"spec": {"replicas": 3}, "status": {"replicas": 2}});
+/// let all = mismatches(&json!({"status": {"replicas": 3}}), &found);
+/// assert_eq!(all[0].path, "status.replicas");
+/// assert_eq!(all[0].found, Some(json!(2)));
+/// ```
 pub fn mismatches(expected: &Value, found: &Value) -> Vec<Mismatch> {
     let mut all = Vec::new();
     compare("", expected, Some(found), &mut all);

@@ -20,6 +20,20 @@ const PACE: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// If the system does not give what a runtime needs.
+///
+/// ```
+/// use coracle_sim::{ClockMode, run_in};
+/// use std::time::Duration;
+/// use tokio::time::{Instant, sleep};
+///
+/// let year = Duration::from_secs(365 * 24 * 3600);
+/// let passed = run_in(ClockMode::Virtual, async {
+///     let start = Instant::now();
+///     sleep(year).await;
+///     start.elapsed()
+/// });
+/// assert_eq!(passed.unwrap(), year);
+/// ```
 pub fn run_in<F: Future>(mode: ClockMode, future: F) -> std::io::Result<F::Output> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_all();

@@ -18,6 +18,37 @@ pub type PluralOf = Arc<dyn Fn(&Object) -> Option<String> + Send + Sync>;
 /// A cluster as its store shows it, followed revision by revision while invariants are checked at each.
 ///
 /// Invariant: no revision is skipped; each is checked once, in order.
+///
+/// ```
+/// use coracle::meta::{Object, Resource};
+/// use coracle::runtime::{Api, DeleteParams};
+/// use coracle::simulation::{Invariant, Polarity, Question, World};
+/// use serde_json::json;
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// coracle::run_virtual(1, async |cluster| {
+///     let named = |name: &str| {
+///         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+///         Question::Partial(map)
+///     };
+///     let never = Invariant { name: "no map is called b".to_owned(), polarity: Polarity::Never, question: named("b") };
+///     let world = World::new("default", Arc::new(|_: &Object| None), vec![never]);
+///     let (followed, store) = (world.clone(), cluster.parts().store());
+///     tokio::spawn(async move { followed.follow(&*store).await });
+///
+///     let maps = Api::<coracle::api::core_v1::ConfigMap>::of(&cluster.api_client());
+///     for name in ["a", "b"] {
+///         let map = json!({"metadata": {"namespace": "default", "name": name}});
+///         let map = maps.create(&serde_json::from_value(map).unwrap()).await.unwrap();
+///         world.until(&named(name), Polarity::Always, Duration::from_secs(1)).await.unwrap();
+///         maps.delete(&map.key(), &DeleteParams::default()).await.unwrap();
+///         world.until(&named(name), Polarity::Never, Duration::from_secs(1)).await.unwrap();
+///     }
+///     assert!(world.verdicts()[0].broken.is_some(), "it was there at one revision, and that is enough");
+/// })
+/// .unwrap();
+/// ```
 #[derive(Clone)]
 pub struct World {
     state: Arc<Mutex<State>>,

@@ -26,6 +26,36 @@ impl<K: Ord + Clone + Display + Send + Sync + 'static> Key for K {}
 /// Additions carry the entries of the event log that led to them; those of merged additions are merged.
 ///
 /// In Kubernetes: `workqueue.TypedRateLimitingInterface`.
+///
+/// A worker, as every client-go tutorial has it:
+///
+/// ```
+/// use coracle_workqueue::WorkQueue;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
+/// let queue = WorkQueue::new("pods");
+/// for key in ["default/a", "default/b", "default/a"] {
+///     queue.add(key.to_owned(), &[]);
+/// }
+/// let mut failures = 1;
+/// let mut worked = Vec::new();
+/// while !queue.is_empty() || queue.requeues(&"default/a".to_owned()) > 0 {
+///     let Some(work) = queue.get().await else { break };
+///     let failed = work.key == "default/a" && failures > 0;
+///     worked.push((work.key.clone(), failed));
+///     match failed {
+///         true => {
+///             failures -= 1;
+///             queue.add_rate_limited(work.key.clone(), &[]); // comes back after 5 ms, then 10 ms, ...
+///         }
+///         false => queue.forget(&work.key),
+///     }
+///     queue.done(&work.key);
+/// }
+/// let expected = [("default/a", true), ("default/b", false), ("default/a", false)];
+/// assert_eq!(worked, expected.map(|(key, failed)| (key.to_owned(), failed)));
+/// # });
+/// ```
 #[derive(Debug)]
 pub struct WorkQueue<K> {
     shared: Arc<Shared<K>>,
@@ -104,6 +134,19 @@ impl<K: Key> WorkQueue<K> {
     }
 
     /// Asks for work on `key` after `delay`; a key that waits already keeps the earlier time.
+    ///
+    /// ```
+    /// # use coracle_workqueue::WorkQueue;
+    /// # use std::time::Duration;
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
+    /// let queue = WorkQueue::new("leases");
+    /// let began = tokio::time::Instant::now();
+    /// queue.add_after("default/a", Duration::from_secs(60), &[]);
+    /// queue.add_after("default/a", Duration::from_secs(10), &[]);
+    /// assert_eq!(queue.get().await.unwrap().key, "default/a");
+    /// assert_eq!(began.elapsed().as_secs(), 10);
+    /// # });
+    /// ```
     pub fn add_after(&self, key: K, delay: Duration, causes: &[EntryId]) {
         let mut state = self.shared.state.lock();
         self.delay_locked(&mut state, key, delay, "delay", causes);
@@ -164,6 +207,18 @@ impl<K: Key> WorkQueue<K> {
     }
 
     /// Refuses further additions and forgets the delayed ones; what is ready is still handed out.
+    ///
+    /// ```
+    /// # use coracle_workqueue::WorkQueue;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let queue = WorkQueue::new("pods");
+    /// queue.add("default/a", &[]);
+    /// queue.shut_down();
+    /// queue.add("default/b", &[]);
+    /// assert_eq!(queue.get().await.unwrap().key, "default/a");
+    /// assert_eq!(queue.get().await, None);
+    /// # });
+    /// ```
     pub fn shut_down(&self) {
         let mut state = self.shared.state.lock();
         state.shut_down = true;

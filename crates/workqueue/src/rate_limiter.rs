@@ -6,6 +6,22 @@ use tokio::time::Instant;
 /// How long a key waits before it is tried again: the larger of its own back-off and of what all keys share.
 ///
 /// In Kubernetes: `DefaultTypedControllerRateLimiter`, a `MaxOfRateLimiter` of an exponential one and a bucket.
+///
+/// ```
+/// # use coracle_workqueue::{RateLimiter, WorkQueue};
+/// # use std::time::Duration;
+/// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
+/// let limits = RateLimiter::exponential(Duration::from_secs(1), Duration::from_secs(3));
+/// let queue = WorkQueue::with("pods", "controller", coracle_journal::Recorder::off(), limits);
+/// let began = tokio::time::Instant::now();
+/// for seconds in [1, 1 + 2, 1 + 2 + 3, 1 + 2 + 3 + 3] {
+///     queue.add_rate_limited("default/a", &[]);
+///     queue.get().await;
+///     queue.done(&"default/a");
+///     assert_eq!(began.elapsed().as_secs(), seconds);
+/// }
+/// # });
+/// ```
 #[derive(Clone, Debug)]
 pub struct RateLimiter<K> {
     base: Duration,
