@@ -81,3 +81,45 @@ fn the_table_of_crates_names_every_crate() {
         assert!(text.contains(&format!("`{name}`")), "docs/architecture.md does not name {name}");
     }
 }
+
+#[test]
+fn every_example_is_short_says_how_it_is_run_and_stands_in_the_guide_and_in_the_tests() {
+    let guide = std::fs::read_to_string(root().join("docs/testing-in-rust.md")).unwrap();
+    let tests = std::fs::read_to_string(root().join("examples/lib.rs")).unwrap();
+    let mut examples = 0;
+    for entry in std::fs::read_dir(root().join("examples")).unwrap() {
+        let file = entry.unwrap().path();
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        if name == "lib" || file.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        let command = text.lines().find_map(|line| line.strip_prefix("//! Run it: "));
+        assert!(text.lines().count() < 80, "{name} is too long to be read at once");
+        assert!(command.is_some_and(|command| command.contains(name)), "{name} does not say how it is run");
+        assert!(guide.contains(&format!("`examples/{name}.rs`")), "docs/testing-in-rust.md does not name {name}");
+        assert!(tests.contains(&format!("mod {name};")), "{name} does not run in the tests");
+        examples += 1;
+    }
+    assert_eq!(examples, 6);
+}
+
+#[test]
+fn every_example_in_the_documentation_of_the_crates_is_run() {
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let not_run = text.lines().find(|line| {
+                    let fence = line.trim_start().trim_start_matches(['/', '!']).trim_start();
+                    fence.strip_prefix("```").is_some_and(|words| words.contains("ignore") || words.contains("no_run"))
+                });
+                assert_eq!(not_run, None, "{}", path.display());
+            }
+        }
+    }
+}

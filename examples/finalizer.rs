@@ -1,0 +1,77 @@
+//! A finalizer on kube-rs: a ConfigMap stands for a bucket outside the cluster, and goes only after its bucket.
+//! Run it: `cargo run -p coracle-examples --bin finalizer`.
+//!
+//! Deletion in Kubernetes is a wish: the API server sets `deletionTimestamp`, and the object stays while a name is in
+//! its list of finalizers. The controller cleans up first and takes its own name out afterwards; a crash in between
+//! means that it cleans up twice, so that cleaning up what is gone must be no error.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use coracle::Cluster;
+use futures_util::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, DeleteParams, PostParams};
+use kube::runtime::controller::{Action, Controller};
+use kube::runtime::finalizer::{self, Event};
+use kube::runtime::watcher;
+use kube::{Client, ResourceExt};
+use serde_json::json;
+use tokio::time::sleep;
+
+/// The way to the API, and the buckets of the world outside the cluster.
+type Context = (Client, Mutex<BTreeSet<String>>);
+
+async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>) -> Result<Action, finalizer::Error<kube::Error>> {
+    let (client, buckets) = context.as_ref();
+    let maps = Api::default_namespaced(client.clone());
+    // Adds the finalizer before anything is made outside, and takes it out when the clean-up has succeeded.
+    finalizer::finalizer(&maps, "example.com/bucket", map, async |event| {
+        match event {
+            Event::Apply(map) => {
+                let made = buckets.lock().unwrap().insert(map.name_any());
+                println!("  reconcile {}: the bucket {}", map.name_any(), if made { "is made" } else { "is there" });
+            }
+            Event::Cleanup(map) => {
+                sleep(Duration::from_secs(10)).await;
+                buckets.lock().unwrap().remove(&map.name_any());
+                println!("  reconcile {}: the bucket is gone", map.name_any());
+            }
+        }
+        Ok(Action::await_change())
+    })
+    .await
+}
+
+async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
+    let maps = Api::<ConfigMap>::default_namespaced(cluster.client());
+    let context = Arc::<Context>::new((cluster.client(), Mutex::default()));
+    let bucket_exists = || context.1.lock().unwrap().contains("logs");
+    let controller = Controller::new(maps.clone(), watcher::Config::default().labels("is=bucket"))
+        .run(reconcile, |_, _, _| Action::requeue(Duration::from_secs(1)), context.clone())
+        .for_each(async |_| ());
+    tokio::spawn(controller);
+
+    println!("an object is created");
+    let logs = serde_json::from_value(json!({"metadata": {"name": "logs", "labels": {"is": "bucket"}}}))?;
+    maps.create(&PostParams::default(), &logs).await?;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(maps.get("logs").await?.finalizers(), ["example.com/bucket"]);
+    assert!(bucket_exists());
+
+    println!("it is deleted");
+    maps.delete("logs", &DeleteParams::default()).await?;
+    sleep(Duration::from_secs(5)).await;
+    assert!(maps.get("logs").await?.metadata.deletion_timestamp.is_some(), "it waits for its finalizer");
+    assert!(bucket_exists());
+    sleep(Duration::from_secs(10)).await;
+    assert!(maps.get_opt("logs").await?.is_none() && !bucket_exists());
+    println!("nothing is left of it, here or outside");
+    Ok(())
+}
+
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+    coracle::run_virtual(1, story)?
+}
