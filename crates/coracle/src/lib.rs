@@ -14,7 +14,8 @@
 //! })
 //! .unwrap();
 //! ```
-//! Start at [`Cluster`] and [`run_virtual`]. By default no sockets, no TLS, no store on disk, no gRPC.
+//! Start at [`Cluster`] and [`run_virtual`]; whole controllers stand in `examples/`. By default no sockets, no TLS, no store
+//! on disk, no gRPC.
 //! Not here: anything of its own; all of it is in the crates that this one re-exports.
 
 mod cluster;
@@ -29,6 +30,51 @@ pub use coracle_scenario::{self as scenario, Scenario};
 pub use coracle_sim as simulation;
 
 /// What controllers are built of, as in client-go: informers, work queues, reconcilers, and the client beneath them.
+///
+/// Start at [`controller::Controller`]; with [`controller::lead`] one of several copies of a program acts. A finalizer
+/// needs nothing of its own:
+///
+/// ```
+/// use coracle::api::core_v1::ConfigMap;
+/// use coracle::meta::ObjectKey;
+/// use coracle::runtime::controller::{Outcome, Pass, ReconcileError, Reconciler};
+/// use coracle::runtime::{Api, DeleteParams};
+///
+/// const FINALIZER: &str = "example.com/bucket";
+///
+/// struct Buckets;
+///
+/// impl Reconciler for Buckets {
+///     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
+///         let maps = pass.api::<ConfigMap>();
+///         let Some(mut map) = maps.find(key).await? else { return Ok(Outcome::Done) };
+///         let is_mine = map.metadata.finalizers.iter().any(|name| name == FINALIZER);
+///         if map.metadata.is_terminating() && is_mine {
+///             // Here the bucket is removed; the object waits for it.
+///             map.metadata.finalizers.retain(|name| name != FINALIZER);
+///             maps.update(&map).await?;
+///         } else if !map.metadata.is_terminating() && !is_mine {
+///             map.metadata.finalizers.push(FINALIZER.to_owned());
+///             maps.update(&map).await?;
+///         }
+///         Ok(Outcome::Done)
+///     }
+/// }
+///
+/// coracle::run_virtual(1, async |cluster| {
+///     let pass = Pass::new(cluster.api_client(), None);
+///     let maps = Api::<ConfigMap>::of(&cluster.api_client());
+///     let key = ObjectKey::new("default", "logs");
+///     let map = serde_json::json!({"metadata": {"namespace": "default", "name": "logs"}});
+///     maps.create(&serde_json::from_value(map).unwrap()).await.unwrap();
+///     Buckets.reconcile(&pass, &key).await.unwrap();
+///     maps.delete(&key, &DeleteParams::default()).await.unwrap();
+///     assert!(maps.get(&key).await.unwrap().metadata.is_terminating(), "it waits");
+///     Buckets.reconcile(&pass, &key).await.unwrap();
+///     assert!(maps.find(&key).await.unwrap().is_none());
+/// })
+/// .unwrap();
+/// ```
 pub mod runtime {
     pub use coracle_client::*;
     pub use coracle_controller_runtime as controller;
