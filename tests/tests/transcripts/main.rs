@@ -16,6 +16,8 @@ mod transcript;
 
 use std::path::{Path, PathBuf};
 
+use coracle::meta::Scope;
+use coracle_schema::{ResourceRow, Table};
 use transcript::Transcript;
 
 /// Set to anything, the answers are written instead of compared.
@@ -64,4 +66,27 @@ fn every_answer_is_the_one_in_the_transcript() {
         "answers differ (-: in the transcript, +: given). If they should, `make transcripts` writes them anew.\n\n{}",
         differences.join("\n")
     );
+}
+
+/// Where objects of a kind are created, in the namespace `default`.
+fn collection(row: &ResourceRow) -> String {
+    let root = if row.kind.group.is_empty() { "/api" } else { "/apis" };
+    let namespace = if row.scope == Scope::Namespaced { "/namespaces/default" } else { "" };
+    format!("{root}/{}{namespace}/{}", row.kind.api_version(), row.plural)
+}
+
+#[test]
+fn every_kind_is_created_in_a_transcript() {
+    let texts = files().into_iter().map(|path| std::fs::read_to_string(path).unwrap());
+    let transcripts: Vec<_> = texts.map(|text| Transcript::read(&text).unwrap()).collect();
+    let created = |row: &ResourceRow| {
+        let line = format!("POST {}", collection(row));
+        let mut exchanges = transcripts.iter().flat_map(|transcript| &transcript.exchanges);
+        exchanges.any(|exchange| {
+            exchange.answer.starts_with("HTTP/1.1 201") && exchange.request.lines().any(|own| own == line)
+        })
+    };
+    let kinds = Table::v1_35().resources().iter().filter(|row| row.verbs.iter().any(|verb| verb == "create"));
+    let missing: Vec<_> = kinds.filter(|row| !created(row)).map(collection).collect();
+    assert!(missing.is_empty(), "no transcript creates {missing:?}");
 }

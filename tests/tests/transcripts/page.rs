@@ -75,11 +75,26 @@ impl Pages {
                                 *value = Ordered::Symbol(format!("<rv{:+}>", revision - self.first_revision));
                             }
                         }
+                        Ordered::Leaf(Value::String(text)) => *text = self.with_revisions_related(text),
                         value => self.relate_revisions(value),
                     }
                 }
             }
             Ordered::Leaf(_) | Ordered::Symbol(_) => {}
+        }
+    }
+
+    /// A sentence that tells which revision there is.
+    fn with_revisions_related(&self, sentence: &str) -> String {
+        const BEFORE: [&str; 2] = ["the ResourceVersion in record (", ", current: "];
+        let told =
+            BEFORE.iter().find_map(|before| sentence.split_once(before).map(|(start, rest)| (start, *before, rest)));
+        let Some((start, before, rest)) = told else { return sentence.to_owned() };
+        let digits = rest.len() - rest.trim_start_matches(|sign: char| sign.is_ascii_digit()).len();
+        let (revision, rest) = rest.split_at(digits);
+        match revision.parse::<i64>() {
+            Ok(revision) => format!("{start}{before}<rv{:+}>{rest}", revision - self.first_revision),
+            Err(_) => sentence.to_owned(),
         }
     }
 
@@ -119,4 +134,47 @@ fn capitalised(name: &str) -> String {
         format!("{}{rest}", first.to_uppercase())
     });
     words.collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(pages: &mut Pages, body: &str) -> String {
+        let headers = HeaderMap::from_iter([
+            (http::header::CONTENT_TYPE, "application/json".parse().unwrap()),
+            (http::header::DATE, "today".parse().unwrap()),
+            (http::header::WARNING, "299 - \"old\"".parse().unwrap()),
+        ]);
+        pages.page(StatusCode::OK, &headers, body.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn uids_and_revisions_are_told_from_each_other_and_no_more() {
+        let mut pages = Pages::new(100);
+        let one = r#"{"uid": "9f0c5a3e-1c3b-4f0a-8d5e-0123456789ab", "resourceVersion": "102"}"#;
+        assert_eq!(
+            page(&mut pages, one),
+            "HTTP/1.1 200 OK\nWarning: 299 - \"old\"\n\nuid: <uid-1>\nresourceVersion: <rv+2>"
+        );
+        let other =
+            r#"{"message": "the ResourceVersion in record (99) is not that of af0c5a3e-1c3b-4f0a-8d5e-0123456789ab"}"#;
+        let shown = page(&mut pages, other);
+        assert!(shown.ends_with("message: the ResourceVersion in record (<rv-1>) is not that of <uid-2>"), "{shown}");
+        assert!(page(&mut pages, one).contains("uid: <uid-1>\n"), "the same uid is the same symbol");
+    }
+
+    #[test]
+    fn every_event_of_a_watch_is_a_document() {
+        let shown = page(&mut Pages::new(0), "{\"type\": \"ADDED\"}\n{\"type\": \"DELETED\"}\n");
+        assert!(shown.ends_with("type: ADDED\n---\ntype: DELETED"), "{shown}");
+        let error = Pages::new(0)
+            .page(
+                StatusCode::OK,
+                &HeaderMap::from_iter([(http::header::CONTENT_TYPE, "application/json".parse().unwrap())]),
+                b"{",
+            )
+            .unwrap_err();
+        assert!(error.starts_with("the body is not JSON: "), "{error}");
+    }
 }

@@ -16,7 +16,7 @@ const SEED: u64 = 1;
 
 /// The same requests, with the answers of a fresh API server in virtual time.
 ///
-/// The namespace `default` has its service account, which a controller would have made.
+/// A request is sent when the server has done what follows from the one before. The namespace `default` has its service account, which a controller would have made.
 ///
 /// # Errors
 /// Which request cannot be sent, and why.
@@ -32,6 +32,7 @@ pub(crate) fn replay(transcript: &Transcript) -> Result<Transcript, String> {
         let mut bodies = BTreeMap::new();
         let mut exchanges = Vec::new();
         for exchange in &transcript.exchanges {
+            settle().await;
             let failed = |error| format!("`{}`: {error}", exchange.title);
             let (code, headers, body) = send(&server, exchange.to_request(&bodies).map_err(failed)?).await;
             let answer = pages.page(code, &headers, &body).map_err(failed)?;
@@ -43,6 +44,11 @@ pub(crate) fn replay(transcript: &Transcript) -> Result<Transcript, String> {
         server.shutdown().await;
         Ok(Transcript { exchanges, ..transcript.clone() })
     })
+}
+
+/// Waits until the server has nothing to do: before that, a paused clock does not move on.
+async fn settle() {
+    tokio::time::sleep(std::time::Duration::from_millis(1)).await;
 }
 
 async fn send(server: &Cluster, request: Request<Vec<u8>>) -> (StatusCode, HeaderMap, Bytes) {
