@@ -3,7 +3,7 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use coracle_meta::GroupVersionResource;
+use coracle_meta::{GroupVersionResource, KUBERNETES_VERSION, kubernetes_major_minor};
 use http::Method;
 
 use crate::front::in_flight::InFlight;
@@ -151,12 +151,28 @@ impl Metrics {
         let (reads, writes) = in_flight.taken();
         let _ = writeln!(out, "{name}{{request_kind=\"mutating\"}} {writes}");
         let _ = writeln!(out, "{name}{{request_kind=\"readOnly\"}} {reads}");
+        build_info(&mut out);
         out
     }
 }
 
 fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(out, "# HELP {name} [STABLE] {help}\n# TYPE {name} {kind}");
+    head_of(out, "STABLE", name, kind, help);
+}
+
+fn head_of(out: &mut String, stability: &str, name: &str, kind: &str, help: &str) {
+    let _ = writeln!(out, "# HELP {name} [{stability}] {help}\n# TYPE {name} {kind}");
+}
+
+/// The version as a metric, by which dashboards tell servers apart.
+fn build_info(out: &mut String) {
+    let (major, minor) = kubernetes_major_minor();
+    let name = "kubernetes_build_info";
+    head_of(out, "ALPHA", name, "gauge", "What this server speaks.");
+    let _ = writeln!(
+        out,
+        "{name}{{compiler=\"rustc\",git_version=\"{KUBERNETES_VERSION}\",major=\"{major}\",minor=\"{minor}\"}} 1"
+    );
 }
 
 fn histogram<'a>(out: &mut String, name: &str, help: &str, all: impl Iterator<Item = (&'a Label, &'a Series)>) {

@@ -42,8 +42,7 @@ pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Respon
         "/" => Ok(json_answer(json!({"paths": paths(server)}).to_string())),
         "/version" => Ok(json_answer(version())),
         "/metrics" => {
-            let counts = server.metrics.exposition(&server.in_flight);
-            let mut response = text(StatusCode::OK, format!("{counts}{}", build_info()));
+            let mut response = text(StatusCode::OK, server.metrics.exposition(&server.in_flight));
             let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
             response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);
             Ok(response)
@@ -85,15 +84,6 @@ fn paths(server: &Server) -> Vec<String> {
     paths.sort();
     paths.dedup();
     paths
-}
-
-/// The version as a metric, by which dashboards tell servers apart.
-fn build_info() -> String {
-    let (major, minor) = kubernetes_major_minor();
-    let name = "kubernetes_build_info";
-    format!(
-        "# HELP {name} [ALPHA] What this server speaks.\n# TYPE {name} gauge\n{name}{{compiler=\"rustc\",git_version=\"{KUBERNETES_VERSION}\",major=\"{major}\",minor=\"{minor}\"}} 1\n"
-    )
 }
 
 fn version() -> String {
