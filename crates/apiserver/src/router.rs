@@ -48,7 +48,7 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
         Err(status) => Err(status),
     };
     let response = result.unwrap_or_else(|status| respond::status(&status, format));
-    server.metrics.count(&Label::of(&info), &method, response.status().as_u16(), started.elapsed());
+    server.metrics.count(Label::of(&info), &method, response.status().as_u16(), started.elapsed());
     finish(response, &method, &audit_id, flow)
 }
 

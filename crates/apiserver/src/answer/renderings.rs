@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use coracle_registry::{Kind, Stored};
 use coracle_schema::protobuf;
+use parking_lot::Mutex;
 
 /// Below how many bytes renderings are kept, together with what they were made from.
 const BUDGET: usize = 16 << 20;
@@ -27,10 +27,10 @@ impl Renderings {
     /// An object as a message, without an envelope.
     pub(crate) fn message(&self, kind: &Kind, object: &Stored) -> Bytes {
         let key = key(object);
-        let known = self.inner.lock().unwrap_or_else(PoisonError::into_inner).messages.get(&key).cloned();
+        let known = self.inner.lock().messages.get(&key).cloned();
         known.unwrap_or_else(|| {
             let message = Bytes::from(message(kind, object));
-            self.inner.lock().unwrap_or_else(PoisonError::into_inner).keep(key, object, &message);
+            self.inner.lock().keep(key, object, &message);
             message
         })
     }

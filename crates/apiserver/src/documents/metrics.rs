@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_meta::{GroupVersionResource, KUBERNETES_VERSION, kubernetes_major_minor};
 use http::Method;
+use parking_lot::Mutex;
 
 use crate::front::in_flight::InFlight;
 use crate::front::request_info::{RequestInfo, ResourceRequest};
@@ -31,7 +32,7 @@ pub(crate) struct OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut streams = self.streams.lock();
         if let Some(count) = streams.get_mut(&self.label) {
             *count -= 1;
         }
@@ -88,14 +89,14 @@ impl Label {
 
 impl Metrics {
     /// Counts an answer. Paths that nobody serves are counted together, so that they cost no memory.
-    pub(crate) fn count(&self, label: &Label, method: &Method, code: u16, took: Duration) {
+    pub(crate) fn count(&self, label: Label, method: &Method, code: u16, took: Duration) {
         let label = match code {
             404 | 405 if label.scope != "resource" => Label { verb: method.as_str().to_owned(), ..Label::default() },
-            401 | 403 => Label { verb: label.verb.clone(), ..Label::default() },
+            401 | 403 => Label { verb: label.verb, ..Label::default() },
             404 | 405 => Label { subresource: String::new(), scope: "resource", ..Label::default() },
-            _ => label.clone(),
+            _ => label,
         };
-        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = self.requests.lock();
         let series = requests.entry(label).or_default();
         let seconds = took.as_secs_f64();
         *series.by_code.entry(code).or_default() += 1;
@@ -108,13 +109,13 @@ impl Metrics {
 
     /// Counts a stream for as long as the answer is kept.
     pub(crate) fn open_stream(&self, label: Label) -> OpenStream {
-        *self.streams.lock().unwrap_or_else(PoisonError::into_inner).entry(label.clone()).or_default() += 1;
+        *self.streams.lock().entry(label.clone()).or_default() += 1;
         OpenStream { streams: Arc::clone(&self.streams), label }
     }
 
     /// All counts in the text format of Prometheus.
     pub(crate) fn exposition(&self, in_flight: &InFlight) -> String {
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let requests = self.requests.lock().clone();
         let mut out = String::new();
         head(&mut out, "apiserver_request_total", "counter", "Requests by verb, resource and HTTP response code.");
         for (label, series) in &requests {
@@ -141,7 +142,7 @@ impl Metrics {
         histogram(&mut out, "apiserver_request_sli_duration_seconds", help, answered);
         let name = "apiserver_longrunning_requests";
         head(&mut out, name, "gauge", "Streams that are open, by verb and resource.");
-        for (label, count) in self.streams.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        for (label, count) in self.streams.lock().iter() {
             let _ = write!(out, "{name}{{");
             label.write(&mut out);
             let _ = writeln!(out, "}} {count}");
@@ -208,8 +209,8 @@ mod tests {
         let metrics = Metrics::default();
         let resource = GroupVersionResource::new("", "v1", "pods");
         let label = Label { verb: "GET".into(), resource, scope: "resource", ..Label::default() };
-        metrics.count(&label, &Method::GET, 200, Duration::from_millis(30));
-        metrics.count(&label, &Method::GET, 200, Duration::from_secs(90));
+        metrics.count(label.clone(), &Method::GET, 200, Duration::from_millis(30));
+        metrics.count(label, &Method::GET, 200, Duration::from_secs(90));
         let text = metrics.exposition(&InFlight::new(Limits::default()));
         assert!(text.contains("apiserver_request_total{code=\"200\","), "{text}");
         assert!(
@@ -238,8 +239,8 @@ mod tests {
         for number in 0..100 {
             let resource = GroupVersionResource::new("", "v1", format!("x{number}"));
             let label = Label { resource, scope: "cluster", ..Label::default() };
-            metrics.count(&label, &Method::GET, 404, Duration::ZERO);
+            metrics.count(label, &Method::GET, 404, Duration::ZERO);
         }
-        assert_eq!(metrics.requests.lock().unwrap().len(), 1);
+        assert_eq!(metrics.requests.lock().len(), 1);
     }
 }

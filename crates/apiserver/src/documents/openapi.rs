@@ -3,7 +3,7 @@
 //! In Kubernetes: `kube-openapi/pkg/handler` and `handler3`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use coracle_meta::Status;
 use coracle_registry::Kinds;
 use coracle_schema::openapi::{self, Descriptions, Published};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -112,7 +113,7 @@ impl OpenApi {
         name: &str,
         make: impl FnOnce(&[Published<'_>]) -> Option<Vec<u8>>,
     ) -> Option<Document> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         if made.kinds_version != kinds.version {
             *made = Made { kinds_version: kinds.version, documents: BTreeMap::new() };
         }

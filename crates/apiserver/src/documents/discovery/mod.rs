@@ -7,12 +7,13 @@ mod groups;
 mod plain;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::body::Body;
 use coracle_meta::{GroupVersion, Status};
 use coracle_registry::Kinds;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use parking_lot::Mutex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -59,7 +60,7 @@ impl Discovery {
     }
 
     fn document(&self, kinds: &Kinds, path: &str, aggregated: Option<AggregatedVersion>) -> Option<Arc<Document>> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = self.made.lock();
         if made.kinds_version != kinds.version {
             *made = Made { kinds_version: kinds.version, documents: BTreeMap::new() };
         }
