@@ -108,7 +108,7 @@ macro_rules! lean_struct {
                                 })?
                                 other => {
                                     let other = other.to_owned();
-                                    let value = map.next_value::<$crate::lean::Tree>()?;
+                                    let value = map.next_value::<$crate::lean::Value>()?;
                                     out.unknown.get_or_insert_with(Box::default).insert(other, value);
                                 }
                             }
@@ -122,7 +122,7 @@ macro_rules! lean_struct {
     };
 }
 
-pub use serde_json::Value as Tree;
+pub use serde_json::Value;
 
 /// A field's name while it is read: borrowed from the input where possible.
 #[derive(Debug)]

@@ -8,12 +8,9 @@
 //! Not here: shapes and merging (`schema`), what verbs do (`registry`), I/O of any kind.
 
 mod api_object;
-mod duration;
 mod field_error;
 pub mod fields;
-mod go_json;
-mod go_quote;
-mod human_duration;
+mod go;
 mod int_or_string;
 mod key;
 mod kind;
@@ -34,11 +31,8 @@ mod version;
 mod watch;
 
 pub use api_object::{ApiObject, PartialObject};
-pub use duration::parse_duration;
 pub use field_error::{FieldError, FieldErrorKind};
-pub use go_json::go_json;
-pub use go_quote::go_quote;
-pub use human_duration::human_duration;
+pub use go::{go_json, go_quote, human_duration, parse_duration};
 pub use int_or_string::{IntOrString, Rounding};
 pub use key::ObjectKey;
 pub use kind::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
