@@ -12,7 +12,7 @@ use coracle::api::apps_v1::Deployment;
 use coracle::api::core_v1::{Service, ServicePort};
 use coracle::journal::{EntryId, Recorder, Stage};
 use coracle::meta::{ObjectKey, Resource};
-use coracle::runtime::controller::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler};
+use coracle::runtime::controller::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
 use coracle::runtime::controller::{controllers_of, key_of, ownership};
 use coracle::runtime::{Api, DeleteParams, informer::Lister};
 use serde_json::json;
@@ -24,8 +24,8 @@ struct Exposer {
 
 impl Reconciler for Exposer {
     /// Looks at what is, in the caches, and writes what is missing. Whatever woke it, it does the same.
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
-        let Some(deployment) = self.deployments.get(key) else { return Ok(Outcome::Done) };
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(deployment) = self.deployments.get(key) else { return Ok(Action::Done) };
         if self.services.get(key).is_none() {
             let mut service = Service::default();
             (service.metadata.namespace, service.metadata.name) = (Some(key.namespace.clone()), Some(key.name.clone()));
@@ -34,7 +34,7 @@ impl Reconciler for Exposer {
             service.spec.ports = vec![ServicePort { port: 80, ..ServicePort::default() }];
             pass.api().create(&service).await?;
         }
-        Ok(Outcome::Done)
+        Ok(Action::Done)
     }
 }
 

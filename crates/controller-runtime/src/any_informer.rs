@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 /// An informer that a controller reads, its type forgotten.
-pub(crate) trait Cache: Send + Sync {
+pub(crate) trait AnyInformer: Send + Sync {
     fn resource(&self) -> &GroupVersionResource;
 
     /// Up to which revision the cache holds everything; 0 before the first list.
@@ -17,7 +17,7 @@ pub(crate) trait Cache: Send + Sync {
     fn reached(&self, revision: i64) -> BoxFuture<'_, ()>;
 }
 
-impl<T: ApiObject> Cache for SharedInformer<T> {
+impl<T: ApiObject> AnyInformer for SharedInformer<T> {
     fn resource(&self) -> &GroupVersionResource {
         self.resource()
     }

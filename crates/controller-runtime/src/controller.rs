@@ -7,7 +7,7 @@ use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::cache::Cache;
+use crate::any_informer::AnyInformer;
 use crate::worker::{Parked, Worker};
 use crate::{Process, Reconciler};
 
@@ -18,7 +18,7 @@ use crate::{Process, Reconciler};
 /// use coracle::journal::Recorder;
 /// use coracle::meta::{ObjectKey, Resource};
 /// use coracle::runtime::Api;
-/// use coracle::runtime::controller::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler, key_of};
+/// use coracle::runtime::controller::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of};
 /// use coracle::runtime::informer::Lister;
 ///
 /// /// Every namespace has a Secret called `pull`.
@@ -27,14 +27,14 @@ use crate::{Process, Reconciler};
 /// }
 ///
 /// impl Reconciler for Pull {
-///     async fn reconcile(&self, pass: &Pass, namespace: &ObjectKey) -> Result<Outcome, ReconcileError> {
+///     async fn reconcile(&self, pass: &Pass, namespace: &ObjectKey) -> Result<Action, ReconcileError> {
 ///         let mut secret = Secret::default();
 ///         secret.metadata.namespace = Some(namespace.name.clone());
 ///         secret.metadata.name = Some("pull".to_owned());
 ///         if self.secrets.get(&secret.key()).is_none() {
 ///             pass.api().create(&secret).await?;
 ///         }
-///         Ok(Outcome::Done)
+///         Ok(Action::Done)
 ///     }
 /// }
 ///
@@ -61,7 +61,7 @@ pub struct Controller<R, K = ObjectKey> {
     client: Client,
     reconciler: R,
     queue: WorkQueue<K>,
-    caches: Vec<Arc<dyn Cache>>,
+    caches: Vec<Arc<dyn AnyInformer>>,
     workers: usize,
     max_retries: Option<u32>,
 }
@@ -120,13 +120,13 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
     ///
     /// ```
     /// # use coracle::journal::Recorder;
-    /// # use coracle::runtime::controller::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler};
+    /// # use coracle::runtime::controller::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
     /// # use std::sync::Arc;
     /// # use std::sync::atomic::{AtomicU32, Ordering};
     /// struct Failing(Arc<AtomicU32>);
     ///
     /// impl Reconciler<String> for Failing {
-    ///     async fn reconcile(&self, _: &Pass, key: &String) -> Result<Outcome, ReconcileError> {
+    ///     async fn reconcile(&self, _: &Pass, key: &String) -> Result<Action, ReconcileError> {
     ///         self.0.fetch_add(1, Ordering::Relaxed);
     ///         Err(ReconcileError::Object(format!("{key} cannot be worked on")))
     ///     }

@@ -10,7 +10,7 @@
 //! In Kubernetes: `pkg/controller`, `client-go/tools/{record,events,leaderelection}`.
 //! Not here: what any controller does (`controllers`, `scheduler`, `kubelet`).
 
-mod cache;
+mod any_informer;
 mod controller;
 mod event_correlator;
 mod event_queue;
@@ -37,6 +37,6 @@ pub use leader_election::{LeaderElection, LeaderTimings};
 pub use mapping::{controllers_of, key_of};
 pub use own_writes::{OwnWrites, Unseen};
 pub use process::Process;
-pub use reconciler::{Outcome, Pass, ReconcileError, Reconciler};
+pub use reconciler::{Action, Pass, ReconcileError, Reconciler};
 pub use series_recorder::{Note, SeriesRecorder};
 pub use slow_start::slow_start;

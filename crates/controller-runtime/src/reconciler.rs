@@ -13,7 +13,7 @@ use coracle_meta::{ObjectKey, Resource};
 /// The decision is best a function of what was observed, and the rest reads and writes:
 ///
 /// ```
-/// use coracle::runtime::controller::{Outcome, Pass, ReconcileError, Reconciler};
+/// use coracle::runtime::controller::{Action, Pass, ReconcileError, Reconciler};
 /// use std::sync::Mutex;
 /// use std::time::Duration;
 ///
@@ -28,12 +28,12 @@ use coracle_meta::{ObjectKey, Resource};
 /// }
 ///
 /// impl Reconciler<String> for Machines {
-///     async fn reconcile(&self, _: &Pass, _: &String) -> Result<Outcome, ReconcileError> {
+///     async fn reconcile(&self, _: &Pass, _: &String) -> Result<Action, ReconcileError> {
 ///         let mut there = self.there.lock().unwrap();
 ///         *there += missing(self.wanted, *there).min(2);
 ///         Ok(match missing(self.wanted, *there) {
-///             0 => Outcome::Done,
-///             _ => Outcome::RequeueAfter(Duration::from_secs(30)),
+///             0 => Action::Done,
+///             _ => Action::RequeueAfter(Duration::from_secs(30)),
 ///         })
 ///     }
 /// }
@@ -42,20 +42,20 @@ use coracle_meta::{ObjectKey, Resource};
 ///     let pass = Pass::new(cluster.api_client(), None);
 ///     let machines = Machines { wanted: 3, there: Mutex::new(0) };
 ///     let key = "fleet".to_owned();
-///     assert_eq!(machines.reconcile(&pass, &key).await.unwrap(), Outcome::RequeueAfter(Duration::from_secs(30)));
-///     assert_eq!(machines.reconcile(&pass, &key).await.unwrap(), Outcome::Done);
-///     assert_eq!(machines.reconcile(&pass, &key).await.unwrap(), Outcome::Done, "again, and nothing happens");
+///     assert_eq!(machines.reconcile(&pass, &key).await.unwrap(), Action::RequeueAfter(Duration::from_secs(30)));
+///     assert_eq!(machines.reconcile(&pass, &key).await.unwrap(), Action::Done);
+///     assert_eq!(machines.reconcile(&pass, &key).await.unwrap(), Action::Done, "again, and nothing happens");
 /// })
 /// .unwrap();
 /// ```
 pub trait Reconciler<K = ObjectKey>: Send + Sync + 'static {
     /// Does what is to be done for `key` at the moment. An object that is not there any more is no error.
-    fn reconcile(&self, pass: &Pass, key: &K) -> impl Future<Output = Result<Outcome, ReconcileError>> + Send;
+    fn reconcile(&self, pass: &Pass, key: &K) -> impl Future<Output = Result<Action, ReconcileError>> + Send;
 }
 
-/// When a key is worked on again.
+/// When a key is worked on again. In Kubernetes: `reconcile.Result` of controller-runtime; in kube-rs: `Action`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Action {
     /// When something happens to it.
     Done,
     /// After this time at the latest.

@@ -7,9 +7,9 @@ use coracle_workqueue::{Key, Work, WorkQueue};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::cache::Cache;
+use crate::any_informer::AnyInformer;
 use crate::own_writes::Unseen;
-use crate::{Outcome, OwnWrites, Pass, ReconcileError, Reconciler};
+use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler};
 
 /// What the workers of a controller share: each takes a key, reconciles it, and gives it back.
 pub(crate) struct Worker<R, K> {
@@ -18,7 +18,7 @@ pub(crate) struct Worker<R, K> {
     pub(crate) client: Client,
     pub(crate) reconciler: R,
     pub(crate) queue: WorkQueue<K>,
-    pub(crate) caches: Vec<Arc<dyn Cache>>,
+    pub(crate) caches: Vec<Arc<dyn AnyInformer>>,
     pub(crate) max_retries: Option<u32>,
     pub(crate) own_writes: Mutex<OwnWrites<K>>,
     pub(crate) parked: Mutex<Parked<K>>,
@@ -59,7 +59,7 @@ impl<K: Key, R: Reconciler<K>> Worker<R, K> {
     }
 
     /// Decides when the key is worked on again. In Kubernetes: each controller's `handleErr`.
-    fn settle(&self, key: &K, result: Result<Outcome, ReconcileError>, start: Option<EntryId>, writes: usize) {
+    fn settle(&self, key: &K, result: Result<Action, ReconcileError>, start: Option<EntryId>, writes: usize) {
         let end = |result: &str, error: Option<&ReconcileError>| {
             let entry = self.recorder.record(&self.actor, Stage::SyncEnd, || {
                 let detail = Detail::about(key.to_string()).caused_by(start).with("result", result);
@@ -72,16 +72,16 @@ impl<K: Key, R: Reconciler<K>> Worker<R, K> {
             entry.into_iter().collect::<Vec<_>>()
         };
         match result {
-            Ok(Outcome::Done) => {
+            Ok(Action::Done) => {
                 end("done", None);
                 self.queue.forget(key);
             }
-            Ok(Outcome::RequeueAfter(delay)) => {
+            Ok(Action::RequeueAfter(delay)) => {
                 let causes = end("requeue", None);
                 self.queue.forget(key);
                 self.queue.add_after(key.clone(), delay, &causes);
             }
-            Ok(Outcome::Requeue) => self.queue.add_rate_limited(key.clone(), &end("requeue", None)),
+            Ok(Action::Requeue) => self.queue.add_rate_limited(key.clone(), &end("requeue", None)),
             Err(error) if error.is_namespace_terminating() => {
                 end("done", Some(&error));
                 self.queue.forget(key);
@@ -131,7 +131,13 @@ impl<K: Key, R: Reconciler<K>> Worker<R, K> {
     }
 }
 
-async fn wait<K: Key>(cache: Arc<dyn Cache>, needs: i64, queue: WorkQueue<K>, key: K, cause: Option<EntryId>) -> K {
+async fn wait<K: Key>(
+    cache: Arc<dyn AnyInformer>,
+    needs: i64,
+    queue: WorkQueue<K>,
+    key: K,
+    cause: Option<EntryId>,
+) -> K {
     cache.reached(needs).await;
     queue.add(key.clone(), cause.as_slice());
     key

@@ -4,7 +4,7 @@
 
 use coracle_api::rbac_v1::{ClusterRole, PolicyRule};
 use coracle_client::{Api, Patch, WriteParams};
-use coracle_controller_runtime::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler};
+use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
 use coracle_informer::Lister;
 use coracle_meta::{LabelSelector, ObjectKey, SelectorError};
 use futures_util::future::BoxFuture;
@@ -34,15 +34,15 @@ struct Aggregation {
 }
 
 impl Reconciler for Aggregation {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(role) = self.roles.get(key).filter(|role| role.aggregation_rule.is_some()) else {
-            return Ok(Outcome::Done);
+            return Ok(Action::Done);
         };
         let all = self.roles.list();
         // A selector that is none is mended by whoever wrote it, and that is a change.
-        let Ok(rules) = sum(&role, all.iter().map(AsRef::as_ref)) else { return Ok(Outcome::Done) };
+        let Ok(rules) = sum(&role, all.iter().map(AsRef::as_ref)) else { return Ok(Action::Done) };
         if rules == role.rules {
-            return Ok(Outcome::Done);
+            return Ok(Action::Done);
         }
         let write = WriteParams { field_manager: FIELD_MANAGER.to_owned(), ..WriteParams::default() };
         let roles: Api<ClusterRole> = pass.api().writing(write);
@@ -53,7 +53,7 @@ impl Reconciler for Aggregation {
             "rules": rules,
         });
         roles.patch(key, &Patch::Apply { object, force: true }).await?;
-        Ok(Outcome::Done)
+        Ok(Action::Done)
     }
 }
 

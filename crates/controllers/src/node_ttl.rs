@@ -4,7 +4,7 @@
 
 use coracle_api::core_v1::Node;
 use coracle_client::Patch;
-use coracle_controller_runtime::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler, key_of};
+use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of};
 use coracle_informer::Lister;
 use coracle_meta::ObjectKey;
 use futures_util::future::BoxFuture;
@@ -34,8 +34,8 @@ struct NodeTtl {
 }
 
 impl Reconciler for NodeTtl {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
-        let Some(node) = self.nodes.get(key) else { return Ok(Outcome::Done) };
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(node) = self.nodes.get(key) else { return Ok(Action::Done) };
         let current = node.metadata.annotations.get(TTL).and_then(|seconds| seconds.parse().ok());
         let wanted = ttl(self.nodes.len(), current);
         if current != Some(wanted) {
@@ -47,7 +47,7 @@ impl Reconciler for NodeTtl {
                 }
             }
         }
-        Ok(Outcome::Done)
+        Ok(Action::Done)
     }
 }
 

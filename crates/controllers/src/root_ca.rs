@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use coracle_api::core_v1::{ConfigMap, Namespace};
 use coracle_client::Api;
-use coracle_controller_runtime::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler, key_of};
+use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of};
 use coracle_informer::{Lister, Notification, Selection};
 use coracle_meta::ObjectKey;
 use futures_util::future::BoxFuture;
@@ -49,9 +49,9 @@ struct RootCa {
 }
 
 impl Reconciler for RootCa {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         if self.namespaces.get(key).is_none_or(|namespace| namespace.status.phase != "Active") {
-            return Ok(Outcome::Done);
+            return Ok(Action::Done);
         }
         let maps: Api<ConfigMap> = pass.api();
         let wanted = BTreeMap::from([(ENTRY.to_owned(), self.root_ca.clone())]);
@@ -59,13 +59,13 @@ impl Reconciler for RootCa {
         let written = match current.as_deref() {
             None => maps.create(&with_data(ConfigMap::default(), &key.name, wanted)).await,
             Some(map) if map.data == wanted && map.metadata.annotations.contains_key(DESCRIPTION) => {
-                return Ok(Outcome::Done);
+                return Ok(Action::Done);
             }
             Some(map) => maps.update(&with_data(map.clone(), &key.name, wanted)).await,
         };
         match written {
             Err(error) if !error.is_already_exists() => Err(error.into()),
-            _ => Ok(Outcome::Done),
+            _ => Ok(Action::Done),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! In Kubernetes: `pkg/controller/serviceaccount/serviceaccounts_controller.go`.
 
 use coracle_api::core_v1::{Namespace, ServiceAccount};
-use coracle_controller_runtime::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler, key_of};
+use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of};
 use coracle_informer::{Lister, Notification};
 use coracle_meta::ObjectKey;
 use futures_util::future::BoxFuture;
@@ -39,18 +39,18 @@ struct ServiceAccounts {
 }
 
 impl Reconciler for ServiceAccounts {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let active = self.namespaces.get(key).is_some_and(|namespace| namespace.status.phase == "Active");
         let wanted = ObjectKey::new(key.name.as_str(), NAME);
         if !active || self.accounts.get(&wanted).is_some() {
-            return Ok(Outcome::Done);
+            return Ok(Action::Done);
         }
         let mut account = ServiceAccount::default();
         account.metadata.name = Some(wanted.name);
         account.metadata.namespace = Some(wanted.namespace);
         match pass.api().create(&account).await {
             Err(error) if !error.is_already_exists() => Err(error.into()),
-            _ => Ok(Outcome::Done),
+            _ => Ok(Action::Done),
         }
     }
 }

@@ -37,7 +37,7 @@ pub use coracle_sim as simulation;
 /// ```
 /// use coracle::api::core_v1::ConfigMap;
 /// use coracle::meta::ObjectKey;
-/// use coracle::runtime::controller::{Outcome, Pass, ReconcileError, Reconciler};
+/// use coracle::runtime::controller::{Action, Pass, ReconcileError, Reconciler};
 /// use coracle::runtime::{Api, DeleteParams};
 ///
 /// const FINALIZER: &str = "example.com/bucket";
@@ -45,9 +45,9 @@ pub use coracle_sim as simulation;
 /// struct Buckets;
 ///
 /// impl Reconciler for Buckets {
-///     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
+///     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
 ///         let maps = pass.api::<ConfigMap>();
-///         let Some(mut map) = maps.find(key).await? else { return Ok(Outcome::Done) };
+///         let Some(mut map) = maps.find(key).await? else { return Ok(Action::Done) };
 ///         let is_mine = map.metadata.finalizers.iter().any(|name| name == FINALIZER);
 ///         if map.metadata.is_terminating() && is_mine {
 ///             // Here the bucket is removed; the object waits for it.
@@ -57,7 +57,7 @@ pub use coracle_sim as simulation;
 ///             map.metadata.finalizers.push(FINALIZER.to_owned());
 ///             maps.update(&map).await?;
 ///         }
-///         Ok(Outcome::Done)
+///         Ok(Action::Done)
 ///     }
 /// }
 ///

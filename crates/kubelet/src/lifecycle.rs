@@ -28,7 +28,7 @@ const DEFAULT_GRACE: i64 = 30;
 
 /// Where on its way a pod is on its node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum PodStage {
     /// Bound and seen; images are pulled, the sandbox is made.
     Starting,
     /// The sandbox is there, with its address.
@@ -47,7 +47,7 @@ pub(crate) enum Stage {
     Ended,
 }
 
-impl std::fmt::Display for Stage {
+impl std::fmt::Display for PodStage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Debug::fmt(self, f)
     }
@@ -68,7 +68,7 @@ pub(crate) struct Exit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Runtime {
     /// Where on its way the pod is.
-    pub stage: Stage,
+    pub stage: PodStage,
     /// Since when.
     pub since: Timestamp,
     /// When the node first saw it.
@@ -109,37 +109,37 @@ pub(crate) fn next(pod: &Pod, runtime: Option<&Runtime>, delays: &Delays, now: T
     };
     let behaviour = Behaviour::of(pod);
     let waited = now.duration_since(runtime.since);
-    let after = |delay: Duration, stage: Stage| -> Step {
+    let after = |delay: Duration, stage: PodStage| -> Step {
         let left = signed(delay) - waited;
         if left.is_positive() { Step::Wait(Some(left)) } else { Step::Become(Box::new(runtime.at(stage, now))) }
     };
     match runtime.stage {
         // Asked for already: what still holds the object are finalizers.
-        Stage::Ended
+        PodStage::Ended
             if pod.metadata.deletion_grace_period_seconds == Some(0) && !pod.metadata.finalizers.is_empty() =>
         {
             Step::Wait(None)
         }
-        Stage::Ended if pod.is_terminating() => Step::Remove,
-        Stage::Ended => Step::Wait(None),
-        Stage::Stopping => stop(pod, runtime, &behaviour, delays, now),
+        PodStage::Ended if pod.is_terminating() => Step::Remove,
+        PodStage::Ended => Step::Wait(None),
+        PodStage::Stopping => stop(pod, runtime, &behaviour, delays, now),
         _ if pod.is_terminating() && runtime.running_since.is_none() => runtime.ended(137, now),
-        _ if pod.is_terminating() => Step::Become(Box::new(runtime.at(Stage::Stopping, now))),
+        _ if pod.is_terminating() => Step::Become(Box::new(runtime.at(PodStage::Stopping, now))),
         _ if deadline(pod, runtime, now).is_some_and(|left| !left.is_positive()) => {
             let failure = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline");
             let failed = Runtime { failure: Some(failure), ..runtime.clone() };
             failed.ended(137, now)
         }
         _ if behaviour.never_starts && runtime.running_since.is_none() => Step::Wait(deadline(pod, runtime, now)),
-        Stage::Starting => after(delays.sandbox, Stage::Sandbox),
-        Stage::Sandbox if pod.spec.init_containers.is_empty() => after(delays.start, Stage::Running),
-        Stage::Sandbox => after(delays.start, Stage::Initializing(0)),
-        Stage::Initializing(index) if index + 1 < pod.spec.init_containers.len() => {
-            after(delays.init, Stage::Initializing(index + 1))
+        PodStage::Starting => after(delays.sandbox, PodStage::Sandbox),
+        PodStage::Sandbox if pod.spec.init_containers.is_empty() => after(delays.start, PodStage::Running),
+        PodStage::Sandbox => after(delays.start, PodStage::Initializing(0)),
+        PodStage::Initializing(index) if index + 1 < pod.spec.init_containers.len() => {
+            after(delays.init, PodStage::Initializing(index + 1))
         }
-        Stage::Initializing(_) => after(delays.init, Stage::Running),
-        Stage::BackingOff => after(back_off(runtime.crashes), Stage::Running),
-        Stage::Running | Stage::Ready => run(pod, runtime, &behaviour, delays, now),
+        PodStage::Initializing(_) => after(delays.init, PodStage::Running),
+        PodStage::BackingOff => after(back_off(runtime.crashes), PodStage::Running),
+        PodStage::Running | PodStage::Ready => run(pod, runtime, &behaviour, delays, now),
     }
 }
 
@@ -154,18 +154,18 @@ fn run(pod: &Pod, runtime: &Runtime, behaviour: &Behaviour, delays: &Delays, now
         } else if restarts(pod, code) {
             let crashes = if running >= signed(WELL_AFTER) { 1 } else { runtime.crashes + 1 };
             let exit = Exit { code, started: runtime.running_since, at: now };
-            let ended = Runtime { crashes, exit: Some(exit), ..runtime.at(Stage::BackingOff, now) };
+            let ended = Runtime { crashes, exit: Some(exit), ..runtime.at(PodStage::BackingOff, now) };
             return Step::Become(Box::new(ended));
         } else {
             return runtime.ended(code, now);
         }
     }
     match (&runtime.stage, behaviour.not_ready) {
-        (Stage::Ready, true) => return Step::Become(Box::new(runtime.at(Stage::Running, now))),
-        (Stage::Running, false) => {
+        (PodStage::Ready, true) => return Step::Become(Box::new(runtime.at(PodStage::Running, now))),
+        (PodStage::Running, false) => {
             let left = signed(delays.ready + probe_delay(pod)) - running;
             if !left.is_positive() {
-                return Step::Become(Box::new(runtime.at(Stage::Ready, now)));
+                return Step::Become(Box::new(runtime.at(PodStage::Ready, now)));
             }
             waits.push(left);
         }
@@ -220,7 +220,7 @@ impl Runtime {
     /// A pod that the node has just seen.
     fn seen_at(now: Timestamp) -> Self {
         Self {
-            stage: Stage::Starting,
+            stage: PodStage::Starting,
             since: now,
             seen: now,
             ip: None,
@@ -239,7 +239,7 @@ impl Runtime {
         let started = running.started_at.as_deref().and_then(parse_time)?;
         let seen = pod.status.start_time.as_deref().and_then(parse_time).unwrap_or(started);
         Some(Self {
-            stage: if status.ready { Stage::Ready } else { Stage::Running },
+            stage: if status.ready { PodStage::Ready } else { PodStage::Running },
             since: started,
             ip: Some(pod.status.pod_ip.clone()).filter(|ip| !ip.is_empty()),
             running_since: Some(started),
@@ -249,15 +249,15 @@ impl Runtime {
     }
 
     /// The same pod in another stage.
-    fn at(&self, stage: Stage, now: Timestamp) -> Self {
+    fn at(&self, stage: PodStage, now: Timestamp) -> Self {
         let mut next = Self { since: now, ..self.clone() };
         match (&self.stage, &stage) {
-            (Stage::BackingOff, Stage::Running) => {
+            (PodStage::BackingOff, PodStage::Running) => {
                 next.running_since = Some(now);
                 next.restarts += 1;
             }
-            (Stage::Sandbox | Stage::Initializing(_), Stage::Running) => next.running_since = Some(now),
-            (_, Stage::BackingOff) => next.running_since = None,
+            (PodStage::Sandbox | PodStage::Initializing(_), PodStage::Running) => next.running_since = Some(now),
+            (_, PodStage::BackingOff) => next.running_since = None,
             _ => {}
         }
         next.stage = stage;
@@ -267,15 +267,15 @@ impl Runtime {
     fn ended(&self, code: i32, now: Timestamp) -> Step {
         // A pod that waits for a restart has ended with what its containers ended with.
         let exit = match (&self.stage, &self.exit) {
-            (Stage::BackingOff, Some(exit)) => exit.clone(),
+            (PodStage::BackingOff, Some(exit)) => exit.clone(),
             _ => Exit { code, started: self.running_since, at: now },
         };
-        Step::Become(Box::new(Self { exit: Some(exit), ..self.at(Stage::Ended, now) }))
+        Step::Become(Box::new(Self { exit: Some(exit), ..self.at(PodStage::Ended, now) }))
     }
 
     /// Whether the pod has come to its end, and well.
     pub(crate) fn succeeded(&self) -> bool {
-        self.stage == Stage::Ended && self.failure.is_none() && self.exit.as_ref().is_some_and(|exit| exit.code == 0)
+        self.stage == PodStage::Ended && self.failure.is_none() && self.exit.as_ref().is_some_and(|exit| exit.code == 0)
     }
 }
 
@@ -304,7 +304,7 @@ mod tests {
     }
 
     /// Lets the pod live from `runtime` on until it rests or is removed; tells the stages and when they began.
-    fn live(pod: &Pod, runtime: &mut Option<Runtime>, until: i64) -> Vec<(i64, Stage)> {
+    fn live(pod: &Pod, runtime: &mut Option<Runtime>, until: i64) -> Vec<(i64, PodStage)> {
         let mut now = runtime.as_ref().map_or(start(), |runtime| runtime.since);
         let mut stages = Vec::new();
         for _ in 0..100 {
@@ -327,12 +327,12 @@ mod tests {
         assert_eq!(
             live(&pod, &mut None, 100),
             [
-                (0, Stage::Starting),
-                (1, Stage::Sandbox),
-                (2, Stage::Initializing(0)),
-                (3, Stage::Initializing(1)),
-                (4, Stage::Running),
-                (5, Stage::Ready),
+                (0, PodStage::Starting),
+                (1, PodStage::Sandbox),
+                (2, PodStage::Initializing(0)),
+                (3, PodStage::Initializing(1)),
+                (4, PodStage::Running),
+                (5, PodStage::Ready),
             ]
         );
     }
@@ -344,7 +344,7 @@ mod tests {
         live(&pod, &mut runtime, 100);
         pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
         pod.metadata.deletion_grace_period_seconds = Some(30);
-        assert_eq!(live(&pod, &mut runtime, 100), [(3, Stage::Stopping), (4, Stage::Ended)]);
+        assert_eq!(live(&pod, &mut runtime, 100), [(3, PodStage::Stopping), (4, PodStage::Ended)]);
         assert!(runtime.as_ref().unwrap().succeeded());
         assert_eq!(next(&pod, runtime.as_ref(), &delays(), start()), Step::Remove);
     }
@@ -356,7 +356,7 @@ mod tests {
         live(&pod, &mut runtime, 100);
         pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
         pod.metadata.deletion_grace_period_seconds = Some(30);
-        assert_eq!(live(&pod, &mut runtime, 100), [(3, Stage::Stopping), (33, Stage::Ended)]);
+        assert_eq!(live(&pod, &mut runtime, 100), [(3, PodStage::Stopping), (33, PodStage::Ended)]);
         assert_eq!(runtime.unwrap().exit.unwrap().code, 137);
     }
 
@@ -364,7 +364,8 @@ mod tests {
     fn a_container_that_ends_is_started_again_at_once_then_after_pauses_that_double() {
         let mut runtime = None;
         let stages = live(&pod(&[("exit-code", "1")]), &mut runtime, 60);
-        let starts: Vec<i64> = stages.iter().filter(|(_, stage)| *stage == Stage::Running).map(|(at, _)| *at).collect();
+        let starts: Vec<i64> =
+            stages.iter().filter(|(_, stage)| *stage == PodStage::Running).map(|(at, _)| *at).collect();
         assert_eq!(starts[..4], [2, 2, 12, 32]);
         assert_eq!(runtime.unwrap().exit.unwrap().code, 1);
     }
@@ -377,7 +378,7 @@ mod tests {
             let mut runtime = None;
             live(&pod, &mut runtime, 8);
             let runtime = runtime.unwrap();
-            (runtime.stage == Stage::Ended, runtime.succeeded())
+            (runtime.stage == PodStage::Ended, runtime.succeeded())
         };
         assert_eq!(ends("Never", "0"), (true, true));
         assert_eq!(ends("Never", "2"), (true, false));
@@ -391,7 +392,7 @@ mod tests {
         let mut pod = pod(&[("start", "false")]);
         pod.spec.active_deadline_seconds = Some(20);
         let mut runtime = None;
-        assert_eq!(live(&pod, &mut runtime, 100), [(0, Stage::Starting), (20, Stage::Ended)]);
+        assert_eq!(live(&pod, &mut runtime, 100), [(0, PodStage::Starting), (20, PodStage::Ended)]);
         assert_eq!(runtime.unwrap().failure.unwrap().0, "DeadlineExceeded");
     }
 
@@ -402,7 +403,7 @@ mod tests {
             {"name": "c", "ready": true, "restartCount": 2, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}]}))
         .unwrap();
         let mut runtime = None;
-        assert_eq!(live(&pod, &mut runtime, 100), [(0, Stage::Ready)]);
+        assert_eq!(live(&pod, &mut runtime, 100), [(0, PodStage::Ready)]);
         let runtime = runtime.unwrap();
         assert_eq!((runtime.ip.as_deref(), runtime.restarts), (Some("10.1.2.3"), 2));
     }
@@ -412,7 +413,7 @@ mod tests {
         let mut pod = pod(&[]);
         pod.metadata.finalizers = vec!["example.com/hold".to_owned()];
         pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
-        let ended = Runtime { stage: Stage::Ended, ..Runtime::seen_at(start()) };
+        let ended = Runtime { stage: PodStage::Ended, ..Runtime::seen_at(start()) };
         assert_eq!(next(&pod, Some(&ended), &delays(), start()), Step::Remove);
         pod.metadata.deletion_grace_period_seconds = Some(0);
         assert_eq!(next(&pod, Some(&ended), &delays(), start()), Step::Wait(None));
@@ -422,10 +423,10 @@ mod tests {
     fn readiness_follows_the_annotation_and_waits_for_the_probe() {
         let mut runtime = None;
         live(&pod(&[("ready", "false")]), &mut runtime, 100);
-        assert_eq!(runtime.as_ref().unwrap().stage, Stage::Running);
+        assert_eq!(runtime.as_ref().unwrap().stage, PodStage::Running);
         let mut probed = pod(&[]);
         probed.spec.containers[0].readiness_probe =
             Some(Box::new(coracle_api::core_v1::Probe { initial_delay_seconds: 7, ..Default::default() }));
-        assert_eq!(live(&probed, &mut runtime, 100), [(10, Stage::Ready)]);
+        assert_eq!(live(&probed, &mut runtime, 100), [(10, PodStage::Ready)]);
     }
 }

@@ -15,7 +15,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use tower::Service;
 
-use crate::lifecycle::Stage;
+use crate::lifecycle::PodStage;
 use crate::machine::{Line, Machine};
 
 /// The body of an answer of a node's API.
@@ -111,7 +111,7 @@ impl NodeApi {
         if let Some(limit) = query.limit {
             text = String::from_utf8_lossy(&text.as_bytes()[..limit.min(text.len())]).into_owned();
         }
-        if query.follow && !query.previous && running.runtime.stage != Stage::Ended {
+        if query.follow && !query.previous && running.runtime.stage != PodStage::Ended {
             let seen = running.dropped + running.log.len();
             let follower = Follower {
                 machine: self.machine.clone(),
@@ -165,7 +165,7 @@ impl Follower {
             if !text.is_empty() {
                 return Some(text);
             }
-            if running.runtime.stage == Stage::Ended {
+            if running.runtime.stage == PodStage::Ended {
                 return None;
             }
             spoke.await;
@@ -254,7 +254,7 @@ mod tests {
         let key = ObjectKey::new("default", "web");
         machine.set(&key, "u", runtime("2026-01-01T00:00:10Z"), vec![line(10, "four")]);
         tokio::task::yield_now().await;
-        let ended = Runtime { stage: Stage::Ended, ..runtime("2026-01-01T00:00:11Z") };
+        let ended = Runtime { stage: PodStage::Ended, ..runtime("2026-01-01T00:00:11Z") };
         machine.set(&key, "u", ended, vec![line(11, "five")]);
         assert_eq!(read.await.unwrap(), "three\nfour\nfive\n");
     }

@@ -6,14 +6,14 @@ use std::time::Duration;
 use coracle_ambient::{Clock, Timestamp};
 use coracle_api::core_v1::{Container, ObjectReference, Pod};
 use coracle_client::{DeleteParams, Patch};
-use coracle_controller_runtime::{EventRecorder, EventType, Outcome, Pass, ReconcileError, Reconciler, reference_to};
+use coracle_controller_runtime::{Action, EventRecorder, EventType, Pass, ReconcileError, Reconciler, reference_to};
 use coracle_informer::Lister;
-use coracle_journal::{Detail, Recorder, Stage as LogStage};
+use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::ObjectKey;
 use serde_json::{Value, json};
 
 use crate::Delays;
-use crate::lifecycle::{Runtime, Stage, Step, next};
+use crate::lifecycle::{PodStage, Runtime, Step, next};
 use crate::machine::{Line, Machine};
 use crate::status::{pod_reference, pod_status};
 
@@ -34,10 +34,10 @@ pub(crate) struct Pods {
 }
 
 impl Reconciler for Pods {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(pod) = self.pods.get(key) else {
             self.machine.remove(key);
-            return Ok(Outcome::Done);
+            return Ok(Action::Done);
         };
         let (runtime, step) = self.advance(pass, key, &pod);
         if let Some(runtime) = &runtime {
@@ -45,7 +45,7 @@ impl Reconciler for Pods {
             if let Some(patch) = status_patch(&pod, &status) {
                 match pass.api::<Pod>().patch_status(key, &Patch::Strategic(patch)).await {
                     // Gone, or another pod of the same name: the cache will tell.
-                    Err(error) if error.is_not_found() || error.is_conflict() => return Ok(Outcome::Done),
+                    Err(error) if error.is_not_found() || error.is_conflict() => return Ok(Action::Done),
                     written => written?,
                 };
             }
@@ -59,10 +59,10 @@ impl Reconciler for Pods {
                         deleted?;
                     }
                 }
-                Ok(Outcome::Done)
+                Ok(Action::Done)
             }
-            Step::Wait(Some(left)) => Ok(Outcome::RequeueAfter(Duration::try_from(left).unwrap_or_default())),
-            Step::Wait(None) | Step::Become(_) => Ok(Outcome::Done),
+            Step::Wait(Some(left)) => Ok(Action::RequeueAfter(Duration::try_from(left).unwrap_or_default())),
+            Step::Wait(None) | Step::Become(_) => Ok(Action::Done),
         }
     }
 }
@@ -80,7 +80,7 @@ impl Pods {
             let now = self.clock.now();
             match next(pod, runtime.as_ref(), &self.delays, now) {
                 Step::Become(mut changed) => {
-                    if changed.ip.is_none() && !matches!(changed.stage, Stage::Starting | Stage::Ended) {
+                    if changed.ip.is_none() && !matches!(changed.stage, PodStage::Starting | PodStage::Ended) {
                         changed.ip = self.machine.new_address();
                     }
                     self.record(pass, key, runtime.as_ref(), &changed);
@@ -94,7 +94,7 @@ impl Pods {
     }
 
     fn record(&self, pass: &Pass, key: &ObjectKey, from: Option<&Runtime>, to: &Runtime) {
-        self.recorder.record(&self.actor, LogStage::KubeletTransition, || {
+        self.recorder.record(&self.actor, Stage::KubeletTransition, || {
             let detail = Detail::about(format!("pods/{key}")).caused_by(pass.cause());
             let from = from.map_or_else(|| "Bound".to_owned(), |runtime| runtime.stage.to_string());
             detail.with("from", from).with("to", to.stage.to_string()).with("node", self.node.as_str())
@@ -110,26 +110,26 @@ impl Pods {
         for container in &pod.spec.containers {
             let name = &container.name;
             match (from.map(|from| &from.stage), &to.stage) {
-                (None, Stage::Running | Stage::Ready) => {}
-                (_, Stage::Running) if !matches!(from.map(|from| &from.stage), Some(Stage::Ready)) => {
+                (None, PodStage::Running | PodStage::Ready) => {}
+                (_, PodStage::Running) if !matches!(from.map(|from| &from.stage), Some(PodStage::Ready)) => {
                     started(&events, pod, container, "containers");
                 }
-                (_, Stage::Stopping) => {
+                (_, PodStage::Stopping) => {
                     say(container, EventType::Normal, "Killing", format!("Stopping container {name}"));
                 }
-                (_, Stage::BackingOff) if to.crashes > 1 => {
+                (_, PodStage::BackingOff) if to.crashes > 1 => {
                     let message = format!("Back-off restarting failed container {name} in pod {}", pod_reference(pod));
                     say(container, EventType::Warning, "BackOff", message);
                 }
                 _ => {}
             }
         }
-        if let Stage::Initializing(index) = to.stage
+        if let PodStage::Initializing(index) = to.stage
             && let Some(container) = pod.spec.init_containers.get(index)
         {
             started(&events, pod, container, "initContainers");
         }
-        if let (Stage::Ended, Some((reason, message))) = (&to.stage, to.failure) {
+        if let (PodStage::Ended, Some((reason, message))) = (&to.stage, to.failure) {
             events.event(pod, EventType::Normal, reason, message);
         }
     }
@@ -153,12 +153,12 @@ fn about(pod: &Pod, container: &Container, list: &str) -> ObjectReference {
 /// What the containers say at a transition.
 fn said(pod: &Pod, from: Option<&Runtime>, to: &Runtime, now: Timestamp) -> Vec<Line> {
     let text = match (from.map(|from| &from.stage), &to.stage) {
-        (None, Stage::Running | Stage::Ready) => return Vec::new(),
-        (Some(Stage::Ready), Stage::Running) => "not ready".to_owned(),
-        (_, Stage::Running) => "started".to_owned(),
-        (_, Stage::Ready) => "ready".to_owned(),
-        (_, Stage::Stopping) => "asked to stop".to_owned(),
-        (_, Stage::BackingOff | Stage::Ended) => match to.exit.as_ref().filter(|exit| exit.started.is_some()) {
+        (None, PodStage::Running | PodStage::Ready) => return Vec::new(),
+        (Some(PodStage::Ready), PodStage::Running) => "not ready".to_owned(),
+        (_, PodStage::Running) => "started".to_owned(),
+        (_, PodStage::Ready) => "ready".to_owned(),
+        (_, PodStage::Stopping) => "asked to stop".to_owned(),
+        (_, PodStage::BackingOff | PodStage::Ended) => match to.exit.as_ref().filter(|exit| exit.started.is_some()) {
             Some(exit) => format!("ended with code {}", exit.code),
             None => return Vec::new(),
         },

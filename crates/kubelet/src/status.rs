@@ -7,7 +7,7 @@ use coracle_api::core_v1::{
 };
 use coracle_meta::format_time;
 
-use crate::lifecycle::{Exit, Runtime, Stage};
+use crate::lifecycle::{Exit, PodStage, Runtime};
 
 /// The status of a pod on the node with this address. Conditions that are not the node's are kept.
 ///
@@ -39,12 +39,12 @@ pub(crate) fn pod_status(pod: &Pod, runtime: &Runtime, host_ip: &str, now: Times
 
 fn phase(pod: &Pod, runtime: &Runtime) -> &'static str {
     match &runtime.stage {
-        Stage::Ended if runtime.succeeded() => "Succeeded",
-        Stage::Ended => "Failed",
-        Stage::Starting | Stage::Sandbox | Stage::Initializing(_) => "Pending",
+        PodStage::Ended if runtime.succeeded() => "Succeeded",
+        PodStage::Ended => "Failed",
+        PodStage::Starting | PodStage::Sandbox | PodStage::Initializing(_) => "Pending",
         // A pod that is stopped before its containers ran was never running.
-        Stage::Stopping if runtime.running_since.is_none() && pod.status.phase != "Running" => "Pending",
-        Stage::Running | Stage::Ready | Stage::BackingOff | Stage::Stopping => "Running",
+        PodStage::Stopping if runtime.running_since.is_none() && pod.status.phase != "Running" => "Pending",
+        PodStage::Running | PodStage::Ready | PodStage::BackingOff | PodStage::Stopping => "Running",
     }
 }
 
@@ -65,11 +65,11 @@ fn conditions(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Vec<PodCondition>
     let names = |containers: &[Container]| {
         containers.iter().map(|container| container.name.clone()).collect::<Vec<_>>().join(" ")
     };
-    let ended = runtime.stage == Stage::Ended;
+    let ended = runtime.stage == PodStage::Ended;
     let finished = if runtime.succeeded() { "PodCompleted" } else { "PodFailed" };
     let incomplete: Vec<Container> = match runtime.stage {
-        Stage::Starting | Stage::Sandbox => pod.spec.init_containers.clone(),
-        Stage::Initializing(index) => pod.spec.init_containers[index.min(pod.spec.init_containers.len())..].to_vec(),
+        PodStage::Starting | PodStage::Sandbox => pod.spec.init_containers.clone(),
+        PodStage::Initializing(index) => pod.spec.init_containers[index.min(pod.spec.init_containers.len())..].to_vec(),
         _ => Vec::new(),
     };
     let initialized = match (incomplete.is_empty(), ended && runtime.succeeded()) {
@@ -84,9 +84,9 @@ fn conditions(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Vec<PodCondition>
     };
     let containers = |type_| match (&runtime.stage, ended) {
         (_, true) => wanted(type_, false, finished, String::new()),
-        (Stage::Ready, _) => wanted(type_, true, "", String::new()),
+        (PodStage::Ready, _) => wanted(type_, true, "", String::new()),
         // Readiness probes go on while a pod stops, and succeed.
-        (Stage::Stopping, _) if pod.is_ready() => wanted(type_, true, "", String::new()),
+        (PodStage::Stopping, _) if pod.is_ready() => wanted(type_, true, "", String::new()),
         _ => wanted(
             type_,
             false,
@@ -94,7 +94,7 @@ fn conditions(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Vec<PodCondition>
             format!("containers with unready status: [{}]", names(&pod.spec.containers)),
         ),
     };
-    let sandbox = !matches!(runtime.stage, Stage::Starting | Stage::Ended);
+    let sandbox = !matches!(runtime.stage, PodStage::Starting | PodStage::Ended);
     let wanted = [
         wanted("PodReadyToStartContainers", sandbox, "", String::new()),
         initialized,
@@ -145,14 +145,14 @@ fn stamp(pod: &Pod, wanted: &Wanted, now: Timestamp) -> PodCondition {
 fn container_status(pod: &Pod, runtime: &Runtime, container: &Container) -> ContainerStatus {
     let created = if pod.spec.init_containers.is_empty() { "ContainerCreating" } else { "PodInitializing" };
     let (state, ready) = match (&runtime.stage, &runtime.exit) {
-        (Stage::Ended, Some(exit)) => (terminated(pod, container, exit, runtime.restarts), false),
-        (Stage::BackingOff, _) if runtime.crashes > 1 => {
+        (PodStage::Ended, Some(exit)) => (terminated(pod, container, exit, runtime.restarts), false),
+        (PodStage::BackingOff, _) if runtime.crashes > 1 => {
             (waiting("CrashLoopBackOff", &crash_message(pod, container, runtime)), false)
         }
-        (Stage::BackingOff, Some(exit)) => (terminated(pod, container, exit, runtime.restarts), false),
-        (Stage::Running, _) => (running(runtime), false),
-        (Stage::Ready, _) => (running(runtime), true),
-        (Stage::Stopping, _) if runtime.running_since.is_some() => (running(runtime), pod.is_ready()),
+        (PodStage::BackingOff, Some(exit)) => (terminated(pod, container, exit, runtime.restarts), false),
+        (PodStage::Running, _) => (running(runtime), false),
+        (PodStage::Ready, _) => (running(runtime), true),
+        (PodStage::Stopping, _) if runtime.running_since.is_some() => (running(runtime), pod.is_ready()),
         _ => (waiting(created, ""), false),
     };
     let started = state.running.is_some();
@@ -196,8 +196,8 @@ fn created_status(container: &Container, id: String) -> ContainerStatus {
 
 fn init_status(pod: &Pod, runtime: &Runtime, index: usize, container: &Container) -> ContainerStatus {
     let current = match runtime.stage {
-        Stage::Starting | Stage::Sandbox => None,
-        Stage::Initializing(current) => Some(current),
+        PodStage::Starting | PodStage::Sandbox => None,
+        PodStage::Initializing(current) => Some(current),
         _ if runtime.running_since.is_none() && runtime.exit.as_ref().is_none_or(|exit| exit.started.is_none()) => None,
         _ => Some(usize::MAX),
     };
@@ -306,7 +306,7 @@ mod tests {
         for _ in 0..20 {
             match next(&pod, runtime.as_ref(), &Delays::default(), now) {
                 Step::Become(mut next) => {
-                    if next.stage == Stage::Sandbox {
+                    if next.stage == PodStage::Sandbox {
                         next.ip = Some("10.1.2.3".to_owned());
                     }
                     pod.status = pod_status(&pod, &next, "192.168.0.1", now);

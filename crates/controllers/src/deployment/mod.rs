@@ -21,7 +21,7 @@ use coracle_api::apps_v1::{Deployment, ReplicaSet};
 use coracle_api::core_v1::Pod;
 use coracle_client::{DeleteParams, Error};
 use coracle_controller_runtime::{
-    Controller, EventRecorder, EventType, Outcome, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+    Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
     ownership,
 };
 use coracle_informer::{Lister, Notification};
@@ -110,8 +110,8 @@ struct Deployments {
 }
 
 impl Reconciler for Deployments {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
-        let Some(deployment) = self.deployments.get(key) else { return Ok(Outcome::Done) };
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(deployment) = self.deployments.get(key) else { return Ok(Action::Done) };
         let selector = selector(&deployment);
         if selector.is_everything() {
             return self.refuse(pass, &deployment).await;
@@ -129,8 +129,8 @@ impl Reconciler for Deployments {
             pass.api::<Deployment>().update_status(&deployment).await?;
         }
         Ok(match plan.again {
-            Some(left) => Outcome::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
-            None => Outcome::Done,
+            Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
+            None => Action::Done,
         })
     }
 }
@@ -198,7 +198,7 @@ impl Deployments {
     }
 
     /// A selector that selects everything would take all pods of the namespace.
-    async fn refuse(&self, pass: &Pass, deployment: &Deployment) -> Result<Outcome, ReconcileError> {
+    async fn refuse(&self, pass: &Pass, deployment: &Deployment) -> Result<Action, ReconcileError> {
         let message = "This deployment is selecting all pods. A non-empty selector is required.";
         self.events.in_pass(pass).event(deployment, EventType::Warning, "SelectingAll", message);
         let generation = deployment.metadata.generation.unwrap_or(0);
@@ -207,6 +207,6 @@ impl Deployments {
             observed.status.observed_generation = generation;
             pass.api::<Deployment>().update_status(&observed).await?;
         }
-        Ok(Outcome::Done)
+        Ok(Action::Done)
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use coracle_api::core_v1::ObjectReference;
 use coracle_client::Propagation;
-use coracle_controller_runtime::{EntryId, EventRecorder, EventType, Outcome, Pass, ReconcileError, Reconciler};
+use coracle_controller_runtime::{Action, EntryId, EventRecorder, EventType, Pass, ReconcileError, Reconciler};
 use coracle_informer::Notification;
 use coracle_meta::{GroupVersionKind, ObjectMeta, OwnerReference, PartialObject, Scope};
 use coracle_workqueue::WorkQueue;
@@ -185,24 +185,24 @@ impl Collector {
 }
 
 impl Reconciler<Identity> for Deleting {
-    async fn reconcile(&self, pass: &Pass, item: &Identity) -> Result<Outcome, ReconcileError> {
-        let Some(view) = self.0.graph.lock().view(&item.uid) else { return Ok(Outcome::Done) };
+    async fn reconcile(&self, pass: &Pass, item: &Identity) -> Result<Action, ReconcileError> {
+        let Some(view) = self.0.graph.lock().view(&item.uid) else { return Ok(Action::Done) };
         match self.0.attempt(pass, &view).await {
-            Err(Failure::NoNamespace) => Ok(Outcome::Done),
+            Err(Failure::NoNamespace) => Ok(Action::Done),
             Err(Failure::Again(error)) => Err(error),
             // What exists and was only heard of so far will be seen soon; until then somebody has to look again.
-            Ok(()) if self.0.graph.lock().view(&item.uid).is_some_and(|view| view.is_virtual) => Ok(Outcome::Requeue),
-            Ok(()) => Ok(Outcome::Done),
+            Ok(()) if self.0.graph.lock().view(&item.uid).is_some_and(|view| view.is_virtual) => Ok(Action::Requeue),
+            Ok(()) => Ok(Action::Done),
         }
     }
 }
 
 impl Reconciler<Identity> for Orphaning {
-    async fn reconcile(&self, pass: &Pass, item: &Identity) -> Result<Outcome, ReconcileError> {
-        let Some(view) = self.0.graph.lock().view(&item.uid) else { return Ok(Outcome::Done) };
+    async fn reconcile(&self, pass: &Pass, item: &Identity) -> Result<Action, ReconcileError> {
+        let Some(view) = self.0.graph.lock().view(&item.uid) else { return Ok(Action::Done) };
         match self.0.orphan_dependents(pass, &view).await {
             Err(Failure::Again(error)) => Err(error),
-            Ok(()) | Err(Failure::NoNamespace) => Ok(Outcome::Done),
+            Ok(()) | Err(Failure::NoNamespace) => Ok(Action::Done),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use coracle_ambient::Clock;
 use coracle_api::core_v1::{Namespace, Pod};
 use coracle_client::{Api, ApiResource, DeleteParams, Error, List, ListParams, Propagation};
-use coracle_controller_runtime::{Controller, Outcome, Pass, Process, ReconcileError, Reconciler};
+use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
 use coracle_meta::{ObjectKey, PartialObject, Resource, Scope, format_time, parse_time};
 use coracle_workqueue::RateLimiter;
 use futures_util::future::BoxFuture;
@@ -51,18 +51,18 @@ struct Emptying {
 }
 
 impl Reconciler for Emptying {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let namespaces: Api<Namespace> = pass.api();
-        let Some(mut namespace) = namespaces.find(key).await? else { return Ok(Outcome::Done) };
+        let Some(mut namespace) = namespaces.find(key).await? else { return Ok(Action::Done) };
         if !namespace.metadata.is_terminating() {
-            return Ok(Outcome::Done);
+            return Ok(Action::Done);
         }
         if namespace.status.phase != "Terminating" {
             "Terminating".clone_into(&mut namespace.status.phase);
             namespace = namespaces.update_status(&namespace).await?;
         }
         if namespace.spec.finalizers.is_empty() {
-            return Ok(Outcome::Done);
+            return Ok(Action::Done);
         }
         let findings = Round::new(pass, &namespace.metadata, &self.clock).run().await;
         let now = format_time(self.clock.now());
@@ -76,13 +76,13 @@ impl Reconciler for Emptying {
             return Err(ReconcileError::Object(error));
         }
         if findings.estimate > 0 {
-            return Ok(Outcome::RequeueAfter(Duration::from_secs(findings.estimate / 2 + 1)));
+            return Ok(Action::RequeueAfter(Duration::from_secs(findings.estimate / 2 + 1)));
         }
         namespace.spec.finalizers.retain(|finalizer| finalizer != FINALIZER);
         let version = namespace.metadata.resource_version.clone().unwrap_or_default();
         match namespaces.update_subresource::<Namespace>(key, "finalize", &namespace, &version).await {
-            Ok(_) => Ok(Outcome::Done),
-            Err(error) if error.is_not_found() => Ok(Outcome::Done),
+            Ok(_) => Ok(Action::Done),
+            Err(error) if error.is_not_found() => Ok(Action::Done),
             Err(error) => Err(error.into()),
         }
     }

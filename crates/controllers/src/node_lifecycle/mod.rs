@@ -19,7 +19,7 @@ use coracle_api::coordination_v1::Lease;
 use coracle_api::core_v1::{Node, Pod, PodCondition, Taint};
 use coracle_client::{Api, Patch};
 use coracle_controller_runtime::{
-    Controller, EventRecorder, EventType, Outcome, Pass, Process, ReconcileError, Reconciler, key_of,
+    Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of,
 };
 use coracle_informer::{Lister, Notification};
 use coracle_meta::{ObjectKey, Resource, format_time};
@@ -86,8 +86,8 @@ struct TaintNodes {
 }
 
 impl Reconciler for TaintNodes {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
-        let Some(node) = self.nodes.get(key) else { return Ok(Outcome::Done) };
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(node) = self.nodes.get(key) else { return Ok(Action::Done) };
         let api = pass.api::<Node>();
         if let Some(taints) = decide::no_schedule_taints(&node, self.clock.now()) {
             patch_taints(&api, &node, &taints).await?;
@@ -96,7 +96,7 @@ impl Reconciler for TaintNodes {
         if !labels.is_empty() {
             api.patch(key, &Patch::Strategic(json!({"metadata": {"labels": labels}}))).await?;
         }
-        Ok(Outcome::Done)
+        Ok(Action::Done)
     }
 }
 
@@ -129,17 +129,17 @@ struct MarkPods {
 }
 
 impl Reconciler for MarkPods {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
-        let Some(pod) = self.pods.get(key) else { return Ok(Outcome::Done) };
-        let Some(node) = pod.node_name() else { return Ok(Outcome::Done) };
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(pod) = self.pods.get(key) else { return Ok(Action::Done) };
+        let Some(node) = pod.node_name() else { return Ok(Action::Done) };
         if self.nodes.get(&ObjectKey::cluster(node)).is_none() {
-            return Ok(Outcome::Done);
+            return Ok(Action::Done);
         }
         let ready = self.health.lock().get(node).and_then(|health| health.ready.clone());
         if ready.is_some_and(|ready| ready != "True") {
             mark_not_ready(&pass.api::<Pod>(), &pod, &self.events.in_pass(pass), self.clock.now()).await?;
         }
-        Ok(Outcome::Done)
+        Ok(Action::Done)
     }
 }
 

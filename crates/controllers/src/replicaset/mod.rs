@@ -17,7 +17,7 @@ use coracle_api::apps_v1::ReplicaSet;
 use coracle_api::core_v1::{Pod, ReplicationController};
 use coracle_client::{DeleteParams, Error};
 use coracle_controller_runtime::{
-    Controller, EventRecorder, EventType, Outcome, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
+    Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
     ownership, slow_start,
 };
 use coracle_informer::{Lister, Notification};
@@ -90,8 +90,8 @@ struct Replicas<K> {
 }
 
 impl<K: ReplicaOwner> Reconciler for Replicas<K> {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
-        let Some(set) = self.sets.get(key) else { return Ok(Outcome::Done) };
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(set) = self.sets.get(key) else { return Ok(Action::Done) };
         let set = set.as_ref();
         let observed = self.observe(pass, set).await?;
         let now = self.clock.now();
@@ -106,8 +106,8 @@ impl<K: ReplicaOwner> Reconciler for Replicas<K> {
         match failure {
             Some(error) => Err(error),
             None => Ok(match decide::next_available(&observed, now) {
-                Some(left) => Outcome::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
-                None => Outcome::Done,
+                Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
+                None => Action::Done,
             }),
         }
     }

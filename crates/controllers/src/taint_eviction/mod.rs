@@ -12,7 +12,7 @@ use coracle_ambient::Clock;
 use coracle_api::core_v1::{Node, ObjectReference, Pod, PodCondition, Taint};
 use coracle_client::{DeleteParams, Patch};
 use coracle_controller_runtime::{
-    Controller, EventRecorder, EventType, Outcome, Pass, Process, ReconcileError, Reconciler,
+    Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler,
 };
 use coracle_informer::{Lister, Notification};
 use coracle_meta::{ObjectKey, Resource, format_time};
@@ -81,25 +81,25 @@ struct TaintEviction {
 }
 
 impl Reconciler for TaintEviction {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Outcome, ReconcileError> {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(pod) = self.pods.get(key) else {
             self.cancel(pass, key);
-            return Ok(Outcome::Done);
+            return Ok(Action::Done);
         };
         let Some(node) = pod.node_name().and_then(|name| self.nodes.get(&ObjectKey::cluster(name))) else {
-            return Ok(Outcome::Done);
+            return Ok(Action::Done);
         };
         let now = self.clock.now();
         let timer = self.timers.lock().get(key).copied();
         match decide(&pod.spec.tolerations, &no_execute(&node), timer, now) {
-            Decision::Done => Ok(Outcome::Done),
+            Decision::Done => Ok(Action::Done),
             Decision::Stay => {
                 self.cancel(pass, key);
-                Ok(Outcome::Done)
+                Ok(Action::Done)
             }
             Decision::StayUntil(at) => {
                 self.timers.lock().insert(key.clone(), Timer::Running(at));
-                Ok(Outcome::RequeueAfter(Duration::try_from(at.duration_since(now)).unwrap_or_default()))
+                Ok(Action::RequeueAfter(Duration::try_from(at.duration_since(now)).unwrap_or_default()))
             }
             Decision::Leave => {
                 if matches!(timer, Some(Timer::Running(at)) if at > now) {
@@ -107,7 +107,7 @@ impl Reconciler for TaintEviction {
                 }
                 self.evict(pass, key, &pod).await?;
                 self.timers.lock().insert(key.clone(), Timer::Fired);
-                Ok(Outcome::Done)
+                Ok(Action::Done)
             }
         }
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::columns::Columns;
 use super::definition::{Definition, Version};
 use super::definitions;
-use super::rules::Rules;
+use super::rules::ValidationRules;
 use crate::{Column, Generation, Registry, Request, Strategy, Subresource};
 
 /// The verbs of custom resources, in the order in which Kubernetes lists them.
@@ -24,7 +24,7 @@ pub(super) struct CustomKind {
     row: ResourceRow,
     version: Version,
     kind_schema: KindSchema,
-    rules: Rules,
+    rules: ValidationRules,
     columns: Columns,
     subresources: Vec<Subresource>,
     converts_by_webhook: bool,
@@ -44,7 +44,7 @@ impl CustomKind {
             definition: definition.name.clone(),
             row: row(definition, version, &kind),
             kind_schema: version.schema.kind_schema(&kind),
-            rules: Rules::compile(&version.schema),
+            rules: ValidationRules::compile(&version.schema),
             columns: Columns::new(&version.columns),
             subresources: scale.into_iter().collect(),
             converts_by_webhook: definition.converts_by_webhook,

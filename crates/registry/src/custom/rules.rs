@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 /// The rules of a custom kind, compiled, as a tree beside its schema. In Kubernetes: `schema/cel.Validator`.
 #[derive(Debug, Default)]
-pub(super) struct Rules {
+pub(super) struct ValidationRules {
     here: Vec<Compiled>,
-    properties: BTreeMap<String, Rules>,
-    additional: Option<Box<Rules>>,
-    items: Option<Box<Rules>>,
+    properties: BTreeMap<String, ValidationRules>,
+    additional: Option<Box<ValidationRules>>,
+    items: Option<Box<ValidationRules>>,
 }
 
 #[derive(Debug)]
@@ -24,7 +24,7 @@ struct Compiled {
     is_transition: bool,
 }
 
-impl Rules {
+impl ValidationRules {
     /// Compiles the rules of a schema; those that do not compile have been refused with their definition.
     pub(super) fn compile(schema: &Structural) -> Self {
         let below = |schema: &Structural| Some(Box::new(Self::compile(schema))).filter(|rules| !rules.is_empty());
