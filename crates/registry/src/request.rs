@@ -1,8 +1,9 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
 use coracle_journal::EntryId;
 use coracle_meta::{GroupResource, GroupVersionResource, ResourcePath, Status};
+use parking_lot::Mutex;
 
 use crate::User;
 
@@ -65,7 +66,7 @@ impl Warnings {
     /// Adds a warning, unless the same one is there already.
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
-        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut texts = self.texts.lock();
         if !texts.contains(&text) {
             texts.push(text);
         }
@@ -73,7 +74,7 @@ impl Warnings {
 
     /// The warnings so far, in order.
     pub fn texts(&self) -> Vec<String> {
-        self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.texts.lock().clone()
     }
 }
 

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_store::{Error, LeaseId, Store};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 /// How many objects hang on one lease at the most. In Kubernetes: `defaultLeaseMaxObjectCount`.
@@ -31,13 +32,13 @@ impl Leases {
         let shared_seconds = (ttl / 20).clamp(1, 60);
         let id = store.lease_grant(0, ttl + shared_seconds).await?;
         let until = Instant::now() + Duration::from_secs(shared_seconds.unsigned_abs());
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         current.insert(ttl, Current { id, until, objects: 1 });
         Ok(id)
     }
 
     fn reuse(&self, ttl: i64) -> Option<LeaseId> {
-        let mut all = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.current.lock();
         let current = all.get_mut(&ttl)?;
         let usable = Instant::now() < current.until && current.objects < OBJECTS_A_LEASE;
         current.objects += 1;

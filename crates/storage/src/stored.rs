@@ -1,9 +1,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use coracle_meta::{Object, Verbatim};
 use coracle_store::Revision;
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
 /// One object at one revision: its JSON as slices that share the store's buffer, and the parsed object on demand.
@@ -97,7 +98,7 @@ impl Stored {
     /// Takes the parsed object from who has it already, with its resource version; returns the one that is shared.
     pub(crate) fn share(&self, object: Arc<Object>) -> Arc<Object> {
         debug_assert_eq!(object.resource_version(), self.inner.revision.to_string());
-        let mut parsed = self.inner.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parsed = self.inner.parsed.lock();
         if let Some(object) = parsed.upgrade() {
             return object;
         }
@@ -107,12 +108,12 @@ impl Stored {
 
     /// The parsed object, if somebody holds it.
     pub(crate) fn parsed(&self) -> Option<Arc<Object>> {
-        self.inner.parsed.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+        self.inner.parsed.lock().upgrade()
     }
 
     /// The parsed object, with its resource version.
     pub fn object(&self) -> Arc<Object> {
-        let mut parsed = self.inner.parsed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut parsed = self.inner.parsed.lock();
         if let Some(object) = parsed.upgrade() {
             return object;
         }
