@@ -1,8 +1,8 @@
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::{GroupVersionResource, Status};
-use coracle_registry::{Attributes, Authorizer, Decision, ListOptions, Registry, Request, Rules, User, Verb};
+use coracle_registry::{Attributes, Authorizer, Decision, Derived, Lists, Registry, Rules, User};
 
 use crate::Policy;
 
@@ -18,44 +18,34 @@ const PARTS: [(&str, &str); 4] = [
 
 /// Allows what roles say that are bound to the user. In Kubernetes: the authorization mode `RBAC`.
 ///
-/// Reads the roles and bindings again when one of them has changed, so that a binding counts from the next request on.
-#[derive(Debug, Default)]
+/// A binding counts from the next request on.
+#[derive(Debug)]
 pub struct Rbac {
-    known: Mutex<Known>,
+    policy: Derived<Policy>,
 }
 
-/// The policy as of the last change of each of its parts.
-#[derive(Clone, Debug, Default)]
-struct Known {
-    revisions: [i64; PARTS.len()],
-    policy: Arc<Policy>,
+impl Default for Rbac {
+    fn default() -> Self {
+        Self { policy: Derived::new(|_| PARTS.map(|(plural, _)| resource(plural)).to_vec(), make) }
+    }
 }
 
 impl Rbac {
     /// The policy of this moment.
     pub async fn policy(&self, registry: &Registry) -> Result<Arc<Policy>, Status> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut revisions = known.revisions;
-        for (revision, (plural, _)) in revisions.iter_mut().zip(PARTS) {
-            *revision = registry.last_change(&resource(plural)).await?;
-        }
-        if revisions == known.revisions {
-            return Ok(known.policy);
-        }
-        let mut policy = Policy::clone(&known.policy);
-        for (index, (plural, kind)) in PARTS.into_iter().enumerate() {
-            if revisions[index] != known.revisions[index] {
-                let request = Request::new(Verb::List, resource(plural), registry.ambient().clock.now());
-                let at_hand = ListOptions { resource_version: "0".to_owned(), ..ListOptions::default() };
-                let list = registry.list(&request, &at_hand).await?;
-                policy.replace(kind, list.items.iter().map(|item| item.object()));
-            }
-        }
-        let policy = Arc::new(policy);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        *known = Known { revisions, policy: Arc::clone(&policy) };
-        Ok(policy)
+        self.policy.current(registry).await
     }
+}
+
+/// The policy before, with those of its parts that have changed.
+fn make(lists: &Lists, before: &Policy) -> Policy {
+    let mut policy = before.clone();
+    for (plural, kind) in PARTS {
+        if let Some(objects) = lists.changed(&resource(plural)) {
+            policy.replace(kind, objects);
+        }
+    }
+    policy
 }
 
 fn resource(plural: &str) -> GroupVersionResource {

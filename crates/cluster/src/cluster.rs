@@ -17,6 +17,7 @@ use crate::control_plane::ControlPlane;
 use crate::node_transport::LocalNodes;
 use crate::restartable::Restartable;
 use crate::store::OpenStore;
+use crate::tasks::Tasks;
 use crate::{Error, Transport, clock};
 
 /// A control plane in this process: store, API server, controllers, scheduler and simulated nodes.
@@ -30,7 +31,10 @@ pub struct Cluster {
     layer: Option<TransportLayer>,
     config: Config,
     kubelet: Kubelet,
+    tasks: Tasks,
     running: Mutex<BTreeMap<Component, Running>>,
+    /// What was started beside the components; ends with the cluster.
+    beside: Mutex<Vec<Running>>,
 }
 
 /// The store in the event log.
@@ -69,9 +73,11 @@ impl Cluster {
     pub(crate) async fn start(builder: Builder) -> Result<Self, Error> {
         let ambient = builder.ambient.unwrap_or_else(clock::default_ambient);
         let recorder = builder.recorder;
-        let mut store = builder.store.open_restartable(&ambient, &recorder).await?;
+        let tasks = Tasks::default();
+        let store = builder.store.open_restartable(&ambient, &recorder, &tasks).await?;
         let nodes = LocalNodes::default();
-        let control_plane = ControlPlane::start(
+        let mut control_plane = ControlPlane::start_among(
+            tasks.clone(),
             &builder.api_server,
             Arc::clone(&store.store),
             Arc::new(nodes.clone()),
@@ -80,7 +86,7 @@ impl Cluster {
         )
         .await?;
         if store.is_shared() {
-            store.spawn(control_plane.follow());
+            control_plane.follow();
         }
         let mut controllers = builder.controllers;
         if let Some(root_ca) = &builder.api_server.root_ca {
@@ -111,7 +117,9 @@ impl Cluster {
             layer: builder.layer,
             config: Config { controllers },
             kubelet,
+            tasks,
             running: Mutex::default(),
+            beside: Mutex::default(),
         };
         if builder.components == Components::All {
             for component in [Component::ControllerManager, Component::Scheduler, Component::Kubelet] {
@@ -190,6 +198,7 @@ impl Cluster {
     }
 
     fn run(&self, component: Component) -> Running {
+        let (tasks, name) = (&self.tasks, component.word());
         let ambient = self.ambient.split(component.word());
         let recorder = self.recorder.clone();
         let transport = component_transport(&self.control_plane, component, self.layer.as_ref());
@@ -197,17 +206,19 @@ impl Cluster {
         match component {
             Component::ControllerManager => {
                 let config = self.config.controllers.clone();
-                Running::start(|stop| {
+                Running::start(tasks, name, |stop| {
                     coracle_controllers::run(config, client, ambient, recorder, stop.asked()).map(drop)
                 })
             }
             Component::Scheduler => {
                 let config = coracle_scheduler::Config::default();
-                Running::start(|stop| coracle_scheduler::run(config, client, ambient, recorder, stop.asked()).map(drop))
+                Running::start(tasks, name, |stop| {
+                    coracle_scheduler::run(config, client, ambient, recorder, stop.asked()).map(drop)
+                })
             }
             Component::Kubelet => {
                 let kubelet = self.kubelet.clone();
-                Running::start(|stop| async move { kubelet.run(stop.asked()).await })
+                Running::start(tasks, name, |stop| async move { kubelet.run(stop.asked()).await })
             }
         }
     }
@@ -256,8 +267,31 @@ impl Cluster {
         self.store.restartable().ok_or_else(only)
     }
 
+    /// Runs a task of the caller's as one of the cluster's own: it is dropped with the cluster, and ends it if it panics.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn spawn(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) {
+        let running = Running::start(&self.tasks, name, |_| task);
+        self.beside.lock().push(running);
+    }
+
+    /// Waits for `work`, unless the cluster ends by itself before that is done, because one of its tasks panicked.
+    ///
+    /// # Errors
+    /// [`Error::Panic`] says which task, and what it said. From then on nothing of the cluster runs, and no request is answered.
+    pub async fn unless_ended<R>(&self, work: impl Future<Output = R>) -> Result<R, Error> {
+        self.tasks.unless_panicked(work).await
+    }
+
     /// Stops everything in order: nodes, scheduler, controllers, the API server with its watches, the store.
+    ///
+    /// # Panics
+    /// If a task of the cluster has, with its name and what it said.
     pub async fn shutdown(self) {
+        if let Err(panic) = self.tasks.check() {
+            panic!("{panic}");
+        }
         for component in [Component::Kubelet, Component::Scheduler, Component::ControllerManager] {
             self.stop_component(component).await;
         }
@@ -281,5 +315,48 @@ fn layered(transport: Transport, component: Component, layer: Option<&TransportL
     match layer {
         Some(layer) => layer(component.word(), transport),
         None => transport,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coracle_meta::{GroupVersionResource, Object};
+    use coracle_registry::{Derived, Request, Verb};
+
+    use super::*;
+
+    fn config_maps() -> GroupVersionResource {
+        GroupVersionResource::new("", "v1", "configmaps")
+    }
+
+    async fn ask(cluster: &Cluster) -> Result<u16, String> {
+        let body = crate::boxed(http_body_util::Empty::new());
+        let request = http::Request::get("/version").body(body).unwrap();
+        cluster.service().send(request).await.map(|answer| answer.status().as_u16()).map_err(|error| error.to_string())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_derived_value_that_panics_ends_the_cluster_with_its_name_and_what_it_said() {
+        let cluster = Cluster::builder().api_server_only().start().await.unwrap();
+        let made_up = Derived::<()>::new(
+            |_| vec![config_maps()],
+            |lists, ()| assert!(lists.of(&config_maps()).all(|object| object.name() != "leak"), "the boat leaks"),
+        );
+        let registry = cluster.registry().clone();
+        cluster.spawn(
+            "made-up",
+            async move { match made_up.follow(&registry, |_, _| std::future::ready(Ok(()))).await {} },
+        );
+        assert_eq!(ask(&cluster).await, Ok(200));
+        let mut object = Object::default();
+        object.set(&["apiVersion"], "v1");
+        object.set(&["kind"], "ConfigMap");
+        object.set(&["metadata", "name"], "leak");
+        let now = cluster.ambient().clock.now();
+        let request = Request::new(Verb::Create, config_maps(), now).object("default", "");
+        cluster.registry().create(&request, object).await.unwrap();
+        let panic = cluster.unless_ended(std::future::pending::<()>()).await.unwrap_err();
+        assert_eq!(panic.to_string(), "the task made-up panicked: the boat leaks");
+        assert_eq!(ask(&cluster).await, Err(panic.to_string()));
     }
 }

@@ -3,6 +3,8 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::tasks::Tasks;
+
 /// A part of a control plane that can be stopped and started by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Component {
@@ -39,10 +41,14 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts a component; it is handed the future that asks it to stop.
-    pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(run: impl FnOnce(StopSignal) -> F) -> Self {
+    pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(
+        tasks: &Tasks,
+        name: &str,
+        run: impl FnOnce(StopSignal) -> F,
+    ) -> Self {
         let stop = Arc::new(Notify::new());
         let signal = StopSignal(Arc::clone(&stop));
-        Self { task: tokio::spawn(run(signal)), stop }
+        Self { task: tasks.spawn(name, run(signal)), stop }
     }
 
     /// Asks the component to stop, and waits until it has.

@@ -10,8 +10,10 @@ use coracle_journal::Recorder;
 use coracle_registry::{Admission, Authenticator, Registry};
 use coracle_storage::Storage;
 use coracle_store::Store;
+use futures_util::FutureExt;
 
 use crate::component::Running;
+use crate::tasks::Tasks;
 use crate::{ApiServerSpec, Error, Transport, bootstrap};
 
 /// An API server over a store: registry, permissions and router. No sockets.
@@ -20,8 +22,9 @@ pub struct ControlPlane {
     front: Transport,
     shutdown: Shutdown,
     limits: Vec<String>,
-    /// Reports what the API server makes of objects; ends with it.
-    _controllers: Running,
+    tasks: Tasks,
+    /// What ends with the API server: what feeds the watch caches, and its own controllers.
+    running: Vec<Running>,
 }
 
 impl std::fmt::Debug for ControlPlane {
@@ -36,6 +39,18 @@ impl ControlPlane {
     /// # Errors
     /// If an option is not valid, or the store refuses.
     pub async fn start(
+        spec: &ApiServerSpec,
+        store: Arc<dyn Store>,
+        nodes: Arc<dyn NodeTransport>,
+        ambient: &Ambient,
+        recorder: &Recorder,
+    ) -> Result<Self, Error> {
+        Self::start_among(Tasks::default(), spec, store, nodes, ambient, recorder).await
+    }
+
+    /// Starts an API server whose tasks stand and fall with `tasks`.
+    pub(crate) async fn start_among(
+        tasks: Tasks,
         spec: &ApiServerSpec,
         store: Arc<dyn Store>,
         nodes: Arc<dyn NodeTransport>,
@@ -65,7 +80,9 @@ impl ControlPlane {
         };
         let kinds = coracle_resources::kinds(&config);
         let (service_accounts, token) = TokenRequests::new(issuer.clone()).into_subresource();
-        let mut builder = Registry::builder(Storage::new(store), ambient.clone(), recorder.clone())
+        let storage = Storage::new(store);
+        let caches = Running::start(&tasks, "watch caches", |_| storage.run().map(|never| match never {}));
+        let mut builder = Registry::builder(storage, ambient.clone(), recorder.clone())
             .kinds(kinds)
             .admission(plugins)
             .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>])
@@ -94,8 +111,10 @@ impl ControlPlane {
             flows,
             shutdown: shutdown.clone(),
         });
-        let controllers = Running::start(|_| controllers.run());
-        Ok(Self { registry, front: Transport::to(router), shutdown, limits, _controllers: controllers })
+        let controllers = controllers.tasks().map(|(name, task)| Running::start(&tasks, name, |_| task));
+        let running = controllers.chain([caches]).collect();
+        let front = Transport::to(router).until_panic_of(tasks.clone());
+        Ok(Self { registry, front, shutdown, limits, tasks, running })
     }
 
     /// The way in: each request shows its own credentials.
@@ -113,10 +132,19 @@ impl ControlPlane {
         &self.limits
     }
 
-    /// Serves the custom kinds that API servers beside this one define in the same store, until it is dropped.
-    pub fn follow(&self) -> impl Future<Output = ()> + Send + 'static {
+    /// Serves the custom kinds that API servers beside this one define in the same store, from now on.
+    pub fn follow(&mut self) {
         let registry = self.registry.clone();
-        async move { registry.follow_custom_kinds().await }
+        let following = async move { match registry.follow_custom_kinds().await {} };
+        self.running.push(Running::start(&self.tasks, "custom kinds", |_| following));
+    }
+
+    /// Waits for `work`, unless the API server ends by itself before that is done, because one of its tasks panicked.
+    ///
+    /// # Errors
+    /// [`Error::Panic`] says which task, and what it said. From then on nothing of the API server runs, and no request is answered.
+    pub async fn unless_ended<R>(&self, work: impl Future<Output = R>) -> Result<R, Error> {
+        self.tasks.unless_panicked(work).await
     }
 
     /// Ends the watches cleanly and lets `/readyz` fail.

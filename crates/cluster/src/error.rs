@@ -6,6 +6,14 @@ pub enum Error {
     /// The options contradict each other, or one is not understood.
     #[error("{0}")]
     Options(String),
+    /// A task of the cluster panicked, and the cluster ended.
+    #[error("the task {task} panicked: {message}")]
+    Panic {
+        /// The task.
+        task: String,
+        /// What it said.
+        message: String,
+    },
     /// The store refused to open; its message says what to do.
     #[error(transparent)]
     Store(#[from] coracle_store::Error),

@@ -23,6 +23,7 @@ mod restartable;
 #[cfg(feature = "serve")]
 pub mod serve;
 mod store;
+mod tasks;
 mod transport;
 
 pub use api_server_spec::ApiServerSpec;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use coracle_store::{
-    Engine, Error, HistoryHash, LeaseId, LeaseStatus, Options, RangeRequest, RangeResponse, Revision, Store,
+    Engine, Error, HistoryHash, LeaseId, LeaseStatus, Options, Position, RangeRequest, RangeResponse, Revision, Store,
     StoreStatus, Txn, TxnResponse, WatchBatch, WatchRequest, Watcher,
 };
 use futures_util::future::{Either, select};
@@ -82,25 +82,43 @@ fn dead() -> Error {
 /// A cursor that ends with the store it belongs to.
 struct MortalWatcher {
     inner: Box<dyn Watcher>,
-    /// How often the store had died when this cursor was made.
+    life: Life,
+}
+
+/// One life of the store.
+#[derive(Clone)]
+struct Life {
+    /// How often the store had died when it began.
     before: u64,
     deaths: Arc<Deaths>,
 }
 
-impl MortalWatcher {
+impl Life {
     /// A cursor that has ended stays ended: what was committed before the death and not read is lost with the connection.
     fn has_ended(&self) -> bool {
         self.deaths.count.load(Ordering::Relaxed) != self.before
     }
 }
 
+/// A cursor's position, known for as long as the store lives.
+struct MortalPosition {
+    inner: Arc<dyn Position>,
+    life: Life,
+}
+
+impl Position for MortalPosition {
+    fn unchanged_since(&self, seen: Revision) -> Option<Revision> {
+        self.inner.unchanged_since(seen).filter(|_| !self.life.has_ended())
+    }
+}
+
 #[async_trait]
 impl Watcher for MortalWatcher {
     async fn next(&mut self) -> Result<WatchBatch, Error> {
-        let deaths = Arc::clone(&self.deaths);
+        let deaths = Arc::clone(&self.life.deaths);
         // Before the look at the count, so that no death between the two is missed.
         let died = pin!(deaths.died.notified());
-        if self.has_ended() {
+        if self.life.has_ended() {
             return Err(dead());
         }
         match select(self.inner.next(), died).await {
@@ -110,7 +128,12 @@ impl Watcher for MortalWatcher {
     }
 
     async fn progress(&mut self) -> Result<Revision, Error> {
-        if self.has_ended() { Err(dead()) } else { self.inner.progress().await }
+        if self.life.has_ended() { Err(dead()) } else { self.inner.progress().await }
+    }
+
+    fn position(&self) -> Option<Arc<dyn Position>> {
+        let (inner, life) = (self.inner.position()?, self.life.clone());
+        Some(Arc::new(MortalPosition { inner, life }))
     }
 }
 
@@ -126,8 +149,8 @@ impl Store for Restartable {
 
     async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
         let (engine, deaths) = (self.engine()?, Arc::clone(&self.inner.deaths));
-        let before = deaths.count.load(Ordering::Relaxed);
-        Ok(Box::new(MortalWatcher { inner: engine.watch(request).await?, before, deaths }))
+        let life = Life { before: deaths.count.load(Ordering::Relaxed), deaths };
+        Ok(Box::new(MortalWatcher { inner: engine.watch(request).await?, life }))
     }
 
     async fn compact(&self, revision: Revision) -> Result<(), Error> {

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 
 use crate::Error;
 use crate::restartable::Restartable;
+use crate::tasks::Tasks;
 
 /// How much history is kept for watches, as kube-apiserver has etcd keep it.
 const HISTORY: Duration = Duration::from_secs(300);
@@ -74,7 +75,7 @@ pub struct OpenStore {
     /// The store.
     pub store: Arc<dyn Store>,
     kind: Kind,
-    tasks: JoinSet<()>,
+    upkeep: JoinSet<()>,
 }
 
 /// Who keeps an open store.
@@ -102,15 +103,22 @@ impl StoreSpec {
     }
 
     /// Opens the store such that it can be killed and started again if it is in memory.
-    pub(crate) async fn open_restartable(&self, ambient: &Ambient, recorder: &Recorder) -> Result<OpenStore, Error> {
+    /// The tasks that keep it in order stand and fall with `tasks`.
+    pub(crate) async fn open_restartable(
+        &self,
+        ambient: &Ambient,
+        recorder: &Recorder,
+        tasks: &Tasks,
+    ) -> Result<OpenStore, Error> {
         match self {
             Self::Memory => {
                 let options = Options::new(ambient.split("store"), recorder.clone());
-                let store = Restartable::new(options, |engine| upkeep(engine, StoreOptions::default()));
+                let among = tasks.clone();
+                let store = Restartable::new(options, move |engine| upkeep(engine, StoreOptions::default(), &among));
                 let kind = Kind::Restartable(store.clone());
-                Ok(OpenStore { store: Arc::new(store), kind, tasks: JoinSet::new() })
+                Ok(OpenStore { store: Arc::new(store), kind, upkeep: JoinSet::new() })
             }
-            other => other.open(ambient, recorder).await,
+            other => other.open_among(ambient, recorder, StoreOptions::default(), tasks).await,
         }
     }
 
@@ -124,9 +132,19 @@ impl StoreSpec {
         recorder: &Recorder,
         kept: StoreOptions,
     ) -> Result<OpenStore, Error> {
+        self.open_among(ambient, recorder, kept, &Tasks::default()).await
+    }
+
+    async fn open_among(
+        &self,
+        ambient: &Ambient,
+        recorder: &Recorder,
+        kept: StoreOptions,
+        tasks: &Tasks,
+    ) -> Result<OpenStore, Error> {
         let options = Options { limits: kept.limits, ..Options::new(ambient.split("store"), recorder.clone()) };
         match self {
-            Self::Memory => Ok(OpenStore::of(Engine::in_memory(options), kept)),
+            Self::Memory => Ok(OpenStore::of(Engine::in_memory(options), kept, tasks)),
             #[cfg(feature = "sled")]
             Self::Sled(folder) => {
                 use coracle_store::disk::{Disk, Syncing};
@@ -138,18 +156,20 @@ impl StoreSpec {
                     reason = "sled has one owner, a thread that may block on the disk"
                 )]
                 std::thread::spawn(move || commit_loop.run());
-                Ok(OpenStore::of(engine, kept))
+                Ok(OpenStore::of(engine, kept, tasks))
             }
             #[cfg(not(feature = "sled"))]
             Self::Sled(_) => Err(Error::Options("this build has no store on disk (feature `sled`)".to_owned())),
             #[cfg(feature = "etcd")]
             Self::Etcd(servers) => {
                 let store = servers.connect().await?;
-                let mut open = OpenStore { store: Arc::new(store), kind: Kind::Remote, tasks: JoinSet::new() };
+                let store: Arc<dyn Store> = Arc::new(store);
+                let mut upkeep = JoinSet::new();
                 if let Some(AutoCompaction::Periodic(interval)) = kept.compaction {
-                    open.spawn(coracle_storage::compact_together(Arc::clone(&open.store), interval));
+                    let compaction = coracle_storage::compact_together(Arc::clone(&store), interval);
+                    upkeep.spawn(tasks.among("compaction", compaction));
                 }
-                Ok(open)
+                Ok(OpenStore { store, kind: Kind::Remote, upkeep })
             }
             #[cfg(not(feature = "etcd"))]
             Self::Etcd(_) => Err(Error::Options("this build cannot reach an etcd (feature `etcd`)".to_owned())),
@@ -175,25 +195,25 @@ impl EtcdServers {
 }
 
 /// The tasks that keep an engine in order.
-fn upkeep(engine: &Engine, kept: StoreOptions) -> JoinSet<()> {
-    let mut tasks = JoinSet::new();
+fn upkeep(engine: &Engine, kept: StoreOptions, tasks: &Tasks) -> JoinSet<()> {
+    let mut upkeep = JoinSet::new();
     let leases = engine.clone();
-    tasks.spawn(async move { leases.expire_leases().await });
+    upkeep.spawn(tasks.among("lease expiry", async move { leases.expire_leases().await }));
     if let Some(bytes) = kept.history_bytes {
         let history = engine.clone();
-        tasks.spawn(async move { history.bound_history(bytes).await });
+        upkeep.spawn(tasks.among("history bound", async move { history.bound_history(bytes).await }));
     }
     if let Some(policy) = kept.compaction {
         let history = engine.clone();
-        tasks.spawn(async move { history.auto_compact(policy).await });
+        upkeep.spawn(tasks.among("compaction", async move { history.auto_compact(policy).await }));
     }
-    tasks
+    upkeep
 }
 
 impl OpenStore {
-    fn of(engine: Engine, kept: StoreOptions) -> Self {
-        let tasks = upkeep(&engine, kept);
-        Self { store: Arc::new(engine.clone()), kind: Kind::Engine(engine), tasks }
+    fn of(engine: Engine, kept: StoreOptions, tasks: &Tasks) -> Self {
+        let upkeep = upkeep(&engine, kept, tasks);
+        Self { store: Arc::new(engine.clone()), kind: Kind::Engine(engine), upkeep }
     }
 
     /// Whether other processes may write to it.
@@ -203,11 +223,6 @@ impl OpenStore {
             #[cfg(feature = "etcd")]
             Kind::Remote => true,
         }
-    }
-
-    /// Runs a task until the store is closed.
-    pub fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
-        self.tasks.spawn(task);
     }
 
     /// The store as one that can be killed.
@@ -220,7 +235,7 @@ impl OpenStore {
 
     /// Stops the store's tasks and gives its folder free.
     pub async fn close(mut self) {
-        self.tasks.shutdown().await;
+        self.upkeep.shutdown().await;
         if let Kind::Engine(engine) = self.kind {
             engine.close();
             engine.closed().await;

@@ -1,13 +1,18 @@
+use std::future::ready;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use coracle_registry::User;
+use futures_util::future::Either;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
 use tower::util::BoxCloneSyncService;
 use tower::{Service, ServiceExt};
+
+use crate::Error;
+use crate::tasks::Tasks;
 
 /// Whatever goes wrong on the way.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -21,6 +26,8 @@ pub type Body = UnsyncBoxBody<Bytes, BoxError>;
 #[derive(Clone)]
 pub struct Transport {
     service: BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>,
+    /// Nothing is answered once one of these has panicked.
+    tasks: Option<Tasks>,
 }
 
 impl std::fmt::Debug for Transport {
@@ -40,7 +47,7 @@ impl Transport {
         B::Error: Into<BoxError>,
     {
         let boxed = |answer: Response<B>| answer.map(boxed);
-        Self { service: BoxCloneSyncService::new(service.map_response(boxed).map_err(Into::into)) }
+        Self { service: BoxCloneSyncService::new(service.map_response(boxed).map_err(Into::into)), tasks: None }
     }
 
     /// Sends one request whose body is boxed already.
@@ -48,7 +55,10 @@ impl Transport {
         &self,
         request: Request<Body>,
     ) -> impl Future<Output = Result<Response<Body>, BoxError>> + Send + use<> {
-        self.service.clone().oneshot(request)
+        match self.check() {
+            Ok(()) => Either::Left(self.service.clone().oneshot(request)),
+            Err(panic) => Either::Right(ready(Err(panic.into()))),
+        }
     }
 
     /// The same way, asking as `user`.
@@ -58,7 +68,17 @@ impl Transport {
             request.extensions_mut().insert(User::clone(&user));
             request
         };
-        Self { service: BoxCloneSyncService::new(self.service.map_request(identify)) }
+        Self { service: BoxCloneSyncService::new(self.service.map_request(identify)), tasks: self.tasks }
+    }
+
+    /// The same way, until one of these tasks panics: whoever asks then is told that.
+    #[must_use]
+    pub(crate) fn until_panic_of(self, tasks: Tasks) -> Self {
+        Self { tasks: Some(tasks), ..self }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.tasks.as_ref().map_or(Ok(()), Tasks::check)
     }
 
     /// The same way through a tower layer: a latency, a fault.
@@ -97,6 +117,9 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
+        if let Err(panic) = self.check() {
+            return Box::pin(ready(Err(panic.into())));
+        }
         self.service.call(request.map(boxed))
     }
 }

@@ -262,6 +262,9 @@ impl Cluster {
     }
 
     /// Stops everything in order.
+    ///
+    /// # Panics
+    /// If a task of the cluster has, with its name and what it said.
     pub async fn shutdown(self) {
         self.inner.shutdown().await;
     }
@@ -282,14 +285,14 @@ impl Cluster {
 /// ```
 ///
 /// # Errors
-/// If the cluster does not start, or the system does not give what a runtime needs.
+/// If the cluster does not start, if one of its tasks panics, or the system does not give what a runtime needs.
 pub fn run_virtual<F, R>(seed: u64, test: F) -> Result<R, Error>
 where
     F: AsyncFnOnce(&Cluster) -> R,
 {
     let outcome = coracle_sim::run_in(ClockMode::Virtual, async move {
         let cluster = Cluster::builder().nodes(2).seed(seed).start().await?;
-        let result = test(&cluster).await;
+        let result = cluster.inner.unless_ended(test(&cluster)).await?;
         cluster.shutdown().await;
         Ok(result)
     });

@@ -1,16 +1,19 @@
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_client::{Api, Client};
 use coracle_journal::{EntryId, Recorder};
 use coracle_meta::{ApiObject, GroupVersionResource, Object, ObjectMeta, PartialObject, Resource};
+use futures_util::future::select;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use crate::processor::panicked;
 use crate::{Notification, Records, Selection, SharedInformer};
 
 /// Hands out one informer a kind (and selection), so that a process keeps each object once; clones share it.
@@ -165,6 +168,9 @@ impl InformerFactory {
     }
 
     /// Runs the informers, those that are asked for later too, until it is dropped. To be called once.
+    ///
+    /// # Panics
+    /// If a handler does.
     pub async fn run(&self) {
         let mut tasks = JoinSet::new();
         loop {
@@ -172,7 +178,7 @@ impl InformerFactory {
                 known.started = true;
                 known.informer.clone().spawn(&mut tasks);
             }
-            self.inner.added.notified().await;
+            select(pin!(panicked(&mut tasks)), pin!(self.inner.added.notified())).await;
         }
     }
 }

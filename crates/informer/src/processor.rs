@@ -233,3 +233,15 @@ impl<T: ApiObject> ProcessorListener<T> {
         }
     }
 }
+
+/// Panics when one of the tasks does; never ends otherwise.
+pub(crate) async fn panicked(tasks: &mut JoinSet<()>) {
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(error) = ended
+            && error.is_panic()
+        {
+            std::panic::resume_unwind(error.into_panic());
+        }
+    }
+    std::future::pending().await
+}

@@ -11,7 +11,7 @@ use futures_util::future::select;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
-use crate::processor::{Audience, Handler, SharedProcessor};
+use crate::processor::{Audience, Handler, SharedProcessor, panicked};
 use crate::reflector::{Reflector, Transform};
 use crate::reflector_store::ReflectorStore;
 use crate::{Delta, DeltaType, HandlerRegistration, Indexer, Lister, Notification, Popped, Records, Selection, Signal};
@@ -244,7 +244,7 @@ impl<T: ApiObject> SharedInformer<T> {
         let mut listeners = JoinSet::new();
         loop {
             self.inner.processor.start_listeners(&mut listeners);
-            self.inner.processor.handler_added().await;
+            select(pin!(panicked(&mut listeners)), pin!(self.inner.processor.handler_added())).await;
         }
     }
 

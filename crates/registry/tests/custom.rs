@@ -34,6 +34,7 @@ impl World {
     fn on(store: Arc<Engine>) -> Self {
         let ambient = Ambient::seeded(1);
         let storage = Storage::new(store);
+        tokio::spawn(storage.run());
         let builder = Registry::builder(storage, ambient, Recorder::off());
         Self { registry: builder.kinds([custom::definitions()]).build() }
     }

@@ -118,7 +118,9 @@ fn registry() -> Registry {
         Arc::new(Boats { grace: Some(30), ..Boats::new("ferries", "Ferry", &[Trait::Graceful, Trait::Generation]) }),
         Arc::new(Boats::new("wrecks", "Wreck", &[Trait::ReturnsDeleted])),
     ];
-    Registry::builder(Storage::new(Arc::new(engine)), Ambient::seeded(1), Recorder::off())
+    let storage = Storage::new(Arc::new(engine));
+    tokio::spawn(storage.run());
+    Registry::builder(storage, Ambient::seeded(1), Recorder::off())
         .kinds(kinds)
         .admission([Arc::new(Customs) as Arc<dyn Admission>])
         .build()

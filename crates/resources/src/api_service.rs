@@ -1,16 +1,17 @@
 //! `apiservices.apiregistration.k8s.io`: which server answers for a group and version.
 
-use async_trait::async_trait;
+use std::sync::Arc;
+
 use coracle_ambient::Timestamp;
 use coracle_meta::fields::{Fields, FieldsMut};
 use coracle_meta::{FieldError, GroupVersionResource, Object, Status, format_time, names};
-use coracle_registry::{Registry, Request, Verb};
+use coracle_registry::{Derived, Lists, Registry, Request, Verb};
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::cells::age;
 use crate::checks::Wrong;
 use crate::columns;
-use crate::controllers::{Controller, list};
 use crate::rules::{Rules, SPEC_AND_METADATA};
 
 /// `apiservices.apiregistration.k8s.io`. The objects are kept; requests are not passed on to other servers.
@@ -60,12 +61,6 @@ fn availability(object: &Object) -> String {
     }
 }
 
-/// Keeps the condition `Available`.
-///
-/// In Kubernetes: `AvailableConditionController`, for local and for remote servers.
-/// Unlike Kubernetes: the other server is not asked, because requests are not passed on to it.
-pub(crate) struct Availability;
-
 fn api_services() -> GroupVersionResource {
     GroupVersionResource::new("apiregistration.k8s.io", "v1", "apiservices")
 }
@@ -78,40 +73,56 @@ fn endpoint_slices() -> GroupVersionResource {
     GroupVersionResource::new("discovery.k8s.io", "v1", "endpointslices")
 }
 
-#[async_trait]
-impl Controller for Availability {
-    async fn reads(&self, registry: &Registry) -> Result<Vec<GroupVersionResource>, Status> {
-        let remote =
-            list(registry, &api_services()).await?.iter().any(|service| service.at("spec.service").is_object());
-        Ok(if remote { vec![api_services(), services(), endpoint_slices()] } else { vec![api_services()] })
-    }
-
-    async fn sync(&self, registry: &Registry) -> Result<(), Status> {
-        for object in list(registry, &api_services()).await? {
+/// Each APIService with the condition `Available` that it should have.
+///
+/// In Kubernetes: `AvailableConditionController`, for local and for remote servers.
+/// Unlike Kubernetes: the other server is not asked, because requests are not passed on to it.
+pub(crate) fn conditions() -> Derived<Vec<(Arc<Object>, Condition)>> {
+    Derived::new(reads, |lists, _| {
+        let condition = |object: Arc<Object>| {
             let condition = match object.at("spec.service") {
                 Value::Null => Condition::local(),
-                reference => remote(registry, reference).await?,
+                reference => remote(lists, reference),
             };
+            (object, condition)
+        };
+        lists.of(&api_services()).map(condition).collect()
+    })
+}
+
+/// What is behind a service matters only if there is another server at all.
+fn reads(lists: &Lists) -> Vec<GroupVersionResource> {
+    let is_remote = lists.of(&api_services()).any(|service| service.at("spec.service").is_object());
+    if is_remote { vec![api_services(), services(), endpoint_slices()] } else { vec![api_services()] }
+}
+
+/// Writes the conditions that are not as they should be.
+pub(crate) fn write(
+    registry: Registry,
+    conditions: Arc<Vec<(Arc<Object>, Condition)>>,
+) -> BoxFuture<'static, Result<(), Status>> {
+    Box::pin(async move {
+        for (object, condition) in conditions.iter() {
             let now = registry.ambient().clock.now();
-            let mut new = Object::clone(&object);
+            let mut new = Object::clone(object);
             new.set(&["status", "conditions"], condition.among(object.list("status.conditions"), &format_time(now)));
-            if new == *object {
+            if new == **object {
                 continue;
             }
             let request =
                 Request::new(Verb::Update, api_services(), now).object("", object.name()).subresource("status");
             match registry.update(&request, new).await {
-                // Whoever came between has caused another sync.
+                // Whoever came between has made another value, which is written in its turn.
                 Err(status) if !status.is_not_found() && !status.is_conflict() => return Err(status),
                 _ => {}
             }
         }
         Ok(())
-    }
+    })
 }
 
 /// The condition `Available` as it should be.
-struct Condition {
+pub(crate) struct Condition {
     is_true: bool,
     reason: &'static str,
     message: String,
@@ -142,34 +153,32 @@ impl Condition {
 }
 
 /// What there is of another server. In Kubernetes: `sync` of the remote controller, up to the request to the server.
-async fn remote(registry: &Registry, reference: &Value) -> Result<Condition, Status> {
+fn remote(lists: &Lists, reference: &Value) -> Condition {
     let (namespace, name, port) = (reference.text("namespace"), reference.text("name"), reference.int("port"));
     let at = format!("service/{name} in {namespace:?}");
-    let services = list(registry, &services()).await?;
-    let Some(service) = services.iter().find(|service| service.namespace() == namespace && service.name() == name)
-    else {
-        return Ok(Condition::no("ServiceNotFound", format!("{at} is not present")));
+    let is_it = |service: &Arc<Object>| service.namespace() == namespace && service.name() == name;
+    let Some(service) = lists.of(&services()).find(is_it) else {
+        return Condition::no("ServiceNotFound", format!("{at} is not present"));
     };
     if service.at("spec.type").as_str() == Some("ClusterIP") {
         let Some(found) = service.list("spec.ports").iter().find(|candidate| candidate.int("port") == port) else {
-            return Ok(Condition::no("ServicePortError", format!("{at} is not listening on port {port}")));
+            return Condition::no("ServicePortError", format!("{at} is not listening on port {port}"));
         };
-        let slices = list(registry, &endpoint_slices()).await?;
-        let slices: Vec<_> = slices
-            .iter()
+        let slices: Vec<_> = lists
+            .of(&endpoint_slices())
             .filter(|slice| slice.namespace() == namespace && slice.label("kubernetes.io/service-name") == Some(name))
             .collect();
         if slices.is_empty() {
-            return Ok(Condition::no("EndpointsNotFound", format!("cannot find endpointslices for {at}")));
+            return Condition::no("EndpointsNotFound", format!("cannot find endpointslices for {at}"));
         }
         let port_name = found.text("name");
         if !slices.iter().any(|slice| has_ready_endpoint(slice, port_name)) {
             let message = format!("endpointslices for {at} have no addresses with port name {port_name:?}");
-            return Ok(Condition::no("MissingEndpoints", message));
+            return Condition::no("MissingEndpoints", message);
         }
     }
     let message = "requests for this group are not passed on to other servers".to_owned();
-    Ok(Condition::no("FailedDiscoveryCheck", message))
+    Condition::no("FailedDiscoveryCheck", message)
 }
 
 fn has_ready_endpoint(slice: &Object, port_name: &str) -> bool {

@@ -2,33 +2,19 @@
 //! In Kubernetes: post-start hooks of kube-apiserver and the aggregator.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use async_trait::async_trait;
-use coracle_meta::{GroupVersionResource, Object, Status, WatchEvent};
-use coracle_registry::{Flows, ListOptions, Registry, Request, Stored, Verb, Watch};
+use coracle_meta::Status;
+use coracle_registry::{Derived, Flows, Registry};
+use futures_util::future::BoxFuture;
 
-use crate::api_service::Availability;
-use crate::flowcontrol::{Dangling, FlowTable};
-
-/// How long a controller waits after an error.
-const RETRY: Duration = Duration::from_secs(1);
-
-/// A controller that makes statuses follow from what is stored, whatever happened before.
-#[async_trait]
-pub(crate) trait Controller: Send + Sync + 'static {
-    /// The resources after whose changes there may be something to do, as things are.
-    async fn reads(&self, registry: &Registry) -> Result<Vec<GroupVersionResource>, Status>;
-
-    /// Brings everything up to date.
-    async fn sync(&self, registry: &Registry) -> Result<(), Status>;
-}
+use crate::api_service;
+use crate::flowcontrol::{ByFlowTable, FlowTable, dangling, flow_table};
 
 /// The controllers inside one API server.
 pub struct ServerControllers {
     registry: Registry,
-    flows: Arc<FlowTable>,
-    all: [Box<dyn Controller>; 2],
+    flows: Arc<Derived<FlowTable>>,
+    all: Vec<Box<dyn Controller>>,
 }
 
 impl std::fmt::Debug for ServerControllers {
@@ -38,16 +24,19 @@ impl std::fmt::Debug for ServerControllers {
 }
 
 impl ServerControllers {
-    /// Of the server over `registry`. Nothing happens before [`Self::sync`] or [`Self::run`].
+    /// Of the server over `registry`. Nothing happens before [`Self::sync`] or [`Self::tasks`].
     pub fn new(registry: &Registry) -> Self {
-        let flows = Arc::new(FlowTable::default());
-        let dangling = Dangling { flows: Arc::clone(&flows) };
-        Self { registry: registry.clone(), flows, all: [Box::new(dangling), Box::new(Availability)] }
+        let flows = Arc::new(flow_table());
+        let all: Vec<Box<dyn Controller>> = vec![
+            acting("priority-and-fairness-config-consumer", Arc::clone(&flows), dangling::write),
+            acting("apiservice-status-available-controller", Arc::new(api_service::conditions()), api_service::write),
+        ];
+        Self { registry: registry.clone(), flows, all }
     }
 
     /// Sorts requests by the flow schemas that the controllers have seen.
     pub fn flows(&self) -> Arc<dyn Flows> {
-        Arc::clone(&self.flows) as Arc<dyn Flows>
+        Arc::new(ByFlowTable(Arc::clone(&self.flows)))
     }
 
     /// Brings everything up to date, once.
@@ -61,66 +50,48 @@ impl ServerControllers {
         Ok(())
     }
 
-    /// Keeps everything up to date until dropped.
-    pub async fn run(self) {
-        futures_util::future::join_all(self.all.iter().map(|controller| run(&**controller, &self.registry))).await;
+    /// For each controller its name, and what keeps everything up to date until it is dropped.
+    pub fn tasks(self) -> impl Iterator<Item = (&'static str, BoxFuture<'static, ()>)> {
+        let registry = self.registry;
+        self.all.into_iter().map(move |controller| (controller.name(), controller.run(registry.clone())))
     }
 }
 
-async fn run(controller: &dyn Controller, registry: &Registry) {
-    loop {
-        if follow(controller, registry).await.is_err() {
-            tokio::time::sleep(RETRY).await;
-        }
-    }
+/// What is to be done about a value.
+type Act<T> = fn(Registry, Arc<T>) -> BoxFuture<'static, Result<(), Status>>;
+
+/// A value, and what is done whenever it is another: statuses follow from what is stored, whatever happened before.
+struct Acting<T> {
+    name: &'static str,
+    value: Arc<Derived<T>>,
+    act: Act<T>,
 }
 
-/// Syncs whenever something has changed, until it takes other watches to know.
-async fn follow(controller: &dyn Controller, registry: &Registry) -> Result<(), Status> {
-    let reads = controller.reads(registry).await?;
-    let mut watches = Vec::new();
-    for resource in &reads {
-        watches.push(watch(registry, resource.clone()).await?);
-    }
-    loop {
-        controller.sync(registry).await?;
-        if controller.reads(registry).await? != reads {
-            return Ok(());
-        }
-        let next = watches.iter_mut().map(|watch| Box::pin(watch.next()));
-        let (event, ..) = futures_util::future::select_all(next).await;
-        check(event)?;
-        for watch in &mut watches {
-            while let Some(event) = watch.try_next() {
-                check(Some(event))?;
-            }
-        }
-    }
+fn acting<T: Default + Send + Sync + 'static>(
+    name: &'static str,
+    value: Arc<Derived<T>>,
+    act: Act<T>,
+) -> Box<dyn Controller> {
+    Box::new(Acting { name, value, act })
 }
 
-/// An error if a watch has ended.
-fn check(event: Option<WatchEvent<Stored>>) -> Result<(), Status> {
-    match event {
-        None => Err(Status::internal("the watch has ended")),
-        Some(WatchEvent::Error(status)) => Err(status),
-        Some(_) => Ok(()),
+/// An [`Acting`] whose type is forgotten.
+trait Controller: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn sync<'a>(&'a self, registry: &'a Registry) -> BoxFuture<'a, Result<(), Status>>;
+    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()>;
+}
+
+impl<T: Default + Send + Sync + 'static> Controller for Acting<T> {
+    fn name(&self) -> &'static str {
+        self.name
     }
-}
 
-/// A watch of what happens from now on.
-async fn watch(registry: &Registry, resource: GroupVersionResource) -> Result<Watch, Status> {
-    let request = Request::new(Verb::Watch, resource, registry.ambient().clock.now());
-    let options = ListOptions {
-        send_initial_events: Some(false),
-        resource_version_match: "NotOlderThan".to_owned(),
-        ..ListOptions::default()
-    };
-    registry.watch(&request, &options).await
-}
+    fn sync<'a>(&'a self, registry: &'a Registry) -> BoxFuture<'a, Result<(), Status>> {
+        Box::pin(self.value.sync(registry, self.act))
+    }
 
-/// All objects of a resource.
-pub(crate) async fn list(registry: &Registry, resource: &GroupVersionResource) -> Result<Vec<Arc<Object>>, Status> {
-    let request = Request::new(Verb::List, resource.clone(), registry.ambient().clock.now());
-    let list = registry.list(&request, &ListOptions::default()).await?;
-    Ok(list.items.iter().map(Stored::object).collect())
+    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
+        Box::pin(async move { match self.value.follow(&registry, self.act).await {} })
+    }
 }

@@ -61,8 +61,11 @@ pub fn execute(
             let world = world.clone();
             async move { world.follow(&*store).await }
         });
-        until_ready(&world, scenario).await?;
-        let report = Run::new(scenario, path, &cluster, world).finish(mode, seed, wall).await;
+        let run = async {
+            until_ready(&world, scenario).await?;
+            Ok::<_, Error>(Run::new(scenario, path, &cluster, world).finish(mode, seed, wall).await)
+        };
+        let report = cluster.unless_ended(run).await??;
         follower.abort();
         cluster.shutdown().await;
         Ok(report)

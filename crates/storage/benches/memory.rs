@@ -39,6 +39,7 @@ async fn measure() {
     let store: Arc<dyn Store> = Arc::new(Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off())));
     let pods = Arc::new(pods());
     let storage = Storage::new(Arc::clone(&store));
+    tokio::spawn(storage.run());
     let length = render(&pod(0, 0)).len();
     println!("{OBJECTS} objects of {length} bytes each");
     let empty = resident();

@@ -1,82 +1,75 @@
-use std::collections::VecDeque;
-use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_meta::{Object, Status};
-use coracle_store::{
-    Error, Event, EventKind, KeyRange, RangeRequest, Revision, Store, WatchBatch, WatchRequest, Watcher,
-};
-use futures_util::future::{Either, select};
+use coracle_store::{KeyRange, Position, RangeRequest, Revision, Store};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::entry::{Entry, Objects, Selectable};
+use crate::announced::Announced;
+use crate::entry::Objects;
 use crate::errors;
 use crate::interest::Interests;
-use crate::relay::{Relay, Turn};
-use crate::ring::{Change, HistoryLimits, Ring};
+use crate::ring::{HistoryLimits, Ring};
 use crate::{Resource, Stored};
 
 /// How long a read waits for a revision that has not happened yet. In Kubernetes: `blockTimeout`.
 const WAIT_FOR_REVISION: Duration = Duration::from_secs(3);
-/// How often a store in another process is asked how far it is, while somebody waits to know.
+/// How often a store is asked how far it is, while somebody waits for a revision.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
-/// After how many writes of this process a writer brings the cache up to date, if nobody else does.
-const AHEAD: usize = 64;
-/// How many objects one read of the first fill takes.
-const PAGE: i64 = 10_000;
 
-/// The objects of one resource as of a revision, and the changes that led there.
+/// The objects of one resource as of a revision, and the changes that led there. In Kubernetes: `cacher.watchCache`.
 ///
-/// There is no task behind it: the feed is a cursor of the store, and those who wait for news pull it together; what
-/// comes serves all.
+/// A task feeds it (`feed.rs`); readers wait until it is as new as they need. Who reads holds up nobody.
 pub(crate) struct Cache {
     pub(crate) resource: Arc<Resource>,
-    store: Arc<dyn Store>,
-    limits: HistoryLimits,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) limits: HistoryLimits,
     state: Mutex<State>,
-    feed: tokio::sync::Mutex<Option<Box<dyn Watcher>>>,
-    sentinel: tokio::sync::Mutex<Sentinel>,
-    /// Pulls the feed, by whoever is polled.
-    relay: Relay,
-    /// Somebody wants to know how far the cache is: whoever pulls asks the store.
-    ask: Notify,
-    /// The revision of the state moved.
-    moved: Notify,
-}
-
-/// A cursor of its own, which says whether anything has changed at all without anybody pulling the feed.
-#[derive(Default)]
-struct Sentinel {
-    watcher: Option<Box<dyn Watcher>>,
-    /// The last change that it saw.
-    seen: Revision,
+    /// The state moved, or could not be moved.
+    pub(crate) moved: Notify,
+    /// A reader waits for what the store has not said by itself.
+    pub(crate) asked: Notify,
 }
 
 pub(crate) struct State {
-    /// All changes up to here are in.
+    /// All changes up to here are in; 0 before the first fill.
     pub(crate) revision: Revision,
     /// Counts fills: a watch of an earlier one has missed something.
     pub(crate) epoch: u64,
-    /// What is cached is served no longer: watches end.
-    pub(crate) closed: bool,
     /// The revision of the last change of an object.
     pub(crate) last_change: Revision,
     pub(crate) objects: Objects,
     pub(crate) ring: Ring,
     pub(crate) interests: Interests,
-    /// Objects that this process writes and whose events have not come yet, so that nobody reads them again.
-    announced: VecDeque<Announced>,
+    pub(crate) announced: Announced,
+    /// Where the cursor is that feeds this, if that can be seen from here.
+    pub(crate) position: Option<Arc<dyn Position>>,
+    /// Why the last attempts to feed this failed, and how many there were.
+    pub(crate) failure: Option<Status>,
+    pub(crate) failures: u64,
+    /// The task that feeds this, once there is one.
+    pub(crate) task: Option<AbortHandle>,
+    /// It is fed no longer: watches end.
+    pub(crate) closed: bool,
 }
 
-/// An object on its way into the store.
-struct Announced {
-    /// As it was laid out before it had a revision.
-    stored: Stored,
-    selectable: Arc<Selectable>,
-    /// With its revision, once the store has said which.
-    written: Option<Stored>,
+impl State {
+    /// Moves to the store's newest revision, if the store says at once that nothing has changed on the way.
+    fn advance(&mut self) -> bool {
+        let newest = self.position.as_ref().and_then(|position| position.unchanged_since(self.revision));
+        self.reach(newest.unwrap_or(0));
+        newest.is_some()
+    }
+
+    pub(crate) fn reach(&mut self, revision: Revision) {
+        if revision > self.revision {
+            self.revision = revision;
+            self.announced.reach(revision);
+        }
+    }
 }
 
 impl Cache {
@@ -84,311 +77,121 @@ impl Cache {
         let state = State {
             revision: 0,
             epoch: 0,
-            closed: false,
             last_change: 0,
             objects: Objects::new(),
             ring: Ring::new(Revision::MAX, 0, limits),
             interests: Interests::default(),
-            announced: VecDeque::new(),
+            announced: Announced::default(),
+            position: None,
+            failure: None,
+            failures: 0,
+            task: None,
+            closed: false,
         };
-        Self {
-            resource,
-            store,
-            limits,
-            state: Mutex::new(state),
-            feed: tokio::sync::Mutex::new(None),
-            sentinel: tokio::sync::Mutex::default(),
-            relay: Relay::default(),
-            ask: Notify::new(),
-            moved: Notify::new(),
-        }
+        Self { resource, store, limits, state: Mutex::new(state), moved: Notify::new(), asked: Notify::new() }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
-    /// Makes sure that there is a state: reads all objects if this is the first use.
+    /// Waits for the first fill.
     pub(crate) async fn ready(&self) -> Result<(), Status> {
-        if self.state().revision > 0 {
+        if self.state().revision > 0 { Ok(()) } else { self.reach(1).await }
+    }
+
+    /// Waits until the state is at least as new as the store is when this is called.
+    ///
+    /// In Kubernetes: `ConsistentListFromCache`.
+    pub(crate) async fn fresh(&self) -> Result<(), Status> {
+        if self.state().advance() {
             return Ok(());
         }
-        let mut feed = self.feed.lock().await;
-        if self.state().revision == 0 {
-            self.fill(&mut feed).await.map_err(errors::status)?;
-        }
-        Ok(())
-    }
-
-    /// Makes sure that the objects are those of now, and returns the newest revision at which they are: it may be newer than
-    /// the state's, if nothing of this resource has changed since. So a read need not wait for the feed.
-    ///
-    /// Nobody may have pulled for long, and then the state is as old as that. In Kubernetes, caches are fed all the time and
-    /// lag by milliseconds; programs such as `kubectl wait` count on that.
-    pub(crate) async fn current(self: &Arc<Self>) -> Result<Revision, Status> {
-        self.ready().await?;
-        let newest = newest(&self.store, &self.resource).await?;
-        if self.state().revision < newest {
-            let changed = self.changed_before(newest).await;
-            self.reach(changed.unwrap_or(newest)).await?;
-        }
-        Ok(newest)
-    }
-
-    /// Brings the state up to date if this process has written much that it has not seen.
-    pub(crate) async fn keep_up(self: &Arc<Self>) {
-        if self.state().announced.len() >= AHEAD {
-            // A store that does not answer now is no reason to hold up what was written.
-            let _ = tokio::time::timeout(ASK_AGAIN, self.catch_up()).await;
-        }
-    }
-
-    /// Waits until the state is at least as new as the store is now; returns how new that was.
-    pub(crate) async fn catch_up(self: &Arc<Self>) -> Result<Revision, Status> {
-        self.ready().await?;
-        let newest = newest(&self.store, &self.resource).await?;
-        self.reach(newest).await?;
-        Ok(newest)
-    }
-
-    /// The revision of the last change of any object, as of now. Asked often, and nearly always nothing has changed.
-    pub(crate) async fn last_change(self: &Arc<Self>) -> Result<Revision, Status> {
-        self.current().await?;
-        Ok(self.state().last_change)
-    }
-
-    /// The last change up to `newest`, by the sentinel; `None` if it cannot say.
-    async fn changed_before(&self, newest: Revision) -> Option<Revision> {
-        let mut sentinel = self.sentinel.lock().await;
-        let Sentinel { watcher, seen } = &mut *sentinel;
-        let mut cursor = match watcher.take() {
-            Some(cursor) => cursor,
-            None => {
-                let since = self.state().revision;
-                *seen = since;
-                self.open(since + 1).await.ok()?
-            }
-        };
-        // Whoever stops waiting here leaves no cursor behind, and the next one opens another.
-        while cursor.progress().await.ok()? < newest {
-            let Ok(batch) = tokio::time::timeout(ASK_AGAIN, cursor.next()).await else { continue };
-            let batch = batch.ok()?;
-            *seen = batch.events.iter().map(|event| event.kv.mod_revision).fold(*seen, Revision::max);
-        }
-        *watcher = Some(cursor);
-        Some(*seen)
+        self.reach(newest(&self.store, &self.resource).await?).await
     }
 
     /// Waits until the state has reached `revision`; 504 if that does not happen in time.
-    pub(crate) async fn wait_for(self: &Arc<Self>, revision: Revision) -> Result<(), Status> {
+    pub(crate) async fn wait_for(&self, revision: Revision) -> Result<(), Status> {
         self.ready().await?;
-        if self.state().revision >= revision {
-            return Ok(());
-        }
         match tokio::time::timeout(WAIT_FOR_REVISION, self.reach(revision)).await {
             Ok(reached) => reached,
             Err(_elapsed) => Err(errors::too_large(revision, self.state().revision)),
         }
     }
 
-    async fn reach(self: &Arc<Self>, revision: Revision) -> Result<(), Status> {
+    /// The revision of the last change of any object, as of now. Asked often, and nearly always nothing has changed.
+    pub(crate) async fn last_change(&self) -> Result<Revision, Status> {
+        self.fresh().await?;
+        Ok(self.state().last_change)
+    }
+
+    /// Waits until an object has changed after `revision`, or the cache is fed no longer.
+    pub(crate) async fn changed_after(&self, revision: Revision) {
         loop {
-            self.ask.notify_one();
-            let mut again = pin!(tokio::time::sleep(ASK_AGAIN));
-            loop {
-                let moved = self.moved.notified();
-                if self.state().revision >= revision {
+            let moved = self.moved.notified();
+            {
+                let state = self.state();
+                if state.last_change > revision || state.closed {
+                    return;
+                }
+            }
+            moved.await;
+        }
+    }
+
+    async fn reach(&self, revision: Revision) -> Result<(), Status> {
+        let (since, failures, mut ask) = (Instant::now(), self.state().failures, true);
+        loop {
+            // Before the look, so that no move falls between it and the wait.
+            let moved = self.moved.notified();
+            let is_seen = {
+                let mut state = self.state();
+                state.advance();
+                let was_never_fed = state.task.is_none() && since.elapsed() >= WAIT_FOR_REVISION;
+                if state.closed || was_never_fed {
+                    return Err(errors::not_fed(&self.resource));
+                }
+                if state.revision >= revision {
                     return Ok(());
                 }
-                let pull = pin!(self.pull());
-                let news = match select(pin!(moved), select(pull, &mut again)).await {
-                    Either::Left(_) => Some(Ok(())),
-                    Either::Right((Either::Left((pulled, _)), _)) => Some(pulled),
-                    Either::Right((Either::Right(_), _)) => None,
-                };
-                match news {
-                    Some(news) => news?,
-                    None => break,
+                match &state.failure {
+                    Some(failure) if state.failures > failures => return Err(failure.clone()),
+                    _ => state.position.is_some(),
                 }
+            };
+            if ask && !is_seen {
+                self.asked.notify_one();
             }
+            ask = tokio::time::timeout(ASK_AGAIN, moved).await.is_err();
         }
-    }
-
-    /// Pulls the feed once: when this returns, something has come in, if only the news that nothing has happened.
-    pub(crate) async fn pull(self: &Arc<Self>) -> Result<(), Status> {
-        let turn = || -> Turn {
-            let cache = Arc::clone(self);
-            Box::pin(async move { cache.pull_once().await })
-        };
-        self.relay.join(turn).await
-    }
-
-    async fn pull_once(&self) -> Result<(), Status> {
-        let mut feed = self.feed.lock().await;
-        let Some(watcher) = feed.as_mut() else {
-            return self.reopen(&mut feed).await;
-        };
-        let next = watcher.next();
-        let asked = match select(next, pin!(self.ask.notified())).await {
-            Either::Left((batch, _)) => Some(batch),
-            Either::Right(_) => None,
-        };
-        let pulled = match asked {
-            Some(batch) => batch,
-            None => watcher.progress().await.map(|revision| WatchBatch { revision, events: Vec::new() }),
-        };
-        match pulled {
-            Ok(batch) => {
-                self.apply(batch.revision, batch.events);
-                Ok(())
-            }
-            Err(Error::Compacted { .. }) => {
-                *feed = None;
-                self.fill(&mut feed).await.map_err(errors::status)
-            }
-            Err(Error::Unavailable(_)) => {
-                *feed = None;
-                self.reopen(&mut feed).await
-            }
-            Err(error) => Err(errors::status(error)),
-        }
-    }
-
-    /// Opens the feed again where it was.
-    async fn reopen(&self, feed: &mut Option<Box<dyn Watcher>>) -> Result<(), Status> {
-        let since = self.state().revision;
-        match self.open(since + 1).await {
-            Ok(watcher) => {
-                *feed = Some(watcher);
-                Ok(())
-            }
-            Err(error) => {
-                // Whoever waits tries again; a store that is away must not be asked without pause.
-                tokio::time::sleep(ASK_AGAIN).await;
-                Err(errors::status(error))
-            }
-        }
-    }
-
-    async fn open(&self, start_revision: Revision) -> Result<Box<dyn Watcher>, Error> {
-        let range = KeyRange::prefix(self.resource.prefix());
-        self.store.watch(WatchRequest { range, start_revision, prev_kv: true }).await
-    }
-
-    /// Reads all objects at one revision. Watches that have not seen everything before it end as expired.
-    async fn fill(&self, feed: &mut Option<Box<dyn Watcher>>) -> Result<(), Error> {
-        let mut objects = Objects::new();
-        let mut revision = 0;
-        let mut range = KeyRange::prefix(self.resource.prefix());
-        loop {
-            let request = RangeRequest { range: range.clone(), revision, limit: PAGE, ..RangeRequest::default() };
-            let page = self.store.range(request).await?;
-            if revision == 0 {
-                revision = page.revision;
-            }
-            if let Some(last) = page.kvs.last() {
-                let mut next = last.key.to_vec();
-                next.push(0);
-                range.start = next.into();
-            }
-            for kv in page.kvs {
-                // An object that cannot be read is as good as absent here; reading it by name says what is wrong.
-                if let Some(key) = self.short_key(&kv.key)
-                    && let Ok(stored) = Stored::from_value(kv.value, kv.mod_revision)
-                {
-                    objects.insert(key, Entry::new(&self.resource, stored));
-                }
-            }
-            if !page.more {
-                break;
-            }
-        }
-        *feed = Some(self.open(revision + 1).await?);
-        let mut state = self.state();
-        state.epoch += 1;
-        state.ring = Ring::new(revision, 0, self.limits);
-        state.objects = objects;
-        state.revision = revision;
-        state.last_change = revision;
-        state.interests.wake_all();
-        drop(state);
-        self.moved.notify_waiters();
-        Ok(())
     }
 
     /// Says that an object is about to be written, so that its event finds it laid out and read.
     pub(crate) fn announce<'a>(&'a self, stored: &'a Stored, object: &Object) -> Announcement<'a> {
-        let selectable = Arc::new(Selectable::of(&self.resource, object));
-        let announced = Announced { stored: stored.clone(), selectable, written: None };
-        self.state().announced.push_back(announced);
+        self.state().announced.add(stored, object, &self.resource);
         Announcement { cache: self, stored }
     }
 
-    /// Ends all watches: what they watch is served no longer.
+    /// The task that feeds this from now on.
+    pub(crate) fn fed_by(&self, task: AbortHandle) {
+        let mut state = self.state();
+        if state.closed {
+            task.abort();
+        } else {
+            state.task = Some(task);
+        }
+    }
+
+    /// Ends all watches and the task: what is cached is served no longer.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
+        state.position = None;
         state.interests.wake_all();
-    }
-
-    fn short_key(&self, key: &[u8]) -> Option<Arc<str>> {
-        let text = std::str::from_utf8(key).ok()?;
-        Some(text.strip_prefix(&self.resource.prefix())?.into())
-    }
-
-    fn apply(&self, revision: Revision, events: Vec<Event>) {
-        let now = Instant::now();
-        let mut guard = self.state();
-        let state = &mut *guard;
-        for event in events {
-            if event.kv.mod_revision <= state.revision {
-                continue;
-            }
-            let Some(key) = self.short_key(&event.kv.key) else { continue };
-            let old = state.objects.get(&key).cloned();
-            let new = self.entry_after(&event, &mut state.announced);
-            if old.is_none() && new.is_none() {
-                continue;
-            }
-            match &new {
-                Some(entry) => drop(state.objects.insert(Arc::clone(&key), entry.clone())),
-                None => drop(state.objects.remove(&key)),
-            }
-            let at = event.kv.mod_revision;
-            state.last_change = at;
-            let number = state.ring.push(Change {
-                revision: at,
-                key: Arc::clone(&key),
-                old: old.clone(),
-                new: new.clone(),
-                at: now,
-            });
-            state.interests.touch(&self.resource, number, &key, old.as_ref(), new.as_ref());
-        }
-        if revision > state.revision {
-            state.revision = revision;
-            // An event that was not seen, because it came with a fill, is waited for no longer.
-            let is_ahead =
-                |announced: &Announced| announced.written.as_ref().is_none_or(|written| written.revision() > revision);
-            state.announced.retain(is_ahead);
-        }
-        drop(guard);
+        let task = state.task.take();
+        drop(state);
         self.moved.notify_waiters();
-    }
-
-    fn entry_after(&self, event: &Event, announced: &mut VecDeque<Announced>) -> Option<Entry> {
-        if event.kind == EventKind::Delete {
-            return None;
-        }
-        let at = event.kv.mod_revision;
-        let own = announced.iter().position(|announced| announced.stored.value() == &event.kv.value);
-        match own.and_then(|index| announced.remove(index)) {
-            Some(Announced { stored, selectable, written }) => {
-                let written = written.filter(|written| written.revision() == at);
-                Some(Entry::with(written.unwrap_or_else(|| stored.at(at)), selectable))
-            }
-            None => Some(Entry::new(&self.resource, Stored::from_value(event.kv.value.clone(), at).ok()?)),
-        }
+        task.iter().for_each(AbortHandle::abort);
     }
 }
 
@@ -401,11 +204,9 @@ pub(crate) struct Announcement<'a> {
 impl Announcement<'_> {
     /// The object was written at `revision`: as it is then, shared with the cache.
     pub(crate) fn settle(self, key: &str, revision: Revision) -> Stored {
-        let mut guard = self.cache.state();
-        let state = &mut *guard;
-        let waiting = state.announced.iter_mut().rfind(|announced| announced.stored.is_same(self.stored));
-        if let Some(announced) = waiting {
-            return announced.written.insert(self.stored.at(revision)).clone();
+        let mut state = self.cache.state();
+        if let Some(stored) = state.announced.settle(self.stored, revision) {
+            return stored;
         }
         let cached = state.objects.get(key).map(|entry| &entry.stored);
         cached.filter(|cached| cached.revision() == revision).cloned().unwrap_or_else(|| self.stored.at(revision))
@@ -414,8 +215,7 @@ impl Announcement<'_> {
 
 impl Drop for Announcement<'_> {
     fn drop(&mut self) {
-        let is_over = |announced: &Announced| announced.written.is_none() && announced.stored.is_same(self.stored);
-        self.cache.state().announced.retain(|announced| !is_over(announced));
+        self.cache.state().announced.withdraw(self.stored);
     }
 }
 

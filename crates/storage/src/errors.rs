@@ -1,6 +1,8 @@
 use coracle_meta::Status;
 use coracle_store::{Error, Revision};
 
+use crate::Resource;
+
 /// What a client is told about an error of the store that is not its own doing.
 pub(crate) fn status(error: Error) -> Status {
     match error {
@@ -32,4 +34,10 @@ pub(crate) fn too_large(wanted: Revision, current: Revision) -> Status {
 /// 410 for a watch.
 pub(crate) fn too_old(wanted: Revision, oldest: Revision) -> Status {
     Status::expired(format!("too old resource version: {wanted} ({oldest})"))
+}
+
+/// 503: nobody runs the task that feeds the watch cache, or it was stopped.
+pub(crate) fn not_fed(resource: &Resource) -> Status {
+    let message = format!("the watch cache of {} is not fed: Storage::run does not run", resource.name);
+    Status::failure(503, coracle_meta::reason::SERVICE_UNAVAILABLE, message).with_retry_after(1)
 }

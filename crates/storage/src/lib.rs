@@ -1,25 +1,26 @@
 //! Objects in a revisioned store: keys, resource versions, paging, one write primitive, the watch cache.
 //!
 //! ```text
-//! get, list, watch --> Storage --> Cache (one a resource: snapshot + ring, fed by a cursor) --> Store
-//! write --------------->    \--compare the revision, then write --------------------------------> Store
+//! get, list, watch --> Storage --> Cache (one a resource: snapshot + ring) <--Storage::run: a cursor each-- Store
+//! write --------------->    \--compare the revision, then write ---------------------------------------> Store
 //! ```
-//! Start at [`Storage`]. [`Stored`] is one object at one revision, as bytes that get, list and watch share; a [`Draft`] is
-//! one that is to be written.
+//! Start at [`Storage`]; its [`run`](Storage::run) feeds the caches and has to run somewhere. [`Stored`] is one object at
+//! one revision, as bytes that get, list and watch share; a [`Draft`] is one that is to be written.
 //! Not here: what a verb means (`registry`), how the store keeps its history (`store`).
 
+mod announced;
 mod cache;
 mod compaction;
 mod continue_token;
 mod draft;
 mod entry;
 mod errors;
+mod feed;
 mod interest;
 mod leases;
 mod list;
 mod query;
 mod recent;
-mod relay;
 mod resource;
 mod ring;
 mod storage;

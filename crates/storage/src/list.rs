@@ -48,16 +48,13 @@ impl Storage {
         start: &str,
     ) -> Result<List, Status> {
         let cache = self.cache(resource);
-        let current = match freshness {
-            Freshness::Newest | Freshness::Any => cache.current().await?,
-            Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => {
-                cache.wait_for(revision).await?;
-                revision
-            }
-        };
+        match freshness {
+            Freshness::Newest | Freshness::Any => cache.fresh().await?,
+            Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
+        }
         let (objects, revision) = {
             let state = cache.state();
-            (state.objects.clone(), state.revision.max(current))
+            (state.objects.clone(), state.revision)
         };
         let base = base(resource, &query.selection);
         let after = (!start.is_empty()).then(|| format!("{base}{start}"));

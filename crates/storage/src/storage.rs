@@ -1,11 +1,18 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
 
 use coracle_journal::EntryId;
 use coracle_meta::{Object, ObjectKey, Status};
 use coracle_store::{Compare, Error, KeyValue, Operation, OperationResult, RangeRequest, Revision, Store, Txn};
+use futures_util::future::{Either, select};
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
 
 use crate::cache::Cache;
+use crate::feed;
 use crate::leases::Leases;
 use crate::recent::Recent;
 use crate::{Draft, Freshness, HistoryLimits, Resource, Stored, Watch, WatchQuery, errors};
@@ -19,9 +26,19 @@ pub struct Storage {
 struct Inner {
     store: Arc<dyn Store>,
     limits: HistoryLimits,
-    caches: Mutex<BTreeMap<String, Arc<Cache>>>,
+    caches: Mutex<Caches>,
+    /// A cache was added.
+    added: Notify,
     leases: Leases,
     recent: Mutex<Recent>,
+}
+
+/// The watch caches of the resources in use.
+#[derive(Default)]
+struct Caches {
+    by_directory: BTreeMap<String, Arc<Cache>>,
+    /// Those that no task feeds yet.
+    unfed: Vec<Arc<Cache>>,
 }
 
 /// What one attempt to write came to.
@@ -63,7 +80,38 @@ impl Storage {
     /// Objects in `store`, with so much history of each resource for watches that begin in the past or are slow.
     pub fn with_history(store: Arc<dyn Store>, limits: HistoryLimits) -> Self {
         let (caches, leases, recent) = (Mutex::default(), Leases::default(), Mutex::default());
-        Self { inner: Arc::new(Inner { store, limits, caches, leases, recent }) }
+        Self { inner: Arc::new(Inner { store, limits, caches, added: Notify::new(), leases, recent }) }
+    }
+
+    /// Feeds the caches of all resources in use, those that come into use later too, until it is dropped. Without it,
+    /// reads that need a cache fail after a while. To be called once.
+    ///
+    /// In Kubernetes: each `Cacher` starts a goroutine of its own.
+    ///
+    /// # Panics
+    /// As one of the tasks that feed a cache.
+    pub fn run(&self) -> impl Future<Output = Infallible> + Send + use<> {
+        let inner = Arc::clone(&self.inner);
+        async move {
+            let mut feeds = JoinSet::new();
+            loop {
+                for cache in std::mem::take(&mut inner.caches().unfed) {
+                    let task = feeds.spawn(feed::run(Arc::clone(&cache)));
+                    cache.fed_by(task);
+                }
+                let ended = pin!(async {
+                    match feeds.join_next().await {
+                        Some(ended) => ended,
+                        None => std::future::pending().await,
+                    }
+                });
+                if let Either::Right((Err(ended), _)) = select(pin!(inner.added.notified()), ended).await
+                    && let Ok(panic) = ended.try_into_panic()
+                {
+                    std::panic::resume_unwind(panic);
+                }
+            }
+        }
     }
 
     /// The store beneath.
@@ -72,18 +120,21 @@ impl Storage {
     }
 
     pub(crate) fn cache(&self, resource: &Arc<Resource>) -> Arc<Cache> {
-        let mut caches = self.inner.caches.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(cache) = caches.get(&resource.directory) {
+        let mut caches = self.inner.caches();
+        if let Some(cache) = caches.by_directory.get(&resource.directory) {
             return Arc::clone(cache);
         }
         let cache = Arc::new(Cache::new(Arc::clone(resource), Arc::clone(&self.inner.store), self.inner.limits));
-        caches.insert(resource.directory.clone(), Arc::clone(&cache));
+        caches.by_directory.insert(resource.directory.clone(), Arc::clone(&cache));
+        caches.unfed.push(Arc::clone(&cache));
+        drop(caches);
+        self.inner.added.notify_one();
         cache
     }
 
     /// Forgets what is cached of a resource, because its kind is served no longer or otherwise. Its watches end.
     pub fn forget(&self, resource: &Resource) {
-        let cache = self.inner.caches.lock().unwrap_or_else(PoisonError::into_inner).remove(&resource.directory);
+        let cache = self.inner.caches().by_directory.remove(&resource.directory);
         if let Some(cache) = cache {
             cache.close();
         }
@@ -99,7 +150,7 @@ impl Storage {
         let cache = self.cache(resource);
         match freshness {
             Freshness::Newest => return self.read(resource, key).await,
-            Freshness::Any => drop(cache.current().await?),
+            Freshness::Any => cache.fresh().await?,
             Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
         }
         let short = resource.short_key(key);
@@ -120,9 +171,7 @@ impl Storage {
 
     /// What the cache has of an object, if it is of this revision: it may be parsed already.
     fn cached(&self, resource: &Resource, key: &ObjectKey, revision: Revision) -> Option<Stored> {
-        let caches = self.inner.caches.lock().unwrap_or_else(PoisonError::into_inner);
-        let cache = Arc::clone(caches.get(&resource.directory)?);
-        drop(caches);
+        let cache = Arc::clone(self.inner.caches().by_directory.get(&resource.directory)?);
         let state = cache.state();
         let entry = state.objects.get(resource.short_key(key).as_str())?;
         (entry.stored.revision() == revision).then(|| entry.stored.clone())
@@ -131,6 +180,11 @@ impl Storage {
     /// Opens a watch.
     pub async fn watch(&self, resource: &Arc<Resource>, query: &WatchQuery) -> Result<Watch, Status> {
         Watch::open(self.cache(resource), query).await
+    }
+
+    /// Waits until an object of a resource has changed after `revision`, or the resource is cached no longer.
+    pub async fn changed_after(&self, resource: &Arc<Resource>, revision: Revision) {
+        self.cache(resource).changed_after(revision).await;
     }
 
     /// The revision of the last change of any object of a resource, after catching up with the store.
@@ -172,7 +226,6 @@ impl Storage {
                 match self.commit(txn(put)).await? {
                     Committed::At(revision) => {
                         let stored = announcement.settle(&resource.short_key(key), revision);
-                        cache.keep_up().await;
                         Ok(Attempt::Done(stored))
                     }
                     Committed::Stale(current) => Ok(Attempt::Stale(current)),
@@ -198,14 +251,14 @@ impl Storage {
         let mut object = Arc::unwrap_or_clone(written.into_object());
         object.set_resource_version(stored.revision().to_string());
         let object = stored.share(Arc::new(object));
-        self.inner.recent.lock().unwrap_or_else(PoisonError::into_inner).push(object, stored.len());
+        self.inner.recent.lock().push(object, stored.len());
     }
 
     /// The parsed object, kept at hand for a while: for objects that are asked for again and again, and are small.
     pub fn object(&self, stored: &Stored) -> Arc<Object> {
         stored.parsed().unwrap_or_else(|| {
             let object = stored.object();
-            let mut recent = self.inner.recent.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut recent = self.inner.recent.lock();
             recent.push(Arc::clone(&object), stored.len());
             object
         })
@@ -234,6 +287,12 @@ impl Storage {
             Ok(()) | Err(Error::Compacted { .. }) => Ok(()),
             Err(error) => Err(errors::status(error)),
         }
+    }
+}
+
+impl Inner {
+    fn caches(&self) -> MutexGuard<'_, Caches> {
+        self.caches.lock()
     }
 }
 

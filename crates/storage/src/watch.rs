@@ -1,11 +1,9 @@
 use std::collections::VecDeque;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_meta::{Status, WatchEvent, reason};
+use coracle_meta::{Status, WatchEvent};
 use coracle_store::Revision;
-use futures_util::future::{Either, select};
 use tokio::time::Instant;
 
 use crate::cache::{Cache, State};
@@ -57,13 +55,6 @@ struct Bookmarks {
     end: Option<Instant>,
 }
 
-/// Why a waiting watch looks around.
-enum Woken {
-    Changed,
-    BookmarkDue,
-    Failed(Status),
-}
-
 impl Bookmarks {
     fn new(now: Instant, end: Option<Instant>) -> Self {
         let last = end.and_then(|end| end.checked_sub(BOOKMARK_BEFORE_END)).filter(|last| *last > now);
@@ -81,9 +72,8 @@ impl Watch {
     pub(crate) async fn open(cache: Arc<Cache>, query: &WatchQuery) -> Result<Self, Status> {
         match (query.start, query.freshness) {
             (WatchStart::After(_), _) => cache.ready().await?,
-            (_, Freshness::Any) => drop(cache.current().await?),
             (_, Freshness::NotOlderThan(revision) | Freshness::Exact(revision)) => cache.wait_for(revision).await?,
-            (_, Freshness::Newest) => drop(cache.catch_up().await?),
+            (_, Freshness::Newest | Freshness::Any) => cache.fresh().await?,
         }
         let interest = Interest::of(&cache.resource, &query.selection);
         let waiter = Arc::new(Waiter::default());
@@ -128,20 +118,14 @@ impl Watch {
             if self.ended {
                 return None;
             }
-            let due = self.bookmarks.map(|bookmarks| bookmarks.due);
-            let woken = {
-                let changed = pin!(self.waiter.changed.notified());
-                let (bookmark_due, pulling) = (pin!(sleep_until(due)), pin!(pull(&self.cache)));
-                match select(changed, select(bookmark_due, pulling)).await {
-                    Either::Left(_) => Woken::Changed,
-                    Either::Right((Either::Left(_), _)) => Woken::BookmarkDue,
-                    Either::Right((Either::Right((status, _)), _)) => Woken::Failed(status),
+            let changed = self.waiter.changed.notified();
+            match self.bookmarks {
+                None => changed.await,
+                Some(Bookmarks { due, .. }) => {
+                    if tokio::time::timeout_at(due, changed).await.is_err() {
+                        self.bookmark().await;
+                    }
                 }
-            };
-            match woken {
-                Woken::Changed => {}
-                Woken::BookmarkDue => self.bookmark().await,
-                Woken::Failed(status) => self.fail(status),
             }
         }
     }
@@ -223,17 +207,10 @@ impl Watch {
         self.ended = true;
     }
 
-    fn fail(&mut self, status: Status) {
-        if status.reason != reason::SERVICE_UNAVAILABLE {
-            self.ready.push_back(WatchEvent::Error(status));
-            self.ended = true;
-        }
-    }
-
     /// Sends a bookmark, unless there are events that have to come first.
     async fn bookmark(&mut self) {
         // A store that does not answer delays no bookmark: an older revision is as true.
-        let _ = tokio::time::timeout(BOOKMARK_PATIENCE, self.cache.catch_up()).await;
+        let _ = tokio::time::timeout(BOOKMARK_PATIENCE, self.cache.fresh()).await;
         let cache = Arc::clone(&self.cache);
         let mut state = cache.state();
         let revision = state.revision;
@@ -259,22 +236,6 @@ impl Drop for Watch {
 impl std::fmt::Debug for Watch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Watch").field("resource", &self.cache.resource.name).field("interest", &self.interest).finish()
-    }
-}
-
-/// Pulls the feed for as long as it works.
-async fn pull(cache: &Arc<Cache>) -> Status {
-    loop {
-        if let Err(status) = cache.pull().await {
-            return status;
-        }
-    }
-}
-
-async fn sleep_until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -17,16 +17,16 @@ use coracle_storage::{
 };
 use coracle_store::Store;
 use kit::{
-    Mirror, delete, key, labelled, list, mirrors_stay_equal, names, put, steps, thing, things, unless_away, watch,
+    Mirror, delete, fed, key, labelled, list, mirrors_stay_equal, names, put, steps, thing, things, unless_away, watch,
 };
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
 async fn promises(store: Arc<dyn Store>) {
-    pages(&Storage::new(Arc::clone(&store))).await;
-    guards(&Storage::new(Arc::clone(&store))).await;
-    selected_watches(&Storage::new(Arc::clone(&store))).await;
-    times_to_live(&Storage::new(Arc::clone(&store))).await;
+    pages(&fed(Storage::new(Arc::clone(&store)))).await;
+    guards(&fed(Storage::new(Arc::clone(&store)))).await;
+    selected_watches(&fed(Storage::new(Arc::clone(&store)))).await;
+    times_to_live(&fed(Storage::new(Arc::clone(&store)))).await;
     let mut runner = TestRunner::deterministic();
     for max_changes in [2, 5, 1000, 1000, 1000] {
         let limits = HistoryLimits { min_changes: 1, max_changes, ..HistoryLimits::default() };
@@ -173,7 +173,7 @@ struct Witness {
 
 impl Witness {
     async fn over(store: Arc<dyn Store>) -> Self {
-        let storage = Storage::new(store);
+        let storage = fed(Storage::new(store));
         let mut mirrors = Vec::new();
         for _ in 0..3 {
             mirrors.push(Mirror::new(&storage, Selection::default()).await);

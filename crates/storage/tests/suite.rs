@@ -16,8 +16,9 @@ use coracle_store::{
     Engine, Error, LeaseId, Options, RangeRequest, RangeResponse, Revision, Store, StoreStatus, Txn, TxnResponse,
     WatchBatch, WatchRequest, Watcher,
 };
+use futures_util::FutureExt;
 use kit::{
-    delete, event, key, labelled, list, mirrors_stay_equal, names, put, steps, text, thing, things, watch, write,
+    delete, event, fed, key, labelled, list, mirrors_stay_equal, names, put, steps, text, thing, things, watch, write,
 };
 use proptest::prelude::*;
 
@@ -27,7 +28,7 @@ fn store() -> Arc<dyn Store> {
 
 #[tokio::test(start_paused = true)]
 async fn an_object_is_written_against_a_revision_and_comes_back_with_its_own() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     let draft = Draft::new(thing("a", "red", ""));
     let write = Write::Put { draft: &draft, ttl_seconds: None };
     let Attempt::Done(first) = storage.write(&things(), &key("a"), None, write, None).await.unwrap() else {
@@ -49,7 +50,7 @@ async fn an_object_is_written_against_a_revision_and_comes_back_with_its_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_revision_that_has_not_happened_is_waited_for_and_then_a_timeout() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     let status = storage.get(&things(), &key("a"), Freshness::NotOlderThan(99)).await.unwrap_err();
     assert_eq!((status.code, &*status.message), (504, "Timeout: Too large resource version: 99, current: 1"));
     assert!(status.has_cause("ResourceVersionTooLarge"));
@@ -59,7 +60,7 @@ async fn a_revision_that_has_not_happened_is_waited_for_and_then_a_timeout() {
 
 #[tokio::test(start_paused = true)]
 async fn pages_are_of_the_revision_of_the_first_and_after_compaction_go_on_inconsistently() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     for name in ["a", "b", "c", "d", "e"] {
         put(&storage, thing(name, "red", "")).await;
     }
@@ -90,7 +91,7 @@ async fn pages_are_of_the_revision_of_the_first_and_after_compaction_go_on_incon
 
 #[tokio::test(start_paused = true)]
 async fn a_page_with_a_selector_is_full_and_does_not_count_the_rest() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     for (name, color) in [("a", "red"), ("b", "blue"), ("c", "red"), ("d", "red")] {
         put(&storage, thing(name, color, "")).await;
     }
@@ -104,7 +105,7 @@ async fn a_page_with_a_selector_is_full_and_does_not_count_the_rest() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_sees_objects_come_to_match_and_cease_to() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     let start = put(&storage, thing("a", "red", "")).await.revision();
     put(&storage, thing("b", "blue", "")).await;
     put(&storage, thing("a", "blue", "")).await;
@@ -122,7 +123,7 @@ async fn a_watch_sees_objects_come_to_match_and_cease_to() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_begins_with_what_is_there_then_a_marked_bookmark_then_what_comes() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     put(&storage, thing("a", "red", "")).await;
     put(&storage, thing("b", "red", "")).await;
     let query = WatchQuery { bookmarks: true, initial_events_end: true, ..WatchQuery::default() };
@@ -137,7 +138,7 @@ async fn a_watch_begins_with_what_is_there_then_a_marked_bookmark_then_what_come
 
 #[tokio::test(start_paused = true)]
 async fn a_bookmark_of_an_idle_watch_moves_with_the_store() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     let others = Arc::new(Resource::new(GroupResource::new("", "others"), "others", false));
     let query = WatchQuery { start: WatchStart::Now, bookmarks: true, ..WatchQuery::default() };
     let mut watch = watch(&storage, query).await;
@@ -149,7 +150,7 @@ async fn a_bookmark_of_an_idle_watch_moves_with_the_store() {
 
 #[tokio::test(start_paused = true)]
 async fn compaction_does_not_end_a_watch_to_which_nothing_happened() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     let others = Arc::new(Resource::new(GroupResource::new("", "others"), "others", false));
     let mut watch = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
     assert_eq!(event(&mut watch).await, "silence");
@@ -165,7 +166,7 @@ async fn compaction_does_not_end_a_watch_to_which_nothing_happened() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_of_a_field_wakes_for_its_value_alone() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     let fields = FieldSelector::parse("spec.node=n1").unwrap();
     let selection = Selection { fields, ..Selection::default() };
     let mut watch = watch(&storage, WatchQuery { selection, start: WatchStart::Now, ..WatchQuery::default() }).await;
@@ -180,7 +181,7 @@ async fn a_watch_of_a_field_wakes_for_its_value_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_whose_client_does_not_read_keeps_no_other_from_its_events() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     let query = WatchQuery { start: WatchStart::Now, ..WatchQuery::default() };
     let mut stalled = watch(&storage, query.clone()).await;
     let mut other = watch(&storage, query).await;
@@ -196,7 +197,7 @@ async fn a_watch_whose_client_does_not_read_keeps_no_other_from_its_events() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_is_too_slow_or_begins_too_early_ends_as_expired() {
     let limits = HistoryLimits { min_changes: 1, max_changes: 3, ..HistoryLimits::default() };
-    let storage = Storage::with_history(store(), limits);
+    let storage = fed(Storage::with_history(store(), limits));
     let mut slow = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
     for color in ["1", "2", "3", "4", "5"] {
         put(&storage, thing("a", color, "")).await;
@@ -212,7 +213,7 @@ async fn a_watch_that_is_too_slow_or_begins_too_early_ends_as_expired() {
 
 #[tokio::test(start_paused = true)]
 async fn many_watches_see_the_same_events_in_the_same_order() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     let mut watches = Vec::new();
     for _ in 0..20 {
         watches.push(watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await);
@@ -247,7 +248,7 @@ async fn an_object_with_a_time_to_live_is_dropped_by_the_store() {
         let engine = engine.clone();
         async move { engine.expire_leases().await }
     });
-    let storage = Storage::new(Arc::new(engine));
+    let storage = fed(Storage::new(Arc::new(engine)));
     let draft = Draft::new(thing("a", "", ""));
     let put = Write::Put { draft: &draft, ttl_seconds: Some(100) };
     storage.write(&things(), &key("a"), None, put, None).await.unwrap();
@@ -355,10 +356,10 @@ proptest! {
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_nobody_polls_holds_nobody_up() {
-    let storage = Storage::new(store());
+    let storage = fed(Storage::new(store()));
     let mut stalled = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
     let mut next = Box::pin(stalled.next());
-    assert!(futures_util::FutureExt::now_or_never(next.as_mut()).is_none());
+    assert!(next.as_mut().now_or_never().is_none());
     put(&storage, thing("a", "red", "")).await;
     let found = tokio::time::timeout(Duration::from_secs(1), list(&storage, ListQuery::default())).await;
     assert_eq!(names(&found.expect("the list does not wait for the watch").unwrap()), ["a"]);
@@ -374,8 +375,54 @@ async fn a_watch_that_nobody_polls_holds_nobody_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_change_is_known_at_once_and_is_nobody_elses() {
+async fn a_read_of_what_has_not_changed_waits_for_nobody_and_wakes_nobody() {
+    let storage = fed(Storage::new(store()));
+    let others = Arc::new(Resource::new(GroupResource::new("", "others"), "others", false));
+    put(&storage, thing("a", "", "")).await;
+    list(&storage, ListQuery::default()).await.unwrap();
+    for color in ["1", "2", "3"] {
+        let draft = Draft::new(thing("x", color, ""));
+        let put = Write::Put { draft: &draft, ttl_seconds: None };
+        write(&storage, &others, &ObjectKey::cluster("x"), put).await.unwrap();
+    }
+    let found = list(&storage, ListQuery::default()).now_or_never().expect("nothing to wait for").unwrap();
+    assert_eq!((names(&found), found.revision), (vec!["a".to_owned()], 5));
+    assert_eq!(storage.last_change(&things()).now_or_never().expect("nor here").unwrap(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_read_fails_if_nobody_feeds_the_caches_and_a_watch_ends_when_that_stops() {
+    let unfed = Storage::new(store());
+    let status = list(&unfed, ListQuery::default()).await.unwrap_err();
+    let message = "the watch cache of things is not fed: Storage::run does not run";
+    assert_eq!((status.code, &*status.message), (503, message));
     let storage = Storage::new(store());
+    let feeding = tokio::spawn(storage.run());
+    let mut watch = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
+    feeding.abort();
+    assert_eq!(event(&mut watch).await, "end");
+    assert_eq!(list(&storage, ListQuery::default()).await.unwrap_err().message, message);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_resource_that_is_forgotten_ends_its_watches_and_is_cached_anew_when_it_is_used_again() {
+    let storage = fed(Storage::new(store()));
+    put(&storage, thing("a", "", "")).await;
+    let mut before = watch(&storage, WatchQuery { start: WatchStart::Now, ..WatchQuery::default() }).await;
+    let waiting = tokio::spawn({
+        let storage = storage.clone();
+        async move { storage.changed_after(&things(), 2).await }
+    });
+    tokio::task::yield_now().await;
+    storage.forget(&things());
+    assert_eq!(event(&mut before).await, "end");
+    waiting.await.unwrap();
+    assert_eq!(names(&list(&storage, ListQuery::default()).await.unwrap()), ["a"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_change_is_known_at_once_and_is_nobody_elses() {
+    let storage = fed(Storage::new(store()));
     let other = Arc::new(Resource::new(GroupResource::new("", "others"), "others", true));
     assert_eq!(storage.last_change(&things()).await.unwrap(), 1);
     for round in 0..50 {

@@ -5,12 +5,12 @@ use tokio::sync::Notify;
 
 use crate::hub::{Hub, Pull};
 use crate::interest::CursorId;
-use crate::{Error, Revision, WatchBatch, WatchRequest, Watcher};
+use crate::{Error, Position, Revision, WatchBatch, WatchRequest, Watcher};
 
 /// A position in the log. It holds no events: a slow reader costs nothing, until compaction passes it.
 pub(crate) struct Cursor {
     hub: Arc<Hub>,
-    id: CursorId,
+    place: Arc<Place>,
     wake: Arc<Notify>,
     request: WatchRequest,
     /// The first revision that has not been delivered.
@@ -19,11 +19,30 @@ pub(crate) struct Cursor {
     idle: bool,
 }
 
+/// Where a cursor stands in the hub's index. Its number is given to no other while somebody looks at it.
+struct Place {
+    hub: Arc<Hub>,
+    id: CursorId,
+}
+
+impl Position for Place {
+    fn unchanged_since(&self, seen: Revision) -> Option<Revision> {
+        self.hub.unchanged_since(self.id, seen)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.hub.close_cursor(self.id);
+    }
+}
+
 impl Cursor {
     pub(crate) fn open(hub: Arc<Hub>, request: WatchRequest) -> Self {
         let wake = Arc::new(Notify::new());
         let (id, next) = hub.open_cursor(request.range.clone(), request.start_revision, wake.clone());
-        Self { hub, id, wake, request, next, idle: false }
+        let place = Arc::new(Place { hub: Arc::clone(&hub), id });
+        Self { hub, place, wake, request, next, idle: false }
     }
 }
 
@@ -35,7 +54,7 @@ impl Watcher for Cursor {
                 self.wake.notified().await;
                 self.idle = false;
             }
-            match self.hub.pull(self.id, &mut self.next)? {
+            match self.hub.pull(self.place.id, &mut self.next)? {
                 Pull::Idle => self.idle = true,
                 Pull::Slice { slice, idle } => {
                     self.idle = idle;
@@ -51,12 +70,10 @@ impl Watcher for Cursor {
     async fn progress(&mut self) -> Result<Revision, Error> {
         // It may take note of a wake.
         self.idle = false;
-        Ok(self.hub.progress(self.id, &mut self.next))
+        Ok(self.hub.progress(self.place.id, &mut self.next))
     }
-}
 
-impl Drop for Cursor {
-    fn drop(&mut self) {
-        self.hub.close_cursor(self.id);
+    fn position(&self) -> Option<Arc<dyn Position>> {
+        Some(Arc::clone(&self.place) as Arc<dyn Position>)
     }
 }

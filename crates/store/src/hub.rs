@@ -108,7 +108,7 @@ impl Hub {
             return (id, NOWHERE);
         }
         if next > feed.head {
-            feed.interests.park(id);
+            feed.interests.park(id, next - 1);
         }
         (id, next)
     }
@@ -133,13 +133,13 @@ impl Hub {
             return Err(Error::Compacted { compacted: feed.compacted });
         }
         if *next > feed.head {
-            feed.interests.park(id);
+            feed.interests.park(id, *next - 1);
             return Ok(Pull::Idle);
         }
         let slice = feed.log.slice(*next, feed.head);
         let idle = slice.to() == feed.head;
         if idle {
-            feed.interests.park(id);
+            feed.interests.park(id, slice.to());
         }
         Ok(Pull::Slice { slice, idle })
     }
@@ -156,6 +156,12 @@ impl Hub {
             *next = (*next).max(revision);
         }
         (*next - 1).max(0)
+    }
+
+    /// The head, if nothing has come after `seen` for a cursor, whoever holds that.
+    pub(crate) fn unchanged_since(&self, id: CursorId, seen: Revision) -> Option<Revision> {
+        let feed = self.feed.lock();
+        feed.interests.delivered(id).filter(|delivered| *delivered <= seen).map(|_| feed.head)
     }
 
     /// How many cursors there are, and how many of them have something to fetch.

@@ -40,8 +40,8 @@ struct Cursor {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Everything has been delivered; the place in the group's list.
-    Idle { place: usize },
+    /// Everything has been delivered, event by event up to a revision; the place in the group's list.
+    Idle { place: usize, delivered: Revision },
     /// Woken out of idleness by this revision: nothing before it concerns the cursor.
     Woken { by: Revision },
     /// On its way, at a position that it knows itself.
@@ -77,8 +77,8 @@ impl Interests {
         }
     }
 
-    /// The cursor has everything and waits.
-    pub(crate) fn park(&mut self, id: CursorId) {
+    /// The cursor has everything and waits; what it was handed last goes up to `delivered`.
+    pub(crate) fn park(&mut self, id: CursorId, delivered: Revision) {
         let Some(cursor) = &mut self.cursors[id] else { return };
         if matches!(cursor.state, State::Idle { .. }) {
             return;
@@ -87,11 +87,19 @@ impl Interests {
         let idle = &mut self.group(&range).idle;
         let place = idle.len();
         idle.push(id);
-        self.set(id, State::Idle { place });
+        self.set(id, State::Idle { place, delivered });
     }
 
     pub(crate) fn is_idle(&self, id: CursorId) -> bool {
         matches!(self.cursors[id], Some(Cursor { state: State::Idle { .. }, .. }))
+    }
+
+    /// Up to which revision an idle cursor was handed what there was; nothing has come for it since.
+    pub(crate) fn delivered(&self, id: CursorId) -> Option<Revision> {
+        match self.cursors[id].as_ref()?.state {
+            State::Idle { delivered, .. } => Some(delivered),
+            State::Woken { .. } | State::Reading => None,
+        }
     }
 
     /// The revision that woke a cursor, told once.
@@ -156,12 +164,13 @@ impl Interests {
     }
 
     fn leave_idle(&mut self, id: CursorId) {
-        let Some(Cursor { range, state: State::Idle { place }, .. }) = &self.cursors[id] else { return };
+        let Some(Cursor { range, state: State::Idle { place, .. }, .. }) = &self.cursors[id] else { return };
         let (range, place) = (range.clone(), *place);
         let idle = &mut self.group(&range).idle;
         idle.swap_remove(place);
-        if let Some(moved) = idle.get(place).copied() {
-            self.set(moved, State::Idle { place });
+        let Some(moved) = idle.get(place).copied() else { return };
+        if let Some(Cursor { state: State::Idle { place: its_place, .. }, .. }) = &mut self.cursors[moved] {
+            *its_place = place;
         }
     }
 
@@ -224,7 +233,7 @@ mod tests {
             let mut interests = Interests::default();
             for range in &ranges {
                 let id = interests.add(range.clone(), Arc::default());
-                interests.park(id);
+                interests.park(id, 0);
             }
             let mut expected: Vec<Option<&KeyRange>> = ranges.iter().map(Some).collect();
             for id in (0..ranges.len()).filter(|id| gone[*id]) {
@@ -237,7 +246,7 @@ mod tests {
                     .filter(|id| expected[*id].is_some_and(|range| range.contains(&key)))
                     .collect();
                 prop_assert_eq!(&woken, &right);
-                woken.into_iter().for_each(|id| interests.park(id));
+                woken.into_iter().for_each(|id| interests.park(id, 0));
             }
             (0..ranges.len()).filter(|id| !gone[*id]).for_each(|id| interests.remove(id));
             prop_assert!(interests.keys.is_empty() && interests.prefixes.is_empty() && interests.ranges.is_empty());
@@ -248,7 +257,7 @@ mod tests {
     fn a_busy_cursor_is_woken_once() {
         let mut interests = Interests::default();
         let id = interests.add(KeyRange::prefix("a"), Arc::default());
-        interests.park(id);
+        interests.park(id, 0);
         let mut woken = Vec::new();
         interests.touch(b"a1", 5, &mut woken);
         interests.touch(b"a2", 6, &mut woken);

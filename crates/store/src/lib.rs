@@ -52,6 +52,8 @@ mod writer;
 mod auto_compaction;
 mod engine;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 pub use auto_compaction::AutoCompaction;
@@ -125,4 +127,17 @@ pub trait Watcher: Send {
     /// Up to which revision everything has been delivered, asked without waiting for an event.
     /// May wait for a round trip where the store is remote.
     async fn progress(&mut self) -> Result<Revision, Error>;
+
+    /// The cursor's position, for those who must not wait for the cursor; `None` where only [`progress`](Self::progress)
+    /// can tell.
+    fn position(&self) -> Option<Arc<dyn Position>> {
+        None
+    }
+}
+
+/// The position of a cursor as it is seen from beside it, at once and without waking anybody.
+pub trait Position: Send + Sync {
+    /// The store's newest revision, if nothing in the cursor's range has changed after `seen`; `None` if something has
+    /// that was not delivered before, or may have.
+    fn unchanged_since(&self, seen: Revision) -> Option<Revision>;
 }

@@ -109,6 +109,27 @@ async fn progress_moves_with_commits_that_do_not_concern_the_cursor() {
 }
 
 #[tokio::test]
+async fn a_position_tells_from_beside_a_cursor_that_waits_whether_anything_has_changed() {
+    let store = engine();
+    let mut watcher = watch(&store, "pods/", 0).await;
+    let position = watcher.position().expect("the cursor is in this process");
+    let waiting = tokio::spawn(async move { (watcher.next().await, watcher) });
+    tokio::task::yield_now().await;
+    put(&store, "nodes/x", "1").await;
+    assert_eq!(position.unchanged_since(1), Some(2));
+    put(&store, "pods/a", "1").await;
+    assert_eq!(position.unchanged_since(2), None, "an event of revision 3 has not been fetched");
+    let (batch, watcher) = waiting.await.unwrap();
+    put(&store, "nodes/x", "2").await;
+    assert_eq!(position.unchanged_since(2), None, "it has been fetched, and not been seen by who asks");
+    assert_eq!(position.unchanged_since(batch.unwrap().revision), Some(4));
+    drop(watcher);
+    let _another = watch(&store, "nodes/", 0).await;
+    put(&store, "pods/a", "2").await;
+    assert_eq!(position.unchanged_since(4), None, "it is nobody else's position");
+}
+
+#[tokio::test]
 async fn an_idle_cursor_survives_compaction_and_one_that_lags_far_behind_it_ends() {
     let store = engine();
     let mut idle = watch(&store, "pods/", 0).await;

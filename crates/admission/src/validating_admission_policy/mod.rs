@@ -10,29 +10,28 @@
 mod matching;
 mod policy;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, Status, StatusCause};
-use coracle_registry::{Admission, ListOptions, Review, Stored, Verb};
+use coracle_registry::{Admission, Derived, ListOptions, Lists, Review, Stored, Verb};
 use serde_json::{Value, json};
 
 use crate::reading::{self, core, forbidden};
 use matching::Matching;
 use policy::{Finding, Policy, Subject};
 
-/// The plug-in, with the policies as they were read last.
-#[derive(Default)]
+/// The plug-in, with the policies as their bindings apply them.
 pub(crate) struct ValidatingAdmissionPolicy {
-    read: Mutex<Arc<Policies>>,
+    bound: Derived<Vec<Bound>>,
 }
 
-/// All policies with their bindings, at the revisions of their last changes.
-#[derive(Default)]
-struct Policies {
-    revisions: (i64, i64),
-    bound: Vec<Bound>,
+impl Default for ValidatingAdmissionPolicy {
+    fn default() -> Self {
+        let reads = |_: &Lists| vec![resource(POLICIES), resource(BINDINGS)];
+        Self { bound: Derived::new(reads, |lists, _| bind(lists)) }
+    }
 }
 
 /// A policy as one binding applies it.
@@ -44,6 +43,9 @@ struct Bound {
     /// `spec.paramRef`; null for none.
     parameters: Value,
 }
+
+const POLICIES: &str = "validatingadmissionpolicies";
+const BINDINGS: &str = "validatingadmissionpolicybindings";
 
 fn resource(plural: &str) -> GroupVersionResource {
     GroupVersionResource::new("admissionregistration.k8s.io", "v1", plural)
@@ -59,14 +61,14 @@ impl Admission for ValidatingAdmissionPolicy {
         if is_exempt(&review.request.at.resource) {
             return Ok(());
         }
-        let policies = self.current(review).await?;
-        if policies.bound.is_empty() {
+        let bound = self.bound.current(review.registry).await?;
+        if bound.is_empty() {
             return Ok(());
         }
         let namespace = namespace_of(review).await?;
         let namespace = namespace.as_deref();
         let mut refusal = None;
-        for bound in &policies.bound {
+        for bound in bound.iter() {
             let applies = bound.policy.matching.matches(review, namespace) && bound.matching.matches(review, namespace);
             if !applies {
                 continue;
@@ -96,32 +98,14 @@ fn is_exempt(resource: &GroupVersionResource) -> bool {
     }
 }
 
-impl ValidatingAdmissionPolicy {
-    /// The policies, read again if any of them or of their bindings changed.
-    async fn current(&self, review: &Review<'_>) -> Result<Arc<Policies>, Status> {
-        let (policies, bindings) =
-            (resource("validatingadmissionpolicies"), resource("validatingadmissionpolicybindings"));
-        let kinds = review.registry.kinds();
-        if kinds.resource(&policies).is_none() || kinds.resource(&bindings).is_none() {
-            return Ok(Arc::default());
-        }
-        let registry = review.registry;
-        let revisions = (registry.last_change(&policies).await?, registry.last_change(&bindings).await?);
-        let known = Arc::clone(&self.read.lock().unwrap_or_else(PoisonError::into_inner));
-        if known.revisions == revisions {
-            return Ok(known);
-        }
-        let policies = reading::list(review, policies, "").await?;
-        let policies: Vec<_> = policies.iter().map(|policy| Arc::new(Policy::read(policy))).collect();
-        let bindings = reading::list(review, bindings, "").await?;
-        let bound = bindings.iter().filter_map(|binding| {
-            let policy = policies.iter().find(|policy| policy.name == binding.text(&["spec", "policyName"]))?;
-            Some(Bound::read(Arc::clone(policy), binding))
-        });
-        let read = Arc::new(Policies { revisions, bound: bound.collect() });
-        *self.read.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&read);
-        Ok(read)
-    }
+/// All policies with their bindings, compiled.
+fn bind(lists: &Lists) -> Vec<Bound> {
+    let policies: Vec<_> = lists.of(&resource(POLICIES)).map(|policy| Arc::new(Policy::read(&policy))).collect();
+    let bound = lists.of(&resource(BINDINGS)).filter_map(|binding| {
+        let policy = policies.iter().find(|policy| policy.name == binding.text(&["spec", "policyName"]))?;
+        Some(Bound::read(Arc::clone(policy), &binding))
+    });
+    bound.collect()
 }
 
 /// The namespace that the request is about; of a namespace itself, that.

@@ -97,6 +97,7 @@ impl Server {
         let (ambient, recorder) = (Ambient::seeded(1), Recorder::ring(1000));
         let engine = Engine::in_memory(Options::new(ambient.split("store"), recorder.clone()));
         let storage = Storage::new(Arc::new(engine));
+        tokio::spawn(storage.run());
         let rows = Table::v1_35()
             .resources()
             .iter()

@@ -46,24 +46,25 @@ impl Apiserver {
         spec.advertised = Some(door.listener.address());
         spec.service_account_key = Some(service_account_key(&self.cert_dir)?);
         let (ambient, recorder) = (Ambient::system(), Recorder::off());
-        let mut store = store.open(&ambient, &recorder).await?;
+        let store = store.open(&ambient, &recorder).await?;
         let nodes = Arc::new(NoNodes);
-        let control_plane = ControlPlane::start(&spec, Arc::clone(&store.store), nodes, &ambient, &recorder).await?;
+        let mut control_plane =
+            ControlPlane::start(&spec, Arc::clone(&store.store), nodes, &ambient, &recorder).await?;
         if store.is_shared() {
-            store.spawn(control_plane.follow());
+            control_plane.follow();
         }
         println!("API server ready at {}; kubeconfigs in {}", door.url(), self.cert_dir.display());
         for limit in control_plane.limits() {
             eprintln!("note: {limit}");
         }
-        let mut code = exit::PASS;
+        let mut code = Ok(exit::PASS);
         let stop = async {
-            code = interrupted().await;
+            code = control_plane.unless_ended(interrupted()).await;
             control_plane.stop();
         };
         door.listener.serve(control_plane.transport(), stop).await;
         store.close().await;
-        Ok(code)
+        Ok(code?)
     }
 
     fn store_spec(&self) -> Result<StoreSpec> {

@@ -102,14 +102,16 @@ impl KubeApiserver {
         for limit in cluster.limits() {
             eprintln!("note: {limit}");
         }
-        let mut code = exit::PASS;
+        let mut code = Ok(exit::PASS);
         let front = cluster.front_door();
         let stop = async {
-            code = interrupted_or_orphaned().await;
-            cluster.shutdown().await;
+            code = cluster.unless_ended(interrupted_or_orphaned()).await;
+            if code.is_ok() {
+                cluster.shutdown().await;
+            }
         };
         listener.serve(front, stop).await;
-        Ok(code)
+        Ok(code?)
     }
 
     fn spec(&self, listening: SocketAddr) -> Result<ApiServerSpec> {

@@ -60,7 +60,7 @@ impl Up {
             let stop = std::sync::Arc::clone(&stop);
             async move { stop.notified().await }
         }));
-        let code = interrupted().await;
+        let code = running.cluster.unless_ended(interrupted()).await?;
         eprintln!("stopping");
         stop.notify_one();
         running.cluster.shutdown().await;
@@ -177,7 +177,7 @@ where
         let running = up.start(&StateFolder::named(Some(&folder))).await?;
         let front = running.cluster.front_door();
         let serving = tokio::spawn(running.door.listener.serve(front, std::future::pending()));
-        let code = run(&running.kubeconfig).await;
+        let code = running.cluster.unless_ended(run(&running.kubeconfig)).await?;
         running.cluster.shutdown().await;
         serving.abort();
         code

@@ -1,17 +1,22 @@
 //! Which flow schema a request belongs to. In Kubernetes: `matchesFlowSchema` of `apiserver/pkg/util/flowcontrol`.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{Object, ResourcePath};
-use coracle_registry::{Attributes, Flow, Flows, Target};
+use coracle_meta::{GroupVersionResource, Object, ResourcePath};
+use coracle_registry::{Attributes, Derived, Flow, Flows, Lists, Target};
 use serde_json::Value;
 
-/// The flow schemas of this moment, those that match first standing first.
+use super::GROUP;
+use super::dangling::Outdated;
+
+/// The flow schemas, those that match first standing first.
 #[derive(Debug, Default)]
 pub(crate) struct FlowTable {
-    rows: RwLock<Vec<Row>>,
+    rows: Vec<Row>,
+    /// Conditions of schemas that are to be written.
+    pub(super) outdated: Vec<Outdated>,
 }
 
 #[derive(Debug)]
@@ -20,28 +25,51 @@ struct Row {
     schema: Arc<Object>,
 }
 
+/// The flow table of this moment. In Kubernetes: `configController`'s `flowSchemas`.
+pub(crate) fn flow_table() -> Derived<FlowTable> {
+    let make = |lists: &Lists, _: &FlowTable| {
+        FlowTable::new(lists.of(&flow_schemas()).collect(), &lists.of(&priority_levels()).collect::<Vec<_>>())
+    };
+    Derived::new(|_| vec![flow_schemas(), priority_levels()], make)
+}
+
+pub(super) fn flow_schemas() -> GroupVersionResource {
+    GroupVersionResource::new(GROUP, "v1", "flowschemas")
+}
+
+fn priority_levels() -> GroupVersionResource {
+    GroupVersionResource::new(GROUP, "v1", "prioritylevelconfigurations")
+}
+
 impl FlowTable {
-    /// Takes over what is stored. Schemas without a level match nothing.
-    pub(super) fn replace(&self, mut schemas: Vec<Arc<Object>>, levels: &[Arc<Object>]) {
+    /// Schemas without a level match nothing.
+    fn new(mut schemas: Vec<Arc<Object>>, levels: &[Arc<Object>]) -> Self {
         schemas.sort_by_key(|schema| (schema.int("spec.matchingPrecedence"), schema.name().to_owned()));
         let levels: BTreeMap<&str, &str> = levels.iter().map(|level| (level.name(), level.uid())).collect();
+        let outdated = schemas.iter().filter_map(|schema| Outdated::of(schema, |level| levels.contains_key(level)));
+        let outdated = outdated.collect();
         let row = |schema: Arc<Object>| {
             let level = levels.get(schema.text(&["spec", "priorityLevelConfiguration", "name"]))?;
             Some(Row { flow: Flow { schema: schema.uid().to_owned(), level: (*level).to_owned() }, schema })
         };
-        let rows = schemas.into_iter().filter_map(row).collect();
-        *self.rows.write().unwrap_or_else(PoisonError::into_inner) = rows;
+        Self { rows: schemas.into_iter().filter_map(row).collect(), outdated }
     }
-}
 
-impl Flows for FlowTable {
     fn flow_of(&self, attributes: &Attributes) -> Option<Flow> {
-        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
-        let row = rows.iter().find(|row| {
+        let row = self.rows.iter().find(|row| {
             let rules = row.schema.list("spec.rules");
             rules.iter().any(|rule| is_about(rule, attributes) && is_subject(rule, attributes))
         });
         row.map(|row| row.flow.clone())
+    }
+}
+
+/// Sorts requests by the table as it was made last.
+pub(crate) struct ByFlowTable(pub(crate) Arc<Derived<FlowTable>>);
+
+impl Flows for ByFlowTable {
+    fn flow_of(&self, attributes: &Attributes) -> Option<Flow> {
+        self.0.latest().flow_of(attributes)
     }
 }
 
@@ -113,8 +141,7 @@ mod tests {
             object.set(&["metadata", "uid"], name);
             if object.kind() == "FlowSchema" { schemas.push(Arc::new(object)) } else { levels.push(Arc::new(object)) }
         }
-        let table = FlowTable::default();
-        table.replace(schemas, &levels);
+        let table = FlowTable::new(schemas, &levels);
         table.flow_of(&Attributes::new(&Arc::new(user), verb, target)).unwrap().schema
     }
 

@@ -1,6 +1,6 @@
 //! `flowcontrol.apiserver.k8s.io/v1`. Requests are sorted by the objects, and not queued.
 
-mod dangling;
+pub(crate) mod dangling;
 mod every_cluster_has;
 mod flow_table;
 mod validation;
@@ -14,9 +14,8 @@ use crate::columns;
 use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
 use coracle_meta::fields::Fields;
 
-pub(crate) use dangling::Dangling;
 pub(crate) use every_cluster_has::every_cluster_has;
-pub(crate) use flow_table::FlowTable;
+pub(crate) use flow_table::{ByFlowTable, FlowTable, flow_table};
 
 const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 

@@ -15,6 +15,12 @@ use coracle_store::Store;
 use proptest::prelude::*;
 use serde_json::json;
 
+/// Storage whose caches are fed for as long as the test's runtime lives.
+pub(crate) fn fed(storage: Storage) -> Storage {
+    tokio::spawn(storage.run());
+    storage
+}
+
 pub(crate) fn things() -> Arc<Resource> {
     let mut resource = Resource::new(GroupResource::new("", "things"), "things", true);
     resource.selectable = vec!["spec.node".to_owned()];
@@ -265,7 +271,7 @@ impl Mirror {
 
 /// Any interleaving leaves the mirrors equal to the store.
 pub(crate) async fn mirrors_stay_equal(store: Arc<dyn Store>, limits: HistoryLimits, steps: &[Step]) {
-    let storage = Storage::with_history(store, limits);
+    let storage = fed(Storage::with_history(store, limits));
     let mut mirrors = Vec::new();
     for selection in [Selection::default(), labelled("color=c1")] {
         mirrors.push(Mirror::new(&storage, selection).await);

@@ -1,0 +1,59 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use coracle_meta::Object;
+use coracle_store::{Event, Revision};
+
+use crate::entry::{Entry, Selectable};
+use crate::{Resource, Stored};
+
+/// Objects that this process writes and whose events have not come yet, so that nobody reads them again.
+#[derive(Default)]
+pub(crate) struct Announced {
+    writes: VecDeque<Write>,
+}
+
+/// An object on its way into the store.
+struct Write {
+    /// As it was laid out before it had a revision.
+    stored: Stored,
+    selectable: Arc<Selectable>,
+    /// With its revision, once the store has said which.
+    written: Option<Stored>,
+}
+
+impl Announced {
+    pub(crate) fn add(&mut self, stored: &Stored, object: &Object, resource: &Resource) {
+        let selectable = Arc::new(Selectable::of(resource, object));
+        self.writes.push_back(Write { stored: stored.clone(), selectable, written: None });
+    }
+
+    /// An object was written at `revision`: as it is then. `None` if its event has come already.
+    pub(crate) fn settle(&mut self, stored: &Stored, revision: Revision) -> Option<Stored> {
+        let write = self.writes.iter_mut().rfind(|write| write.stored.is_same(stored))?;
+        Some(write.written.insert(stored.at(revision)).clone())
+    }
+
+    /// Forgets an object that was not written.
+    pub(crate) fn withdraw(&mut self, stored: &Stored) {
+        self.writes.retain(|write| write.written.is_some() || !write.stored.is_same(stored));
+    }
+
+    /// What an event makes of its object: as it was announced, or as it can be read. `None` if it is of no use.
+    pub(crate) fn entry_after(&mut self, event: &Event, resource: &Resource) -> Option<Entry> {
+        let at = event.kv.mod_revision;
+        let own = self.writes.iter().position(|write| write.stored.value() == &event.kv.value);
+        match own.and_then(|index| self.writes.remove(index)) {
+            Some(Write { stored, selectable, written }) => {
+                let written = written.filter(|written| written.revision() == at);
+                Some(Entry::with(written.unwrap_or_else(|| stored.at(at)), selectable))
+            }
+            None => Some(Entry::new(resource, Stored::from_value(event.kv.value.clone(), at).ok()?)),
+        }
+    }
+
+    /// Forgets writes up to `revision`: an event that was not seen, because it came with a fill, will not come.
+    pub(crate) fn reach(&mut self, revision: Revision) {
+        self.writes.retain(|write| write.written.as_ref().is_none_or(|written| written.revision() > revision));
+    }
+}

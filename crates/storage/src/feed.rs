@@ -1,0 +1,179 @@
+//! The task that keeps a cache as its resource is in the store. In Kubernetes: the reflector of `cacher.Cacher`.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_store::{Error, Event, EventKind, KeyRange, RangeRequest, WatchBatch, WatchRequest, Watcher};
+use futures_util::future::{Either, select};
+use tokio::time::Instant;
+
+use crate::cache::{Cache, State};
+use crate::entry::{Entry, Objects};
+use crate::ring::{Change, Ring};
+use crate::{Stored, errors};
+
+/// How long to wait before a store that did not answer is asked again, if no reader asks for it.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How many objects one read of a fill takes.
+const PAGE: i64 = 10_000;
+
+/// Feeds a cache, whatever becomes of the store. Whoever drops this closes the cache.
+pub(crate) async fn run(cache: Arc<Cache>) -> Infallible {
+    let feed = Feed { cache };
+    let mut must_fill = true;
+    loop {
+        let failed = match feed.open(&mut must_fill).await {
+            Err(error) => Some(error),
+            Ok(cursor) => match feed.follow(cursor).await {
+                Error::Compacted { .. } => {
+                    must_fill = true;
+                    None
+                }
+                // The cursor has ended, and another can go on where it was.
+                Error::Unavailable(_) => None,
+                error => Some(error),
+            },
+        };
+        if let Some(error) = failed {
+            feed.pause(error).await;
+        }
+    }
+}
+
+struct Feed {
+    cache: Arc<Cache>,
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.cache.close();
+    }
+}
+
+impl Feed {
+    /// Opens a cursor that goes on where the cache is, after a fill if it has missed something.
+    async fn open(&self, must_fill: &mut bool) -> Result<Box<dyn Watcher>, Error> {
+        let cache = &self.cache;
+        if *must_fill {
+            self.fill().await?;
+            *must_fill = false;
+        }
+        let start_revision = cache.state().revision + 1;
+        let range = KeyRange::prefix(cache.resource.prefix());
+        let cursor = cache.store.watch(WatchRequest { range, start_revision, prev_kv: true }).await?;
+        cache.state().position = cursor.position();
+        cache.moved.notify_waiters();
+        Ok(cursor)
+    }
+
+    /// Applies what comes, as much as there is at a time, until the cursor ends.
+    async fn follow(&self, mut cursor: Box<dyn Watcher>) -> Error {
+        let error = loop {
+            let next = match select(cursor.next(), pin!(self.cache.asked.notified())).await {
+                Either::Left((batch, _)) => Some(batch),
+                Either::Right(_) => None,
+            };
+            let batch = match next {
+                Some(batch) => batch,
+                None => cursor.progress().await.map(|revision| WatchBatch { revision, events: Vec::new() }),
+            };
+            match batch {
+                Ok(batch) => self.apply(batch),
+                Err(error) => break error,
+            }
+        };
+        self.cache.state().position = None;
+        error
+    }
+
+    /// Tells those who wait, and waits a little.
+    async fn pause(&self, error: Error) {
+        {
+            let mut state = self.cache.state();
+            state.failures += 1;
+            state.failure = Some(errors::status(error));
+        }
+        self.cache.moved.notify_waiters();
+        select(pin!(tokio::time::sleep(PAUSE)), pin!(self.cache.asked.notified())).await;
+    }
+
+    /// Reads all objects at one revision. Watches that have not seen everything before it end as expired.
+    async fn fill(&self) -> Result<(), Error> {
+        let cache = &self.cache;
+        let mut objects = Objects::new();
+        let mut revision = 0;
+        let mut range = KeyRange::prefix(cache.resource.prefix());
+        loop {
+            let request = RangeRequest { range: range.clone(), revision, limit: PAGE, ..RangeRequest::default() };
+            let page = cache.store.range(request).await?;
+            if revision == 0 {
+                revision = page.revision;
+            }
+            if let Some(last) = page.kvs.last() {
+                let mut next = last.key.to_vec();
+                next.push(0);
+                range.start = next.into();
+            }
+            for kv in page.kvs {
+                // An object that cannot be read is as good as absent here; reading it by name says what is wrong.
+                if let Some(key) = self.short_key(&kv.key)
+                    && let Ok(stored) = Stored::from_value(kv.value, kv.mod_revision)
+                {
+                    objects.insert(key, Entry::new(&cache.resource, stored));
+                }
+            }
+            if !page.more {
+                break;
+            }
+        }
+        let mut state = cache.state();
+        state.epoch += 1;
+        state.ring = Ring::new(revision, 0, cache.limits);
+        state.objects = objects;
+        state.revision = revision;
+        state.announced.reach(revision);
+        state.last_change = revision;
+        state.interests.wake_all();
+        Ok(())
+    }
+
+    fn apply(&self, batch: WatchBatch) {
+        let now = Instant::now();
+        let mut state = self.cache.state();
+        let seen = state.revision;
+        for event in batch.events.iter().filter(|event| event.kv.mod_revision > seen) {
+            self.apply_event(&mut state, event, now);
+        }
+        state.reach(batch.revision);
+        drop(state);
+        self.cache.moved.notify_waiters();
+    }
+
+    fn apply_event(&self, state: &mut State, event: &Event, now: Instant) {
+        let resource = &self.cache.resource;
+        let Some(key) = self.short_key(&event.kv.key) else { return };
+        let new = match event.kind {
+            EventKind::Put => state.announced.entry_after(event, resource),
+            EventKind::Delete => None,
+        };
+        let old = match &new {
+            Some(entry) => state.objects.insert(Arc::clone(&key), entry.clone()),
+            None => state.objects.remove(&key),
+        };
+        if old.is_none() && new.is_none() {
+            return;
+        }
+        let revision = event.kv.mod_revision;
+        state.last_change = revision;
+        let change = Change { revision, key: Arc::clone(&key), old: old.clone(), new: new.clone(), at: now };
+        let number = state.ring.push(change);
+        state.interests.touch(resource, number, &key, old.as_ref(), new.as_ref());
+    }
+
+    fn short_key(&self, key: &[u8]) -> Option<Arc<str>> {
+        let text = std::str::from_utf8(key).ok()?;
+        Some(text.strip_prefix(&self.cache.resource.prefix())?.into())
+    }
+}
