@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, Status, format_time};
-use coracle_registry::{Action, GetOptions, Registry, Request, Subresource, Verb};
+use coracle_registry::{Action, BodyKind, GetOptions, Registry, Request, Subresource, Verb};
 use serde_json::{Map, Value, json};
 
 use crate::service_account_tokens::Reference;
@@ -97,8 +97,8 @@ impl Action for TokenRequests {
         "token"
     }
 
-    fn kind(&self) -> GroupVersionKind {
-        GroupVersionKind::new("authentication.k8s.io", "v1", "TokenRequest")
+    fn body(&self) -> BodyKind {
+        BodyKind::built_in("authentication.k8s.io", "v1", "TokenRequest")
     }
 
     async fn create(&self, registry: &Registry, request: &Request, mut body: Object) -> Result<Object, Status> {

@@ -10,7 +10,7 @@ impl Kind {
     pub(crate) fn to_hub(&self, mut object: Object) -> Result<Object, Status> {
         if self.is_converted() {
             self.strategy().to_hub(&mut object)?;
-            object.set_kind(&self.hub().row().kind);
+            object.set_kind(&self.hub().spec().row.kind);
         }
         Ok(object)
     }

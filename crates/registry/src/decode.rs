@@ -6,7 +6,7 @@ use coracle_schema::apply::managed_fields;
 use coracle_schema::decode::{self, Decoded, Format, from_unstructured};
 use serde_json::Value;
 
-use crate::{FieldValidation, Kind, PatchKind, Request};
+use crate::{FieldValidation, Form, Kind, PatchKind, Request};
 
 /// What a strict reader objects to: fields that nobody knows, and fields that are there twice.
 #[derive(Clone, Debug, Default)]
@@ -115,9 +115,9 @@ pub(crate) fn patched(
 ) -> Result<Object, Status> {
     let Patched { value, quote, made_by } = patched;
     let document = value.clone();
-    let decoded = match kind.is_built_in() {
-        true => made_by.decode(value, kind.gvk(), kind.schema()),
-        false => kind.decode_value(value),
+    let decoded = match kind.offers().form {
+        Form::Structs => made_by.decode(value, kind.gvk(), kind.schema()),
+        Form::Maps => kind.decode_value(value),
     };
     let decoded = decoded.map_err(|error| invalid_patch(&quote(&document), &error))?;
     objections.extend(decoded.strict);

@@ -2,18 +2,17 @@ use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, ObjectKey, Scope, Status};
 use coracle_schema::decode::{self, Decoded};
-use coracle_schema::{KindSchema, ResourceRow, Table};
+use coracle_schema::{KindSchema, ResourceRow};
 use coracle_storage::Resource;
 use serde_json::Value;
 
-use crate::{Computed, Request, Strategy, Subresource};
+use crate::{Computed, Form, KindSpec, Offers, Request, Strategy, Subresource};
 
 /// A kind as the registry serves it in one version: its strategy, and what was looked up for it once.
 #[derive(Clone)]
 pub struct Kind {
     strategy: Arc<dyn Strategy>,
     hub: Option<Arc<dyn Strategy>>,
-    schema: KindSchema,
     pub(crate) store: Arc<Resource>,
     pub(crate) subresources: Vec<Subresource>,
     pub(crate) computed: Option<Arc<dyn Computed>>,
@@ -26,14 +25,9 @@ impl std::fmt::Debug for Kind {
 }
 
 impl Kind {
-    pub(crate) fn new(
-        strategy: Arc<dyn Strategy>,
-        hub: Option<Arc<dyn Strategy>>,
-        schema: KindSchema,
-        store: Arc<Resource>,
-    ) -> Self {
-        let subresources = strategy.subresources().to_vec();
-        Self { strategy, hub, schema, store, subresources, computed: None }
+    pub(crate) fn new(strategy: Arc<dyn Strategy>, hub: Option<Arc<dyn Strategy>>, store: Arc<Resource>) -> Self {
+        let subresources = strategy.spec().subresources.clone();
+        Self { strategy, hub, store, subresources, computed: None }
     }
 
     /// The strategy of the served version: defaults, conversion, table.
@@ -51,14 +45,19 @@ impl Kind {
         self.hub.is_some()
     }
 
-    /// What objects look like.
-    pub fn schema(&self) -> &KindSchema {
-        &self.schema
+    /// The description of the served version.
+    pub fn spec(&self) -> &KindSpec {
+        self.strategy.spec()
     }
 
-    /// Whether the kind is one of Kubernetes' own, and not defined at run time.
-    pub fn is_built_in(&self) -> bool {
-        Table::v1_35().kind(self.gvk()).is_some()
+    /// What objects look like.
+    pub fn schema(&self) -> &KindSchema {
+        &self.spec().schema
+    }
+
+    /// What clients can ask for.
+    pub fn offers(&self) -> &Offers {
+        &self.spec().offers
     }
 
     /// Reads a JSON document as an object of the kind, in the served version: unknown fields go and are told.
@@ -66,22 +65,21 @@ impl Kind {
     /// # Errors
     /// What is wrong, in Go's words.
     pub fn decode_value(&self, value: Value) -> Result<Decoded, String> {
-        match self.strategy.decode(&value) {
-            Some(decoded) => decoded,
-            None => decode::decode_value(value, &self.schema),
-        }
+        decode::decode_value(value, self.schema())
     }
 
     /// An object in the form in which it is stored, as Kubernetes prints it.
     pub(crate) fn normalize(&self, object: Object) -> Result<Object, Status> {
-        let hub = &self.hub().row().kind;
-        let Some(schema) = Table::v1_35().kind(hub) else { return Ok(object) };
-        Ok(decode::normalize(object, &schema).map_err(Status::internal)?.object)
+        let hub = self.hub().spec();
+        match hub.offers.form {
+            Form::Structs => Ok(decode::normalize(object, &hub.schema).map_err(Status::internal)?.object),
+            Form::Maps => Ok(object),
+        }
     }
 
     /// The row of the served version.
     pub fn row(&self) -> &ResourceRow {
-        self.strategy.row()
+        &self.spec().row
     }
 
     /// Group, version and kind.
@@ -92,11 +90,6 @@ impl Kind {
     /// Group, version and plural.
     pub fn gvr(&self) -> GroupVersionResource {
         self.row().resource()
-    }
-
-    /// Whether a definition made the kind, so that it is in no table of the server's.
-    pub fn is_custom(&self) -> bool {
-        Table::v1_35().resource(&self.gvr()).is_none()
     }
 
     /// Where the object of a request is stored.
@@ -121,7 +114,7 @@ impl Kind {
 
     /// What computes the kind, if it is not stored.
     pub(crate) fn computed(&self) -> Option<&dyn Computed> {
-        self.computed.as_deref().or_else(|| self.hub().computed())
+        self.computed.as_deref().or(self.hub().spec().computed.as_deref())
     }
 
     /// Whether there is a `/status`.

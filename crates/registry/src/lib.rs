@@ -1,9 +1,9 @@
 //! What create, get, list, watch, update, patch, apply and delete mean, for any kind.
 //!
 //! ```text
-//! Request --Registry--> Kind (Strategy + schema) --Admission--> prepare, validate --attempt--> Storage
+//! Request --Registry--> Kind (Strategy over KindSpec) --Admission--> prepare, validate --attempt--> Storage
 //! ```
-//! Start at [`Registry`]. What is special about a kind is its [`Strategy`]; no kind is known here by name.
+//! Start at [`Registry`]. What is special about a kind is its [`KindSpec`]; no kind is known here by name.
 //! Not here: HTTP (`apiserver`), the kinds (`resources`), the plug-ins (`admission`), who may do what (`auth`).
 
 mod admission;
@@ -15,12 +15,16 @@ pub mod custom;
 mod decode;
 mod derived;
 mod flows;
+mod hooks;
 mod kind;
+mod kind_spec;
 mod object_meta;
+mod offers;
 mod options;
 mod read;
 mod registry;
 mod request;
+mod restore;
 mod scale;
 mod selection;
 mod strategy;
@@ -36,19 +40,20 @@ pub use authorizer::{Attributes, Authorizer, Decision, PathRule, ResourceRule, R
 pub use coracle_storage::{List, Stored};
 pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows, NoFlows};
+pub(crate) use hooks::NoHooks;
+pub use hooks::{Hooks, Reservation};
 pub use kind::Kind;
+pub use kind_spec::{Generation, KindSpec, unknown_finalizer};
 pub use object_meta::{annotation_errors, field_manager_errors, label_errors};
+pub use offers::{Form, Offers, Rank, Refusals};
 pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Preconditions, Propagation};
 pub use read::Watch;
 pub use registry::{Kinds, Registry, RegistryBuilder};
 pub use request::{FieldValidation, Request, Verb, Warnings};
+pub use restore::{restore, restore_metadata};
 pub use scale::{Scale, SelectorForm};
-pub use selection::text_at;
-pub use strategy::{Generation, Strategy};
-pub use subresource::{
-    Action, Computed, Connect, Destination, Projection, Reservation, Subresource, View, keep_all_but_status,
-    keep_spec_and_labels,
-};
-pub use table::Column;
+pub use strategy::Strategy;
+pub use subresource::{Action, BodyKind, Computed, Connect, Destination, Projection, Subresource, View};
+pub use table::{Column, TableColumn};
 pub use user::User;
 pub use write::{Deleted, Plan, Written};

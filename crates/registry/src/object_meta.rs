@@ -6,7 +6,7 @@ use coracle_ambient::{Ambient, Timestamp};
 use coracle_meta::{FieldError, Object, OwnerReference, Status, format_time, names};
 use serde_json::{Map, Value};
 
-use crate::{Request, Strategy};
+use crate::{KindSpec, Request};
 
 /// The finalizer of a deletion that waits for dependents.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
@@ -327,8 +327,8 @@ pub(crate) fn validate_update(new: &Object, old: &Object, namespaced: bool) -> V
 }
 
 /// What is wrong with the metadata of a new object of a kind.
-pub(crate) fn validate_new(object: &Object, namespaced: bool, strategy: &dyn Strategy) -> Vec<FieldError> {
-    let errors = validate(object, namespaced, |name| strategy.validate_name(name));
+pub(crate) fn validate_new(object: &Object, namespaced: bool, spec: &KindSpec) -> Vec<FieldError> {
+    let errors = validate(object, namespaced, spec.name);
     if errors.is_empty() { validate(object, namespaced, names::path_segment) } else { errors }
 }
 

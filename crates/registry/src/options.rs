@@ -1,6 +1,8 @@
 use bytes::Bytes;
 use coracle_meta::{FieldError, FieldSelector, GroupVersionKind, LabelSelector, Object, Status};
 
+use crate::BodyKind;
+
 /// The query of a get. In Kubernetes: `metav1.GetOptions`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetOptions {
@@ -94,6 +96,13 @@ pub struct DeleteOptions {
     pub orphan_dependents: Option<bool>,
     /// Delete an object that cannot be read any more.
     pub ignore_store_read_error: bool,
+}
+
+impl DeleteOptions {
+    /// The kind of the document in which clients send them.
+    pub fn body() -> BodyKind {
+        BodyKind::built_in("", "v1", "DeleteOptions")
+    }
 }
 
 /// In which language a patch is written.

@@ -222,16 +222,17 @@ fn validate_list(options: &ListOptions, is_watch: bool) -> Result<(), Status> {
 
 /// Which objects; 400 if a field selector names a field that the kind does not offer.
 fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Selection, Status> {
-    let offered = kind.hub().selectable_fields();
+    let labels = kind.hub().selectable_fields();
     for requirement in &options.field_selector.requirements {
         let field = requirement.field.as_str();
-        let known = matches!(field, "metadata.name" | "metadata.namespace") || offered.contains(&field);
+        let known = matches!(field, "metadata.name" | "metadata.namespace")
+            || labels.as_ref().is_some_and(|labels| labels.contains(&field));
         if !known {
-            let own = offered.is_empty() && kind.is_built_in();
-            return Err(Status::bad_request(if own {
-                format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
-            } else {
-                format!("field label not supported: {field}")
+            return Err(Status::bad_request(match labels {
+                None => {
+                    format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+                }
+                Some(_) => format!("field label not supported: {field}"),
             }));
         }
     }

@@ -144,35 +144,33 @@ impl RegistryBuilder {
         let registry = Registry { inner: Arc::new(inner) };
         registry.change_kinds(|kinds| {
             for strategy in &self.strategies {
-                if let Some(mut kind) = resolve(strategy, &self.strategies) {
-                    let resource = kind.gvr();
-                    let own = self.computed.iter().find(|(of, _)| *of == resource);
-                    kind.computed = own.map(|(_, computed)| Arc::clone(computed));
-                    let more = self.subresources.iter().filter(|(of, _)| *of == resource);
-                    kind.subresources.extend(more.map(|(_, subresource)| subresource.clone()));
-                    kinds.insert(kind);
-                }
+                let mut kind = resolve(strategy, &self.strategies);
+                let resource = kind.gvr();
+                let own = self.computed.iter().find(|(of, _)| *of == resource);
+                kind.computed = own.map(|(_, computed)| Arc::clone(computed));
+                let more = self.subresources.iter().filter(|(of, _)| *of == resource);
+                kind.subresources.extend(more.map(|(_, subresource)| subresource.clone()));
+                kinds.insert(kind);
             }
         });
         registry
     }
 }
 
-/// The kind of a strategy; `None` if nothing says what its objects look like.
-fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>]) -> Option<Kind> {
-    let row = strategy.row();
-    let hub = (row.stored_as != row.resource())
-        .then(|| all.iter().find(|other| other.row().resource() == row.stored_as).cloned())
-        .flatten();
+/// The kind of a strategy, with its hub among `all`.
+fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>]) -> Kind {
+    let row = &strategy.spec().row;
+    let is_hub = |other: &&Arc<dyn Strategy>| other.spec().row.resource() == row.stored_as;
+    let hub = strategy.spec().is_converted().then(|| all.iter().find(is_hub).cloned()).flatten();
     let stored = hub.as_ref().unwrap_or(strategy);
     let name = row.resource().group_resource();
-    let directory = stored.store_directory().unwrap_or_else(|| stored.row().plural.clone());
+    let directory = stored.spec().store_directory.clone();
     let mut store = Resource::new(name, directory, row.scope == coracle_meta::Scope::Namespaced);
-    store.selectable = stored.selectable_fields().into_iter().map(str::to_owned).collect();
-    store.indexed = stored.indexed_fields().into_iter().map(str::to_owned).collect();
+    store.selectable = stored.selectable_fields().into_iter().flatten().map(str::to_owned).collect();
+    store.indexed = stored.spec().indexed.iter().map(|field| (*field).to_owned()).collect();
     let reader = Arc::clone(stored);
-    store.field = Box::new(move |object, field| reader.field(object, field));
-    Some(Kind::new(Arc::clone(strategy), hub, strategy.schema()?, Arc::new(store)))
+    store.field = Box::new(move |object, field| reader.spec().field(object, field));
+    Kind::new(Arc::clone(strategy), hub, Arc::new(store))
 }
 
 impl Registry {
@@ -213,17 +211,15 @@ impl Registry {
 
     /// Serves a kind from now on, or serves it otherwise.
     pub fn add_kind(&self, strategy: &Arc<dyn Strategy>) {
-        if let Some(before) = self.kind(&strategy.row().resource())
-            && before.store.selectable != strategy.selectable_fields()
+        if let Some(before) = self.kind(&strategy.spec().row.resource())
+            && before.store.selectable != strategy.selectable_fields().unwrap_or_default()
         {
             // What was read of each object for selectors is not what is needed now.
             self.inner.storage.forget(&before.store);
         }
         self.change_kinds(|kinds| {
             let all: Vec<_> = kinds.iter().map(|kind| Arc::clone(kind.strategy())).collect();
-            if let Some(kind) = resolve(strategy, &all) {
-                kinds.insert(kind);
-            }
+            kinds.insert(resolve(strategy, &all));
         });
     }
 

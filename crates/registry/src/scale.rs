@@ -1,8 +1,9 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, GroupVersionKind, LabelSelector, Object, Status};
+use coracle_meta::{FieldError, LabelSelector, Object, Status};
+use coracle_schema::patch::go_type;
 use serde_json::{Value, json};
 
-use crate::{Column, Projection, table};
+use crate::{BodyKind, Column, Projection, table};
 
 /// `/scale` of a kind: how many parts there are and should be, and which they are.
 ///
@@ -72,19 +73,6 @@ fn number_at(object: &Object, path: &[String]) -> Result<i64, String> {
     }
 }
 
-/// What Go calls the type of a JSON value.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
 fn wrong_count(object: &Object, path: &[String]) -> Option<FieldError> {
     let field = format!(".{}", path.join("."));
     match number_at(object, path) {
@@ -103,12 +91,12 @@ impl Projection for Scale {
         "scale"
     }
 
-    fn kind(&self) -> GroupVersionKind {
-        GroupVersionKind::new("autoscaling", "v1", "Scale")
+    fn body(&self) -> BodyKind {
+        BodyKind::built_in("autoscaling", "v1", "Scale")
     }
 
     fn show(&self, object: &Object) -> Result<Object, Status> {
-        let mut scale = Object::of_kind(&self.kind());
+        let mut scale = Object::of_kind(&self.body().gvk);
         for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
             if let Some(value) = object.field(&["metadata", field]) {
                 scale.set(&["metadata", field], value.clone());
@@ -137,7 +125,7 @@ impl Projection for Scale {
 
     fn cells(&self, shown: &Object, now: Timestamp) -> Vec<Value> {
         let replicas = |part: &str| Value::from(shown.number(&[part, "replicas"]).unwrap_or(0));
-        let age = table::age(shown.text(&["metadata", "creationTimestamp"]), now);
+        let age = table::age(shown, now);
         vec![shown.name().into(), replicas("spec"), replicas("status"), age.into()]
     }
 

@@ -2,7 +2,7 @@ use coracle_meta::Object;
 use serde_json::Value;
 
 /// The text of the value at a dotted path: as it is for texts, as JSON prints it for numbers and bools, else empty.
-pub fn text_at(object: &Object, path: &str) -> String {
+pub(crate) fn text_at(object: &Object, path: &str) -> String {
     let steps: Vec<&str> = path.split('.').collect();
     match object.field(&steps) {
         Some(Value::String(text)) => text.clone(),

@@ -3,9 +3,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, GroupVersionKind, Object, Status};
+use coracle_schema::KindSchema;
 use serde_json::Value;
 
-use crate::{Column, Registry, Request, Verb, table};
+use crate::{Column, Registry, Request, Verb};
 
 /// A part of an object with a path of its own, such as `pods/binding`. `status` is not listed: the row says it.
 #[derive(Clone)]
@@ -39,6 +40,41 @@ impl Subresource {
             Self::Action(_) => vec![Verb::Create],
             Self::Connect(connect) => connect.verbs().to_vec(),
         }
+    }
+
+    /// The kind of its bodies, where they are not objects of the parent's kind.
+    pub fn body(&self) -> Option<BodyKind> {
+        match self {
+            Self::Projection(projection) => Some(projection.body()),
+            Self::Action(action) => Some(action.body()),
+            Self::View(_) | Self::Connect(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Subresource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Subresource").field(&self.name()).finish()
+    }
+}
+
+/// A kind without a resource of its own: what is sent to a subresource, or shown by it.
+#[derive(Clone, Debug)]
+pub struct BodyKind {
+    /// Group, version and kind.
+    pub gvk: GroupVersionKind,
+    /// What it looks like.
+    pub schema: KindSchema,
+}
+
+impl BodyKind {
+    /// A kind of Kubernetes' own, which the table of 1.35 knows.
+    ///
+    /// # Panics
+    /// If the table does not know it.
+    pub fn built_in(group: &str, version: &str, kind: &str) -> Self {
+        let gvk = GroupVersionKind::new(group, version, kind);
+        Self { schema: KindSchema::built_in(&gvk), gvk }
     }
 }
 
@@ -82,7 +118,7 @@ pub trait Projection: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// The kind of the body.
-    fn kind(&self) -> GroupVersionKind;
+    fn body(&self) -> BodyKind;
 
     /// Shows the part of `object`, with its metadata (name, namespace, uid, resource version, creation time).
     fn show(&self, object: &Object) -> Result<Object, Status>;
@@ -96,14 +132,10 @@ pub trait Projection: Send + Sync + 'static {
     fn write(&self, object: &mut Object, body: &Object) -> Result<(), Status>;
 
     /// The columns of its table.
-    fn columns(&self) -> Vec<Column> {
-        table::default_columns()
-    }
+    fn columns(&self) -> Vec<Column>;
 
     /// The cells of its row.
-    fn cells(&self, shown: &Object, now: Timestamp) -> Vec<Value> {
-        table::default_cells(shown, now)
-    }
+    fn cells(&self, shown: &Object, now: Timestamp) -> Vec<Value>;
 
     /// Where the object has what `spec.replicas` of the body is, so that its owner is known on both sides.
     fn replicas_path(&self) -> Vec<String> {
@@ -118,7 +150,7 @@ pub trait Action: Send + Sync + 'static {
     fn name(&self) -> &str;
 
     /// The kind of the body.
-    fn kind(&self) -> GroupVersionKind;
+    fn body(&self) -> BodyKind;
 
     /// Does it to the object that the request names; answers with what the client gets (an object or a `Status`).
     /// `body` has been decoded and admitted, and its name and namespace are the request's.
@@ -171,43 +203,4 @@ pub trait Computed: Send + Sync + 'static {
     async fn list(&self, _registry: &Registry, request: &Request) -> Result<Vec<Object>, Status> {
         Err(Status::method_not_supported(&request.group_resource(), "list"))
     }
-}
-
-/// Something reserved for a write that may still fail.
-#[async_trait]
-pub trait Reservation: Send {
-    /// The write has happened.
-    async fn commit(self: Box<Self>) {}
-
-    /// The write has not happened: give it back.
-    async fn release(self: Box<Self>) {}
-}
-
-/// The rule of `/status` of most built-in kinds: labels, and all besides metadata and `status`, are `old`'s.
-pub fn keep_spec_and_labels(new: &mut Object, old: &Object) {
-    let labels = old.field(&["metadata", "labels"]).cloned();
-    new.edit(|tree| {
-        tree.retain(|name, _| matches!(name.as_str(), "metadata" | "status" | "kind" | "apiVersion"));
-        for (name, value) in old.tree() {
-            if !matches!(name.as_str(), "metadata" | "status" | "kind" | "apiVersion") {
-                tree.insert(name.clone(), value.clone());
-            }
-        }
-    });
-    match labels {
-        Some(labels) => new.set(&["metadata", "labels"], labels),
-        None => drop(new.remove(&["metadata", "labels"])),
-    }
-}
-
-/// The rule of `/status` of custom resources: of `new` only `status` and the managed fields count.
-pub fn keep_all_but_status(new: &mut Object, old: &Object) {
-    let mut kept = old.clone();
-    for path in [&["status"][..], &["metadata", "managedFields"], &["metadata", "resourceVersion"]] {
-        match new.remove(path) {
-            Some(value) => kept.set(path, value),
-            None => drop(kept.remove(path)),
-        }
-    }
-    *new = kept;
 }

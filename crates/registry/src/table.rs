@@ -1,39 +1,41 @@
-//! The tables that `kubectl get` prints: columns, and cells for kinds that have none of their own.
+//! The tables that `kubectl get` prints: columns with their cells.
+
+use std::borrow::Cow;
 
 use coracle_ambient::Timestamp;
-use coracle_meta::{Object, parse_time};
+use coracle_meta::{Object, human_duration, parse_time};
 use serde_json::Value;
 
 /// A column of a kind's table. In Kubernetes: `metav1.TableColumnDefinition`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The heading.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// `string`, `integer`, `number`, `boolean` or `date`.
-    pub kind: String,
+    pub kind: Cow<'static, str>,
     /// `name` for the name; else mostly empty.
-    pub format: String,
+    pub format: Cow<'static, str>,
     /// What the column says.
-    pub description: String,
+    pub description: Cow<'static, str>,
     /// 0 to be always shown, 1 for wide output only.
     pub priority: i32,
 }
 
 impl Column {
     /// A column that is always shown.
-    pub fn new(name: &str, kind: &str, description: &str) -> Self {
+    pub const fn new(name: &'static str, kind: &'static str, description: &'static str) -> Self {
         Self {
-            name: name.to_owned(),
-            kind: kind.to_owned(),
-            format: String::new(),
-            description: description.to_owned(),
+            name: Cow::Borrowed(name),
+            kind: Cow::Borrowed(kind),
+            format: Cow::Borrowed(""),
+            description: Cow::Borrowed(description),
             priority: 0,
         }
     }
 
     /// The column of the name.
     pub fn name() -> Self {
-        Self { format: "name".to_owned(), ..Self::new("Name", "string", NAME_DESCRIPTION) }
+        Self::new("Name", "string", NAME_DESCRIPTION).of_names()
     }
 
     /// The column of the age.
@@ -46,6 +48,12 @@ impl Column {
     pub fn wide(self) -> Self {
         Self { priority: 1, ..self }
     }
+
+    /// This column, marked as one of names.
+    #[must_use]
+    pub fn of_names(self) -> Self {
+        Self { format: "name".into(), ..self }
+    }
 }
 
 /// What the API documents of `metadata.name`.
@@ -54,20 +62,88 @@ const NAME_DESCRIPTION: &str = "Name must be unique within a namespace. Is requi
 /// What the API documents of `metadata.creationTimestamp`.
 const CREATED_DESCRIPTION: &str = "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
+/// What a column shows of an object at a time.
+pub type Cell = Box<dyn Fn(&Object, Timestamp) -> Value + Send + Sync>;
+
+/// A column of a kind's table, and what it shows of each object.
+pub struct TableColumn {
+    /// The column; a cell without one stands beyond the last heading (Kubernetes prints one such, of IPAddresses).
+    pub heading: Option<Column>,
+    /// Its cell.
+    pub cell: Cell,
+}
+
+impl TableColumn {
+    /// A column and its cell.
+    pub fn new(heading: Column, cell: impl Fn(&Object, Timestamp) -> Value + Send + Sync + 'static) -> Self {
+        Self { heading: Some(heading), cell: Box::new(cell) }
+    }
+
+    /// The name.
+    pub fn name() -> Self {
+        Self::new(Column::name(), |object, _| object.name().into())
+    }
+
+    /// The age.
+    pub fn age() -> Self {
+        Self::new(Column::age(), |object, now| age(object, now).into())
+    }
+
+    /// A text.
+    pub fn text(
+        name: &'static str,
+        description: &'static str,
+        cell: impl Fn(&Object) -> Value + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(Column::new(name, "string", description), move |object, _| cell(object))
+    }
+
+    /// A whole number.
+    pub fn integer(
+        name: &'static str,
+        description: &'static str,
+        cell: impl Fn(&Object) -> Value + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(Column::new(name, "integer", description), move |object, _| cell(object))
+    }
+
+    /// Yes or no.
+    pub fn boolean(
+        name: &'static str,
+        description: &'static str,
+        cell: impl Fn(&Object) -> Value + Send + Sync + 'static,
+    ) -> Self {
+        Self::new(Column::new(name, "boolean", description), move |object, _| cell(object))
+    }
+
+    /// This column, for wide output only.
+    #[must_use]
+    pub fn wide(self) -> Self {
+        Self { heading: self.heading.map(Column::wide), ..self }
+    }
+
+    /// This column, marked as one of names.
+    #[must_use]
+    pub fn of_names(self) -> Self {
+        Self { heading: self.heading.map(Column::of_names), ..self }
+    }
+}
+
 /// Name and creation time: the table of a kind that has none of its own.
-pub fn default_columns() -> Vec<Column> {
-    vec![Column::name(), Column::new("Created At", "date", CREATED_DESCRIPTION)]
+pub fn default_columns() -> Vec<TableColumn> {
+    let created = |object: &Object, _: Timestamp| object.text(&["metadata", "creationTimestamp"]).into();
+    vec![TableColumn::name(), TableColumn::new(Column::new("Created At", "date", CREATED_DESCRIPTION), created)]
 }
 
-/// The cells of [`default_columns`].
-pub fn default_cells(object: &Object, _now: Timestamp) -> Vec<Value> {
-    vec![object.name().into(), object.text(&["metadata", "creationTimestamp"]).into()]
+/// The age of an object.
+pub fn age(object: &Object, now: Timestamp) -> String {
+    since(object.text(&["metadata", "creationTimestamp"]), now)
 }
 
-/// An age as tables print it: `5m`, `3d4h`; `<unknown>` without a time.
-pub fn age(time: &str, now: Timestamp) -> String {
+/// How long a time is past, as tables print it: `5m`, `3d4h`; `<unknown>` without a time.
+pub fn since(time: &str, now: Timestamp) -> String {
     match parse_time(time) {
-        Some(time) => coracle_meta::human_duration(now.duration_since(time).as_secs()),
+        Some(time) => human_duration(now.duration_since(time).as_secs()),
         None => "<unknown>".to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
 use coracle_registry::{
-    DeleteOptions, Deleted, GetOptions, ListOptions, Patch, PatchKind, Registry, Request, Verb, custom,
+    DeleteOptions, Deleted, GetOptions, ListOptions, Patch, PatchKind, Registry, Request, Strategy, Verb, custom,
 };
 use coracle_schema::decode::{Format, decode};
 use coracle_storage::Storage;
@@ -36,7 +36,7 @@ impl World {
         let storage = Storage::new(store);
         tokio::spawn(storage.run());
         let builder = Registry::builder(storage, ambient, Recorder::off());
-        Self { registry: builder.kinds([custom::definitions()]).build() }
+        Self { registry: builder.kinds([Arc::new(custom::definitions()) as Arc<dyn Strategy>]).build() }
     }
 
     fn request(&self, verb: Verb, resource: GroupVersionResource, name: &str) -> Request {
@@ -140,7 +140,7 @@ async fn a_definition_is_established_and_its_kind_served() {
     assert_eq!(boat.field(&["spec"]), Some(&json!({"oars": 2, "colour": "red"})));
     assert_eq!(boat.generation(), 1);
     let now = world.registry.ambient().clock.now();
-    assert_eq!(kind.strategy().cells(&boat, now), [json!("b"), json!(2)]);
+    assert_eq!(kind.spec().cells(&boat, now), [json!("b"), json!(2)]);
 }
 
 #[tokio::test(start_paused = true)]

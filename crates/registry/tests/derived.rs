@@ -6,7 +6,7 @@ use std::time::Duration;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object, Status};
-use coracle_registry::{DeleteOptions, Derived, Lists, Registry, Request, Verb, custom};
+use coracle_registry::{DeleteOptions, Derived, Lists, Registry, Request, Strategy, Verb, custom};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
 use serde_json::{Value, json};
@@ -34,7 +34,9 @@ fn registry() -> Registry {
     let engine = Engine::in_memory(Options::new(ambient.clone(), Recorder::off()));
     let storage = Storage::new(Arc::new(engine));
     tokio::spawn(storage.run());
-    Registry::builder(storage, ambient, Recorder::off()).kinds([custom::definitions()]).build()
+    Registry::builder(storage, ambient, Recorder::off())
+        .kinds([Arc::new(custom::definitions()) as Arc<dyn Strategy>])
+        .build()
 }
 
 async fn create(registry: &Registry, resource: GroupVersionResource, body: Value) -> Result<(), Status> {

@@ -1,4 +1,4 @@
-//! A made-up kind, added as a row and a strategy, goes through every verb.
+//! A made-up kind, added as a row and a description, goes through every verb.
 
 use std::sync::Arc;
 
@@ -10,75 +10,58 @@ use coracle_meta::{
     FieldError, GroupVersionKind, GroupVersionResource, LabelSelector, Object, Scope, Status, WatchEvent,
 };
 use coracle_registry::{
-    Admission, DeleteOptions, Deleted, GetOptions, ListOptions, Operation, Patch, PatchKind, Preconditions,
-    Propagation, Registry, Request, Review, Strategy, Verb,
+    Admission, DeleteOptions, Deleted, Form, GetOptions, KindSpec, ListOptions, Offers, Operation, Patch, PatchKind,
+    Preconditions, Propagation, Registry, Request, Review, Strategy, Verb,
 };
-use coracle_schema::{KindSchema, ResourceRow, SubresourceRow, Table, Trait};
+use coracle_schema::{KindSchema, ResourceRow, SubresourceRow, Trait};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
 use serde_json::{Value, json};
-
-/// A kind that looks like a ReplicaSet and behaves as its row says.
-struct Boats {
-    row: ResourceRow,
-    grace: Option<i64>,
-}
 
 fn gvr(plural: &str) -> GroupVersionResource {
     GroupVersionResource::new("river.example", "v1", plural)
 }
 
-impl Boats {
-    fn new(plural: &str, kind: &str, traits: &[Trait]) -> Self {
-        let kind = GroupVersionKind::new("river.example", "v1", kind);
-        let verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-        let status = SubresourceRow {
-            name: "status".to_owned(),
-            kind: kind.clone(),
-            verbs: vec!["get".to_owned(), "patch".to_owned(), "update".to_owned()],
-            foreign: false,
-        };
-        let row = ResourceRow {
-            list_kind: format!("{}List", kind.kind),
-            kind,
-            plural: plural.to_owned(),
-            singular: String::new(),
-            short_names: Vec::new(),
-            categories: Vec::new(),
-            scope: Scope::Namespaced,
-            verbs: verbs.map(str::to_owned).to_vec(),
-            subresources: vec![status],
-            stored_as: gvr(plural),
-            storage_version: gvr(plural).group_version(),
-            traits: traits.iter().copied().collect(),
-        };
-        Self { row, grace: None }
-    }
-}
-
-impl Strategy for Boats {
-    fn row(&self) -> &ResourceRow {
-        &self.row
-    }
-
-    fn schema(&self) -> Option<KindSchema> {
-        Table::v1_35().kind(&GroupVersionKind::new("apps", "v1", "ReplicaSet"))
-    }
-
-    fn set_defaults(&self, object: &mut Object) {
-        if object.number(&["spec", "replicas"]).is_none() {
-            object.set(&["spec", "replicas"], 1);
-        }
-    }
-
-    fn validate(&self, object: &Object) -> Vec<FieldError> {
-        let replicas = object.number(&["spec", "replicas"]).unwrap_or(0);
-        let wrong = (replicas < 0).then(|| FieldError::invalid("spec.replicas", replicas, "must not be negative"));
-        wrong.into_iter().collect()
-    }
-
-    fn grace_period(&self, _object: &Object, requested: Option<i64>) -> Option<i64> {
-        requested.or(self.grace)
+/// A kind that looks like a ReplicaSet and behaves as its row says.
+fn boats(plural: &str, kind: &str, traits: &[Trait]) -> KindSpec {
+    let kind = GroupVersionKind::new("river.example", "v1", kind);
+    let verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+    let status = SubresourceRow {
+        name: "status".to_owned(),
+        kind: kind.clone(),
+        verbs: vec!["get".to_owned(), "patch".to_owned(), "update".to_owned()],
+        foreign: false,
+    };
+    let row = ResourceRow {
+        list_kind: format!("{}List", kind.kind),
+        kind,
+        plural: plural.to_owned(),
+        singular: String::new(),
+        short_names: Vec::new(),
+        categories: Vec::new(),
+        scope: Scope::Namespaced,
+        verbs: verbs.map(str::to_owned).to_vec(),
+        subresources: vec![status],
+        stored_as: gvr(plural),
+        storage_version: gvr(plural).group_version(),
+        traits: traits.iter().copied().collect(),
+    };
+    let schema = KindSchema::built_in(&GroupVersionKind::new("apps", "v1", "ReplicaSet"));
+    KindSpec {
+        set_defaults: |boat| {
+            if boat.number(&["spec", "replicas"]).is_none() {
+                boat.set(&["spec", "replicas"], 1);
+            }
+        },
+        takes_any_finalizer: true,
+        validate: |boat| {
+            let replicas = boat.number(&["spec", "replicas"]).unwrap_or(0);
+            let wrong = (replicas < 0).then(|| FieldError::invalid("spec.replicas", replicas, "must not be negative"));
+            wrong.into_iter().collect()
+        },
+        grace_period: |_, requested| requested,
+        kept_by_status: &["spec", "metadata.labels"],
+        ..KindSpec::new(row, schema, Offers { form: Form::Maps, ..Offers::built_in(0) })
     }
 }
 
@@ -112,11 +95,15 @@ impl Admission for Customs {
 fn registry() -> Registry {
     let engine = Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off()));
     let all = [Trait::Generation, Trait::UnconditionalUpdate];
+    let ferries = KindSpec {
+        grace_period: |_, requested| requested.or(Some(30)),
+        ..boats("ferries", "Ferry", &[Trait::Graceful, Trait::Generation])
+    };
     let kinds: Vec<Arc<dyn Strategy>> = vec![
-        Arc::new(Boats::new("boats", "Boat", &all)),
-        Arc::new(Boats::new("locks", "Lock", &[Trait::CreateOnUpdate])),
-        Arc::new(Boats { grace: Some(30), ..Boats::new("ferries", "Ferry", &[Trait::Graceful, Trait::Generation]) }),
-        Arc::new(Boats::new("wrecks", "Wreck", &[Trait::ReturnsDeleted])),
+        Arc::new(boats("boats", "Boat", &all)),
+        Arc::new(boats("locks", "Lock", &[Trait::CreateOnUpdate])),
+        Arc::new(ferries),
+        Arc::new(boats("wrecks", "Wreck", &[Trait::ReturnsDeleted])),
     ];
     let storage = Storage::new(Arc::new(engine));
     tokio::spawn(storage.run());

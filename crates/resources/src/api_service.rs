@@ -2,48 +2,56 @@
 
 use std::sync::Arc;
 
-use coracle_ambient::Timestamp;
 use coracle_meta::fields::{Fields, FieldsMut};
 use coracle_meta::{FieldError, GroupVersionResource, Object, Status, format_time, names};
-use coracle_registry::{Derived, Lists, Registry, Request, Verb};
+use coracle_registry::{Derived, KindSpec, Lists, Registry, Request, TableColumn, Verb};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::cells::age;
+use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::checks::Wrong;
-use crate::columns;
-use crate::rules::{Rules, SPEC_AND_METADATA};
 
 /// `apiservices.apiregistration.k8s.io`. The objects are kept; requests are not passed on to other servers.
-pub(crate) const API_SERVICE: Rules = Rules {
-    set_defaults: |object| {
-        coracle_meta::fields::edit_at(object, "spec.service", |service| service.fill("port", 443));
-    },
-    name: names::path_segment,
-    validate: |object| {
-        let spec = object.at("spec");
-        let wanted = format!("{}.{}", spec.text("version"), spec.text("group"));
-        let mut wrong = Wrong::new();
-        if object.name() != wanted {
-            let what = format!("must be `spec.version+\".\"+spec.group`: {wanted:?}");
-            wrong.push(FieldError::invalid("metadata.name", object.name(), what));
-        }
-        for (priority, most) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1000)] {
-            let value = spec.int(priority);
-            if value <= 0 || value > most {
-                let what = format!("must be positive and less than {most}");
-                wrong.push(FieldError::invalid(format!("spec.{priority}"), value, what));
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| {
+            coracle_meta::fields::edit_at(object, "spec.service", |service| service.fill("port", 443));
+        },
+        name: names::path_segment,
+        validate: |object| {
+            let spec = object.at("spec");
+            let wanted = format!("{}.{}", spec.text("version"), spec.text("group"));
+            let mut wrong = Wrong::new();
+            if object.name() != wanted {
+                let what = format!("must be `spec.version+\".\"+spec.group`: {wanted:?}");
+                wrong.push(FieldError::invalid("metadata.name", object.name(), what));
             }
-        }
-        wrong
-    },
-    kept_by_status: SPEC_AND_METADATA,
-    columns: columns::API_SERVICE,
-    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
-        vec![object.name().into(), service(object).into(), availability(object).into(), age(object, now)]
-    },
-    ..Rules::of("apiregistration.k8s.io", "v1", "apiservices")
-};
+            for (priority, most) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1000)] {
+                let value = spec.int(priority);
+                if value <= 0 || value > most {
+                    let what = format!("must be positive and less than {most}");
+                    wrong.push(FieldError::invalid(format!("spec.{priority}"), value, what));
+                }
+            }
+            wrong
+        },
+        kept_by_status: SPEC_AND_METADATA,
+        columns: columns(),
+        takes_any_finalizer: true,
+        ..built_in("apiregistration.k8s.io", "v1", "apiservices")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text("Service", "The reference to the service that hosts this API endpoint.", |object| {
+            service(object).into()
+        }),
+        TableColumn::text("Available", "Whether this service is available.", |object| availability(object).into()),
+        TableColumn::age(),
+    ]
+}
 
 fn service(object: &Object) -> String {
     match object.at("spec.service") {

@@ -77,7 +77,7 @@ mod tests {
         for mut object in bootstrap(&config, 6443) {
             let kind = kinds
                 .iter()
-                .find(|kind| Some(&kind.row().kind) == object.group_version_kind().as_ref())
+                .find(|kind| Some(&kind.spec().row.kind) == object.group_version_kind().as_ref())
                 .expect("a built-in kind");
             kind.set_defaults(&mut object);
             if object.kind() != "Service" {

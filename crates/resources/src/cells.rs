@@ -1,22 +1,14 @@
 //! The forms that several kinds' cells share. In Kubernetes: the small functions of `pkg/printers/internalversion`.
 
 use coracle_ambient::Timestamp;
-use coracle_meta::{LabelSelector, Object, human_duration, parse_time};
-use serde_json::Value;
-
 use coracle_meta::fields::Fields;
-
-/// The age of an object.
-pub(crate) fn age(object: &Object, now: Timestamp) -> Value {
-    since(object.at("metadata.creationTimestamp"), now).into()
-}
+use coracle_meta::{LabelSelector, Object};
+use coracle_registry::{TableColumn, table};
+use serde_json::Value;
 
 /// How long a time is past; `<unknown>` if there is none.
 pub(crate) fn since(time: &Value, now: Timestamp) -> String {
-    match time.as_str().and_then(parse_time) {
-        Some(time) => human_duration(now.as_second() - time.as_second()),
-        None => "<unknown>".to_owned(),
-    }
+    table::since(time.as_str().unwrap_or_default(), now)
 }
 
 /// A text, or a stand-in if it is missing or empty.
@@ -29,10 +21,22 @@ pub(crate) fn set_or(value: &Value, stand_in: &str) -> Value {
     value.as_str().unwrap_or(stand_in).into()
 }
 
-/// Names of containers, and their images, in two cells.
-pub(crate) fn containers(list: &[Value]) -> [Value; 2] {
-    let join = |field: &str| list.iter().map(|container| container.text(field)).collect::<Vec<_>>().join(",").into();
-    [join("name"), join("image")]
+/// The names of the containers at a path.
+pub(crate) fn containers(path: &'static str) -> TableColumn {
+    TableColumn::text("Containers", "Names of each container in the template.", move |object| {
+        join(object, path, "name")
+    })
+}
+
+/// The images of the containers at a path.
+pub(crate) fn images(path: &'static str) -> TableColumn {
+    TableColumn::text("Images", "Images referenced by each container in the template.", move |object| {
+        join(object, path, "image")
+    })
+}
+
+fn join(object: &Object, path: &str, field: &str) -> Value {
+    object.list(path).iter().map(|container| container.text(field)).collect::<Vec<_>>().join(",").into()
 }
 
 /// A map of labels: `a=b,c=d`, or `<none>`.

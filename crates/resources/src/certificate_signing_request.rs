@@ -1,41 +1,42 @@
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, Object, format_time, human_duration, names};
-use coracle_registry::{Request, View};
-use serde_json::{Value, json};
-
-use crate::built_in::restore;
-use crate::cells::{age, text_or};
-use crate::checks::{Wrong, each_invalid};
-use crate::columns;
-use crate::rules::Rules;
 use coracle_meta::fields::{Fields, FieldsMut, edit_at, edit_spec};
+use coracle_meta::{FieldError, Object, format_time, human_duration, names};
+use coracle_registry::{KindSpec, Request, Subresource, TableColumn, View, restore};
+use serde_json::json;
+
+use crate::built_in::built_in;
+use crate::cells::text_or;
+use crate::checks::{Wrong, each_invalid};
 
 /// `certificatesigningrequests.certificates.k8s.io`. In Kubernetes: `pkg/registry/certificates/certificates`.
-pub(crate) const CERTIFICATE_SIGNING_REQUEST: Rules = Rules {
-    set_defaults: |object| {
-        edit_spec(object, |spec| {
-            if spec.list("usages").is_empty() && !spec.has("usages") {
-                spec.remove("usages");
-            }
-        });
-    },
-    prepare_create: |object, request| {
-        name_requestor(object, request);
-        object.set(&["status"], json!({}));
-    },
-    prepare_update: |new, old, _| restore(new, old, "spec"),
-    validate_create: wrong,
-    name: names::path_segment,
-    reset_fields: &["spec"],
-    kept_by_status: &["spec", "status.conditions"],
-    prepare_status,
-    selectable: &["spec.signerName"],
-    columns: columns::CERTIFICATE_SIGNING_REQUEST,
-    cells,
-    ..Rules::of("certificates.k8s.io", "v1", "certificatesigningrequests")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| {
+            edit_spec(object, |spec| {
+                if spec.list("usages").is_empty() && !spec.has("usages") {
+                    spec.remove("usages");
+                }
+            });
+        },
+        prepare_create: |object, request| {
+            name_requestor(object, request);
+            object.set(&["status"], json!({}));
+        },
+        prepare_update: |new, old, _| restore(new, old, "spec"),
+        validate_create: wrong,
+        name: names::path_segment,
+        reset_fields: &["spec"],
+        kept_by_status: &["spec", "status.conditions"],
+        prepare_status,
+        selectable: Some(&["spec.signerName"]),
+        columns: columns(),
+        subresources: vec![Subresource::View(Arc::new(Approval))],
+        ..built_in("certificates.k8s.io", "v1", "certificatesigningrequests")
+    }
+}
 
 /// The request says who wrote it, whatever it claims.
 fn name_requestor(object: &mut Object, request: &Request) {
@@ -106,15 +107,26 @@ impl View for Approval {
     }
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let duration = object.int_if_set("spec.expirationSeconds").map_or("<none>".to_owned(), human_duration);
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        age(object, now),
-        text_or(object.text(&["spec", "signerName"]), "<none>"),
-        object.text(&["spec", "username"]).into(),
-        duration.into(),
-        state(object).into(),
+        TableColumn::name(),
+        TableColumn::age(),
+        TableColumn::text(
+            "SignerName",
+            "Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:\n 1. If it's a kubelet client certificate, it is assigned\n    \"kubernetes.io/kube-apiserver-client-kubelet\".\n 2. If it's a kubelet serving certificate, it is assigned\n    \"kubernetes.io/kubelet-serving\".\n 3. Otherwise, it is assigned \"kubernetes.io/legacy-unknown\".\nDistribution of trust for signers happens out of band. You can select on this field using `spec.signerName`.",
+            |object| text_or(object.text(&["spec", "signerName"]), "<none>"),
+        ),
+        TableColumn::text("Requestor", "Base64-encoded PKCS#10 CSR data", |object| {
+            object.text(&["spec", "username"]).into()
+        }),
+        TableColumn::text(
+            "RequestedDuration",
+            "expirationSeconds is the requested duration of validity of the issued certificate. The certificate signer may issue a certificate with a different validity duration so a client must check the delta between the notBefore and and notAfter fields in the issued certificate to determine the actual duration.\n\nThe v1.22+ in-tree implementations of the well-known Kubernetes signers will honor this field as long as the requested duration is not greater than the maximum duration they will honor per the --cluster-signing-duration CLI flag to the Kubernetes controller manager.\n\nCertificate signers may not honor this field for various reasons:\n\n  1. Old signer that is unaware of the field (such as the in-tree\n     implementations prior to v1.22)\n  2. Signer whose configured maximum is shorter than the requested duration\n  3. Signer whose configured minimum is longer than the requested duration\n\nThe minimum valid value for expirationSeconds is 600, i.e. 10 minutes.",
+            |object| object.int_if_set("spec.expirationSeconds").map_or("<none>".to_owned(), human_duration).into(),
+        ),
+        TableColumn::text("Condition", "Conditions applied to the request, such as approval or denial.", |object| {
+            state(object).into()
+        }),
     ]
 }
 

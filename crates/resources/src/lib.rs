@@ -1,10 +1,10 @@
 //! What is special about each built-in kind: a file per kind, and one list of kinds.
 //!
 //! ```text
-//! Rules (constants and pure functions of a kind) --> BuiltIn (row of the table + rules + subresources + hooks)
-//!        ^ defaults of shared parts, cells, columns      \--> registry::Strategy
+//! kinds() --a line each--> KindSpec { defaults, rules, columns with cells, subresources, hooks } --> registry::Registry
+//!                             ^ built_in(): row and schema of the table, defaults of shared parts
 //! ```
-//! Start at [`kinds`], then read one kind, [`apps::deployment`](self) say; [`rules`](self) lists what a kind may say.
+//! Start at [`kinds`], then read one kind, [`apps::deployment`](self) say; `registry::KindSpec` lists what a kind may say.
 //! Not here: what the verbs mean (`registry`), shapes and merging (`schema`), admission plug-ins (`admission`), reviews
 //! and tokens (`auth`), custom resources (`registry::custom`).
 
@@ -13,11 +13,9 @@ mod built_in;
 mod cidr;
 mod controllers;
 mod kinds;
-mod rules;
 
 mod cells;
 mod checks;
-mod columns;
 mod defaults;
 mod image;
 mod pod_spec;

@@ -5,19 +5,14 @@ use coracle_meta::Object;
 use coracle_registry::{Request, Strategy, Verb};
 use coracle_resources::{Config, kinds};
 use coracle_schema::sample::{self, Choices};
-use coracle_schema::{KindSchema, Table};
 use proptest::prelude::*;
 use proptest::strategy::Strategy as Draws;
 use serde_json::{Value, json};
 
-fn schema(kind: &dyn Strategy) -> Option<KindSchema> {
-    Table::v1_35().kind(&kind.row().kind)
-}
-
 /// An object of a kind as somebody might write it.
 fn well_formed(kind: &dyn Strategy, seed: u64) -> Object {
-    let value = schema(kind).map(|schema| sample::value(schema.root(), &mut Choices::new(seed)));
-    value.and_then(|value| Object::from_value(value).ok()).unwrap_or_default()
+    let value = sample::value(kind.spec().schema.root(), &mut Choices::new(seed));
+    Object::from_value(value).unwrap_or_default()
 }
 
 /// The same with some values replaced by ones of another shape, as an old store might hold.
@@ -48,28 +43,29 @@ fn malformed(kind: &dyn Strategy, seed: u64, junk: &[Value]) -> Object {
 /// Asks a kind for all that it says about objects.
 fn ask_everything(kind: &dyn Strategy, mut new: Object, mut old: Object) {
     let now = Timestamp::UNIX_EPOCH;
-    let request = Request::new(Verb::Create, kind.row().resource(), now);
+    let spec = kind.spec();
+    let request = Request::new(Verb::Create, spec.row.resource(), now);
     let _ = kind.to_hub(&mut old);
     let _ = kind.from_hub(&mut old);
     for object in [&mut new, &mut old] {
         kind.set_defaults(object);
     }
     let mut created = new.clone();
-    kind.prepare_create(&mut created, &request);
+    (spec.prepare_create)(&mut created, &request);
     kind.validate(&created);
-    kind.warnings(&created, None);
-    kind.canonicalize(&mut created);
-    kind.cells(&created, now);
-    kind.row_conditions(&created);
-    kind.validate_name(created.name());
-    for field in kind.selectable_fields() {
-        kind.field(&created, field);
+    (spec.warnings)(&created, None);
+    (spec.canonicalize)(&mut created);
+    spec.cells(&created, now);
+    (spec.row_conditions)(&created);
+    (spec.name)(created.name());
+    for field in kind.selectable_fields().unwrap_or_default() {
+        spec.field(&created, field);
     }
-    kind.grace_period(&created, Some(1));
+    (spec.grace_period)(&created, Some(1));
     let mut updated = new.clone();
-    kind.prepare_update(&mut updated, &old, &request);
+    (spec.prepare_update)(&mut updated, &old, &request);
     kind.validate_update(&updated, &old);
-    kind.warnings(&updated, Some(&old));
+    (spec.warnings)(&updated, Some(&old));
     kind.prepare_status_update(&mut new, &old, &request);
     kind.validate_status_update(&new, &old);
 }
@@ -113,7 +109,7 @@ proptest! {
             kind.set_defaults(&mut once);
             let mut twice = once.clone();
             kind.set_defaults(&mut twice);
-            prop_assert_eq!(once.to_value(), twice.to_value(), "{}", kind.row().plural);
+            prop_assert_eq!(once.to_value(), twice.to_value(), "{}", kind.spec().row.plural);
         }
     }
 }

@@ -96,8 +96,8 @@ impl Rule {
 
     fn matches_scope(&self, review: &Review<'_>) -> bool {
         match self.scope.as_str() {
-            "Namespaced" => review.strategy.row().scope == Scope::Namespaced,
-            "Cluster" => review.strategy.row().scope == Scope::Cluster,
+            "Namespaced" => review.strategy.spec().row.scope == Scope::Namespaced,
+            "Cluster" => review.strategy.spec().row.scope == Scope::Cluster,
             _ => true,
         }
     }

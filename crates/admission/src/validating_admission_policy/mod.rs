@@ -218,7 +218,7 @@ fn refuse(review: &Review<'_>, message: &str, reason: &str) -> Status {
 /// The request as expressions see it. In Kubernetes: `admission/v1.AdmissionRequest`.
 fn admission_request(review: &Review<'_>) -> Value {
     let request = review.request;
-    let (kind, resource, user) = (&review.strategy.row().kind, &request.at.resource, &request.user);
+    let (kind, resource, user) = (&review.strategy.spec().row.kind, &request.at.resource, &request.user);
     let kind = json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
     let resource = json!({"group": resource.group, "version": resource.version, "resource": resource.resource});
     let mut shown = json!({

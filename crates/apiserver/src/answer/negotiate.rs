@@ -1,49 +1,8 @@
 use coracle_meta::{Status, reason};
-use coracle_registry::Kind;
+pub(crate) use coracle_schema::decode::Format;
 use http::HeaderMap;
 
 use crate::front::query::Query;
-
-/// How a body is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// `application/json`
-    Json,
-    /// `application/yaml`
-    Yaml,
-    /// `application/vnd.kubernetes.protobuf`
-    Protobuf,
-}
-
-impl Format {
-    /// All that built-in kinds are served in, in the order in which they are offered.
-    pub(crate) const ALL: [Self; 3] = [Self::Json, Self::Yaml, Self::Protobuf];
-    /// All that custom resources are served in.
-    const WITHOUT_PROTOBUF: [Self; 2] = [Self::Json, Self::Yaml];
-
-    /// What a kind is served in.
-    pub(crate) fn of_kind(kind: &Kind) -> &'static [Self] {
-        if kind.is_custom() { &Self::WITHOUT_PROTOBUF } else { &Self::ALL }
-    }
-
-    /// The media type.
-    pub(crate) fn media_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Yaml => "application/yaml",
-            Self::Protobuf => "application/vnd.kubernetes.protobuf",
-        }
-    }
-
-    /// The media type of a stream of watch events; YAML has none.
-    pub(crate) fn stream_media_type(self) -> Option<&'static str> {
-        match self {
-            Self::Json => Some("application/json"),
-            Self::Yaml => None,
-            Self::Protobuf => Some("application/vnd.kubernetes.protobuf;stream=watch"),
-        }
-    }
-}
 
 /// As what an object is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -332,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_first_clause_that_can_be_served_wins() {
-        let custom = Offer { formats: &Format::WITHOUT_PROTOBUF, ..ITEM };
+        let custom = Offer { formats: &[Format::Json, Format::Yaml], ..ITEM };
         for (accept, offer, format, transform) in [
             ("application/json", ITEM, Format::Json, Transform::None),
             ("application/vnd.kubernetes.protobuf, */*", ITEM, Format::Protobuf, Transform::None),

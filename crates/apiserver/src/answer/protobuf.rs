@@ -22,6 +22,6 @@ pub(crate) fn schema(tree: &Map<String, Value>) -> Option<KindSchema> {
 /// An object of `kind`, or of what a subresource of it or a client's wish makes of it.
 pub(crate) fn object(kind: &Kind, object: &Object) -> Vec<u8> {
     let shown = object.group_version_kind().unwrap_or_default();
-    let other = Some(shown).filter(|shown| shown != kind.gvk()).and_then(|shown| Table::v1_35().kind(&shown));
+    let other = Some(shown).filter(|shown| shown != kind.gvk()).and_then(|shown| kind.schema().beside(&shown));
     protobuf::encode(object.tree(), other.as_ref().unwrap_or(kind.schema()))
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use coracle_ambient::Timestamp;
 use coracle_meta::{GroupVersionKind, Object, Status, WatchEventType, reason};
-use coracle_registry::{Column, Kind, List, Projection, Request, Stored, Subresource};
+use coracle_registry::{Column, Form, Kind, List, Projection, Request, Stored, Subresource};
 use coracle_schema::KindSchema;
 use serde_json::{Map, Value, json};
 
@@ -131,8 +131,8 @@ impl Rendering {
             Transform::None => {
                 let row = self.kind.row();
                 let mut head = plain(&row.list_kind, &row.kind.api_version());
-                // Lists of custom resources always say how they go on, even if they do not.
-                if self.kind.is_custom()
+                // Lists of maps always say how they go on, even if they do not.
+                if self.kind.offers().form == Form::Maps
                     && let Some(Value::Object(metadata)) = head.get_mut("metadata")
                 {
                     metadata.entry("continue").or_insert_with(|| "".into());
@@ -156,8 +156,10 @@ impl Rendering {
     /// Appends one item of a list in JSON.
     pub(crate) fn push_item(&self, object: &Stored, out: &mut Vec<u8>) {
         match self.how.transform {
-            Transform::None if self.kind.is_custom() => object.write_json(out),
-            Transform::None => object.write_json_item(out),
+            Transform::None => match self.kind.offers().form {
+                Form::Structs => object.write_json_item(out),
+                Form::Maps => object.write_json(out),
+            },
             Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
                 push_json(&self.metadata_of(&object.object(), version).into_value(), out);
             }
@@ -229,7 +231,7 @@ impl Rendering {
         let columns = match &self.projection {
             _ if !self.columns_due => Vec::new(),
             Some(projection) => projection.columns(),
-            None => self.kind.strategy().columns(),
+            None => self.kind.spec().columns(),
         };
         let columns = if self.columns_due { columns.iter().map(column).collect() } else { Value::Null };
         let mut table = Map::new();
@@ -246,7 +248,7 @@ impl Rendering {
         partial.set(&["kind"], "PartialObjectMetadata");
         partial.set(&["apiVersion"], version.api_version());
         partial.set(&["metadata"], object.field(&["metadata"]).cloned().unwrap_or_else(|| json!({})));
-        for hidden in self.kind.strategy().hidden_annotations() {
+        for hidden in self.kind.spec().hidden_annotations {
             partial.remove(&["metadata", "annotations", hidden]);
         }
         if partial.field(&["metadata", "annotations"]).and_then(Value::as_object).is_some_and(Map::is_empty) {
@@ -256,7 +258,7 @@ impl Rendering {
     }
 
     fn row(&self, object: &Object, version: MetaVersion) -> Value {
-        let strategy = self.kind.strategy();
+        let spec = self.kind.spec();
         let shown = match self.include {
             IncludeObject::None => Value::Null,
             IncludeObject::Object => object.to_value(),
@@ -264,10 +266,10 @@ impl Rendering {
         };
         let cells = match &self.projection {
             Some(projection) => projection.cells(object, self.now),
-            None => strategy.cells(object, self.now),
+            None => spec.cells(object, self.now),
         };
         let mut row = json!({"cells": cells, "object": shown});
-        let conditions = strategy.row_conditions(object);
+        let conditions = (spec.row_conditions)(object);
         if !conditions.is_empty() {
             row["conditions"] = conditions.into();
         }

@@ -128,7 +128,7 @@ impl OpenApi {
 }
 
 fn published(kinds: &Kinds) -> Vec<Published<'_>> {
-    kinds.iter().map(|kind| Published { row: kind.row(), schema: kind.strategy().published_schema() }).collect()
+    kinds.iter().map(|kind| Published { row: kind.row(), schema: kind.spec().published_schema.as_ref() }).collect()
 }
 
 /// The index, with the hash of each document, so that clients ask for those alone that they do not have.
@@ -158,7 +158,7 @@ fn hash(kinds: &Kinds, name: &str) -> String {
         let version = kind.gvk().group_version().to_string();
         if name.starts_with("v2") || name.ends_with(&version) {
             digest.update(kind.gvk().to_string());
-            digest.update(kind.strategy().published_schema().map(Value::to_string).unwrap_or_default());
+            digest.update(kind.spec().published_schema.as_ref().map(Value::to_string).unwrap_or_default());
         }
     }
     digest.finalize().iter().map(|byte| format!("{byte:02X}")).collect()

@@ -1,8 +1,8 @@
 use axum::body::Body;
 use bytes::Bytes;
-use coracle_meta::{GroupVersionKind, Object, Status, reason};
-use coracle_registry::{FieldValidation, Kind, Request};
-use coracle_schema::{Table, decode};
+use coracle_meta::{Object, Status, reason};
+use coracle_registry::{DeleteOptions, FieldValidation, Kind, Request, Subresource};
+use coracle_schema::decode;
 use http_body_util::{BodyExt, Limited};
 use serde_json::Value;
 
@@ -30,11 +30,12 @@ pub(crate) struct ObjectBody {
 
 /// The object that a body holds. What nobody knows is dropped, and told of as the request wants it.
 pub(crate) fn decode(kind: &Kind, request: &Request, body: &ObjectBody) -> Result<Object, Status> {
-    let subresource = kind.row().subresource(&request.at.subresource);
-    let expected = subresource.map_or_else(|| kind.gvk(), |row| &row.kind);
-    let other = (expected != kind.gvk()).then(|| Table::v1_35().kind(expected)).flatten();
-    let schema = other.as_ref().unwrap_or(kind.schema());
-    let decoded = decode::decode(&body.bytes, format_of(body.format), expected, schema)?;
+    let other = kind.subresource(&request.at.subresource).and_then(Subresource::body);
+    let (expected, schema) = match &other {
+        Some(body) => (&body.gvk, &body.schema),
+        None => (kind.gvk(), kind.schema()),
+    };
+    let decoded = decode::decode(&body.bytes, body.format, expected, schema)?;
     match request.field_validation {
         FieldValidation::Ignore => {}
         FieldValidation::Warn => decoded.strict.iter().for_each(|finding| request.warnings.add(finding.as_str())),
@@ -43,18 +44,9 @@ pub(crate) fn decode(kind: &Kind, request: &Request, body: &ObjectBody) -> Resul
     Ok(decoded.object)
 }
 
-fn format_of(format: Format) -> decode::Format {
-    match format {
-        Format::Json => decode::Format::Json,
-        Format::Yaml => decode::Format::Yaml,
-        Format::Protobuf => decode::Format::Protobuf,
-    }
-}
-
 /// The options of a delete. Their group and version may be any: clients send those of the resource.
 pub(crate) fn decode_delete_options(body: &ObjectBody) -> Result<Value, Status> {
-    let expected = GroupVersionKind::new("", "v1", "DeleteOptions");
-    let schema = Table::v1_35().kind(&expected).ok_or_else(|| Status::internal("the table has no DeleteOptions"))?;
-    let decoded = decode::decode(&body.bytes, format_of(body.format), &expected, &schema)?;
+    let expected = DeleteOptions::body();
+    let decoded = decode::decode(&body.bytes, body.format, &expected.gvk, &expected.schema)?;
     Ok(decoded.object.into_value())
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_meta::{ResourcePath, Status, StatusDetails, reason};
-use coracle_registry::{Kind, Kinds, Subresource, Verb};
+use coracle_registry::{Kind, Kinds, Refusals, Subresource, Verb};
 use http::Method;
 
 use crate::answer::respond;
@@ -31,10 +31,10 @@ impl Endpoint {
         let resource = &asked.at.resource;
         let Some(kind) = kinds.resource(resource) else { return Err(nothing_at(kinds, &resource.group)) };
         let verb = verb_of(method, asked, watch);
-        let action = match (kind.is_built_in(), asked.at.subresource.is_empty()) {
-            (false, _) => on_custom(kind, asked, verb)?,
-            (true, true) => on_objects(kind, asked, verb)?,
-            (true, false) => on_subresource(kind, asked, verb)?,
+        let action = match (kind.offers().refusals, asked.at.subresource.is_empty()) {
+            (Refusals::Handler, _) => on_any_path(kind, asked, verb)?,
+            (Refusals::Routes, true) => on_objects(kind, asked, verb)?,
+            (Refusals::Routes, false) => on_subresource(kind, asked, verb)?,
         };
         Ok(Self { kind: Arc::clone(kind), action })
     }
@@ -102,9 +102,9 @@ fn on_subresource(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> R
     }
 }
 
-/// What a path of a custom kind means. In Kubernetes: `crdHandler.ServeHTTP`, whose refusals are not those of the
-/// routes of built-in kinds.
-fn on_custom(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> Result<Action, Status> {
+/// What a path means that one handler of all paths serves. In Kubernetes: `crdHandler.ServeHTTP`, whose refusals are
+/// not those of routes.
+fn on_any_path(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> Result<Action, Status> {
     let is_across = matches!(verb, Some(Verb::List | Verb::Watch));
     match (kind.is_namespaced(), is_in_namespace(&asked.at)) {
         (false, true) => return Err(respond::no_such_page()),
@@ -131,8 +131,8 @@ fn on_custom(kind: &Kind, asked: &ResourceRequest, verb: Option<Verb>) -> Result
 /// 404 of a path below a group. In Kubernetes: the routes of a built-in group, of whatever version, answer with a
 /// Status; nobody has routes for the others.
 pub(crate) fn nothing_at(kinds: &Kinds, group: &str) -> Status {
-    let is_built_in = kinds.iter().any(|kind| kind.is_built_in() && kind.gvk().group == group);
-    if is_built_in { no_such_resource() } else { respond::no_such_page() }
+    let has_routes = |kind: &Arc<Kind>| kind.offers().refusals == Refusals::Routes && kind.gvk().group == group;
+    if kinds.iter().any(has_routes) { no_such_resource() } else { respond::no_such_page() }
 }
 
 /// 404 of a resource that its group version does not have.

@@ -38,7 +38,7 @@ impl Call {
 
     /// Reads a body that holds an object; of an unknown media type it is not even read.
     pub(super) async fn read_object(&mut self) -> Result<ObjectBody, Status> {
-        let format = body_format(&self.headers, Format::of_kind(&self.kind))?;
+        let format = body_format(&self.headers, self.kind.offers().formats)?;
         Ok(ObjectBody { format, bytes: self.read_body().await? })
     }
 

@@ -49,7 +49,7 @@ pub(crate) async fn serve(
     let of_failures = Negotiated { format: of_failures.map_or(Format::Json, |how| how.format), ..Negotiated::JSON };
     let request = request(server, &received, &endpoint.kind, &asked, verb);
     let warnings = request.warnings.clone();
-    endpoint.kind.strategy().deprecation().into_iter().for_each(|text| warnings.add(text));
+    endpoint.kind.spec().deprecation.iter().for_each(|text| warnings.add(text.as_str()));
     let call = Call {
         server: Arc::clone(server),
         kind: endpoint.kind,
@@ -80,5 +80,5 @@ pub(crate) async fn serve(
 /// In what the endpoint can answer.
 fn offer(endpoint: &Endpoint, asked: &ResourceRequest, method: &http::Method) -> Offer {
     let transforms = endpoint.kind.serves(Verb::Get) || endpoint.kind.serves(Verb::List);
-    Offer { formats: Format::of_kind(&endpoint.kind), transforms, lists: !asked.is_item && method == http::Method::GET }
+    Offer { formats: endpoint.kind.offers().formats, transforms, lists: !asked.is_item && method == http::Method::GET }
 }

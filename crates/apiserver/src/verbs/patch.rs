@@ -1,14 +1,11 @@
 use axum::body::Body;
 use coracle_meta::{Status, StatusDetails, reason};
-use coracle_registry::{Patch, PatchKind};
+use coracle_registry::{Patch, PatchKind, Refusals};
 use http::Response;
 
 use super::call::Call;
 use super::update;
 use crate::front::options::{WriteKind, write_options};
-
-const ALL: [PatchKind; 4] =
-    [PatchKind::Json, PatchKind::Merge, PatchKind::Strategic, PatchKind::Apply { force: false }];
 
 /// Patches or applies.
 pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
@@ -22,23 +19,21 @@ pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     update::respond(&call, &written)
 }
 
-/// In which language the patch is written. Custom resources have no merge keys, so no strategic patch either.
+/// In which language the patch is written.
 fn patch_kind(call: &Call) -> Result<PatchKind, Status> {
     let header = call.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
     let media_type = header.split(';').next().unwrap_or("").trim();
-    let custom = call.kind.is_custom();
-    let served = ALL.into_iter().filter(|kind| !(custom && *kind == PatchKind::Strategic));
-    if let Some(kind) = served.clone().find(|kind| kind.media_type() == media_type) {
-        return Ok(kind);
+    let offers = call.kind.offers();
+    if let Some(kind) = offers.patches.iter().find(|kind| kind.media_type() == media_type) {
+        return Ok(*kind);
     }
-    if custom {
-        let names: Vec<_> = served.map(PatchKind::media_type).collect();
-        let message = format!(
-            "the body of the request was in an unknown format - accepted media types include: {}",
-            names.join(", ")
-        );
-        return Err(Status::failure(415, reason::UNSUPPORTED_MEDIA_TYPE, message));
-    }
-    let status = Status::failure(415, reason::UNSUPPORTED_MEDIA_TYPE, "415: Unsupported Media Type");
-    Err(status.with_details(StatusDetails::default()))
+    let unsupported = |message: &str| Status::failure(415, reason::UNSUPPORTED_MEDIA_TYPE, message);
+    Err(match offers.refusals {
+        Refusals::Routes => unsupported("415: Unsupported Media Type").with_details(StatusDetails::default()),
+        Refusals::Handler => {
+            let names: Vec<_> = offers.patches.iter().map(|kind| kind.media_type()).collect();
+            let what = "the body of the request was in an unknown format - accepted media types include";
+            unsupported(&format!("{what}: {}", names.join(", ")))
+        }
+    })
 }

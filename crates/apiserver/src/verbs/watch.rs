@@ -10,7 +10,6 @@ use http::{HeaderValue, Response};
 use super::call::Call;
 use super::watch_stream::WatchStream;
 use super::web_socket;
-use crate::answer::negotiate::Format;
 use crate::answer::respond;
 use crate::front::options::list_options;
 
@@ -50,7 +49,7 @@ pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
 }
 
 fn not_a_stream(call: &Call) -> Status {
-    let streams = Format::of_kind(&call.kind).iter().filter(|format| format.stream_media_type().is_some());
+    let streams = call.kind.offers().formats.iter().filter(|format| format.stream_media_type().is_some());
     let names: Vec<_> = streams.map(|format| format!("{};stream=watch", format.media_type())).collect();
     let message = format!("only the following media types are accepted: {}", names.join(", "));
     Status::failure(406, reason::NOT_ACCEPTABLE, message)

@@ -8,8 +8,8 @@ use coracle_apiserver::{ApiServer, Body, Limits, NoNodes, Shutdown, router};
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{
-    Attributes, Authenticated, Authenticator, Authorizer, Credentials, Decision, Registry, Request, Rules, Strategy,
-    User, Verb,
+    Attributes, Authenticated, Authenticator, Authorizer, Credentials, Decision, KindSpec, Registry, Request, Rules,
+    Strategy, User, Verb,
 };
 use coracle_schema::{ResourceRow, Table};
 use coracle_storage::Storage;
@@ -18,15 +18,6 @@ use http::{Method, Response, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
-
-/// A kind about which nothing is special.
-struct Plain(ResourceRow);
-
-impl Strategy for Plain {
-    fn row(&self) -> &ResourceRow {
-        &self.0
-    }
-}
 
 /// Knows one token.
 struct OneToken;
@@ -102,7 +93,8 @@ impl Server {
             .resources()
             .iter()
             .filter(|row| matches!(row.plural.as_str(), "configmaps" | "secrets" | "namespaces" | "deployments"));
-        let kinds: Vec<Arc<dyn Strategy>> = rows.map(|row| Arc::new(Plain(row.clone())) as Arc<dyn Strategy>).collect();
+        let plain = |row: &ResourceRow| KindSpec::built_in(&row.kind.group, &row.kind.version, &row.plural);
+        let kinds: Vec<Arc<dyn Strategy>> = rows.map(|row| Arc::new(plain(row)) as Arc<dyn Strategy>).collect();
         let registry = Registry::builder(storage, ambient, recorder.clone()).kinds(kinds).build();
         registry.set_authorizer(Arc::new(NoSecrets));
         let mut namespace = Object::default();

@@ -1,54 +1,42 @@
 use coracle_ambient::Timestamp;
-use coracle_meta::Object;
 use serde_json::Value;
 
 use super::definition::ColumnDefinition;
 use super::json_path::JsonPath;
-use crate::table::{self, Column};
+use crate::table::{self, Column, TableColumn};
 
 /// The table of a custom kind: its name, and the columns that its definition adds, or else its age.
 /// In Kubernetes: `customresource/tableconvertor`.
-#[derive(Debug)]
-pub(super) struct Columns {
-    added: Vec<(Column, Option<JsonPath>)>,
+pub(super) fn columns(definitions: &[ColumnDefinition]) -> Vec<TableColumn> {
+    let mut columns = vec![TableColumn::name()];
+    if definitions.is_empty() {
+        let age = Column { kind: "date".into(), ..Column::age() };
+        columns.push(column(age, ".metadata.creationTimestamp"));
+    }
+    columns.extend(definitions.iter().map(|definition| {
+        let description = match definition.description.as_str() {
+            "" => format!("Custom resource definition column (in JSONPath format): {}", definition.json_path),
+            description => description.to_owned(),
+        };
+        let heading = Column {
+            name: definition.name.clone().into(),
+            kind: definition.kind.clone().into(),
+            format: definition.format.clone().into(),
+            description: description.into(),
+            priority: definition.priority,
+        };
+        column(heading, &definition.json_path)
+    }));
+    columns
 }
 
-impl Columns {
-    pub(super) fn new(definitions: &[ColumnDefinition]) -> Self {
-        if definitions.is_empty() {
-            let created = table::default_columns().pop().map(|column| column.description).unwrap_or_default();
-            let age = Column::new("Age", "date", &created);
-            return Self { added: vec![(age, JsonPath::parse(".metadata.creationTimestamp").ok())] };
-        }
-        let column = |definition: &ColumnDefinition| {
-            let description = match definition.description.as_str() {
-                "" => format!("Custom resource definition column (in JSONPath format): {}", definition.json_path),
-                description => description.to_owned(),
-            };
-            let column = Column {
-                name: definition.name.clone(),
-                kind: definition.kind.clone(),
-                format: definition.format.clone(),
-                description,
-                priority: definition.priority,
-            };
-            (column, JsonPath::parse(&definition.json_path).ok())
-        };
-        Self { added: definitions.iter().map(column).collect() }
-    }
-
-    pub(super) fn columns(&self) -> Vec<Column> {
-        std::iter::once(Column::name()).chain(self.added.iter().map(|(column, _)| column.clone())).collect()
-    }
-
-    pub(super) fn cells(&self, object: &Object, now: Timestamp) -> Vec<Value> {
-        let value = object.as_value();
-        let cell = |(column, path): &(Column, Option<JsonPath>)| {
-            let found = path.as_ref().and_then(|path| path.find(value).into_iter().next());
-            found.map_or(Value::Null, |found| cell(&column.kind, found, now))
-        };
-        std::iter::once(Value::from(object.name())).chain(self.added.iter().map(cell)).collect()
-    }
+/// A column that shows the first of what it finds at a path.
+fn column(heading: Column, path: &str) -> TableColumn {
+    let (kind, path) = (heading.kind.clone(), JsonPath::parse(path).ok());
+    TableColumn::new(heading, move |object, now| {
+        let found = path.as_ref().and_then(|path| path.find(object.as_value()).into_iter().next());
+        found.map_or(Value::Null, |found| cell(&kind, found, now))
+    })
 }
 
 /// A value as its column shows it; null for one that is not of the column's type.
@@ -61,7 +49,7 @@ fn cell(kind: &str, value: &Value, now: Timestamp) -> Value {
         ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) | ("string", Value::String(_)) => value.clone(),
         ("string", Value::Null) => Value::from(""),
         ("string", other) => Value::from(other.to_string()),
-        ("date", Value::String(time)) => Value::from(table::age(time, now)),
+        ("date", Value::String(time)) => Value::from(table::since(time, now)),
         _ => Value::Null,
     }
 }

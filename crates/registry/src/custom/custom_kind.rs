@@ -2,16 +2,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_ambient::Timestamp;
 use coracle_meta::{FieldError, FieldErrorKind, GroupVersion, GroupVersionKind, Object, Status};
-use coracle_schema::{KindSchema, ResourceRow, SubresourceRow, Trait};
+use coracle_schema::{ResourceRow, SubresourceRow, Trait};
 use serde_json::Value;
 
-use super::columns::Columns;
+use super::columns::columns;
 use super::definition::{Definition, Version};
 use super::definitions;
 use super::rules::ValidationRules;
-use crate::{Column, Generation, Registry, Request, Strategy, Subresource};
+use crate::restore::restore_all_but_status;
+use crate::{Generation, Hooks, KindSpec, Offers, Registry, Request, Strategy, Subresource};
 
 /// The verbs of custom resources, in the order in which Kubernetes lists them.
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -19,34 +19,30 @@ const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", 
 /// A custom kind in one version. In Kubernetes: `customResourceStrategy`.
 #[derive(Debug)]
 pub(super) struct CustomKind {
-    /// The name of the definition.
-    definition: String,
-    row: ResourceRow,
+    spec: KindSpec,
     version: Version,
-    kind_schema: KindSchema,
     rules: ValidationRules,
-    columns: Columns,
-    subresources: Vec<Subresource>,
     converts_by_webhook: bool,
-}
-
-impl std::fmt::Debug for Subresource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Subresource").field(&self.name()).finish()
-    }
 }
 
 impl CustomKind {
     pub(super) fn new(definition: &Definition, version: &Version) -> Self {
         let kind = definition.kind(&version.name);
         let scale = version.scale.clone().map(|scale| Subresource::Projection(Arc::new(scale)));
-        Self {
-            definition: definition.name.clone(),
-            row: row(definition, version, &kind),
-            kind_schema: version.schema.kind_schema(&kind),
-            rules: ValidationRules::compile(&version.schema),
-            columns: Columns::new(&version.columns),
+        let row = row(definition, version, &kind);
+        let spec = KindSpec {
+            store_directory: format!("{}/{}", kind.group, row.plural),
+            deprecation: version.deprecation.as_deref().map(|warning| deprecation(&kind, warning)),
+            published_schema: Some(version.published.clone()),
+            generation: if version.has_status { Generation::AllBut(&["status"]) } else { Generation::AllBut(&[]) },
+            columns: columns(&version.columns),
             subresources: scale.into_iter().collect(),
+            hooks: Arc::new(FinishDeletion { definition: definition.name.clone() }),
+            ..KindSpec::new(row, version.schema.kind_schema(&kind), Offers::CUSTOM)
+        };
+        Self {
+            spec,
+            rules: Rules::compile(&version.schema),
             converts_by_webhook: definition.converts_by_webhook,
             version: version.clone(),
         }
@@ -80,7 +76,7 @@ impl CustomKind {
         if !self.converts_by_webhook {
             return Ok(());
         }
-        let kind = &self.row.kind;
+        let kind = self.spec.gvk();
         let why = format!(
             "conversion webhook for {}/{}, Kind={} failed: webhooks are not supported",
             kind.group, kind.version, kind.kind
@@ -151,14 +147,39 @@ fn value_at<'o>(object: &'o Object, path: &str) -> Option<&'o Value> {
     })
 }
 
-#[async_trait]
-impl Strategy for CustomKind {
-    fn row(&self) -> &ResourceRow {
-        &self.row
+/// What clients of a deprecated version are told.
+fn deprecation(kind: &GroupVersionKind, warning: &str) -> String {
+    match warning {
+        "" => format!("{}/{} {} is deprecated", kind.group, kind.version, kind.kind),
+        warning => warning.to_owned(),
     }
+}
 
-    fn schema(&self) -> Option<KindSchema> {
-        Some(self.kind_schema.clone())
+/// With its last object a definition goes that was waiting for it.
+struct FinishDeletion {
+    /// The name of the definition.
+    definition: String,
+}
+
+#[async_trait]
+impl Hooks for FinishDeletion {
+    async fn after(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        new: Option<&Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), Status> {
+        match new {
+            Some(_) => Ok(()),
+            None => definitions::finish_deletion(registry, request, &self.definition).await,
+        }
+    }
+}
+
+impl Strategy for CustomKind {
+    fn spec(&self) -> &KindSpec {
+        &self.spec
     }
 
     fn to_hub(&self, _object: &mut Object) -> Result<(), Status> {
@@ -169,10 +190,6 @@ impl Strategy for CustomKind {
         self.refuse_conversion()?;
         self.set_defaults(object);
         Ok(())
-    }
-
-    fn store_directory(&self) -> Option<String> {
-        Some(format!("{}/{}", self.row.kind.group, self.row.plural))
     }
 
     fn set_defaults(&self, object: &mut Object) {
@@ -196,39 +213,8 @@ impl Strategy for CustomKind {
         errors
     }
 
-    fn deprecation(&self) -> Option<String> {
-        let warning = self.version.deprecation.as_deref()?;
-        let kind = &self.row.kind;
-        Some(match warning {
-            "" => format!("{}/{} {} is deprecated", kind.group, kind.version, kind.kind),
-            warning => warning.to_owned(),
-        })
-    }
-
-    fn published_schema(&self) -> Option<&Value> {
-        Some(&self.version.published)
-    }
-
-    fn generation(&self) -> Generation {
-        if self.version.has_status { Generation::AllBut(&["status"]) } else { Generation::AllBut(&[]) }
-    }
-
     fn prepare_status_update(&self, new: &mut Object, old: &Object, _request: &Request) {
-        let status = new.remove(&["status"]);
-        let owners = new.remove(&["metadata", "managedFields"]);
-        let version = new.resource_version().to_owned();
-        *new = old.clone();
-        match status {
-            Some(status) => new.set(&["status"], status),
-            None => drop(new.remove(&["status"])),
-        }
-        match owners {
-            Some(owners) => new.set(&["metadata", "managedFields"], owners),
-            None => drop(new.remove(&["metadata", "managedFields"])),
-        }
-        if !version.is_empty() {
-            new.set_resource_version(version);
-        }
+        restore_all_but_status(new, old);
     }
 
     fn validate_status_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
@@ -247,32 +233,7 @@ impl Strategy for CustomKind {
         fields
     }
 
-    fn subresources(&self) -> &[Subresource] {
-        &self.subresources
-    }
-
-    fn selectable_fields(&self) -> Vec<&str> {
-        self.version.selectable.iter().map(String::as_str).collect()
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        self.columns.columns()
-    }
-
-    fn cells(&self, object: &Object, now: Timestamp) -> Vec<Value> {
-        self.columns.cells(object, now)
-    }
-
-    async fn after(
-        &self,
-        registry: &Registry,
-        request: &Request,
-        new: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), Status> {
-        match new {
-            Some(_) => Ok(()),
-            None => definitions::finish_deletion(registry, request, &self.definition).await,
-        }
+    fn selectable_fields(&self) -> Option<Vec<&str>> {
+        Some(self.version.selectable.iter().map(String::as_str).collect())
     }
 }

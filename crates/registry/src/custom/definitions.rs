@@ -1,14 +1,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{FieldError, GroupVersionResource, Object, Status, format_time};
-use coracle_schema::{ResourceRow, Table};
+use coracle_meta::{GroupVersionResource, Object, Status, format_time};
 use serde_json::{Value, json};
 
 use super::check::{check, check_update};
 use super::custom_kind::CustomKind;
 use super::definition::{Definition, Version, list};
-use crate::{DeleteOptions, ListOptions, Registry, Request, Strategy, Verb};
+use crate::{DeleteOptions, Hooks, KindSpec, ListOptions, Registry, Request, Strategy, Verb};
 
 /// What keeps a definition until its objects are gone.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -19,66 +18,55 @@ pub(super) fn resource() -> GroupVersionResource {
     GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 }
 
-/// The strategy of CustomResourceDefinitions: they define kinds, which are served as soon as they are stored.
-pub fn definitions() -> Arc<dyn Strategy> {
-    Arc::new(Definitions)
+/// CustomResourceDefinitions: they define kinds, which are served as soon as they are stored.
+pub fn definitions() -> KindSpec {
+    KindSpec {
+        set_defaults,
+        takes_any_finalizer: true,
+        prepare_create: |object, _| {
+            let names = json!({"kind": "", "plural": ""});
+            object.set(&["status"], json!({"acceptedNames": names, "conditions": null, "storedVersions": null}));
+            remember_stored_version(object);
+        },
+        prepare_update: |new, _, _| remember_stored_version(new),
+        validate_create: check,
+        validate_change: check_update,
+        kept_by_status: &["spec", "metadata.labels"],
+        begin_delete: |object, request| {
+            let mut finalizers = object.finalizers();
+            finalizers.push(CLEANUP.to_owned());
+            object.set_finalizers(finalizers);
+            let message = "CustomResource deletion is in progress";
+            set_condition(object, "Terminating", true, "InstanceDeletionInProgress", message, request);
+        },
+        is_held: |object| !object.is_terminating() || object.finalizers().iter().any(|finalizer| finalizer == CLEANUP),
+        hooks: Arc::new(ServeDefined),
+        ..KindSpec::built_in("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+    }
 }
 
-struct Definitions;
+fn set_defaults(object: &mut Object) {
+    let kind = object.text(&["spec", "names", "kind"]).to_owned();
+    if object.text(&["spec", "names", "singular"]).is_empty() && !kind.is_empty() {
+        object.set(&["spec", "names", "singular"], kind.to_lowercase());
+    }
+    if object.text(&["spec", "names", "listKind"]).is_empty() && !kind.is_empty() {
+        object.set(&["spec", "names", "listKind"], format!("{kind}List"));
+    }
+    if object.text(&["spec", "conversion", "strategy"]).is_empty() {
+        object.set(&["spec", "conversion", "strategy"], "None");
+    }
+    let port = ["spec", "conversion", "webhook", "clientConfig", "service"];
+    if object.field(&port).is_some_and(|service| service.get("port").is_none()) {
+        object.set(&["spec", "conversion", "webhook", "clientConfig", "service", "port"], 443);
+    }
+}
+
+/// Serves what definitions define, and stops when they go.
+struct ServeDefined;
 
 #[async_trait]
-impl Strategy for Definitions {
-    fn row(&self) -> &ResourceRow {
-        Table::v1_35().resource(&resource()).expect("the table of built-in kinds has definitions")
-    }
-
-    fn set_defaults(&self, object: &mut Object) {
-        let kind = object.text(&["spec", "names", "kind"]).to_owned();
-        if object.text(&["spec", "names", "singular"]).is_empty() && !kind.is_empty() {
-            object.set(&["spec", "names", "singular"], kind.to_lowercase());
-        }
-        if object.text(&["spec", "names", "listKind"]).is_empty() && !kind.is_empty() {
-            object.set(&["spec", "names", "listKind"], format!("{kind}List"));
-        }
-        if object.text(&["spec", "conversion", "strategy"]).is_empty() {
-            object.set(&["spec", "conversion", "strategy"], "None");
-        }
-        let port = ["spec", "conversion", "webhook", "clientConfig", "service"];
-        if object.field(&port).is_some_and(|service| service.get("port").is_none()) {
-            object.set(&["spec", "conversion", "webhook", "clientConfig", "service", "port"], 443);
-        }
-    }
-
-    fn prepare_create(&self, object: &mut Object, _request: &Request) {
-        let names = json!({"kind": "", "plural": ""});
-        object.set(&["status"], json!({"acceptedNames": names, "conditions": null, "storedVersions": null}));
-        remember_stored_version(object);
-    }
-
-    fn prepare_update(&self, new: &mut Object, _old: &Object, _request: &Request) {
-        remember_stored_version(new);
-    }
-
-    fn validate(&self, object: &Object) -> Vec<FieldError> {
-        check(object)
-    }
-
-    fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
-        check_update(new, old)
-    }
-
-    fn begin_delete(&self, object: &mut Object, request: &Request) {
-        let mut finalizers = object.finalizers();
-        finalizers.push(CLEANUP.to_owned());
-        object.set_finalizers(finalizers);
-        let message = "CustomResource deletion is in progress";
-        set_condition(object, "Terminating", true, "InstanceDeletionInProgress", message, request);
-    }
-
-    fn is_held(&self, object: &Object) -> bool {
-        !object.is_terminating() || object.finalizers().iter().any(|finalizer| finalizer == CLEANUP)
-    }
-
+impl Hooks for ServeDefined {
     async fn after(
         &self,
         registry: &Registry,

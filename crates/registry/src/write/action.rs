@@ -29,10 +29,11 @@ impl Registry {
         let Some(Subresource::Action(action)) = kind.subresource(&request.at.subresource) else {
             return Err(crate::registry::not_served());
         };
-        check_kind(&body, &action.kind())?;
+        let body_kind = action.body();
+        check_kind(&body, &body_kind.gvk)?;
         object_meta::wipe_system_fields(&mut body);
         object_meta::ensure_namespace(&mut body, &request.at.namespace, kind.is_namespaced())?;
-        let body = book_body(request, &action.kind(), body);
+        let body = book_body(request, body_kind, body);
         let body = self.reviewed(request, kind, body).await?;
         let answer = action.create(self, request, body).await?;
         Ok(Stored::from_object(&Arc::new(answer), 0))

@@ -97,7 +97,8 @@ impl Write<'_> {
         };
         if is_real {
             let now = (fate != Fate::Gone).then(|| stored.object());
-            self.kind.hub().after(self.registry, &request, now.as_deref(), existing.as_deref()).await?;
+            let hooks = &self.kind.hub().spec().hooks;
+            hooks.after(self.registry, &request, now.as_deref(), existing.as_deref()).await?;
         }
         Ok(Outcome::Done(Committed { stored, fate, before: existing }))
     }
@@ -128,10 +129,10 @@ impl Write<'_> {
         wanted: &mut Object,
         existing: Option<&Object>,
     ) -> Result<Option<Box<dyn Reservation>>, Status> {
-        let strategy = self.kind.hub();
+        let hooks = &self.kind.hub().spec().hooks;
         match existing {
-            None => strategy.begin_create(self.registry, request, wanted).await,
-            Some(existing) => strategy.begin_update(self.registry, request, wanted, existing).await,
+            None => hooks.begin_create(self.registry, request, wanted).await,
+            Some(existing) => hooks.begin_update(self.registry, request, wanted, existing).await,
         }
     }
 
@@ -177,7 +178,7 @@ impl Write<'_> {
         if let Some(current) = current.filter(|current| current.value() == draft.value()) {
             return Ok(Outcome::unchanged(current, fate));
         }
-        let ttl_seconds = self.kind.hub().time_to_live(draft.object());
+        let ttl_seconds = self.kind.hub().spec().time_to_live;
         let mut outcome = self.store(&key, current, StoreWrite::Put { draft: &draft, ttl_seconds }, fate).await;
         if let Some(smaller) = outcome.as_ref().err().and_then(|status| without_owners(status, &draft)) {
             draft = smaller;

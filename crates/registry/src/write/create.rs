@@ -68,7 +68,7 @@ impl Registry {
         }
         object_meta::deduplicate_owners(&mut object, request, false);
         kind.strategy().set_defaults(&mut object);
-        let object = self.book_update(request, &kind, &Object::default(), object, &kind.strategy().reset_fields());
+        let object = self.book_update(request, &kind, &Object::default(), object, &kind.spec().reset_fields());
         let attempts = if is_named_by_server(&object) { NAME_ATTEMPTS } else { 1 };
         let mut create = Create { request, kind: &kind, object };
         let mut attempt = 1;
@@ -101,26 +101,27 @@ pub(super) fn plan(kind: &Kind, request: &Request, object: Object) -> Plan {
 
 fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Result<Object, Status> {
     let strategy = kind.hub();
+    let spec = strategy.spec();
     object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
     object.remove(&["metadata", "resourceVersion"]);
-    if kind.has_status() && !strategy.keeps_new_status() {
+    if kind.has_status() && !spec.keeps_new_status {
         object.remove(&["status"]);
     }
-    strategy.prepare_create(&mut object, request);
+    (spec.prepare_create)(&mut object, request);
     // A kind whose row does not list it counts its changes, but begins without a number.
-    if strategy.generation() != Generation::None && strategy.row().has(Trait::Generation) {
+    if spec.generation != Generation::None && spec.row.has(Trait::Generation) {
         object.set(&["metadata", "generation"], 1);
     }
-    let mut errors = object_meta::validate_new(&object, kind.is_namespaced(), &**strategy);
+    let mut errors = object_meta::validate_new(&object, kind.is_namespaced(), spec);
     errors.extend(strategy.validate(&object));
     if kind.is_converted() {
-        errors = kind.strategy().review(&object, errors);
+        errors = (kind.spec().review)(&object, errors);
     }
     if !errors.is_empty() {
-        return Err(Status::invalid(&strategy.row().kind, object.name(), &errors));
+        return Err(Status::invalid(spec.gvk(), object.name(), &errors));
     }
-    strategy.warnings(&object, None).into_iter().for_each(|warning| request.warnings.add(warning));
-    strategy.canonicalize(&mut object);
+    (spec.warnings)(&object, None).into_iter().for_each(|warning| request.warnings.add(warning));
+    (spec.canonicalize)(&mut object);
     kind.normalize(object)
 }
 

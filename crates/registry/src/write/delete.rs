@@ -53,7 +53,7 @@ impl Registry {
             return Err(Status::method_not_supported(&request.group_resource(), "delete"));
         }
         validate_options(options)?;
-        kind.hub().delete_warnings(options).into_iter().for_each(|warning| request.warnings.add(warning));
+        (kind.hub().spec().delete_warnings)(options).into_iter().for_each(|warning| request.warnings.add(warning));
         let committed = self.commit(request, &kind, &mut Delete { request, kind: &kind, options }).await?;
         answer(request, &kind, committed)
     }
@@ -87,13 +87,13 @@ pub(super) fn validate_options(options: &DeleteOptions) -> Result<(), Status> {
 
 /// What becomes of `existing`. In Kubernetes: `BeforeDelete`, then finalizers, then `markAsDeleting`.
 fn plan(kind: &Kind, request: &Request, options: &DeleteOptions, existing: &Arc<Object>) -> Plan {
-    let strategy = kind.hub();
+    let spec = kind.hub().spec();
     let grace = grace(kind, request, options, existing);
     if grace == Grace::Pending {
         return Plan::Keep;
     }
     let finalizers = finalizers(kind, options, existing);
-    if strategy.is_held(existing) {
+    if (spec.is_held)(existing) {
         return hold(kind, request, existing, finalizers);
     }
     if grace == Grace::None && finalizers.is_empty() {
@@ -118,7 +118,7 @@ fn plan(kind: &Kind, request: &Request, options: &DeleteOptions, existing: &Arc<
     let is_pending = !finalizers.is_empty();
     object.set_finalizers(finalizers);
     if grace == Grace::None {
-        strategy.begin_delete(&mut object, request);
+        (spec.begin_delete)(&mut object, request);
     }
     Plan::Put { object: object.into(), then_delete: then_delete && !is_pending }
 }
@@ -132,7 +132,7 @@ fn hold(kind: &Kind, request: &Request, existing: &Arc<Object>, finalizers: Vec<
     object.set_finalizers(finalizers);
     object.set(&["metadata", "deletionTimestamp"], format_time(request.now));
     count(&mut object);
-    kind.hub().begin_delete(&mut object, request);
+    (kind.hub().spec().begin_delete)(&mut object, request);
     Plan::put(object)
 }
 
@@ -154,7 +154,7 @@ fn grace(kind: &Kind, request: &Request, options: &DeleteOptions, existing: &Obj
     match kind.row().has(coracle_schema::Trait::Graceful) {
         false => Grace::None,
         true if existing.is_terminating() => hasten(existing, requested, request.now),
-        true => kind.hub().grace_period(existing, requested).map_or(Grace::None, Grace::Begins),
+        true => (kind.hub().spec().grace_period)(existing, requested).map_or(Grace::None, Grace::Begins),
     }
 }
 
@@ -212,7 +212,7 @@ fn finalizers(kind: &Kind, options: &DeleteOptions, existing: &Object) -> Vec<St
         (None, Some(Propagation::Foreground)) => (false, true),
         (None, Some(Propagation::Background)) => (false, false),
         (None, None) if has(ORPHAN) || has(FOREGROUND) => (has(ORPHAN), has(FOREGROUND) && !has(ORPHAN)),
-        (None, None) => (kind.hub().orphans_by_default(), false),
+        (None, None) => (kind.hub().spec().orphans_by_default, false),
     };
     if orphan == has(ORPHAN) && foreground == has(FOREGROUND) {
         return own;

@@ -42,9 +42,8 @@ pub(super) fn book<V: Versions>(
 }
 
 /// Books the fields of a body whose kind has no resource of its own.
-pub(super) fn book_body(request: &Request, kind: &GroupVersionKind, body: Object) -> Object {
-    let Some(schema) = Table::v1_35().kind(kind) else { return body };
-    let api_version = kind.api_version();
-    let versions = &OneVersion { api_version: api_version.clone(), schema };
+pub(super) fn book_body(request: &Request, kind: BodyKind, body: Object) -> Object {
+    let api_version = kind.gvk.api_version();
+    let versions = &OneVersion { api_version: api_version.clone(), schema: kind.schema };
     book(request, &api_version, &Object::default(), body, &versions)
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::decode::{self, MadeBy, Objections, Patched};
 use crate::versions::KindVersions;
-use crate::{Kind, Patch, PatchKind, Registry, Request, Written, object_meta};
+use crate::{Form, Kind, Patch, PatchKind, Registry, Request, Written, object_meta};
 
 use super::ownership::book;
 use super::update::{Target, UpdatedObject};
@@ -125,8 +125,7 @@ impl UpdatedObject for Patching<'_> {
             ParsedPatch::Apply { config, force } => self.apply(live, config, *force)?,
             change => {
                 let value = change.patched(live.to_value(), kind.schema())?;
-                // Custom resources have no struct in Go, only maps.
-                let root = kind.is_built_in().then(|| kind.schema().root());
+                let root = (kind.offers().form == Form::Structs).then(|| kind.schema().root());
                 let quote = |value: &Value| change.quoted(live, value, root);
                 let patched = Patched { value, quote: &quote, made_by: change.made_by() };
                 let mut object =

@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use coracle_meta::{Object, Status, format_time};
 use coracle_schema::apply::{managed_fields, scale};
-use coracle_schema::{KindSchema, Table};
 use coracle_storage::{Freshness, Stored};
 use serde_json::Value;
 
@@ -12,7 +11,7 @@ use super::patch::{ParsedPatch, ReadPatch};
 use super::update::{Part, UpdatedObject};
 use crate::decode::{self, Patched};
 use crate::versions::OneVersion;
-use crate::{Kind, Patch, Projection, Registry, Request, Written, object_meta};
+use crate::{BodyKind, Kind, Patch, Projection, Registry, Request, Written, object_meta};
 
 /// How the projected part is to change.
 enum Wanted {
@@ -25,7 +24,7 @@ struct Projected<'a> {
     request: &'a Request,
     kind: &'a Kind,
     projection: &'a dyn Projection,
-    schema: KindSchema,
+    body: BodyKind,
     wanted: Wanted,
 }
 
@@ -36,10 +35,10 @@ impl Projected<'_> {
 
     /// What the part is to be, with its owners.
     fn wanted(&self, shown: &Object) -> Result<Object, Status> {
-        let kind = self.projection.kind();
+        let BodyKind { gvk: kind, schema } = &self.body;
         let api_version = kind.api_version();
         let time = format_time(self.request.now);
-        let versions = &OneVersion { api_version: api_version.clone(), schema: self.schema.clone() };
+        let versions = &OneVersion { api_version: api_version.clone(), schema: schema.clone() };
         let write = managed_fields::Write {
             versions: &versions,
             api_version: &api_version,
@@ -54,10 +53,10 @@ impl Projected<'_> {
                     managed_fields::apply(&write, shown.as_value(), config, *force)?
                 }
                 (change, objections) => {
-                    let value = change.patched(shown.to_value(), &self.schema)?;
-                    let quote = |value: &Value| change.quoted(shown, value, Some(self.schema.root()));
+                    let value = change.patched(shown.to_value(), schema)?;
+                    let quote = |value: &Value| change.quoted(shown, value, Some(schema.root()));
                     let patched = Patched { value, quote: &quote, made_by: change.made_by() };
-                    let new = decode::with_schema(&kind, &self.schema, patched, objections.clone(), self.request)?;
+                    let new = decode::with_schema(kind, schema, patched, objections.clone(), self.request)?;
                     managed_fields::update(&write, shown.as_value(), new.into_value())
                 }
             },
@@ -85,7 +84,7 @@ impl UpdatedObject for Projected<'_> {
         }
         let errors = self.projection.validate(&wanted);
         if !errors.is_empty() {
-            return Err(Status::invalid(&self.projection.kind(), &self.request.at.name, &errors));
+            return Err(Status::invalid(&self.body.gvk, &self.request.at.name, &errors));
         }
         let mut object = live.clone();
         self.projection.write(&mut object, &wanted)?;
@@ -121,7 +120,7 @@ impl Registry {
         projection: &dyn Projection,
         body: Object,
     ) -> Result<Written, Status> {
-        check_kind(&body, &projection.kind())?;
+        check_kind(&body, &projection.body().gvk)?;
         self.write_projection(request, kind, projection, Wanted::Body(body)).await
     }
 
@@ -142,9 +141,7 @@ impl Registry {
         projection: &dyn Projection,
         wanted: Wanted,
     ) -> Result<Written, Status> {
-        let schema = Table::v1_35().kind(&projection.kind());
-        let schema = schema.ok_or_else(|| Status::internal(format!("no schema of {}", projection.kind())))?;
-        let updated = Projected { request, kind, projection, schema, wanted };
+        let updated = Projected { request, kind, projection, body: projection.body(), wanted };
         let written = self.write(request, kind, &Part::Object, &updated).await?;
         Ok(Written { object: show(projection, &written.object)?, ..written })
     }

@@ -193,7 +193,7 @@ impl Part {
     /// The versions of the kind for the book-keeping of a write through this part.
     pub(super) fn versions(&self, registry: &Registry, kind: &Kind) -> KindVersions {
         let filter = match self {
-            Self::Object => all_but(&kind.strategy().reset_fields()),
+            Self::Object => all_but(&kind.spec().reset_fields()),
             Self::Status => all_but(&kind.strategy().reset_status_fields()),
             Self::View(view) => match view.only_fields() {
                 Some(only) => coracle_schema::apply::Filter::Only(only),
@@ -217,7 +217,7 @@ fn plan(
     let is_same =
         same_content(&new, existing) && managed_fields::differ_in_times_only(existing.as_value(), new.as_value());
     let object = if is_same { Arc::clone(existing) } else { Arc::new(new) };
-    Ok(match goes_with_this_update(&object, existing) && !kind.hub().is_held(&object) {
+    Ok(match goes_with_this_update(&object, existing) && !(kind.hub().spec().is_held)(&object) {
         true => Plan::Delete { shown: Some(object) },
         false => Plan::Put { object, then_delete: false },
     })
@@ -258,6 +258,7 @@ fn lock(request: &Request, kind: &Kind, new: &mut Object, existing: &Object) -> 
 /// Prepares and validates a change. In Kubernetes: `BeforeUpdate`.
 fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &Object) -> Result<(), Status> {
     let strategy = kind.hub();
+    let spec = strategy.spec();
     object_meta::ensure_namespace(new, &request.at.namespace, kind.is_namespaced())?;
     keep(new, old, "generation");
     match part {
@@ -268,14 +269,14 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
                     None => drop(new.remove(&["status"])),
                 }
             }
-            strategy.prepare_update(new, old, request);
+            (spec.prepare_update)(new, old, request);
         }
         Part::Status => strategy.prepare_status_update(new, old, request),
         Part::View(view) => view.prepare_update(new, old, request),
     }
     // Who reports a status has asked for nothing new, even where the kind counts its annotations.
     if !matches!(part, Part::Status) {
-        generation::count(strategy.generation(), new, old);
+        generation::count(spec.generation, new, old);
     }
     if new.uid().is_empty() {
         keep(new, old, "uid");
@@ -295,15 +296,15 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
         Part::View(view) => view.validate_update(new, old),
     });
     if !errors.is_empty() {
-        return Err(Status::invalid(&strategy.row().kind, new.name(), &errors));
+        return Err(Status::invalid(spec.gvk(), new.name(), &errors));
     }
     let warnings = match part {
-        Part::Object => strategy.warnings(new, Some(old)),
+        Part::Object => (spec.warnings)(new, Some(old)),
         Part::Status => Vec::new(),
         Part::View(view) => view.warnings(new, old),
     };
     warnings.into_iter().for_each(|warning| request.warnings.add(warning));
-    strategy.canonicalize(new);
+    (spec.canonicalize)(new);
     Ok(())
 }
 

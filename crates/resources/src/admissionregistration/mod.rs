@@ -3,77 +3,121 @@
 mod match_rules;
 mod webhook;
 
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object, names};
-use coracle_registry::Generation;
+use coracle_registry::{Generation, KindSpec, TableColumn};
 use serde_json::{Value, json};
 
-use crate::cells::age;
+use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::checks::{Wrong, each_invalid, label_selector, one_of, required, required_one_of};
-use crate::columns;
-use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
-use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 use match_rules::{wrong_conditions, wrong_match};
 
 const GROUP: &str = "admissionregistration.k8s.io";
 
 /// `mutatingwebhookconfigurations`.
-pub(crate) const MUTATING_WEBHOOK_CONFIGURATION: Rules = webhooks("mutatingwebhookconfigurations");
+pub(crate) fn mutating_webhook_configuration() -> KindSpec {
+    webhooks("mutatingwebhookconfigurations")
+}
 
 /// `validatingwebhookconfigurations`.
-pub(crate) const VALIDATING_WEBHOOK_CONFIGURATION: Rules = webhooks("validatingwebhookconfigurations");
+pub(crate) fn validating_webhook_configuration() -> KindSpec {
+    webhooks("validatingwebhookconfigurations")
+}
 
 /// `validatingadmissionpolicies`.
-pub(crate) const VALIDATING_ADMISSION_POLICY: Rules = Rules {
-    set_defaults: |object| edit_spec(object, |spec| spec.fill("matchConstraints", json!({}))),
-    generation: BY_SPEC,
-    validate: wrong_policy,
-    kept_by_status: SPEC_AND_METADATA,
-    columns: columns::VALIDATING_ADMISSION_POLICY,
-    cells: policy_cells,
-    ..Rules::of(GROUP, "v1", "validatingadmissionpolicies")
-};
-
-/// `validatingadmissionpolicybindings`.
-pub(crate) const VALIDATING_ADMISSION_POLICY_BINDING: Rules = Rules {
-    generation: BY_SPEC,
-    validate: wrong_binding,
-    columns: columns::VALIDATING_ADMISSION_POLICY_BINDING,
-    cells: binding_cells,
-    ..Rules::of(GROUP, "v1", "validatingadmissionpolicybindings")
-};
-
-const fn webhooks(plural: &'static str) -> Rules {
-    Rules {
-        generation: Generation::Fields(&["webhooks"]),
-        validate: webhook::wrong_webhooks,
-        columns: columns::WEBHOOK_CONFIGURATION,
-        cells: |object: &Object, now: Timestamp| -> Vec<Value> {
-            vec![object.name().into(), object.list("webhooks").len().into(), age(object, now)]
-        },
-        ..Rules::of(GROUP, "v1", plural)
+pub(crate) fn validating_admission_policy() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| edit_spec(object, |spec| spec.fill("matchConstraints", json!({}))),
+        validate: wrong_policy,
+        kept_by_status: SPEC_AND_METADATA,
+        columns: policy_columns(),
+        takes_any_finalizer: true,
+        ..built_in(GROUP, "v1", "validatingadmissionpolicies")
     }
 }
 
-fn policy_cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let kind = object.at("spec.paramKind");
-    let kind = match kind {
-        Value::Null => "<unset>".to_owned(),
-        kind => format!("{}/{}", kind.text("apiVersion"), kind.text("kind")),
-    };
-    vec![object.name().into(), object.list("spec.validations").len().into(), kind.into(), age(object, now)]
+/// `validatingadmissionpolicybindings`.
+pub(crate) fn validating_admission_policy_binding() -> KindSpec {
+    KindSpec {
+        validate: wrong_binding,
+        columns: binding_columns(),
+        takes_any_finalizer: true,
+        ..built_in(GROUP, "v1", "validatingadmissionpolicybindings")
+    }
 }
 
-fn binding_cells(object: &Object, now: Timestamp) -> Vec<Value> {
+fn webhooks(plural: &str) -> KindSpec {
+    KindSpec {
+        generation: Generation::Fields(&["webhooks"]),
+        validate: webhook::wrong_webhooks,
+        columns: webhook_columns(),
+        takes_any_finalizer: true,
+        ..built_in(GROUP, "v1", plural)
+    }
+}
+
+fn webhook_columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::integer(
+            "Webhooks",
+            "Webhooks indicates the number of webhooks registered in this configuration",
+            |object| object.list("webhooks").len().into(),
+        ),
+        TableColumn::age(),
+    ]
+}
+
+fn policy_columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::integer(
+            "Validations",
+            "Validations indicates the number of validation rules defined in this configuration",
+            |object| object.list("spec.validations").len().into(),
+        ),
+        TableColumn::text(
+            "ParamKind",
+            "ParamKind specifies the kind of resources used to parameterize this policy",
+            |object| parameter_kind(object).into(),
+        ),
+        TableColumn::age(),
+    ]
+}
+
+fn parameter_kind(object: &Object) -> String {
+    match object.at("spec.paramKind") {
+        Value::Null => "<unset>".to_owned(),
+        kind => format!("{}/{}", kind.text("apiVersion"), kind.text("kind")),
+    }
+}
+
+fn binding_columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "PolicyName",
+            "PolicyName indicates the policy definition which the policy binding binded to",
+            |object| object.text(&["spec", "policyName"]).into(),
+        ),
+        TableColumn::text(
+            "ParamRef",
+            "ParamRef indicates the param resource which sets the configuration param",
+            |object| parameter(object).into(),
+        ),
+        TableColumn::age(),
+    ]
+}
+
+fn parameter(object: &Object) -> String {
     let parameter = object.at("spec.paramRef");
-    let parameter = match (parameter.text("name"), parameter.text("namespace")) {
+    match (parameter.text("name"), parameter.text("namespace")) {
         ("", _) => "<unset>".to_owned(),
         // Whether the parameter lives in a namespace cannot be told from here.
         (name, "") => format!("*/{name}"),
         (name, namespace) => format!("{namespace}/{name}"),
-    };
-    vec![object.name().into(), object.text(&["spec", "policyName"]).into(), parameter.into(), age(object, now)]
+    }
 }
 
 /// In Kubernetes: `validateValidatingAdmissionPolicySpec`. Expressions are compiled by the plug-in that asks them.

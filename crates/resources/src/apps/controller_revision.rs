@@ -1,29 +1,35 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, GroupVersion, Object};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::cells::age;
+use crate::built_in::built_in;
 use crate::checks::{Wrong, immutable_bytes, not_negative};
-use crate::columns;
-use crate::rules::Rules;
-use coracle_meta::fields::Fields;
 
 /// `controllerrevisions.apps`. In Kubernetes: `pkg/registry/apps/controllerrevision`.
-pub(crate) const CONTROLLER_REVISION: Rules = Rules {
-    validate: |object| not_negative(object, "revision", ""),
-    validate_create: |object| match object.at("data") {
-        Value::Object(_) => Wrong::new(),
-        Value::Null => vec![FieldError::required("data", "data is mandatory")],
-        _ => vec![FieldError::required("data", "data must be a valid JSON object")],
-    },
-    validate_change: |new, old| immutable_bytes(new, old, "data"),
-    columns: columns::CONTROLLER_REVISION,
-    cells,
-    ..Rules::of("apps", "v1", "controllerrevisions")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        validate: |object| not_negative(object, "revision", ""),
+        validate_create: |object| match object.at("data") {
+            Value::Object(_) => Wrong::new(),
+            Value::Null => vec![FieldError::required("data", "data is mandatory")],
+            _ => vec![FieldError::required("data", "data must be a valid JSON object")],
+        },
+        validate_change: |new, old| immutable_bytes(new, old, "data"),
+        columns: columns(),
+        ..built_in("apps", "v1", "controllerrevisions")
+    }
+}
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    vec![object.name().into(), controller(object).into(), object.int("revision").into(), age(object, now)]
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text("Controller", "Controller of the object", |object| controller(object).into()),
+        TableColumn::text("Revision", "revision indicates the revision of the state represented by Data.", |object| {
+            object.int("revision").into()
+        }),
+        TableColumn::age(),
+    ]
 }
 
 /// `statefulset.apps/web`, or `<none>`.

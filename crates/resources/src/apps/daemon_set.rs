@@ -1,55 +1,54 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, LabelSelector, Object};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
-use crate::cells::{age, containers, labels, selector};
+use crate::built_in::built_in;
+use crate::cells::{containers, images, labels, selector};
 use crate::checks::{
     Wrong, amount_of, count_or_share, immutable, is_empty_selector, label_selector, matches_template,
     not_more_than_all, not_negative,
 };
-use crate::columns;
 use crate::pod_spec::{self, wrong_lasting_template};
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `daemonsets.apps`. In Kubernetes: `pkg/registry/apps/daemonset`.
-pub(crate) const DAEMON_SET: Rules = Rules {
-    set_defaults: |object| {
-        edit_spec(object, set_defaults);
-        if object.annotation(TEMPLATE_GENERATION).is_none() {
-            count_templates(object, 0);
-        }
-    },
-    prepare_create: |object, _| count_templates(object, template_generation(object).max(1)),
-    prepare_update: |new, old, _| {
-        let changed = new.at("spec.template") != old.at("spec.template");
-        count_templates(new, template_generation(old) + i64::from(changed));
-    },
-    generation: BY_SPEC,
-    validate: |object| {
-        let spec = object.at("spec");
-        let selector = spec.at("selector");
-        let mut wrong = label_selector(selector, "spec.selector");
-        if let Ok(parsed) = LabelSelector::from_json((!selector.is_null()).then_some(selector)) {
-            wrong.extend(matches_template(&parsed, spec.at("template"), "spec.template"));
-        }
-        if !selector.is_null() && is_empty_selector(selector) {
-            let what = "empty selector is invalid for daemonset";
-            wrong.push(FieldError::invalid("spec.selector", selector.clone(), what));
-        }
-        wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "DaemonSet"));
-        wrong.extend(not_negative(spec, "minReadySeconds", "spec"));
-        wrong.extend(wrong_strategy(spec.at("updateStrategy"), "spec.updateStrategy"));
-        wrong.extend(not_negative(spec, "revisionHistoryLimit", "spec"));
-        wrong
-    },
-    validate_change: |new, old| immutable(new, old, "spec.selector"),
-    warnings: |new, old| pod_spec::warnings_of_kind(new, old, "spec.template"),
-    hidden_annotations: &[TEMPLATE_GENERATION],
-    columns: columns::DAEMON_SET,
-    cells,
-    ..Rules::of("apps", "v1", "daemonsets")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| {
+            edit_spec(object, set_defaults);
+            if object.annotation(TEMPLATE_GENERATION).is_none() {
+                count_templates(object, 0);
+            }
+        },
+        prepare_create: |object, _| count_templates(object, template_generation(object).max(1)),
+        prepare_update: |new, old, _| {
+            let changed = new.at("spec.template") != old.at("spec.template");
+            count_templates(new, template_generation(old) + i64::from(changed));
+        },
+        validate: |object| {
+            let spec = object.at("spec");
+            let selector = spec.at("selector");
+            let mut wrong = label_selector(selector, "spec.selector");
+            if let Ok(parsed) = LabelSelector::from_json((!selector.is_null()).then_some(selector)) {
+                wrong.extend(matches_template(&parsed, spec.at("template"), "spec.template"));
+            }
+            if !selector.is_null() && is_empty_selector(selector) {
+                let what = "empty selector is invalid for daemonset";
+                wrong.push(FieldError::invalid("spec.selector", selector.clone(), what));
+            }
+            wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "DaemonSet"));
+            wrong.extend(not_negative(spec, "minReadySeconds", "spec"));
+            wrong.extend(wrong_strategy(spec.at("updateStrategy"), "spec.updateStrategy"));
+            wrong.extend(not_negative(spec, "revisionHistoryLimit", "spec"));
+            wrong
+        },
+        validate_change: |new, old| immutable(new, old, "spec.selector"),
+        warnings: |new, old| pod_spec::warnings_of_kind(new, old, "spec.template"),
+        hidden_annotations: &[TEMPLATE_GENERATION],
+        columns: columns(),
+        ..built_in("apps", "v1", "daemonsets")
+    }
+}
 
 /// In `apps/v1` the count of templates has no field and lives in an annotation.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
@@ -76,21 +75,47 @@ fn set_defaults(spec: &mut Tree) {
     spec.fill("revisionHistoryLimit", 10);
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let status = object.at("status");
-    let [names, images] = containers(object.list("spec.template.spec.containers"));
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        status.int("desiredNumberScheduled").into(),
-        status.int("currentNumberScheduled").into(),
-        status.int("numberReady").into(),
-        status.int("updatedNumberScheduled").into(),
-        status.int("numberAvailable").into(),
-        labels(object.at("spec.template.spec.nodeSelector")),
-        age(object, now),
-        names,
-        images,
-        selector(object.at("spec.selector")),
+        TableColumn::name(),
+        TableColumn::integer(
+            "Desired",
+            "The total number of nodes that should be running the daemon pod (including nodes correctly running the daemon pod). More info: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/",
+            |object| object.int("status.desiredNumberScheduled").into(),
+        ),
+        TableColumn::integer(
+            "Current",
+            "The number of nodes that are running at least 1 daemon pod and are supposed to run the daemon pod. More info: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/",
+            |object| object.int("status.currentNumberScheduled").into(),
+        ),
+        TableColumn::integer(
+            "Ready",
+            "The number of nodes that should be running the daemon pod and have one or more of the daemon pod running and ready.",
+            |object| object.int("status.numberReady").into(),
+        ),
+        TableColumn::integer(
+            "Up-to-date",
+            "The total number of nodes that are running updated daemon pod",
+            |object| object.int("status.updatedNumberScheduled").into(),
+        ),
+        TableColumn::integer(
+            "Available",
+            "The number of nodes that should be running the daemon pod and have one or more of the daemon pod running and available (ready for at least spec.minReadySeconds)",
+            |object| object.int("status.numberAvailable").into(),
+        ),
+        TableColumn::text(
+            "Node Selector",
+            "NodeSelector is a selector which must be true for the pod to fit on a node. Selector which must match a node's labels for the pod to be scheduled on that node. More info: https://kubernetes.io/docs/concepts/configuration/assign-pod-node/",
+            |object| labels(object.at("spec.template.spec.nodeSelector")),
+        ),
+        TableColumn::age(),
+        containers("spec.template.spec.containers").wide(),
+        images("spec.template.spec.containers").wide(),
+        TableColumn::text(
+            "Selector",
+            "A label query over pods that are managed by the daemon set. Must match in order to be controlled. If empty, defaulted to labels on Pod template. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+            |object| selector(object.at("spec.selector")),
+        ).wide(),
     ]
 }
 

@@ -1,45 +1,47 @@
-use coracle_ambient::Timestamp;
+use std::sync::Arc;
+
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object};
-use coracle_registry::Generation;
+use coracle_registry::{Generation, KindSpec, Scale, SelectorForm, Subresource, TableColumn};
 use serde_json::{Value, json};
 
-use crate::cells::{age, containers, selector_text};
+use crate::built_in::built_in;
+use crate::cells::{containers, images, selector_text};
 use crate::checks::{
     Wrong, amount_of, count_or_share, immutable, not_more_than_all, not_negative, selector_and_template,
 };
-use crate::columns;
 use crate::pod_spec::{self, wrong_lasting_template};
-use crate::rules::Rules;
-use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `deployments.apps`. In Kubernetes: `pkg/registry/apps/deployment`.
-pub(crate) const DEPLOYMENT: Rules = Rules {
-    set_defaults,
-    // A rollback used to be asked for by annotation, so annotations count, too.
-    generation: Generation::Fields(&["spec", "metadata.annotations"]),
-    kept_by_status: &["spec", "metadata.labels"],
-    validate: |object| {
-        let spec = object.at("spec");
-        let mut wrong = not_negative(spec, "replicas", "spec");
-        wrong.extend(selector_and_template(spec, "spec", "deployment"));
-        wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicaSet"));
-        wrong.extend(wrong_strategy(spec.at("strategy"), "spec.strategy"));
-        for count in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
-            wrong.extend(not_negative(spec, count, "spec"));
-        }
-        let deadline = spec.int("progressDeadlineSeconds");
-        if spec.has("progressDeadlineSeconds") && deadline <= spec.int("minReadySeconds") {
-            let what = "must be greater than minReadySeconds";
-            wrong.push(FieldError::invalid("spec.progressDeadlineSeconds", deadline, what));
-        }
-        wrong
-    },
-    validate_change: |new, old| immutable(new, old, "spec.selector"),
-    warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
-    columns: columns::DEPLOYMENT,
-    cells,
-    ..Rules::of("apps", "v1", "deployments")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults,
+        // A rollback used to be asked for by annotation, so annotations count, too.
+        generation: Generation::Fields(&["spec", "metadata.annotations"]),
+        kept_by_status: &["spec", "metadata.labels"],
+        validate: |object| {
+            let spec = object.at("spec");
+            let mut wrong = not_negative(spec, "replicas", "spec");
+            wrong.extend(selector_and_template(spec, "spec", "deployment"));
+            wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicaSet"));
+            wrong.extend(wrong_strategy(spec.at("strategy"), "spec.strategy"));
+            for count in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
+                wrong.extend(not_negative(spec, count, "spec"));
+            }
+            let deadline = spec.int("progressDeadlineSeconds");
+            if spec.has("progressDeadlineSeconds") && deadline <= spec.int("minReadySeconds") {
+                let what = "must be greater than minReadySeconds";
+                wrong.push(FieldError::invalid("spec.progressDeadlineSeconds", deadline, what));
+            }
+            wrong
+        },
+        validate_change: |new, old| immutable(new, old, "spec.selector"),
+        warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
+        columns: columns(),
+        subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
+        ..built_in("apps", "v1", "deployments")
+    }
+}
 
 fn set_defaults(object: &mut Object) {
     edit_spec(object, |spec| {
@@ -59,20 +61,32 @@ fn set_defaults(object: &mut Object) {
     });
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let status = object.at("status");
-    let ready = format!("{}/{}", status.int("readyReplicas"), object.int("spec.replicas"));
-    let [names, images] = containers(object.list("spec.template.spec.containers"));
-    let selector = selector_text(object.at("spec.selector")).unwrap_or_else(|| "<invalid>".to_owned());
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        ready.into(),
-        status.int("updatedReplicas").into(),
-        status.int("availableReplicas").into(),
-        age(object, now),
-        names,
-        images,
-        selector.into(),
+        TableColumn::name(),
+        TableColumn::text(
+            "Ready",
+            "Number of the pod with ready state",
+            |object| format!("{}/{}", object.int("status.readyReplicas"), object.int("spec.replicas")).into(),
+        ),
+        TableColumn::text(
+            "Up-to-date",
+            "Total number of non-terminating pods targeted by this deployment that have the desired template spec.",
+            |object| object.int("status.updatedReplicas").into(),
+        ),
+        TableColumn::text(
+            "Available",
+            "Total number of available non-terminating pods (ready for at least minReadySeconds) targeted by this deployment.",
+            |object| object.int("status.availableReplicas").into(),
+        ),
+        TableColumn::age(),
+        containers("spec.template.spec.containers").wide(),
+        images("spec.template.spec.containers").wide(),
+        TableColumn::text(
+            "Selector",
+            "Label selector for pods. Existing ReplicaSets whose pods are selected by this will be the ones affected by this deployment.",
+            |object| selector_text(object.at("spec.selector")).unwrap_or_else(|| "<invalid>".to_owned()).into(),
+        ).wide(),
     ]
 }
 

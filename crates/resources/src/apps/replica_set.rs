@@ -1,45 +1,62 @@
-use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, Object};
+use std::sync::Arc;
+
+use coracle_meta::FieldError;
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
+use coracle_registry::{KindSpec, Scale, SelectorForm, Subresource, TableColumn};
 use serde_json::Value;
 
-use crate::cells::{age, containers, selector};
+use crate::built_in::built_in;
+use crate::cells::{containers, images, selector};
 use crate::checks::{Wrong, immutable, not_negative, selector_and_template};
-use crate::columns;
 use crate::pod_spec::{self, wrong_lasting_template};
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `replicasets.apps`. In Kubernetes: `pkg/registry/apps/replicaset`.
-pub(crate) const REPLICA_SET: Rules = Rules {
-    set_defaults: |object| edit_spec(object, |spec| spec.fill("replicas", 1)),
-    generation: BY_SPEC,
-    validate: |object| {
-        let spec = object.at("spec");
-        let mut wrong = not_negative(spec, "replicas", "spec");
-        wrong.extend(not_negative(spec, "minReadySeconds", "spec"));
-        wrong.extend(selector_and_template(spec, "spec", "deployment"));
-        wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicaSet"));
-        wrong
-    },
-    validate_change: |new, old| immutable(new, old, "spec.selector"),
-    validate_status: |new, _| wrong_counts(new.at("status")),
-    warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
-    columns: columns::REPLICA_SET,
-    cells,
-    ..Rules::of("apps", "v1", "replicasets")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| edit_spec(object, |spec| spec.fill("replicas", 1)),
+        validate: |object| {
+            let spec = object.at("spec");
+            let mut wrong = not_negative(spec, "replicas", "spec");
+            wrong.extend(not_negative(spec, "minReadySeconds", "spec"));
+            wrong.extend(selector_and_template(spec, "spec", "deployment"));
+            wrong.extend(wrong_lasting_template(spec.at("template"), "spec.template", "ReplicaSet"));
+            wrong
+        },
+        validate_change: |new, old| immutable(new, old, "spec.selector"),
+        validate_status: |new, _| wrong_counts(new.at("status")),
+        warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
+        columns: columns(),
+        subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
+        ..built_in("apps", "v1", "replicasets")
+    }
+}
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let [names, images] = containers(object.list("spec.template.spec.containers"));
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        object.int("spec.replicas").into(),
-        object.int("status.replicas").into(),
-        object.int("status.readyReplicas").into(),
-        age(object, now),
-        names,
-        images,
-        selector(object.at("spec.selector")),
+        TableColumn::name(),
+        TableColumn::integer(
+            "Desired",
+            "Replicas is the number of desired pods. This is a pointer to distinguish between explicit zero and unspecified. Defaults to 1. More info: https://kubernetes.io/docs/concepts/workloads/controllers/replicaset",
+            |object| object.int("spec.replicas").into(),
+        ),
+        TableColumn::integer(
+            "Current",
+            "Replicas is the most recently observed number of non-terminating pods. More info: https://kubernetes.io/docs/concepts/workloads/controllers/replicaset",
+            |object| object.int("status.replicas").into(),
+        ),
+        TableColumn::integer(
+            "Ready",
+            "The number of non-terminating pods targeted by this ReplicaSet with a Ready Condition.",
+            |object| object.int("status.readyReplicas").into(),
+        ),
+        TableColumn::age(),
+        containers("spec.template.spec.containers").wide(),
+        images("spec.template.spec.containers").wide(),
+        TableColumn::text(
+            "Selector",
+            "Selector is a label query over pods that should match the replica count. If the selector is empty, it is defaulted to the labels present on the pod template. Label keys and values that must match in order to be controlled by this replica set. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+            |object| selector(object.at("spec.selector")),
+        ).wide(),
     ]
 }
 

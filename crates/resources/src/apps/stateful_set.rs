@@ -1,31 +1,33 @@
-use coracle_ambient::Timestamp;
+use std::sync::Arc;
+
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, Scale, SelectorForm, Subresource, TableColumn};
 use serde_json::{Value, json};
 
-use crate::cells::{age, containers};
+use crate::built_in::built_in;
+use crate::cells::{containers, images};
 use crate::checks::{Wrong, each_invalid, not_negative, one_of, same, selector_and_template};
-use crate::columns;
 use crate::core::persistent_volume_claim::wrong_claim_spec;
 use crate::pod_spec::{self, wrong_lasting_template};
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `statefulsets.apps`. In Kubernetes: `pkg/registry/apps/statefulset`.
-pub(crate) const STATEFUL_SET: Rules = Rules {
-    set_defaults: |object| edit_spec(object, set_defaults),
-    generation: BY_SPEC,
-    name: names::dns1123_label,
-    validate: |object| wrong_spec(object.at("spec"), "spec"),
-    validate_create: |object| match object.at("spec.serviceName").as_str().unwrap_or_default() {
-        "" => Wrong::new(),
-        service => each_invalid("spec.serviceName", service, names::dns1123_label(service)),
-    },
-    validate_change,
-    warnings,
-    columns: columns::STATEFUL_SET,
-    cells,
-    ..Rules::of("apps", "v1", "statefulsets")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| edit_spec(object, set_defaults),
+        name: names::dns1123_label,
+        validate: |object| wrong_spec(object.at("spec"), "spec"),
+        validate_create: |object| match object.at("spec.serviceName").as_str().unwrap_or_default() {
+            "" => Wrong::new(),
+            service => each_invalid("spec.serviceName", service, names::dns1123_label(service)),
+        },
+        validate_change,
+        warnings,
+        columns: columns(),
+        subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
+        ..built_in("apps", "v1", "statefulsets")
+    }
+}
 
 fn set_defaults(spec: &mut Tree) {
     spec.fill_text("podManagementPolicy", "OrderedReady");
@@ -67,10 +69,16 @@ fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     warnings
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let ready = format!("{}/{}", object.int("status.readyReplicas"), object.int("spec.replicas"));
-    let [names, images] = containers(object.list("spec.template.spec.containers"));
-    vec![object.name().into(), ready.into(), age(object, now), names, images]
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text("Ready", "Number of the pod with ready state", |object| {
+            format!("{}/{}", object.int("status.readyReplicas"), object.int("spec.replicas")).into()
+        }),
+        TableColumn::age(),
+        containers("spec.template.spec.containers").wide(),
+        images("spec.template.spec.containers").wide(),
+    ]
 }
 
 /// In Kubernetes: `ValidateStatefulSetSpec`.

@@ -1,83 +1,76 @@
 //! Between `autoscaling/v2`, as which autoscalers are stored, and `autoscaling/v1`, which has one field for the share of
 //! cpu and keeps everything else in annotations. In Kubernetes: `pkg/apis/autoscaling/v1/conversion.go`.
 
-use coracle_meta::{Object, Status};
-use serde_json::{Value, json};
-
-use crate::built_in::Versions;
+use coracle_meta::Object;
 use coracle_meta::fields::{Fields, Tree};
+use serde_json::{Value, json};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 
-/// `autoscaling/v1`.
-pub(crate) struct V1;
-
-impl Versions for V1 {
-    fn to_hub(&self, object: &mut Object) -> Result<(), Status> {
-        let stored = |name: &str| object.annotation(name).and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let mut metrics: Vec<Value> = list_of(stored(METRICS)).iter().map(metric_to_v2).collect();
-        let statuses: Vec<Value> = list_of(stored(CURRENT_METRICS)).iter().map(status_to_v2).collect();
-        let conditions = list_of(stored(CONDITIONS));
-        let behavior = stored(BEHAVIOR);
-        for name in [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR] {
-            object.remove(&["metadata", "annotations", name]);
-        }
-        let share = object.remove(&["spec", "targetCPUUtilizationPercentage"]).filter(|share| !share.is_null());
-        if share.is_some() || metrics.is_empty() {
-            metrics.push(cpu_metric(share.unwrap_or_else(|| 80.into())));
-        }
-        object.set(&["spec", "metrics"], metrics);
-        if let Some(behavior) = behavior {
-            object.set(&["spec", "behavior"], recased(&behavior, char::to_ascii_lowercase));
-        }
-        let current = object.remove(&["status", "currentCPUUtilizationPercentage"]).filter(|share| !share.is_null());
-        if !statuses.is_empty() {
-            object.set(&["status", "currentMetrics"], statuses);
-        } else if let Some(share) = current {
-            let metric =
-                json!([{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": share}}}]);
-            object.set(&["status", "currentMetrics"], metric);
-        }
-        if !conditions.is_empty() {
-            object.set(&["status", "conditions"], conditions);
-        }
-        Ok(())
+/// Turns an autoscaler of v1 into one of v2.
+pub(super) fn to_v2(object: &mut Object) {
+    let stored = |name: &str| object.annotation(name).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let mut metrics: Vec<Value> = list_of(stored(METRICS)).iter().map(metric_to_v2).collect();
+    let statuses: Vec<Value> = list_of(stored(CURRENT_METRICS)).iter().map(status_to_v2).collect();
+    let conditions = list_of(stored(CONDITIONS));
+    let behavior = stored(BEHAVIOR);
+    for name in [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR] {
+        object.remove(&["metadata", "annotations", name]);
     }
+    let share = object.remove(&["spec", "targetCPUUtilizationPercentage"]).filter(|share| !share.is_null());
+    if share.is_some() || metrics.is_empty() {
+        metrics.push(cpu_metric(share.unwrap_or_else(|| 80.into())));
+    }
+    object.set(&["spec", "metrics"], metrics);
+    if let Some(behavior) = behavior {
+        object.set(&["spec", "behavior"], recased(&behavior, char::to_ascii_lowercase));
+    }
+    let current = object.remove(&["status", "currentCPUUtilizationPercentage"]).filter(|share| !share.is_null());
+    if !statuses.is_empty() {
+        object.set(&["status", "currentMetrics"], statuses);
+    } else if let Some(share) = current {
+        let metric =
+            json!([{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": share}}}]);
+        object.set(&["status", "currentMetrics"], metric);
+    }
+    if !conditions.is_empty() {
+        object.set(&["status", "conditions"], conditions);
+    }
+}
 
-    fn from_hub(&self, object: &mut Object) -> Result<(), Status> {
-        let metrics = list_of(object.remove(&["spec", "metrics"]));
-        let statuses = list_of(object.remove(&["status", "currentMetrics"]));
-        let conditions = list_of(object.remove(&["status", "conditions"]));
-        let behavior = object.remove(&["spec", "behavior"]).filter(|behavior| !behavior.is_null());
-        let share_of = |metric: &Value| {
-            let is_cpu = metric.text("type") == "Resource" && metric.text("resource.name") == "cpu";
-            metric.int_if_set("resource.target.averageUtilization").filter(|_| is_cpu)
-        };
-        if let Some(share) = metrics.iter().find_map(share_of) {
-            object.set(&["spec", "targetCPUUtilizationPercentage"], share);
+/// Turns an autoscaler of v2 into one of v1.
+pub(super) fn to_v1(object: &mut Object) {
+    let metrics = list_of(object.remove(&["spec", "metrics"]));
+    let statuses = list_of(object.remove(&["status", "currentMetrics"]));
+    let conditions = list_of(object.remove(&["status", "conditions"]));
+    let behavior = object.remove(&["spec", "behavior"]).filter(|behavior| !behavior.is_null());
+    let share_of = |metric: &Value| {
+        let is_cpu = metric.text("type") == "Resource" && metric.text("resource.name") == "cpu";
+        metric.int_if_set("resource.target.averageUtilization").filter(|_| is_cpu)
+    };
+    if let Some(share) = metrics.iter().find_map(share_of) {
+        object.set(&["spec", "targetCPUUtilizationPercentage"], share);
+    }
+    let is_cpu = |status: &&Value| status.text("type") == "Resource" && status.text("resource.name") == "cpu";
+    let current = statuses.iter().rfind(is_cpu).map(|status| status.at("resource.current.averageUtilization"));
+    if let Some(share) = current.filter(|share| !share.is_null()) {
+        object.set(&["status", "currentCPUUtilizationPercentage"], share.clone());
+    }
+    let others: Vec<Value> = metrics.iter().filter(|metric| share_of(metric).is_none()).map(metric_to_v1).collect();
+    let mut keep = |name: &str, value: Vec<Value>| {
+        if !value.is_empty() {
+            object.set(&["metadata", "annotations", name], ordered(&Value::Array(value)));
         }
-        let is_cpu = |status: &&Value| status.text("type") == "Resource" && status.text("resource.name") == "cpu";
-        let current = statuses.iter().rfind(is_cpu).map(|status| status.at("resource.current.averageUtilization"));
-        if let Some(share) = current.filter(|share| !share.is_null()) {
-            object.set(&["status", "currentCPUUtilizationPercentage"], share.clone());
-        }
-        let others: Vec<Value> = metrics.iter().filter(|metric| share_of(metric).is_none()).map(metric_to_v1).collect();
-        let mut keep = |name: &str, value: Vec<Value>| {
-            if !value.is_empty() {
-                object.set(&["metadata", "annotations", name], ordered(&Value::Array(value)));
-            }
-        };
-        keep(METRICS, others);
-        keep(CURRENT_METRICS, statuses.iter().map(status_to_v1).collect());
-        keep(CONDITIONS, conditions);
-        if let Some(behavior) = behavior {
-            let text = ordered(&recased(&with_all_rules(behavior), char::to_ascii_uppercase));
-            object.set(&["metadata", "annotations", BEHAVIOR], text);
-        }
-        Ok(())
+    };
+    keep(METRICS, others);
+    keep(CURRENT_METRICS, statuses.iter().map(status_to_v1).collect());
+    keep(CONDITIONS, conditions);
+    if let Some(behavior) = behavior {
+        let text = ordered(&recased(&with_all_rules(behavior), char::to_ascii_uppercase));
+        object.set(&["metadata", "annotations", BEHAVIOR], text);
     }
 }
 
@@ -290,15 +283,15 @@ mod tests {
 
     fn round_trip(spec: Value) -> Object {
         let mut object = Object::from_value(json!({"spec": spec})).unwrap();
-        V1.from_hub(&mut object).unwrap();
-        V1.to_hub(&mut object).unwrap();
+        to_v1(&mut object);
+        to_v2(&mut object);
         object
     }
 
     #[test]
     fn the_share_of_cpu_has_its_own_field_in_v1() {
         let mut object = Object::from_value(json!({"spec": {"metrics": [cpu_metric(60.into())]}})).unwrap();
-        V1.from_hub(&mut object).unwrap();
+        to_v1(&mut object);
         assert_eq!(object.number(&["spec", "targetCPUUtilizationPercentage"]), Some(60));
         assert_eq!(object.annotation(METRICS), None);
     }
@@ -323,7 +316,7 @@ mod tests {
     #[test]
     fn without_any_metric_there_is_the_share_of_cpu() {
         let mut object = Object::from_value(json!({"spec": {}})).unwrap();
-        V1.to_hub(&mut object).unwrap();
+        to_v2(&mut object);
         assert_eq!(object.at("spec.metrics"), &json!([cpu_metric(80.into())]));
     }
 }

@@ -1,26 +1,33 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, GroupVersion, Object, names};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
+use super::conversion;
 use super::scaling_rules::{wrong_metrics, wrong_rules};
-use crate::cells::{age, some_of};
+use crate::built_in::built_in;
+use crate::cells::some_of;
 use crate::checks::{Wrong, each_invalid, required};
-use crate::columns;
-use crate::rules::Rules;
-use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `horizontalpodautoscalers.autoscaling` in v2. In Kubernetes: `pkg/registry/autoscaling/horizontalpodautoscaler`.
-pub(crate) const V2: Rules = Rules {
-    set_defaults: |object| edit_spec(object, set_defaults),
-    validate: wrong,
-    columns: columns::HORIZONTAL_POD_AUTOSCALER,
-    cells,
-    ..Rules::of("autoscaling", "v2", "horizontalpodautoscalers")
-};
+pub(crate) fn v2() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| edit_spec(object, set_defaults),
+        validate: wrong,
+        columns: columns(),
+        ..built_in("autoscaling", "v2", "horizontalpodautoscalers")
+    }
+}
 
 /// The same in v1. Its table is made from the v2 form.
-pub(crate) const V1: Rules =
-    Rules { set_defaults: |object| edit_spec(object, |spec| spec.fill("minReplicas", 1)), ..V2.in_version("v1") };
+pub(crate) fn v1() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| edit_spec(object, |spec| spec.fill("minReplicas", 1)),
+        to_hub: conversion::to_v2,
+        from_hub: conversion::to_v1,
+        ..v2().in_version("autoscaling", "v1")
+    }
+}
 
 fn set_defaults(spec: &mut Tree) {
     spec.fill("minReplicas", 1);
@@ -50,22 +57,49 @@ fn fill_rules(behavior: &mut Tree, direction: &str, policies: Value) {
     }
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let target = object.at("spec.scaleTargetRef");
-    let specs = object.list("spec.metrics");
-    let statuses = object.list("status.currentMetrics");
-    let metrics: Vec<String> =
-        specs.iter().enumerate().map(|(at, spec)| metric(spec, statuses.get(at).unwrap_or(&Value::Null))).collect();
-    let least = object.int_if_set("spec.minReplicas").map_or("<unset>".to_owned(), |least| least.to_string());
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        format!("{}/{}", target.text("kind"), target.text("name")).into(),
-        some_of(&metrics, 2, ", ", "<none>"),
-        least.into(),
-        object.int("spec.maxReplicas").into(),
-        object.int("status.currentReplicas").into(),
-        age(object, now),
+        TableColumn::name(),
+        TableColumn::text(
+            "Reference",
+            "scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics should be collected, as well as to actually change the replica count.",
+            |object| target(object).into(),
+        ),
+        TableColumn::text(
+            "Targets",
+            "metrics contains the specifications for which to use to calculate the desired replica count (the maximum replica count across all metrics will be used).  The desired replica count is calculated multiplying the ratio between the target value and the current value by the current number of pods.  Ergo, metrics used must decrease as the pod count is increased, and vice-versa.  See the individual metric source types for more information about how each type of metric must respond.",
+            |object| some_of(&metrics(object), 2, ", ", "<none>"),
+        ),
+        TableColumn::text(
+            "MinPods",
+            "minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down.  It defaults to 1 pod.  minReplicas is allowed to be 0 if the alpha feature gate HPAScaleToZero is enabled and at least one Object or External metric is configured.  Scaling is active as long as at least one metric value is available.",
+            |object| {
+                object.int_if_set("spec.minReplicas").map_or("<unset>".to_owned(), |least| least.to_string()).into()
+            },
+        ),
+        TableColumn::text(
+            "MaxPods",
+            "maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up. It cannot be less that minReplicas.",
+            |object| object.int("spec.maxReplicas").into(),
+        ),
+        TableColumn::text(
+            "Replicas",
+            "currentReplicas is current number of replicas of pods managed by this autoscaler, as last seen by the autoscaler.",
+            |object| object.int("status.currentReplicas").into(),
+        ),
+        TableColumn::age(),
     ]
+}
+
+fn target(object: &Object) -> String {
+    let target = object.at("spec.scaleTargetRef");
+    format!("{}/{}", target.text("kind"), target.text("name"))
+}
+
+fn metrics(object: &Object) -> Vec<String> {
+    let statuses = object.list("status.currentMetrics");
+    let specs = object.list("spec.metrics").iter().enumerate();
+    specs.map(|(at, spec)| metric(spec, statuses.get(at).unwrap_or(&Value::Null))).collect()
 }
 
 /// One metric: what is, and what should be. In Kubernetes: `formatHPAMetrics`.

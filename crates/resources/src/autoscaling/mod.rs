@@ -3,5 +3,3 @@
 mod conversion;
 pub(crate) mod horizontal_pod_autoscaler;
 mod scaling_rules;
-
-pub(crate) use conversion::V1;

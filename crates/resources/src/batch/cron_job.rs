@@ -1,38 +1,38 @@
 use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object};
+use coracle_registry::{Column, KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::cells::{age, containers, flag_word, selector, set_or, since};
+use crate::built_in::built_in;
+use crate::cells::{containers, flag_word, images, selector, set_or, since};
 use crate::checks::{Wrong, not_negative, required_one_of};
-use crate::columns;
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `cronjobs.batch`. In Kubernetes: `pkg/registry/batch/cronjob`.
-pub(crate) const CRON_JOB: Rules = Rules {
-    set_defaults,
-    generation: BY_SPEC,
-    validate: wrong,
-    validate_create: |object| {
-        let mut wrong = wrong_time_zone(object.at("spec.timeZone"));
-        if object.name().len() > 52 {
-            wrong.push(FieldError::invalid("metadata.name", object.name(), "must be no more than 52 characters"));
-        }
-        wrong.extend(wrong_schedule(object, false));
-        wrong
-    },
-    validate_change: |new, old| {
-        let mut wrong = wrong_schedule(new, old.text(&["spec", "schedule"]).contains("TZ"));
-        if new.at("spec.timeZone") != old.at("spec.timeZone") {
-            wrong.extend(wrong_time_zone(new.at("spec.timeZone")));
-        }
-        wrong
-    },
-    warnings,
-    columns: columns::CRON_JOB,
-    cells,
-    ..Rules::of("batch", "v1", "cronjobs")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults,
+        validate: wrong,
+        validate_create: |object| {
+            let mut wrong = wrong_time_zone(object.at("spec.timeZone"));
+            if object.name().len() > 52 {
+                wrong.push(FieldError::invalid("metadata.name", object.name(), "must be no more than 52 characters"));
+            }
+            wrong.extend(wrong_schedule(object, false));
+            wrong
+        },
+        validate_change: |new, old| {
+            let mut wrong = wrong_schedule(new, old.text(&["spec", "schedule"]).contains("TZ"));
+            if new.at("spec.timeZone") != old.at("spec.timeZone") {
+                wrong.extend(wrong_time_zone(new.at("spec.timeZone")));
+            }
+            wrong
+        },
+        warnings,
+        columns: columns(),
+        ..built_in("batch", "v1", "cronjobs")
+    }
+}
 
 fn set_defaults(object: &mut Object) {
     edit_spec(object, |spec| {
@@ -51,23 +51,47 @@ fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     warnings
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let last = object.at("status.lastScheduleTime");
-    let last = if last.is_null() { "<none>".to_owned() } else { since(last, now) };
-    let job = object.at("spec.jobTemplate.spec");
-    let [names, images] = containers(job.list("template.spec.containers"));
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        object.text(&["spec", "schedule"]).into(),
-        set_or(object.at("spec.timeZone"), "<none>"),
-        flag_word(object.at("spec.suspend")),
-        object.list("status.active").len().into(),
-        last.into(),
-        age(object, now),
-        names,
-        images,
-        selector(job.at("selector")),
+        TableColumn::name(),
+        TableColumn::text(
+            "Schedule",
+            "The schedule in Cron format, see https://en.wikipedia.org/wiki/Cron.",
+            |object| object.text(&["spec", "schedule"]).into(),
+        ),
+        TableColumn::text(
+            "Timezone",
+            "The time zone name for the given schedule, see https://en.wikipedia.org/wiki/List_of_tz_database_time_zones. If not specified, this will default to the time zone of the kube-controller-manager process. The set of valid time zone names and the time zone offset is loaded from the system-wide time zone database by the API server during CronJob validation and the controller manager during execution. If no system-wide time zone database can be found a bundled version of the database is used instead. If the time zone name becomes invalid during the lifetime of a CronJob or due to a change in host configuration, the controller will stop creating new new Jobs and will create a system event with the reason UnknownTimeZone. More information can be found in https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#time-zones",
+            |object| set_or(object.at("spec.timeZone"), "<none>"),
+        ),
+        TableColumn::boolean(
+            "Suspend",
+            "This flag tells the controller to suspend subsequent executions, it does not apply to already started executions.  Defaults to false.",
+            |object| flag_word(object.at("spec.suspend")),
+        ),
+        TableColumn::integer(
+            "Active",
+            "A list of pointers to currently running jobs.",
+            |object| object.list("status.active").len().into(),
+        ),
+        TableColumn::new(
+            Column::new("Last Schedule", "string", "Information when was the last time the job was successfully scheduled."),
+            |object, now| last_schedule(object, now).into(),
+        ),
+        TableColumn::age(),
+        containers("spec.jobTemplate.spec.template.spec.containers").wide(),
+        images("spec.jobTemplate.spec.template.spec.containers").wide(),
+        TableColumn::text(
+            "Selector",
+            "A label query over pods that should match the pod count. Normally, the system sets this field for you. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+            |object| selector(object.at("spec.jobTemplate.spec.selector")),
+        ).wide(),
     ]
+}
+
+fn last_schedule(object: &Object, now: Timestamp) -> String {
+    let last = object.at("status.lastScheduleTime");
+    if last.is_null() { "<none>".to_owned() } else { since(last, now) }
 }
 
 /// In Kubernetes: `validateCronJobSpec`.

@@ -1,15 +1,14 @@
 use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, LabelSelector, Object, human_duration, names, parse_time};
-use coracle_registry::DeleteOptions;
+use coracle_registry::{Column, DeleteOptions, KindSpec, TableColumn};
 use serde_json::{Value, json};
 
 use super::failure_policy::wrong_failure_policy;
-use crate::cells::{age, containers, has_condition, selector};
+use crate::built_in::built_in;
+use crate::cells::{containers, has_condition, images, selector};
 use crate::checks::{Wrong, domain_prefixed_path, immutable, label_selector, matches_template, not_negative, one_of};
-use crate::columns;
 use crate::pod_spec::{self, wrong_template};
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// What a deletion that does not say what becomes of the pods is told.
 const PODS_STAY: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
@@ -20,25 +19,25 @@ fn delete_warnings(options: &DeleteOptions) -> Vec<String> {
 }
 
 /// `jobs.batch`. In Kubernetes: `pkg/registry/batch/job`.
-pub(crate) const JOB: Rules = Rules {
-    set_defaults: |object| {
-        edit_spec(object, set_spec_defaults);
-        take_template_labels(object);
-    },
-    prepare_create: |object, _| select_own_pods(object),
-    canonicalize: take_template_labels,
-    generation: BY_SPEC,
-    validate: wrong_job,
-    validate_change,
-    orphans_by_default: true,
-    delete_warnings,
-    selectable: &["status.successful"],
-    field: |object, name| (name == "status.successful").then(|| object.int("status.succeeded").to_string()),
-    warnings: |new, old| warnings(new, old, "spec"),
-    columns: columns::JOB,
-    cells,
-    ..Rules::of("batch", "v1", "jobs")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| {
+            edit_spec(object, set_spec_defaults);
+            take_template_labels(object);
+        },
+        prepare_create: |object, _| select_own_pods(object),
+        canonicalize: take_template_labels,
+        validate: wrong_job,
+        validate_change,
+        orphans_by_default: true,
+        delete_warnings,
+        selectable: Some(&["status.successful"]),
+        field: |object, name| (name == "status.successful").then(|| object.int("status.succeeded").to_string()),
+        warnings: |new, old| warnings(new, old, "spec"),
+        columns: columns(),
+        ..built_in("batch", "v1", "jobs")
+    }
+}
 
 /// The labels by which the pods of a job are known, the older ones first.
 pub(super) const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
@@ -106,17 +105,27 @@ pub(super) fn warnings(new: &Object, old: Option<&Object>, path: &str) -> Vec<St
     warnings
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let [names, images] = containers(object.list("spec.template.spec.containers"));
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        state(object).into(),
-        completions(object).into(),
-        duration(object, now).into(),
-        age(object, now),
-        names,
-        images,
-        selector(object.at("spec.selector")),
+        TableColumn::name(),
+        TableColumn::text("Status", "Status of the job.", |object| state(object).into()),
+        TableColumn::text(
+            "Completions",
+            "The number of pods which reached phase Succeeded. The value increases monotonically for a given spec. However, it may decrease in reaction to scale down of elastic indexed jobs.",
+            |object| completions(object).into(),
+        ),
+        TableColumn::new(
+            Column::new("Duration", "string", "Time required to complete the job."),
+            |object, now| duration(object, now).into(),
+        ),
+        TableColumn::age(),
+        containers("spec.template.spec.containers").wide(),
+        images("spec.template.spec.containers").wide(),
+        TableColumn::text(
+            "Selector",
+            "A label query over pods that should match the pod count. Normally, the system sets this field for you. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+            |object| selector(object.at("spec.selector")),
+        ).wide(),
     ]
 }
 

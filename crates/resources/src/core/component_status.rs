@@ -1,20 +1,22 @@
-use async_trait::async_trait;
-use coracle_ambient::Timestamp;
-use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
-use coracle_registry::{Computed, Registry, Request};
-use serde_json::{Value, json};
+use std::sync::Arc;
 
-use crate::columns;
-use crate::rules::Rules;
+use async_trait::async_trait;
 use coracle_meta::fields::Fields;
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
+use coracle_registry::{Computed, KindSpec, Registry, Request, TableColumn};
+use serde_json::json;
+
+use crate::built_in::built_in;
 
 /// `componentstatuses`, computed and deprecated. In Kubernetes: `pkg/registry/core/componentstatus`.
-pub(crate) const COMPONENT_STATUS: Rules = Rules {
-    deprecation: Some("v1 ComponentStatus is deprecated in v1.19+"),
-    columns: columns::COMPONENT_STATUS,
-    cells,
-    ..Rules::of("", "v1", "componentstatuses")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        deprecation: Some("v1 ComponentStatus is deprecated in v1.19+".to_owned()),
+        columns: columns(),
+        computed: Some(Arc::new(ComponentStatuses)),
+        ..built_in("", "v1", "componentstatuses")
+    }
+}
 
 /// The name of the store.
 const STORE: &str = "etcd-0";
@@ -54,14 +56,23 @@ async fn of_store(registry: &Registry) -> Object {
     object
 }
 
-fn cells(object: &Object, _now: Timestamp) -> Vec<Value> {
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text("Status", "Status of the component conditions", |object| health(object).0.into()),
+        TableColumn::text("Message", "Message of the component conditions", |object| health(object).1.into()),
+        TableColumn::text("Error", "Error of the component conditions", |object| health(object).2.into()),
+    ]
+}
+
+/// Status, message and error.
+fn health(object: &Object) -> (&str, &str, &str) {
     let healthy = object.list("conditions").iter().find(|condition| condition.text("type") == "Healthy");
-    let (status, message, error) = match healthy {
+    match healthy {
         Some(condition) if condition.text("status") == "True" => {
             ("Healthy", condition.text("message"), condition.text("error"))
         }
         Some(condition) => ("Unhealthy", condition.text("message"), condition.text("error")),
         None => ("Unknown", "", ""),
-    };
-    vec![object.name().into(), status.into(), message.into(), error.into()]
+    }
 }

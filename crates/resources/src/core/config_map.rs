@@ -1,25 +1,30 @@
-use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, Object, names};
-use serde_json::Value;
-
-use crate::cells::age;
-use crate::checks::{Wrong, each_invalid, same};
-use crate::columns;
-use crate::rules::Rules;
 use coracle_meta::fields::Fields;
+use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, TableColumn};
+
+use crate::built_in::built_in;
+use crate::checks::{Wrong, each_invalid, same};
 
 /// `configmaps`. In Kubernetes: `pkg/registry/core/configmap`.
-pub(crate) const CONFIG_MAP: Rules = Rules {
-    validate: wrong,
-    validate_change: |new, old| wrong_immutable_data(new, old, &["data", "binaryData"]),
-    columns: columns::CONFIG_MAP,
-    cells,
-    ..Rules::of("", "v1", "configmaps")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        validate: wrong,
+        validate_change: |new, old| wrong_immutable_data(new, old, &["data", "binaryData"]),
+        columns: columns(),
+        ..built_in("", "v1", "configmaps")
+    }
+}
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let count = object.entries("data").count() + object.entries("binaryData").count();
-    vec![object.name().into(), count.into(), age(object, now)]
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "Data",
+            "Data contains the configuration data. Each key must consist of alphanumeric characters, '-', '_' or '.'. Values with non-UTF-8 byte sequences must use the BinaryData field. The keys stored in Data must not overlap with the keys in the BinaryData field, this is enforced during validation process.",
+            |object| (object.entries("data").count() + object.entries("binaryData").count()).into(),
+        ),
+        TableColumn::age(),
+    ]
 }
 
 /// The most that the values of one object may take. In Kubernetes: `MaxSecretSize`.

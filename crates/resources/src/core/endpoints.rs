@@ -1,24 +1,36 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::cells::{age, some_of};
+use crate::built_in::built_in;
+use crate::cells::some_of;
 use crate::checks::{Wrong, each_invalid, ip, one_of};
-use crate::columns;
-use crate::rules::Rules;
-use coracle_meta::fields::Fields;
 
 /// `endpoints`. In Kubernetes: `pkg/registry/core/endpoint`.
-pub(crate) const ENDPOINTS: Rules = Rules {
-    deprecation: Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
-    store_directory: Some("services/endpoints"),
-    validate: wrong,
-    columns: columns::ENDPOINTS,
-    cells,
-    ..Rules::of("", "v1", "endpoints")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        deprecation: Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned()),
+        store_directory: "services/endpoints".to_owned(),
+        validate: wrong,
+        columns: columns(),
+        ..built_in("", "v1", "endpoints")
+    }
+}
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "Endpoints",
+            "The set of all endpoints is the union of all subsets. Addresses are placed into subsets according to the IPs they share. A single address with multiple ports, some of which are ready and some of which are not (because they come from different containers) will result in the address being displayed in different subsets for the different ports. No address will appear in both Addresses and NotReadyAddresses in the same subset. Sets of addresses and ports that comprise a service.",
+            addresses,
+        ),
+        TableColumn::age(),
+    ]
+}
+
+fn addresses(object: &Object) -> Value {
     let mut addresses = Vec::new();
     for subset in object.list("subsets") {
         let ports = subset.list("ports");
@@ -30,8 +42,7 @@ fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
             addresses.extend(ips().map(|ip| host_and_port(ip, port.int("port"))));
         }
     }
-    let shown = if object.list("subsets").is_empty() { "<none>".into() } else { some_of(&addresses, 3, ",", "") };
-    vec![object.name().into(), shown, age(object, now)]
+    if object.list("subsets").is_empty() { "<none>".into() } else { some_of(&addresses, 3, ",", "") }
 }
 
 fn host_and_port(ip: &str, port: i64) -> String {

@@ -1,37 +1,39 @@
 use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{Column, KindSpec, TableColumn};
 use serde_json::Value;
 
+use crate::built_in::built_in;
 use crate::cells::since;
 use crate::checks::{Wrong, each_invalid};
-use crate::columns;
-use crate::rules::Rules;
-use coracle_meta::fields::Fields;
 
 /// `events`. In Kubernetes: `pkg/registry/core/event`.
-pub(crate) const EVENT: Rules = Rules {
-    // Names are not looked at, as in Kubernetes.
-    name: |_| Vec::new(),
-    validate_create: wrong,
-    time_to_live: Some(3600),
-    selectable: &[
-        "involvedObject.kind",
-        "involvedObject.namespace",
-        "involvedObject.name",
-        "involvedObject.uid",
-        "involvedObject.apiVersion",
-        "involvedObject.resourceVersion",
-        "involvedObject.fieldPath",
-        "reason",
-        "reportingComponent",
-        "source",
-        "type",
-    ],
-    field,
-    columns: columns::EVENT,
-    cells,
-    ..Rules::of("", "v1", "events")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        // Names are not looked at, as in Kubernetes.
+        name: |_| Vec::new(),
+        validate_create: wrong,
+        time_to_live: Some(3600),
+        selectable: Some(&[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ]),
+        field,
+        columns: columns(),
+        takes_any_finalizer: true,
+        ..built_in("", "v1", "events")
+    }
+}
 
 /// What events of all versions have to be. In Kubernetes: `legacyValidateEvent`.
 fn wrong(object: &Object) -> Wrong {
@@ -85,32 +87,76 @@ fn field(object: &Object, name: &str) -> Option<String> {
     }
 }
 
-pub(crate) fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let first = match object.at("firstTimestamp") {
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::new(
+            Column::new("Last Seen", "string", "The time at which the most recent occurrence of this event was recorded."),
+            |object, now| last_seen(object, now).into(),
+        ),
+        TableColumn::text(
+            "Type",
+            "Type of this event (Normal, Warning), new types could be added in the future",
+            |object| object.text(&["type"]).into(),
+        ),
+        TableColumn::text(
+            "Reason",
+            "This should be a short, machine understandable string that gives the reason for the transition into the object's current status.",
+            |object| object.text(&["reason"]).into(),
+        ),
+        TableColumn::text("Object", "The object that this event is about.", |object| target(object).into()),
+        TableColumn::text(
+            "Subobject",
+            "If referring to a piece of an object instead of an entire object, this string should contain a valid JSON/Go field access statement, such as desiredState.manifest.containers[2]. For example, if the object reference is to a container within a pod, this would take on a value like: \"spec.containers{name}\" (where \"name\" refers to the name of the container that triggered the event) or if no container name is specified \"spec.containers[2]\" (container with index 2 in this pod). This syntax is chosen only to have some well-defined way of referencing a part of an object.",
+            |object| object.text(&["involvedObject", "fieldPath"]).into(),
+        ).wide(),
+        TableColumn::text(
+            "Source",
+            "The component reporting this event. Should be a short machine understandable string.",
+            |object| source(object).into(),
+        ).wide(),
+        TableColumn::text(
+            "Message",
+            "A human-readable description of the status of this operation.",
+            |object| object.text(&["message"]).trim().into(),
+        ),
+        TableColumn::new(
+            Column::new("First Seen", "string", "The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)"),
+            |object, now| first_seen(object, now).into(),
+        ).wide(),
+        TableColumn::text(
+            "Count",
+            "The number of times this event has occurred.",
+            |object| count(object).into(),
+        ).wide(),
+        TableColumn::name().wide(),
+    ]
+}
+
+fn first_seen(object: &Object, now: Timestamp) -> String {
+    match object.at("firstTimestamp") {
         Value::Null => since(object.at("eventTime"), now),
         first => since(first, now),
-    };
+    }
+}
+
+fn last_seen(object: &Object, now: Timestamp) -> String {
     let series = object.at("series");
-    let (last, count) = match (series.is_null(), object.at("lastTimestamp"), object.int("count")) {
-        (false, _, _) => (since(series.at("lastObservedTime"), now), series.int("count")),
-        (true, Value::Null, count) => (first.clone(), count.max(1)),
-        (true, last, count) => (since(last, now), count.max(1)),
-    };
+    match (series.is_null(), object.at("lastTimestamp")) {
+        (false, _) => since(series.at("lastObservedTime"), now),
+        (true, Value::Null) => first_seen(object, now),
+        (true, last) => since(last, now),
+    }
+}
+
+fn count(object: &Object) -> i64 {
+    let series = object.at("series");
+    if series.is_null() { object.int("count").max(1) } else { series.int("count") }
+}
+
+fn target(object: &Object) -> String {
     let about = object.at("involvedObject");
     let kind = about.text("kind").to_lowercase();
-    let target = if about.text("name").is_empty() { kind } else { format!("{kind}/{}", about.text("name")) };
-    vec![
-        last.into(),
-        object.text(&["type"]).into(),
-        object.text(&["reason"]).into(),
-        target.into(),
-        about.text("fieldPath").into(),
-        source(object).into(),
-        object.text(&["message"]).trim().into(),
-        first.into(),
-        count.into(),
-        object.name().into(),
-    ]
+    if about.text("name").is_empty() { kind } else { format!("{kind}/{}", about.text("name")) }
 }
 
 /// The component, and the host after a comma if there is one.

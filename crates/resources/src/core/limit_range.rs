@@ -3,14 +3,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use coracle_meta::fields::Fields;
 use coracle_meta::pod_resources::amounts;
 use coracle_meta::{FieldError, Object, Quantity, names};
+use coracle_registry::KindSpec;
 use serde_json::Value;
 
+use crate::built_in::built_in;
 use crate::checks::{Wrong, each_invalid};
 use crate::pod_spec::{may_overcommit, name_of_container, name_of_resource};
-use crate::rules::Rules;
 
 /// `limitranges`. In Kubernetes: `pkg/registry/core/limitrange`.
-pub(crate) const LIMIT_RANGE: Rules = Rules { validate: wrong, ..Rules::of("", "v1", "limitranges") };
+pub(crate) fn kind() -> KindSpec {
+    KindSpec { validate: wrong, ..built_in("", "v1", "limitranges") }
+}
 
 /// In Kubernetes: `ValidateLimitRange`.
 fn wrong(object: &Object) -> Wrong {

@@ -1,34 +1,42 @@
-use coracle_ambient::Timestamp;
+use std::sync::Arc;
+
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object, names};
-use coracle_registry::{Request, Verb, View};
+use coracle_registry::{KindSpec, Request, Subresource, TableColumn, Verb, View, restore, unknown_finalizer};
 use serde_json::{Value, json};
 
-use crate::built_in::{Hooks, restore, unknown_finalizer};
-use crate::cells::age;
+use crate::built_in::built_in;
 use crate::checks::{Wrong, each_invalid};
-use crate::columns;
-use crate::rules::Rules;
-use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `namespaces`. In Kubernetes: `pkg/registry/core/namespace`.
-pub(crate) const NAMESPACE: Rules = Rules {
-    set_defaults: label_with_name,
-    prepare_create: |object, _| {
-        object.set(&["status"], json!({"phase": "Active"}));
-        add_kubernetes_finalizer(object);
-    },
-    prepare_update: |new, old, _| restore(new, old, "spec.finalizers"),
-    name: names::dns1123_label,
-    validate: wrong,
-    canonicalize: label_with_name,
-    selectable: &["status.phase", "name"],
-    field: |object, name| (name == "name").then(|| object.name().to_owned()),
-    columns: columns::NAMESPACE,
-    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
-        vec![object.name().into(), object.text(&["status", "phase"]).into(), age(object, now)]
-    },
-    ..Rules::of("", "v1", "namespaces")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: label_with_name,
+        prepare_create: |object, _| {
+            object.set(&["status"], json!({"phase": "Active"}));
+            add_kubernetes_finalizer(object);
+        },
+        prepare_update: |new, old, _| restore(new, old, "spec.finalizers"),
+        name: names::dns1123_label,
+        validate: wrong,
+        canonicalize: label_with_name,
+        selectable: Some(&["status.phase", "name"]),
+        field: |object, name| (name == "name").then(|| object.name().to_owned()),
+        columns: columns(),
+        subresources: vec![Subresource::View(Arc::new(Finalize))],
+        begin_delete: |object, _| object.set(&["status", "phase"], "Terminating"),
+        is_held: |object| !object.list("spec.finalizers").is_empty(),
+        ..built_in("", "v1", "namespaces")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text("Status", "The status of the namespace", |object| object.text(&["status", "phase"]).into()),
+        TableColumn::age(),
+    ]
+}
 
 /// In Kubernetes: `validateFinalizerName`.
 fn wrong(object: &Object) -> Wrong {
@@ -63,19 +71,6 @@ fn add_kubernetes_finalizer(object: &mut Object) {
             finalizers.push(KUBERNETES.into());
         }
     });
-}
-
-/// How namespaces go: the phase turns to `Terminating`, and the object stays until `spec.finalizers` is empty.
-pub(crate) struct NamespaceHooks;
-
-impl Hooks for NamespaceHooks {
-    fn begin_delete(&self, object: &mut Object, _request: &Request) {
-        object.set(&["status", "phase"], "Terminating");
-    }
-
-    fn is_held(&self, object: &Object) -> bool {
-        !object.list("spec.finalizers").is_empty()
-    }
 }
 
 /// `namespaces/finalize`: the only way to change `spec.finalizers`.

@@ -1,33 +1,37 @@
+use std::sync::Arc;
+
+use coracle_registry::{KindSpec, Subresource, TableColumn};
 use std::collections::BTreeSet;
 
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
-use crate::cells::{age, text_or};
+use super::pod_connect::NoProxy;
+use crate::built_in::{built_in, drop_fields};
+use crate::cells::text_or;
 use crate::checks::{Wrong, cidr, each_invalid, required_one_of};
-use crate::columns;
-use crate::rules::{Rules, drop_fields};
-use coracle_meta::fields::Fields;
 
 /// `nodes`. In Kubernetes: `pkg/registry/core/node`.
-pub(crate) const NODE: Rules = Rules {
-    keeps_new_status: true,
-    prepare_create: |object, _| drop_fields(object, &UNSERVED),
-    prepare_update: |object, _, _| drop_fields(object, &UNSERVED),
-    store_directory: Some("minions"),
-    set_defaults,
-    validate: wrong,
-    warnings: |new, _| {
-        let what = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
-        (!new.text(&["spec", "externalID"]).is_empty()).then(|| what.to_owned()).into_iter().collect()
-    },
-    selectable: &["spec.unschedulable"],
-    field: |object, name| (name == "spec.unschedulable").then(|| object.flag("spec.unschedulable").to_string()),
-    columns: columns::NODE,
-    cells,
-    ..Rules::of("", "v1", "nodes")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        keeps_new_status: true,
+        prepare_create: |object, _| drop_fields(object, &UNSERVED),
+        prepare_update: |object, _, _| drop_fields(object, &UNSERVED),
+        store_directory: "minions".to_owned(),
+        set_defaults,
+        validate: wrong,
+        warnings: |new, _| {
+            let what = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
+            (!new.text(&["spec", "externalID"]).is_empty()).then(|| what.to_owned()).into_iter().collect()
+        },
+        selectable: Some(&["spec.unschedulable"]),
+        field: |object, name| (name == "spec.unschedulable").then(|| object.flag("spec.unschedulable").to_string()),
+        columns: columns(),
+        subresources: vec![Subresource::Connect(Arc::new(NoProxy))],
+        ..built_in("", "v1", "nodes")
+    }
+}
 
 /// What nodes no longer have, or have only behind gates that are closed by default.
 const UNSERVED: [&str; 3] = ["spec.configSource", "status.config", "status.declaredFeatures"];
@@ -45,19 +49,42 @@ fn set_defaults(object: &mut Object) {
     }
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let info = object.at("status.nodeInfo");
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        state(object).into(),
-        text_or(&roles(object), "<none>"),
-        age(object, now),
-        info.text("kubeletVersion").into(),
-        address(object, "InternalIP"),
-        address(object, "ExternalIP"),
-        text_or(info.text("osImage"), "<unknown>"),
-        text_or(info.text("kernelVersion"), "<unknown>"),
-        text_or(info.text("containerRuntimeVersion"), "<unknown>"),
+        TableColumn::name(),
+        TableColumn::text("Status", "The status of the node", |object| state(object).into()),
+        TableColumn::text("Roles", "The roles of the node", |object| text_or(&roles(object), "<none>")),
+        TableColumn::age(),
+        TableColumn::text(
+            "Version",
+            "Kubelet Version reported by the node.",
+            |object| object.text(&["status", "nodeInfo", "kubeletVersion"]).into(),
+        ),
+        TableColumn::text(
+            "Internal-IP",
+            "List of addresses reachable to the node. Queried from cloud provider, if available. More info: https://kubernetes.io/docs/reference/node/node-status/#addresses Note: This field is declared as mergeable, but the merge key is not sufficiently unique, which can cause data corruption when it is merged. Callers should instead use a full-replacement patch. See https://pr.k8s.io/79391 for an example. Consumers should assume that addresses can change during the lifetime of a Node. However, there are some exceptions where this may not be possible, such as Pods that inherit a Node's address in its own status or consumers of the downward API (status.hostIP).",
+            |object| address(object, "InternalIP"),
+        ).wide(),
+        TableColumn::text(
+            "External-IP",
+            "List of addresses reachable to the node. Queried from cloud provider, if available. More info: https://kubernetes.io/docs/reference/node/node-status/#addresses Note: This field is declared as mergeable, but the merge key is not sufficiently unique, which can cause data corruption when it is merged. Callers should instead use a full-replacement patch. See https://pr.k8s.io/79391 for an example. Consumers should assume that addresses can change during the lifetime of a Node. However, there are some exceptions where this may not be possible, such as Pods that inherit a Node's address in its own status or consumers of the downward API (status.hostIP).",
+            |object| address(object, "ExternalIP"),
+        ).wide(),
+        TableColumn::text(
+            "OS-Image",
+            "OS Image reported by the node from /etc/os-release (e.g. Debian GNU/Linux 7 (wheezy)).",
+            |object| text_or(object.text(&["status", "nodeInfo", "osImage"]), "<unknown>"),
+        ).wide(),
+        TableColumn::text(
+            "Kernel-Version",
+            "Kernel Version reported by the node from 'uname -r' (e.g. 3.16.0-0.bpo.4-amd64).",
+            |object| text_or(object.text(&["status", "nodeInfo", "kernelVersion"]), "<unknown>"),
+        ).wide(),
+        TableColumn::text(
+            "Container-Runtime",
+            "ContainerRuntime Version reported by the node through runtime remote API (e.g. containerd://1.4.2).",
+            |object| text_or(object.text(&["status", "nodeInfo", "containerRuntimeVersion"]), "<unknown>"),
+        ).wide(),
     ]
 }
 

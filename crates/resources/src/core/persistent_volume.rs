@@ -1,40 +1,39 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object, Quantity, format_time, names};
-use coracle_registry::Request;
+use coracle_registry::{KindSpec, Request, TableColumn, restore};
 use serde_json::{Value, json};
 
-use crate::cells::{age, set_or};
+use crate::built_in::built_in;
+use crate::cells::set_or;
 use crate::checks::{Wrong, each_invalid, immutable, one_of, quantity_not_negative, required, same};
-use crate::columns;
-use crate::rules::Rules;
-use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `persistentvolumes`. In Kubernetes: `pkg/registry/core/persistentvolume`.
-pub(crate) const PERSISTENT_VOLUME: Rules = Rules {
-    set_defaults,
-    prepare_create: |object, request| {
-        object.set(&["status"], json!({"phase": "Pending", "lastPhaseTransitionTime": format_time(request.now)}));
-    },
-    prepare_status,
-    validate: wrong,
-    validate_change: |new, old| {
-        let what = "spec.persistentvolumesource is immutable after creation";
-        let source = |object: &Object| SOURCES.map(|source| object.at("spec").at(source).clone());
-        let changed = source(new).iter().zip(&source(old)).any(|(new, old)| !same(new, old));
-        let mut wrong =
-            if changed { vec![FieldError::forbidden("spec.persistentvolumesource", what)] } else { Wrong::new() };
-        wrong.extend(immutable(new, old, "spec.volumeMode"));
-        wrong
-    },
-    warnings: |new, _| {
-        let policy = new.text(&["spec", "persistentVolumeReclaimPolicy"]);
-        let what = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
-        (policy == "Recycle").then(|| what.to_owned()).into_iter().collect()
-    },
-    columns: columns::PERSISTENT_VOLUME,
-    cells,
-    ..Rules::of("", "v1", "persistentvolumes")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults,
+        prepare_create: |object, request| {
+            object.set(&["status"], json!({"phase": "Pending", "lastPhaseTransitionTime": format_time(request.now)}));
+        },
+        prepare_status,
+        validate: wrong,
+        validate_change: |new, old| {
+            let what = "spec.persistentvolumesource is immutable after creation";
+            let source = |object: &Object| SOURCES.map(|source| object.at("spec").at(source).clone());
+            let changed = source(new).iter().zip(&source(old)).any(|(new, old)| !same(new, old));
+            let mut wrong =
+                if changed { vec![FieldError::forbidden("spec.persistentvolumesource", what)] } else { Wrong::new() };
+            wrong.extend(immutable(new, old, "spec.volumeMode"));
+            wrong
+        },
+        warnings: |new, _| {
+            let policy = new.text(&["spec", "persistentVolumeReclaimPolicy"]);
+            let what = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
+            (policy == "Recycle").then(|| what.to_owned()).into_iter().collect()
+        },
+        columns: columns(),
+        ..built_in("", "v1", "persistentvolumes")
+    }
+}
 
 fn set_defaults(object: &mut Object) {
     edit_spec(object, |spec| {
@@ -55,29 +54,65 @@ fn prepare_status(new: &mut Object, old: &Object, request: &Request) {
     let given = new.has(TIME);
     let stale = new.at(TIME) == old.at(TIME);
     if same_phase && !given {
-        crate::built_in::restore(new, old, TIME);
+        restore(new, old, TIME);
     } else if !same_phase && (!given || stale) {
         new.set(&["status", "lastPhaseTransitionTime"], format_time(request.now));
     }
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let claim = object.at("spec.claimRef");
-    let claim =
-        if claim.is_null() { String::new() } else { format!("{}/{}", claim.text("namespace"), claim.text("name")) };
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        set_or(object.at("spec.capacity").field_named("storage"), "0"),
-        access_modes(object.list("spec.accessModes")).into(),
-        object.text(&["spec", "persistentVolumeReclaimPolicy"]).into(),
-        phase(object).into(),
-        claim.into(),
-        storage_class(object).into(),
-        set_or(object.at("spec.volumeAttributesClassName"), "<unset>"),
-        object.text(&["status", "reason"]).into(),
-        age(object, now),
-        set_or(object.at("spec.volumeMode"), "<unset>"),
+        TableColumn::name(),
+        TableColumn::text(
+            "Capacity",
+            "capacity is the description of the persistent volume's resources and capacity. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#capacity",
+            |object| set_or(object.at("spec.capacity").field_named("storage"), "0"),
+        ),
+        TableColumn::text(
+            "Access Modes",
+            "accessModes contains all ways the volume can be mounted. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#access-modes",
+            |object| access_modes(object.list("spec.accessModes")).into(),
+        ),
+        TableColumn::text(
+            "Reclaim Policy",
+            "persistentVolumeReclaimPolicy defines what happens to a persistent volume when released from its claim. Valid options are Retain (default for manually created PersistentVolumes), Delete (default for dynamically provisioned PersistentVolumes), and Recycle (deprecated). Recycle must be supported by the volume plugin underlying this PersistentVolume. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#reclaiming",
+            |object| object.text(&["spec", "persistentVolumeReclaimPolicy"]).into(),
+        ),
+        TableColumn::text(
+            "Status",
+            "phase indicates if a volume is available, bound to a claim, or released by a claim. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#phase",
+            |object| phase(object).into(),
+        ),
+        TableColumn::text(
+            "Claim",
+            "claimRef is part of a bi-directional binding between PersistentVolume and PersistentVolumeClaim. Expected to be non-nil when bound. claim.VolumeName is the authoritative bind between PV and PVC. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#binding",
+            |object| claim(object).into(),
+        ),
+        TableColumn::text("StorageClass", "StorageClass of the pv", |object| storage_class(object).into()),
+        TableColumn::text(
+            "VolumeAttributesClass",
+            "VolumeAttributesClass of the pv",
+            |object| set_or(object.at("spec.volumeAttributesClassName"), "<unset>"),
+        ),
+        TableColumn::text(
+            "Reason",
+            "reason is a brief CamelCase string that describes any failure and is meant for machine parsing and tidy display in the CLI.",
+            |object| object.text(&["status", "reason"]).into(),
+        ),
+        TableColumn::age(),
+        TableColumn::text(
+            "VolumeMode",
+            "volumeMode defines if a volume is intended to be used with a formatted filesystem or to remain in raw block state. Value of Filesystem is implied when not included in spec.",
+            |object| set_or(object.at("spec.volumeMode"), "<unset>"),
+        ).wide(),
     ]
+}
+
+fn claim(object: &Object) -> String {
+    match object.at("spec.claimRef") {
+        Value::Null => String::new(),
+        claim => format!("{}/{}", claim.text("namespace"), claim.text("name")),
+    }
 }
 
 /// The phase, or `Terminating`.

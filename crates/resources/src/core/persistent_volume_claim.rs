@@ -1,34 +1,34 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
 use super::persistent_volume::{above_zero, access_modes, phase, storage_class, wrong_access_modes};
-use crate::cells::{age, set_or};
+use crate::built_in::built_in;
+use crate::cells::set_or;
 use crate::checks::{Wrong, each_invalid, label_selector, one_of, required, same};
-use crate::columns;
-use crate::rules::Rules;
-use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 
 /// `persistentvolumeclaims`. In Kubernetes: `pkg/registry/core/persistentvolumeclaim`.
-pub(crate) const PERSISTENT_VOLUME_CLAIM: Rules = Rules {
-    set_defaults: |object| {
-        object.edit(|tree| {
-            if let Some(status) = tree.object_made("status") {
-                status.fill_text("phase", "Pending");
-            }
-        });
-    },
-    prepare_create: |object, _| {
-        object.set(&["status"], json!({"phase": "Pending"}));
-        edit_spec(object, align_data_sources);
-    },
-    prepare_update: |new, _, _| edit_spec(new, align_data_sources),
-    validate: wrong,
-    validate_change,
-    columns: columns::PERSISTENT_VOLUME_CLAIM,
-    cells,
-    ..Rules::of("", "v1", "persistentvolumeclaims")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| {
+            object.edit(|tree| {
+                if let Some(status) = tree.object_made("status") {
+                    status.fill_text("phase", "Pending");
+                }
+            });
+        },
+        prepare_create: |object, _| {
+            object.set(&["status"], json!({"phase": "Pending"}));
+            edit_spec(object, align_data_sources);
+        },
+        prepare_update: |new, _, _| edit_spec(new, align_data_sources),
+        validate: wrong,
+        validate_change,
+        columns: columns(),
+        ..built_in("", "v1", "persistentvolumeclaims")
+    }
+}
 
 /// `dataSource` and the newer `dataSourceRef` say the same unless the newer one names a namespace.
 fn align_data_sources(spec: &mut Tree) {
@@ -50,25 +50,46 @@ fn is_served(source: &Value) -> bool {
     known.contains(&(source.text("apiGroup"), source.text("kind")))
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let volume = object.text(&["spec", "volumeName"]);
-    let (capacity, modes) = if volume.is_empty() {
-        (Value::from(""), String::new())
-    } else {
-        let capacity = set_or(object.at("status.capacity").field_named("storage"), "0");
-        (capacity, access_modes(object.list("status.accessModes")))
-    };
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        phase(object).into(),
-        volume.into(),
-        capacity,
-        modes.into(),
-        storage_class(object).into(),
-        set_or(object.at("spec.volumeAttributesClassName"), "<unset>"),
-        age(object, now),
-        set_or(object.at("spec.volumeMode"), "<unset>"),
+        TableColumn::name(),
+        TableColumn::text(
+            "Status",
+            "phase represents the current phase of PersistentVolumeClaim.",
+            |object| phase(object).into(),
+        ),
+        TableColumn::text(
+            "Volume",
+            "volumeName is the binding reference to the PersistentVolume backing this claim.",
+            |object| object.text(&["spec", "volumeName"]).into(),
+        ),
+        TableColumn::text(
+            "Capacity",
+            "capacity represents the actual resources of the underlying volume.",
+            |object| if is_bound(object) { set_or(object.at("status.capacity").field_named("storage"), "0") } else { "".into() },
+        ),
+        TableColumn::text(
+            "Access Modes",
+            "accessModes contains the actual access modes the volume backing the PVC has. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#access-modes-1",
+            |object| if is_bound(object) { access_modes(object.list("status.accessModes")).into() } else { "".into() },
+        ),
+        TableColumn::text("StorageClass", "StorageClass of the pvc", |object| storage_class(object).into()),
+        TableColumn::text(
+            "VolumeAttributesClass",
+            "VolumeAttributesClass of the pvc",
+            |object| set_or(object.at("spec.volumeAttributesClassName"), "<unset>"),
+        ),
+        TableColumn::age(),
+        TableColumn::text(
+            "VolumeMode",
+            "volumeMode defines what type of volume is required by the claim. Value of Filesystem is implied when not included in claim spec.",
+            |object| set_or(object.at("spec.volumeMode"), "<unset>"),
+        ).wide(),
     ]
+}
+
+fn is_bound(object: &Object) -> bool {
+    !object.text(&["spec", "volumeName"]).is_empty()
 }
 
 fn wrong(object: &Object) -> Wrong {

@@ -1,43 +1,59 @@
+use std::sync::Arc;
+
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{Object, format_time};
-use coracle_registry::Request;
+use coracle_registry::{KindSpec, Request, Subresource, restore};
 use serde_json::{Value, json};
 
+use super::pod_binding::Binding;
+use super::pod_connect::{Log, NoProxy, Stream};
+use super::pod_views::{EphemeralContainers, Resize};
 use super::{pod_resources, pod_table, pod_validation};
-use crate::built_in::{Hooks, restore};
-use crate::columns;
+use crate::built_in::built_in;
 use crate::pod_spec;
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
+use crate::policy::eviction::Eviction;
 
 /// `pods`. In Kubernetes: `pkg/registry/core/pod`.
-pub(crate) const POD: Rules = Rules {
-    set_defaults,
-    prepare_create,
-    validate: pod_validation::wrong_pod,
-    validate_create: pod_validation::wrong_create,
-    validate_change: pod_validation::wrong_change,
-    warnings,
-    generation: BY_SPEC,
-    kept_by_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
-    prepare_status,
-    selectable: &[
-        "spec.nodeName",
-        "spec.restartPolicy",
-        "spec.schedulerName",
-        "spec.serviceAccountName",
-        "spec.hostNetwork",
-        "status.phase",
-        "status.podIP",
-        "status.podIPs",
-        "status.nominatedNodeName",
-    ],
-    indexed: &["spec.nodeName"],
-    field,
-    columns: columns::POD,
-    cells: pod_table::cells,
-    row_conditions: pod_table::row_conditions,
-    ..Rules::of("", "v1", "pods")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults,
+        prepare_create,
+        validate: pod_validation::wrong_pod,
+        validate_create: pod_validation::wrong_create,
+        validate_change: pod_validation::wrong_change,
+        warnings,
+        kept_by_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
+        prepare_status,
+        selectable: Some(&[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.podIPs",
+            "status.nominatedNodeName",
+        ]),
+        indexed: &["spec.nodeName"],
+        field,
+        columns: pod_table::columns(),
+        row_conditions: pod_table::row_conditions,
+        subresources: vec![
+            Subresource::Action(Arc::new(Binding)),
+            Subresource::Action(Arc::new(Eviction)),
+            Subresource::View(Arc::new(EphemeralContainers)),
+            Subresource::View(Arc::new(Resize)),
+            Subresource::Connect(Arc::new(Log)),
+            Subresource::Connect(Arc::new(Stream::EXEC)),
+            Subresource::Connect(Arc::new(Stream::ATTACH)),
+            Subresource::Connect(Arc::new(Stream::PORT_FORWARD)),
+            Subresource::Connect(Arc::new(NoProxy)),
+        ],
+        grace_period,
+        ..built_in("", "v1", "pods")
+    }
+}
 
 fn set_defaults(object: &mut Object) {
     edit_spec(object, |spec| {
@@ -147,18 +163,14 @@ fn field(object: &Object, name: &str) -> Option<String> {
     }
 }
 
-/// How pods go: with the grace that the request or the pod asks for, unless nothing of them runs.
-pub(crate) struct PodHooks;
-
-impl Hooks for PodHooks {
-    fn grace_period(&self, object: &Object, requested: Option<i64>) -> Option<i64> {
-        let wanted = requested.unwrap_or_else(|| object.int("spec.terminationGracePeriodSeconds"));
-        let is_placed = !object.text(&["spec", "nodeName"]).is_empty();
-        let has_ended = matches!(object.text(&["status", "phase"]), "Succeeded" | "Failed");
-        match (is_placed && !has_ended, wanted) {
-            (false, _) => Some(0),
-            (true, ..0) => Some(1),
-            (true, wanted) => Some(wanted),
-        }
+/// Pods go with the grace that the request or the pod asks for, unless nothing of them runs.
+fn grace_period(object: &Object, requested: Option<i64>) -> Option<i64> {
+    let wanted = requested.unwrap_or_else(|| object.int("spec.terminationGracePeriodSeconds"));
+    let is_placed = !object.text(&["spec", "nodeName"]).is_empty();
+    let has_ended = matches!(object.text(&["status", "phase"]), "Succeeded" | "Failed");
+    match (is_placed && !has_ended, wanted) {
+        (false, _) => Some(0),
+        (true, ..0) => Some(1),
+        (true, wanted) => Some(wanted),
     }
 }

@@ -1,9 +1,12 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
-use coracle_meta::{FieldError, GroupResource, GroupVersionKind, GroupVersionResource, Object, Status, format_time};
-use coracle_registry::{Action, Computed, Plan, Preconditions, Registry, Request, Verb};
+use coracle_meta::fields::{Fields, FieldsMut};
+use coracle_meta::{FieldError, GroupResource, GroupVersionResource, Object, Status, format_time};
+use coracle_registry::{Action, BodyKind, Computed, KindSpec, Plan, Preconditions, Registry, Request, Verb};
 use serde_json::{Value, json};
 
-use coracle_meta::fields::{Fields, FieldsMut};
+use crate::built_in::built_in;
 
 /// `pods/binding`: puts a pod on a node. In Kubernetes: `BindingREST`.
 pub(crate) struct Binding;
@@ -14,8 +17,8 @@ impl Action for Binding {
         "binding"
     }
 
-    fn kind(&self) -> GroupVersionKind {
-        GroupVersionKind::new("", "v1", "Binding")
+    fn body(&self) -> BodyKind {
+        BodyKind::built_in("", "v1", "Binding")
     }
 
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {
@@ -25,7 +28,11 @@ impl Action for Binding {
 
 /// `bindings`, the older path of the same: the pod is the one whose name the binding has.
 /// In Kubernetes: `LegacyBindingREST`.
-pub(crate) struct LegacyBindings;
+pub(crate) fn bindings() -> KindSpec {
+    KindSpec { computed: Some(Arc::new(LegacyBindings)), ..built_in("", "v1", "bindings") }
+}
+
+struct LegacyBindings;
 
 #[async_trait]
 impl Computed for LegacyBindings {

@@ -1,26 +1,52 @@
+use coracle_registry::{Column, TableColumn};
 use std::collections::BTreeMap;
 
 use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{Object, parse_time};
 use serde_json::{Value, json};
 
-use crate::cells::{age, since, text_or};
-use coracle_meta::fields::Fields;
+use crate::cells::{since, text_or};
 
-/// The cells of a pod. In Kubernetes: `printPod`.
-pub(super) fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let summary = Summary::of(object);
-    let ip = object.list("status.podIPs").first().map_or("", |ip| ip.text("ip"));
+/// The table of pods. In Kubernetes: `printPod`.
+pub(super) fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        format!("{}/{}", summary.ready, summary.total).into(),
-        summary.reason.as_str().into(),
-        summary.restarts.text(now).into(),
-        age(object, now),
-        text_or(ip, "<none>"),
-        text_or(object.text(&["spec", "nodeName"]), "<none>"),
-        text_or(object.text(&["status", "nominatedNodeName"]), "<none>"),
-        readiness_gates(object).into(),
+        TableColumn::name(),
+        TableColumn::text(
+            "Ready",
+            "The aggregate readiness state of this pod for accepting traffic.",
+            |object| Summary::of(object).ready().into(),
+        ),
+        TableColumn::text(
+            "Status",
+            "The aggregate status of the containers in this pod.",
+            |object| Summary::of(object).reason.into(),
+        ),
+        TableColumn::new(
+            Column::new("Restarts", "string", "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted."),
+            |object, now| Summary::of(object).restarts.text(now).into(),
+        ),
+        TableColumn::age(),
+        TableColumn::text(
+            "IP",
+            "podIP address allocated to the pod. Routable at least within the cluster. Empty if not yet allocated.",
+            |object| text_or(object.list("status.podIPs").first().map_or("", |ip| ip.text("ip")), "<none>"),
+        ).wide(),
+        TableColumn::text(
+            "Node",
+            "NodeName indicates in which node this pod is scheduled. If empty, this pod is a candidate for scheduling by the scheduler defined in schedulerName. Once this field is set, the kubelet for this node becomes responsible for the lifecycle of this pod. This field should not be used to express a desire for the pod to be scheduled on a specific node. https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#nodename",
+            |object| text_or(object.text(&["spec", "nodeName"]), "<none>"),
+        ).wide(),
+        TableColumn::text(
+            "Nominated Node",
+            "nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be scheduled right away as preemption victims receive their graceful termination periods. This field does not guarantee that the pod will be scheduled on this node. Scheduler may decide to place the pod elsewhere if other nodes become available sooner. Scheduler may also decide to give the resources on this node to a higher priority pod that is created after preemption. As a result, this field may be different than PodSpec.nodeName when the pod is scheduled.",
+            |object| text_or(object.text(&["status", "nominatedNodeName"]), "<none>"),
+        ).wide(),
+        TableColumn::text(
+            "Readiness Gates",
+            "If specified, all readiness gates will be evaluated for pod readiness. A pod is ready when all its containers are ready AND all conditions specified in the readiness gates have status equal to \"True\" More info: https://git.k8s.io/enhancements/keps/sig-network/580-pod-readiness-gates",
+            |object| readiness_gates(object).into(),
+        ).wide(),
     ]
 }
 
@@ -67,6 +93,11 @@ struct Summary {
 }
 
 impl Summary {
+    /// How many are ready, of how many.
+    fn ready(&self) -> String {
+        format!("{}/{}", self.ready, self.total)
+    }
+
     fn of(pod: &Object) -> Self {
         let sidecars = sidecars(pod);
         let mut summary = Self {

@@ -1,11 +1,9 @@
 //! The subresources of a pod through which parts of a running pod change: `ephemeralcontainers` and `resize`.
 
-use coracle_meta::{FieldError, Object};
-use coracle_registry::{Request, View};
-use serde_json::Value;
-
-use crate::built_in::{restore, restore_metadata};
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
+use coracle_meta::{FieldError, Object};
+use coracle_registry::{Request, View, restore, restore_metadata};
+use serde_json::Value;
 
 /// `pods/ephemeralcontainers`: adds containers to look around in.
 pub(crate) struct EphemeralContainers;

@@ -1,29 +1,31 @@
-use coracle_ambient::Timestamp;
+use std::sync::Arc;
+
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, LabelSelector, Object};
+use coracle_registry::{KindSpec, Scale, SelectorForm, Subresource, TableColumn};
 use serde_json::Value;
 
-use crate::cells::{age, containers, labels};
+use crate::built_in::built_in;
+use crate::cells::{containers, images, labels};
 use crate::checks::{Wrong, labels as wrong_labels, matches_template, not_negative};
-use crate::columns;
 use crate::pod_spec::{self, wrong_lasting_template};
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// `replicationcontrollers`. In Kubernetes: `pkg/registry/core/replicationcontroller`.
-pub(crate) const REPLICATION_CONTROLLER: Rules = Rules {
-    set_defaults,
-    generation: BY_SPEC,
-    validate: wrong,
-    validate_status: |new, _| crate::apps::replica_set::wrong_counts(new.at("status")),
-    orphans_by_default: true,
-    store_directory: Some("controllers"),
-    selectable: &["status.replicas"],
-    field: |object, name| (name == "status.replicas").then(|| object.int("status.replicas").to_string()),
-    warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
-    columns: columns::REPLICATION_CONTROLLER,
-    cells,
-    ..Rules::of("", "v1", "replicationcontrollers")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults,
+        validate: wrong,
+        validate_status: |new, _| crate::apps::replica_set::wrong_counts(new.at("status")),
+        orphans_by_default: true,
+        store_directory: "controllers".to_owned(),
+        selectable: Some(&["status.replicas"]),
+        field: |object, name| (name == "status.replicas").then(|| object.int("status.replicas").to_string()),
+        warnings: |new, old| pod_spec::warnings_of_named_kind(new, old, "spec.template"),
+        columns: columns(),
+        subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::Labels)))],
+        ..built_in("", "v1", "replicationcontrollers")
+    }
+}
 
 /// Selector and labels come from the labels of the template.
 fn set_defaults(object: &mut Object) {
@@ -40,17 +42,32 @@ fn set_defaults(object: &mut Object) {
     edit_spec(object, |spec| spec.fill("replicas", 1));
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let [names, images] = containers(object.list("spec.template.spec.containers"));
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        object.int("spec.replicas").into(),
-        object.int("status.replicas").into(),
-        object.int("status.readyReplicas").into(),
-        age(object, now),
-        names,
-        images,
-        labels(object.at("spec.selector")),
+        TableColumn::name(),
+        TableColumn::integer(
+            "Desired",
+            "Replicas is the number of desired replicas. This is a pointer to distinguish between explicit zero and unspecified. Defaults to 1. More info: https://kubernetes.io/docs/concepts/workloads/controllers/replicationcontroller#what-is-a-replicationcontroller",
+            |object| object.int("spec.replicas").into(),
+        ),
+        TableColumn::integer(
+            "Current",
+            "Replicas is the most recently observed number of replicas. More info: https://kubernetes.io/docs/concepts/workloads/controllers/replicationcontroller#what-is-a-replicationcontroller",
+            |object| object.int("status.replicas").into(),
+        ),
+        TableColumn::integer(
+            "Ready",
+            "The number of ready replicas for this replication controller.",
+            |object| object.int("status.readyReplicas").into(),
+        ),
+        TableColumn::age(),
+        containers("spec.template.spec.containers").wide(),
+        images("spec.template.spec.containers").wide(),
+        TableColumn::text(
+            "Selector",
+            "Selector is a label query over pods that should match the Replicas count. If Selector is empty, it is defaulted to the labels present on the Pod template. Label keys and values that must match in order to be controlled by this replication controller, if empty defaulted to labels on Pod template. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+            |object| labels(object.at("spec.selector")),
+        ).wide(),
     ]
 }
 

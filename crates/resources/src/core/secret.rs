@@ -1,38 +1,36 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut};
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, TableColumn, restore};
 use serde_json::Value;
 
-use crate::built_in::restore;
-use crate::cells::age;
+use crate::built_in::built_in;
 use crate::checks::{Wrong, each_invalid, immutable};
-use crate::columns;
-use crate::rules::Rules;
-use coracle_meta::fields::{Fields, FieldsMut};
 
 /// `secrets`. In Kubernetes: `pkg/registry/core/secret`.
-pub(crate) const SECRET: Rules = Rules {
-    set_defaults: |object| {
-        object.edit(|tree| tree.fill_text("type", "Opaque"));
-        merge_string_data(object);
-    },
-    prepare_update: |new, old, _| {
-        if new.text(&["type"]).is_empty() {
-            restore(new, old, "type");
-        }
-    },
-    validate: wrong,
-    validate_change: |new, old| {
-        let mut wrong = immutable(new, old, "type");
-        wrong.extend(super::config_map::wrong_immutable_data(new, old, &["data"]));
-        wrong
-    },
-    selectable: &["type"],
-    columns: columns::SECRET,
-    cells,
-    ..Rules::of("", "v1", "secrets")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| {
+            object.edit(|tree| tree.fill_text("type", "Opaque"));
+            merge_string_data(object);
+        },
+        prepare_update: |new, old, _| {
+            if new.text(&["type"]).is_empty() {
+                restore(new, old, "type");
+            }
+        },
+        validate: wrong,
+        validate_change: |new, old| {
+            let mut wrong = immutable(new, old, "type");
+            wrong.extend(super::config_map::wrong_immutable_data(new, old, &["data"]));
+            wrong
+        },
+        selectable: Some(&["type"]),
+        columns: columns(),
+        ..built_in("", "v1", "secrets")
+    }
+}
 
 /// `stringData` is only ever written; its values replace those of `data`.
 fn merge_string_data(object: &mut Object) {
@@ -47,9 +45,21 @@ fn merge_string_data(object: &mut Object) {
     });
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let kind = object.text(&["type"]);
-    vec![object.name().into(), kind.into(), object.entries("data").count().into(), age(object, now)]
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "Type",
+            "Used to facilitate programmatic handling of secret data. More info: https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
+            |object| object.text(&["type"]).into(),
+        ),
+        TableColumn::text(
+            "Data",
+            "Data contains the secret data. Each key must consist of alphanumeric characters, '-', '_' or '.'. The serialized form of the secret data is a base64 encoded string, representing the arbitrary (possibly non-string) data value here. Described in https://tools.ietf.org/html/rfc4648#section-4",
+            |object| object.entries("data").count().into(),
+        ),
+        TableColumn::age(),
+    ]
 }
 
 fn wrong(object: &Object) -> Wrong {

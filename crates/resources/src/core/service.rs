@@ -1,28 +1,35 @@
-use coracle_ambient::Timestamp;
+use std::sync::Arc;
+
+use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{Object, names};
+use coracle_registry::{KindSpec, Subresource, TableColumn};
 use serde_json::{Value, json};
 
+use super::pod_connect::NoProxy;
+use super::service_allocation::ServiceHooks;
 use super::service_validation::{wrong_change, wrong_service};
-use crate::cells::{age, labels, load_balancer_addresses};
-use crate::columns;
-use crate::rules::Rules;
-use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
+use crate::built_in::built_in;
+use crate::cells::{labels, load_balancer_addresses};
+use crate::kinds::Config;
 
 /// `services`. In Kubernetes: `pkg/registry/core/service`. Addresses and node ports are handed out by
 /// [`super::service_allocation`].
-pub(crate) const SERVICE: Rules = Rules {
-    set_defaults,
-    prepare_update: |new, old, _| drop_fields_of_other_types(new, old),
-    validate: wrong_service,
-    warnings: |new, _| warnings(new),
-    validate_change: wrong_change,
-    name: names::dns1035_label,
-    store_directory: Some("services/specs"),
-    selectable: &["spec.clusterIP", "spec.type"],
-    columns: columns::SERVICE,
-    cells,
-    ..Rules::of("", "v1", "services")
-};
+pub(crate) fn kind(config: &Config) -> KindSpec {
+    KindSpec {
+        set_defaults,
+        prepare_update: |new, old, _| drop_fields_of_other_types(new, old),
+        validate: wrong_service,
+        warnings: |new, _| warnings(new),
+        validate_change: wrong_change,
+        name: names::dns1035_label,
+        store_directory: "services/specs".to_owned(),
+        selectable: Some(&["spec.clusterIP", "spec.type"]),
+        columns: columns(),
+        subresources: vec![Subresource::Connect(Arc::new(NoProxy))],
+        hooks: Arc::new(ServiceHooks::new(config.service_cluster_ip_ranges.clone(), config.service_node_ports)),
+        ..built_in("", "v1", "services")
+    }
+}
 
 fn set_defaults(object: &mut Object) {
     edit_spec(object, set_spec_defaults);
@@ -164,16 +171,35 @@ fn same_node_ports(new: &Object, old: &Object) -> bool {
     ports(new).iter().all(|port| ports(old).contains(port))
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let internal = object.list("spec.clusterIPs").first().and_then(Value::as_str).unwrap_or("<none>");
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        object.text(&["spec", "type"]).into(),
-        internal.into(),
-        external_ip(object).into(),
-        ports(object).into(),
-        age(object, now),
-        labels(object.at("spec.selector")),
+        TableColumn::name(),
+        TableColumn::text(
+            "Type",
+            "type determines how the Service is exposed. Defaults to ClusterIP. Valid options are ExternalName, ClusterIP, NodePort, and LoadBalancer. \"ClusterIP\" allocates a cluster-internal IP address for load-balancing to endpoints. Endpoints are determined by the selector or if that is not specified, by manual construction of an Endpoints object or EndpointSlice objects. If clusterIP is \"None\", no virtual IP is allocated and the endpoints are published as a set of endpoints rather than a virtual IP. \"NodePort\" builds on ClusterIP and allocates a port on every node which routes to the same endpoints as the clusterIP. \"LoadBalancer\" builds on NodePort and creates an external load-balancer (if supported in the current cloud) which routes to the same endpoints as the clusterIP. \"ExternalName\" aliases this service to the specified externalName. Several other fields do not apply to ExternalName services. More info: https://kubernetes.io/docs/concepts/services-networking/service/#publishing-services-service-types",
+            |object| object.text(&["spec", "type"]).into(),
+        ),
+        TableColumn::text(
+            "Cluster-IP",
+            "clusterIP is the IP address of the service and is usually assigned randomly. If an address is specified manually, is in-range (as per system configuration), and is not in use, it will be allocated to the service; otherwise creation of the service will fail. This field may not be changed through updates unless the type field is also being changed to ExternalName (which requires this field to be blank) or the type field is being changed from ExternalName (in which case this field may optionally be specified, as describe above).  Valid values are \"None\", empty string (\"\"), or a valid IP address. Setting this to \"None\" makes a \"headless service\" (no virtual IP), which is useful when direct endpoint connections are preferred and proxying is not required.  Only applies to types ClusterIP, NodePort, and LoadBalancer. If this field is specified when creating a Service of type ExternalName, creation will fail. This field will be wiped when updating a Service to type ExternalName. More info: https://kubernetes.io/docs/concepts/services-networking/service/#virtual-ips-and-service-proxies",
+            |object| object.list("spec.clusterIPs").first().and_then(Value::as_str).unwrap_or("<none>").into(),
+        ),
+        TableColumn::text(
+            "External-IP",
+            "externalIPs is a list of IP addresses for which nodes in the cluster will also accept traffic for this service.  These IPs are not managed by Kubernetes.  The user is responsible for ensuring that traffic arrives at a node with this IP.  A common example is external load-balancers that are not part of the Kubernetes system.",
+            |object| external_ip(object).into(),
+        ),
+        TableColumn::text(
+            "Port(s)",
+            "The list of ports that are exposed by this service. More info: https://kubernetes.io/docs/concepts/services-networking/service/#virtual-ips-and-service-proxies",
+            |object| ports(object).into(),
+        ),
+        TableColumn::age(),
+        TableColumn::text(
+            "Selector",
+            "Route service traffic to pods with label keys and values matching this selector. If empty or not present, the service is assumed to have an external process managing its endpoints, which Kubernetes will not modify. Only applies to types ClusterIP, NodePort, and LoadBalancer. Ignored if type is ExternalName. More info: https://kubernetes.io/docs/concepts/services-networking/service/",
+            |object| labels(object.at("spec.selector")),
+        ).wide(),
     ]
 }
 

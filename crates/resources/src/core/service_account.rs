@@ -1,21 +1,23 @@
-use coracle_ambient::Timestamp;
 use coracle_meta::Object;
-use serde_json::Value;
-
-use crate::cells::age;
-use crate::columns;
-use crate::rules::Rules;
 use coracle_meta::fields::FieldsMut;
+use coracle_registry::{KindSpec, TableColumn};
+
+use crate::built_in::built_in;
 
 /// `serviceaccounts`. In Kubernetes: `pkg/registry/core/serviceaccount`.
-pub(crate) const SERVICE_ACCOUNT: Rules = Rules {
-    prepare_create: |object, _| clean_secret_references(object),
-    prepare_update: |new, _, _| clean_secret_references(new),
-    warnings,
-    columns: columns::SERVICE_ACCOUNT,
-    cells: |object: &Object, now: Timestamp| -> Vec<Value> { vec![object.name().into(), age(object, now)] },
-    ..Rules::of("", "v1", "serviceaccounts")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        prepare_create: |object, _| clean_secret_references(object),
+        prepare_update: |new, _, _| clean_secret_references(new),
+        warnings,
+        columns: columns(),
+        ..built_in("", "v1", "serviceaccounts")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![TableColumn::name(), TableColumn::age()]
+}
 
 /// Of a reference to a secret only the name counts.
 fn clean_secret_references(object: &mut Object) {

@@ -9,13 +9,12 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, Status};
-use coracle_registry::{DeleteOptions, GetOptions, ListOptions, Registry, Request, Reservation, User, Verb};
+use coracle_registry::{DeleteOptions, GetOptions, Hooks, ListOptions, Registry, Request, Reservation, User, Verb};
 use serde_json::{Value, json};
 
-use crate::built_in::Hooks;
 use crate::cidr::{Cidr, family};
-use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 
 /// The ranges that services draw from.
 pub(crate) struct Allocator {

@@ -1,31 +1,16 @@
 //! `events.k8s.io/v1`: the same objects as `v1` events, in newer words.
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object, Status, names};
+use coracle_meta::{FieldError, Object, names};
+use coracle_registry::KindSpec;
 
-use crate::built_in::Versions;
 use crate::checks::{Wrong, each_invalid};
-use crate::core::event::{CONTROLLER, EVENT};
-use crate::rules::Rules;
+use crate::core::event::{self, CONTROLLER};
 
 /// `events.events.k8s.io`. In Kubernetes: `pkg/apis/events/v1`.
-pub(crate) const EVENTS_K8S_IO_EVENT: Rules = Rules {
-    group: "events.k8s.io",
-    selectable: &[
-        "reason",
-        "regarding.kind",
-        "regarding.namespace",
-        "regarding.name",
-        "regarding.uid",
-        "regarding.apiVersion",
-        "regarding.resourceVersion",
-        "regarding.fieldPath",
-        "reportingController",
-        "type",
-    ],
-    field: |_, _| None,
-    ..EVENT
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec { to_hub, from_hub, review, ..event::kind().in_version("events.k8s.io", "v1") }
+}
 
 /// The fields in the words of core `v1`, and in the newer ones.
 const NAMES: [(&str, &str); 7] = [
@@ -38,27 +23,20 @@ const NAMES: [(&str, &str); 7] = [
     ("reportingComponent", "reportingController"),
 ];
 
-/// `events.k8s.io/v1`.
-pub(crate) struct EventsV1;
+fn to_hub(object: &mut Object) {
+    NAMES.iter().for_each(|(old, new)| rename(object, new, old));
+}
 
-impl Versions for EventsV1 {
-    fn to_hub(&self, object: &mut Object) -> Result<(), Status> {
-        NAMES.iter().for_each(|(old, new)| rename(object, new, old));
-        Ok(())
-    }
+fn from_hub(object: &mut Object) {
+    NAMES.iter().for_each(|(old, new)| rename(object, old, new));
+}
 
-    fn from_hub(&self, object: &mut Object) -> Result<(), Status> {
-        NAMES.iter().for_each(|(old, new)| rename(object, old, new));
-        Ok(())
+fn review(object: &Object, mut wrong: Wrong) -> Wrong {
+    for error in wrong.iter_mut().filter(|error| error.field == CONTROLLER) {
+        error.field = "reportingController".to_owned();
     }
-
-    fn review(&self, object: &Object, mut wrong: Wrong) -> Wrong {
-        for error in wrong.iter_mut().filter(|error| error.field == CONTROLLER) {
-            error.field = "reportingController".to_owned();
-        }
-        wrong.extend(wrong_of_new(object));
-        wrong
-    }
+    wrong.extend(wrong_of_new(object));
+    wrong
 }
 
 /// What only the newer version asks, in the words of the older. In Kubernetes: `ValidateEventCreate`.
@@ -109,9 +87,9 @@ mod tests {
     fn there_and_back_loses_nothing() {
         let event = json!({"involvedObject": {"name": "a"}, "message": "b", "count": 2, "related": {"name": "c"}});
         let mut object = Object::from_value(event.clone()).unwrap();
-        EventsV1.from_hub(&mut object).unwrap();
+        from_hub(&mut object);
         assert_eq!(object.text(&["note"]), "b");
-        EventsV1.to_hub(&mut object).unwrap();
+        to_hub(&mut object);
         assert_eq!(object.into_value(), event);
     }
 }

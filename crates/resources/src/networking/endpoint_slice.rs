@@ -1,28 +1,27 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
-use coracle_registry::Generation;
+use coracle_registry::{Generation, KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::cells::{age, some_of};
+use crate::built_in::built_in;
+use crate::cells::some_of;
 use crate::checks::{Wrong, each_invalid, immutable, ip, one_of, required_one_of};
-use crate::columns;
 use crate::core::endpoints::wrong_for_endpoint;
-use crate::rules::Rules;
-use coracle_meta::fields::Fields;
 
 /// `endpointslices.discovery.k8s.io`. In Kubernetes: `pkg/registry/discovery/endpointslice`.
-pub(crate) const ENDPOINT_SLICE: Rules = Rules {
-    generation: Generation::Fields(&["addressType", "endpoints", "ports", "metadata.labels"]),
-    // Only objects of older versions have it.
-    prepare_create: |object, _| drop_old_topology(object),
-    prepare_update: |object, _, _| drop_old_topology(object),
-    validate: wrong,
-    validate_change: |new, old| immutable(new, old, "addressType"),
-    warnings,
-    columns: columns::ENDPOINT_SLICE,
-    cells,
-    ..Rules::of("discovery.k8s.io", "v1", "endpointslices")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        generation: Generation::Fields(&["addressType", "endpoints", "ports", "metadata.labels"]),
+        // Only objects of older versions have it.
+        prepare_create: |object, _| drop_old_topology(object),
+        prepare_update: |object, _, _| drop_old_topology(object),
+        validate: wrong,
+        validate_change: |new, old| immutable(new, old, "addressType"),
+        warnings,
+        columns: columns(),
+        ..built_in("discovery.k8s.io", "v1", "endpointslices")
+    }
+}
 
 fn drop_old_topology(object: &mut Object) {
     if !object.list("endpoints").iter().any(|endpoint| endpoint.has("deprecatedTopology")) {
@@ -43,23 +42,47 @@ fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     Vec::new()
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "AddressType",
+            "addressType specifies the type of address carried by this EndpointSlice. All addresses in this slice must be the same type. This field is immutable after creation. The following address types are currently supported: * IPv4: Represents an IPv4 Address. * IPv6: Represents an IPv6 Address. * FQDN: Represents a Fully Qualified Domain Name.",
+            |object| object.text(&["addressType"]).into(),
+        ),
+        TableColumn::text(
+            "Ports",
+            "ports specifies the list of network ports exposed by each endpoint in this slice. Each port must have a unique name. When ports is empty, it indicates that there are no defined ports. When a port is defined with a nil port value, it indicates \"all ports\". Each slice may include a maximum of 100 ports.",
+            |object| some(&ports(object)),
+        ),
+        TableColumn::text(
+            "Endpoints",
+            "endpoints is a list of unique endpoints in this slice. Each slice may include a maximum of 1000 endpoints.",
+            |object| some(&addresses(object)),
+        ),
+        TableColumn::age(),
+    ]
+}
+
+fn ports(object: &Object) -> Vec<String> {
     let port = |port: &Value| match (port.int_if_set("port"), port.at("name").as_str()) {
         (Some(number), _) => number.to_string(),
         (None, Some(name)) => name.to_owned(),
         (None, None) => "*".to_owned(),
     };
-    let ports: Vec<String> = object.list("ports").iter().map(port).collect();
-    let endpoints = object.list("endpoints").iter();
-    let addresses: Vec<String> = endpoints
-        .flat_map(|endpoint| endpoint.list("addresses"))
-        .filter_map(|address| address.as_str().map(str::to_owned))
-        .collect();
-    let some = |list: &[String]| match some_of(list, 3, ",", "<unset>") {
+    object.list("ports").iter().map(port).collect()
+}
+
+fn addresses(object: &Object) -> Vec<String> {
+    let addresses = object.list("endpoints").iter().flat_map(|endpoint| endpoint.list("addresses"));
+    addresses.filter_map(|address| address.as_str().map(str::to_owned)).collect()
+}
+
+fn some(list: &[String]) -> Value {
+    match some_of(list, 3, ",", "<unset>") {
         Value::String(text) if text.is_empty() => "<unset>".into(),
         cell => cell,
-    };
-    vec![object.name().into(), object.text(&["addressType"]).into(), some(&ports), some(&addresses), age(object, now)]
+    }
 }
 
 /// In Kubernetes: `ValidateEndpointSlice`.

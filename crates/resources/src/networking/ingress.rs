@@ -1,23 +1,22 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::cells::{age, load_balancer_addresses, set_or};
+use crate::built_in::built_in;
+use crate::cells::{load_balancer_addresses, set_or};
 use crate::checks::{Wrong, each_invalid, required, required_one_of};
-use crate::columns;
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::Fields;
 
 /// `ingresses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ingress`.
-pub(crate) const INGRESS: Rules = Rules {
-    generation: BY_SPEC,
-    store_directory: Some("ingress"),
-    validate: wrong,
-    warnings: |new, old| if old.is_none() { class_by_annotation(new) } else { Vec::new() },
-    columns: columns::INGRESS,
-    cells,
-    ..Rules::of("networking.k8s.io", "v1", "ingresses")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        store_directory: "ingress".to_owned(),
+        validate: wrong,
+        warnings: |new, old| if old.is_none() { class_by_annotation(new) } else { Vec::new() },
+        columns: columns(),
+        ..built_in("networking.k8s.io", "v1", "ingresses")
+    }
+}
 
 fn class_by_annotation(object: &Object) -> Vec<String> {
     const CLASS: &str = "kubernetes.io/ingress.class";
@@ -27,15 +26,26 @@ fn class_by_annotation(object: &Object) -> Vec<String> {
     vec![format!("annotation {CLASS:?} is deprecated, please use 'spec.ingressClassName' instead")]
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let ports = if object.list("spec.tls").is_empty() { "80" } else { "80, 443" };
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        set_or(object.at("spec.ingressClassName"), "<none>"),
-        hosts(object).into(),
-        load_balancer_addresses(object).join(",").into(),
-        ports.into(),
-        age(object, now),
+        TableColumn::name(),
+        TableColumn::text(
+            "Class",
+            "The name of the IngressClass resource that should be used for additional configuration",
+            |object| set_or(object.at("spec.ingressClassName"), "<none>"),
+        ),
+        TableColumn::text(
+            "Hosts",
+            "Hosts that incoming requests are matched against before the ingress rule",
+            |object| hosts(object).into(),
+        ),
+        TableColumn::text("Address", "Address is a list containing ingress points for the load-balancer", |object| {
+            load_balancer_addresses(object).join(",").into()
+        }),
+        TableColumn::text("Ports", "Ports of TLS configurations that open", |object| {
+            if object.list("spec.tls").is_empty() { "80".into() } else { "80, 443".into() }
+        }),
+        TableColumn::age(),
     ]
 }
 

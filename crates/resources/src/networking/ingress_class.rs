@@ -1,32 +1,42 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::cells::age;
+use crate::built_in::built_in;
 use crate::checks::{Wrong, domain_prefixed_path, each_invalid, immutable, one_of, required};
-use crate::columns;
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 
 /// `ingressclasses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ingressclass`.
-pub(crate) const INGRESS_CLASS: Rules = Rules {
-    set_defaults: |object| edit_at(object, "spec.parameters", |parameters| parameters.fill("scope", "Cluster")),
-    generation: BY_SPEC,
-    validate: wrong,
-    validate_change: |new, old| immutable(new, old, "spec.controller"),
-    columns: columns::INGRESS_CLASS,
-    cells,
-    ..Rules::of("networking.k8s.io", "v1", "ingressclasses")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| edit_at(object, "spec.parameters", |parameters| parameters.fill("scope", "Cluster")),
+        validate: wrong,
+        validate_change: |new, old| immutable(new, old, "spec.controller"),
+        columns: columns(),
+        ..built_in("networking.k8s.io", "v1", "ingressclasses")
+    }
+}
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text("Controller", "Controller that is responsible for handling this class", |object| {
+            object.text(&["spec", "controller"]).into()
+        }),
+        TableColumn::text("Parameters", "A reference to a resource with additional parameters", |object| {
+            parameters(object).into()
+        }),
+        TableColumn::age(),
+    ]
+}
+
+fn parameters(object: &Object) -> String {
     let parameters = object.at("spec.parameters");
-    let parameters = match (parameters.is_null(), parameters.at("apiGroup").as_str()) {
+    match (parameters.is_null(), parameters.at("apiGroup").as_str()) {
         (true, _) => "<none>".to_owned(),
         (false, Some(group)) => format!("{}.{group}/{}", parameters.text("kind"), parameters.text("name")),
         (false, None) => format!("{}/{}", parameters.text("kind"), parameters.text("name")),
-    };
-    vec![object.name().into(), object.text(&["spec", "controller"]).into(), parameters.into(), age(object, now)]
+    }
 }
 
 /// In Kubernetes: `validateIngressClassSpec`.

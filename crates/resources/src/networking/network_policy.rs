@@ -1,24 +1,33 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, edit_spec};
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
-use crate::cells::{age, selector};
+use crate::built_in::built_in;
+use crate::cells::selector;
 use crate::checks::{Wrong, cidr, label_selector, one_of, port_or_name};
-use crate::columns;
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::{Fields, edit_spec};
 
 /// `networkpolicies.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/networkpolicy`.
-pub(crate) const NETWORK_POLICY: Rules = Rules {
-    set_defaults,
-    generation: BY_SPEC,
-    validate: wrong,
-    columns: columns::NETWORK_POLICY,
-    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
-        vec![object.name().into(), selector(object.at("spec.podSelector")), age(object, now)]
-    },
-    ..Rules::of("networking.k8s.io", "v1", "networkpolicies")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults,
+        validate: wrong,
+        columns: columns(),
+        ..built_in("networking.k8s.io", "v1", "networkpolicies")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "Pod-Selector",
+            "Selects the pods to which this NetworkPolicy object applies.  The array of ingress rules is applied to any pods selected by this field. Multiple network policies can select the same set of pods.  In this case, the ingress rules for each are combined additively. This field is NOT optional and follows standard label selector semantics. An empty podSelector matches all pods in this namespace.",
+            |object| selector(object.at("spec.podSelector")),
+        ),
+        TableColumn::age(),
+    ]
+}
 
 /// A policy that does not say so is about what comes in, and about what goes out if it has rules for that.
 fn set_defaults(object: &mut Object) {

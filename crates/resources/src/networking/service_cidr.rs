@@ -1,53 +1,73 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
-use crate::cells::age;
+use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::checks::{Wrong, cidr, immutable, required};
 use crate::cidr::Cidr;
-use crate::columns;
-use crate::rules::{Rules, SPEC_AND_METADATA};
-use coracle_meta::fields::Fields;
 
 /// `servicecidrs.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/servicecidr`.
-pub(crate) const SERVICE_CIDR: Rules = Rules {
-    kept_by_status: SPEC_AND_METADATA,
-    validate: |object| wrong_cidrs(object),
-    validate_change: |new, old| {
-        let may_grow = new.list("spec.cidrs").len() > old.list("spec.cidrs").len()
-            && new.list("spec.cidrs").starts_with(old.list("spec.cidrs"));
-        if may_grow { Wrong::new() } else { immutable(new, old, "spec.cidrs") }
-    },
-    columns: columns::SERVICE_CIDR,
-    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
-        vec![object.name().into(), object.texts(&["spec", "cidrs"]).join(",").into(), age(object, now)]
-    },
-    ..Rules::of("networking.k8s.io", "v1", "servicecidrs")
-};
+pub(crate) fn service_cidr() -> KindSpec {
+    KindSpec {
+        kept_by_status: SPEC_AND_METADATA,
+        validate: |object| wrong_cidrs(object),
+        validate_change: |new, old| {
+            let may_grow = new.list("spec.cidrs").len() > old.list("spec.cidrs").len()
+                && new.list("spec.cidrs").starts_with(old.list("spec.cidrs"));
+            if may_grow { Wrong::new() } else { immutable(new, old, "spec.cidrs") }
+        },
+        columns: columns(),
+        ..built_in("networking.k8s.io", "v1", "servicecidrs")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "CIDRs",
+            "CIDRs defines the IP blocks in CIDR notation (e.g. \"192.168.0.0/24\" or \"2001:db8::/64\") from which to assign service cluster IPs. Max of two CIDRs is allowed, one of each IP family. This field is immutable.",
+            |object| object.texts(&["spec", "cidrs"]).join(",").into(),
+        ),
+        TableColumn::age(),
+    ]
+}
 
 /// `ipaddresses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ipaddress`.
-pub(crate) const IP_ADDRESS: Rules = Rules {
-    name: |name| match name.parse::<std::net::IpAddr>() {
-        Ok(address) if address.to_string() == name => Vec::new(),
-        Ok(address) => vec![format!("must be in canonical form ({:?})", address.to_string())],
-        Err(_) => vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()],
-    },
-    validate: |object| {
-        let parent = object.at("spec.parentRef");
-        if parent.is_null() {
-            return vec![FieldError::required("spec.parentRef", "")];
-        }
-        let parts = ["resource", "name"].into_iter();
-        parts.flat_map(|part| required(parent, part, "spec.parentRef")).collect()
-    },
-    validate_change: |new, old| immutable(new, old, "spec.parentRef"),
-    columns: columns::IP_ADDRESS,
-    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
-        // Three cells for two columns, as in Kubernetes.
-        vec![object.name().into(), parent(object).into(), age(object, now)]
-    },
-    ..Rules::of("networking.k8s.io", "v1", "ipaddresses")
-};
+pub(crate) fn ip_address() -> KindSpec {
+    KindSpec {
+        name: |name| match name.parse::<std::net::IpAddr>() {
+            Ok(address) if address.to_string() == name => Vec::new(),
+            Ok(address) => vec![format!("must be in canonical form ({:?})", address.to_string())],
+            Err(_) => vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()],
+        },
+        validate: |object| {
+            let parent = object.at("spec.parentRef");
+            if parent.is_null() {
+                return vec![FieldError::required("spec.parentRef", "")];
+            }
+            let parts = ["resource", "name"].into_iter();
+            parts.flat_map(|part| required(parent, part, "spec.parentRef")).collect()
+        },
+        validate_change: |new, old| immutable(new, old, "spec.parentRef"),
+        columns: address_columns(),
+        ..built_in("networking.k8s.io", "v1", "ipaddresses")
+    }
+}
+
+fn address_columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "ParentRef",
+            "ParentRef references the resource that an IPAddress is attached to. An IPAddress must reference a parent object.",
+            |object| parent(object).into(),
+        ),
+        // Three cells stand in two columns, as in Kubernetes.
+        TableColumn { heading: None, ..TableColumn::age() },
+    ]
+}
 
 fn parent(object: &Object) -> String {
     let parent = object.at("spec.parentRef");

@@ -1,9 +1,7 @@
 use async_trait::async_trait;
-use coracle_meta::{
-    GroupResource, GroupVersionKind, GroupVersionResource, LabelSelector, Object, Status, StatusCause, format_time,
-};
+use coracle_meta::{GroupResource, GroupVersionResource, LabelSelector, Object, Status, StatusCause, format_time};
 use coracle_registry::{
-    Action, DeleteOptions, GetOptions, ListOptions, Plan, Preconditions, Propagation, Registry, Request, Verb,
+    Action, BodyKind, DeleteOptions, GetOptions, ListOptions, Plan, Preconditions, Propagation, Registry, Request, Verb,
 };
 use serde_json::json;
 
@@ -23,8 +21,8 @@ impl Action for Eviction {
         "eviction"
     }
 
-    fn kind(&self) -> GroupVersionKind {
-        GroupVersionKind::new("policy", "v1", "Eviction")
+    fn body(&self) -> BodyKind {
+        BodyKind::built_in("policy", "v1", "Eviction")
     }
 
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {

@@ -1,39 +1,47 @@
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::cells::age;
+use crate::built_in::built_in;
 use crate::checks::{Wrong, count_or_share, label_selector, not_more_than_all, one_of};
-use crate::columns;
-use crate::rules::{BY_SPEC, Rules};
-use coracle_meta::fields::Fields;
 
 /// `poddisruptionbudgets.policy`. In Kubernetes: `pkg/registry/policy/poddisruptionbudget`.
-pub(crate) const POD_DISRUPTION_BUDGET: Rules = Rules {
-    generation: BY_SPEC,
-    // Names are not looked at, as in Kubernetes.
-    name: |_| Vec::new(),
-    validate: wrong,
-    columns: columns::POD_DISRUPTION_BUDGET,
-    cells,
-    ..Rules::of("policy", "v1", "poddisruptionbudgets")
-};
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        // Names are not looked at, as in Kubernetes.
+        name: |_| Vec::new(),
+        validate: wrong,
+        columns: columns(),
+        takes_any_finalizer: true,
+        ..built_in("policy", "v1", "poddisruptionbudgets")
+    }
+}
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let amount = |field: &str| -> Value {
-        match object.at("spec").at(field) {
-            Value::Null => "N/A".into(),
-            Value::String(text) => text.as_str().into(),
-            number => number.to_string().into(),
-        }
-    };
+fn columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        amount("minAvailable"),
-        amount("maxUnavailable"),
-        object.int("status.disruptionsAllowed").into(),
-        age(object, now),
+        TableColumn::name(),
+        TableColumn::text("Min Available", "The minimum number of pods that must be available.", |object| {
+            amount(object.at("spec.minAvailable"))
+        }),
+        TableColumn::text("Max Unavailable", "The maximum number of pods that may be unavailable.", |object| {
+            amount(object.at("spec.maxUnavailable"))
+        }),
+        TableColumn::integer(
+            "Allowed Disruptions",
+            "Calculated number of pods that may be disrupted at this time.",
+            |object| object.int("status.disruptionsAllowed").into(),
+        ),
+        TableColumn::age(),
     ]
+}
+
+fn amount(count_or_share: &Value) -> Value {
+    match count_or_share {
+        Value::Null => "N/A".into(),
+        Value::String(text) => text.as_str().into(),
+        number => number.to_string().into(),
+    }
 }
 
 /// In Kubernetes: `ValidatePodDisruptionBudgetSpec`.

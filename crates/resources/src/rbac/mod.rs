@@ -1,83 +1,116 @@
 //! `rbac.authorization.k8s.io/v1`. Who may write roles that allow more than the writer may do is `auth`'s to say.
 
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::cells::age;
+use crate::built_in::built_in;
 use crate::checks::{Wrong, each_invalid, label_selector, required, same};
-use crate::columns;
-use crate::rules::Rules;
-use coracle_meta::fields::{Fields, FieldsMut, edit_at};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// `roles`.
-pub(crate) const ROLE: Rules = Rules {
-    name: names::path_segment,
-    validate: |object| wrong_rules(object, true),
-    ..Rules::of(GROUP, "v1", "roles")
-};
+pub(crate) fn role() -> KindSpec {
+    KindSpec {
+        name: names::path_segment,
+        validate: |object| wrong_rules(object, true),
+        ..built_in(GROUP, "v1", "roles")
+    }
+}
 
 /// `clusterroles`.
-pub(crate) const CLUSTER_ROLE: Rules = Rules {
-    name: names::path_segment,
-    validate: |object| {
-        let mut wrong = wrong_rules(object, false);
-        wrong.extend(wrong_aggregation(object.at("aggregationRule")));
-        wrong
-    },
-    ..Rules::of(GROUP, "v1", "clusterroles")
-};
+pub(crate) fn cluster_role() -> KindSpec {
+    KindSpec {
+        name: names::path_segment,
+        validate: |object| {
+            let mut wrong = wrong_rules(object, false);
+            wrong.extend(wrong_aggregation(object.at("aggregationRule")));
+            wrong
+        },
+        ..built_in(GROUP, "v1", "clusterroles")
+    }
+}
 
 /// `rolebindings`.
-pub(crate) const ROLE_BINDING: Rules = Rules {
-    set_defaults,
-    name: names::path_segment,
-    validate: |object| wrong_binding(object, &["Role", "ClusterRole"]),
-    validate_change: wrong_change,
-    columns: columns::ROLE_BINDING,
-    cells,
-    ..Rules::of(GROUP, "v1", "rolebindings")
-};
+pub(crate) fn role_binding() -> KindSpec {
+    KindSpec {
+        set_defaults,
+        name: names::path_segment,
+        validate: |object| wrong_binding(object, &["Role", "ClusterRole"]),
+        validate_change: wrong_change,
+        columns: binding_columns(),
+        ..built_in(GROUP, "v1", "rolebindings")
+    }
+}
 
 /// `clusterrolebindings`.
-pub(crate) const CLUSTER_ROLE_BINDING: Rules = Rules {
-    set_defaults,
-    name: names::path_segment,
-    validate: |object| wrong_binding(object, &["ClusterRole"]),
-    validate_change: wrong_change,
-    columns: columns::CLUSTER_ROLE_BINDING,
-    cells,
-    ..Rules::of(GROUP, "v1", "clusterrolebindings")
-};
+pub(crate) fn cluster_role_binding() -> KindSpec {
+    KindSpec {
+        set_defaults,
+        name: names::path_segment,
+        validate: |object| wrong_binding(object, &["ClusterRole"]),
+        validate_change: wrong_change,
+        columns: cluster_binding_columns(),
+        ..built_in(GROUP, "v1", "clusterrolebindings")
+    }
+}
+
+fn cluster_binding_columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "Role",
+            "RoleRef can only reference a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.",
+            |object| bound_role(object).into(),
+        ),
+        TableColumn::age(),
+        TableColumn::text("Users", "Users in the clusterRoleBinding", |object| subjects(object, "User").into()).wide(),
+        TableColumn::text("Groups", "Groups in the clusterRoleBinding", |object| subjects(object, "Group").into())
+            .wide(),
+        TableColumn::text("ServiceAccounts", "ServiceAccounts in the clusterRoleBinding", |object| {
+            subjects(object, "ServiceAccount").into()
+        })
+        .wide(),
+    ]
+}
 
 fn set_defaults(object: &mut Object) {
     edit_at(object, "roleRef", |role| role.fill_text("apiGroup", GROUP));
 }
 
-fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
-    let role = format!("{}/{}", object.text(&["roleRef", "kind"]), object.text(&["roleRef", "name"]));
-    let subjects = |kind: &str| -> Value {
-        let of_kind = object.list("subjects").iter().filter(|subject| subject.text("kind") == kind);
-        let names: Vec<String> = of_kind
-            .map(|subject| match subject.text("namespace") {
-                namespace if kind == "ServiceAccount" && !namespace.is_empty() => {
-                    format!("{namespace}/{}", subject.text("name"))
-                }
-                _ => subject.text("name").to_owned(),
-            })
-            .collect();
-        names.join(", ").into()
-    };
+fn binding_columns() -> Vec<TableColumn> {
     vec![
-        object.name().into(),
-        role.into(),
-        age(object, now),
-        subjects("User"),
-        subjects("Group"),
-        subjects("ServiceAccount"),
+        TableColumn::name(),
+        TableColumn::text(
+            "Role",
+            "RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.",
+            |object| bound_role(object).into(),
+        ),
+        TableColumn::age(),
+        TableColumn::text("Users", "Users in the roleBinding", |object| subjects(object, "User").into()).wide(),
+        TableColumn::text("Groups", "Groups in the roleBinding", |object| subjects(object, "Group").into()).wide(),
+        TableColumn::text("ServiceAccounts", "ServiceAccounts in the roleBinding", |object| {
+            subjects(object, "ServiceAccount").into()
+        })
+        .wide(),
     ]
+}
+
+fn bound_role(object: &Object) -> String {
+    format!("{}/{}", object.text(&["roleRef", "kind"]), object.text(&["roleRef", "name"]))
+}
+
+/// The subjects of a kind, by name.
+fn subjects(object: &Object, kind: &str) -> String {
+    let of_kind = object.list("subjects").iter().filter(|subject| subject.text("kind") == kind);
+    let names = of_kind.map(|subject| match subject.text("namespace") {
+        namespace if kind == "ServiceAccount" && !namespace.is_empty() => {
+            format!("{namespace}/{}", subject.text("name"))
+        }
+        _ => subject.text("name").to_owned(),
+    });
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// In Kubernetes: `ValidatePolicyRule`.

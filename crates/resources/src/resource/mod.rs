@@ -1,58 +1,78 @@
 //! `resource.k8s.io/v1`: devices that are claimed.
 
-use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::cells::age;
+use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::checks::{Wrong, required};
-use crate::columns;
-use crate::rules::{BY_SPEC, Rules, SPEC_AND_METADATA};
-use coracle_meta::fields::Fields;
 
 const GROUP: &str = "resource.k8s.io";
 
 /// `deviceclasses`.
-pub(crate) const DEVICE_CLASS: Rules = Rules {
-    generation: BY_SPEC,
-    columns: columns::DEVICE_CLASS,
-    cells: name_and_age,
-    ..Rules::of(GROUP, "v1", "deviceclasses")
-};
+pub(crate) fn device_class() -> KindSpec {
+    KindSpec { columns: device_class_columns(), ..built_in(GROUP, "v1", "deviceclasses") }
+}
+
+fn device_class_columns() -> Vec<TableColumn> {
+    vec![TableColumn::name(), TableColumn::age()]
+}
 
 /// `resourceclaims`.
-pub(crate) const RESOURCE_CLAIM: Rules = Rules {
-    kept_by_status: SPEC_AND_METADATA,
-    columns: columns::RESOURCE_CLAIM,
-    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
-        vec![object.name().into(), state(object).into(), age(object, now)]
-    },
-    ..Rules::of(GROUP, "v1", "resourceclaims")
-};
+pub(crate) fn resource_claim() -> KindSpec {
+    KindSpec { kept_by_status: SPEC_AND_METADATA, columns: claim_columns(), ..built_in(GROUP, "v1", "resourceclaims") }
+}
+
+fn claim_columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text("State", "A summary of the current state (allocated, pending, reserved, etc.).", |object| {
+            state(object).into()
+        }),
+        TableColumn::age(),
+    ]
+}
 
 /// `resourceclaimtemplates`.
-pub(crate) const RESOURCE_CLAIM_TEMPLATE: Rules = Rules {
-    columns: columns::RESOURCE_CLAIM_TEMPLATE,
-    cells: name_and_age,
-    ..Rules::of(GROUP, "v1", "resourceclaimtemplates")
-};
+pub(crate) fn resource_claim_template() -> KindSpec {
+    KindSpec { columns: template_columns(), ..built_in(GROUP, "v1", "resourceclaimtemplates") }
+}
 
 /// `resourceslices`.
-pub(crate) const RESOURCE_SLICE: Rules = Rules {
-    generation: BY_SPEC,
-    validate: wrong_slice,
-    selectable: &["spec.nodeName", "spec.driver"],
-    columns: columns::RESOURCE_SLICE,
-    cells: |object: &Object, now: Timestamp| -> Vec<Value> {
-        let spec = object.at("spec");
-        let [node, driver, pool] = [spec.text("nodeName"), spec.text("driver"), spec.text("pool.name")];
-        vec![object.name().into(), node.into(), driver.into(), pool.into(), age(object, now)]
-    },
-    ..Rules::of(GROUP, "v1", "resourceslices")
-};
+pub(crate) fn resource_slice() -> KindSpec {
+    KindSpec {
+        validate: wrong_slice,
+        selectable: Some(&["spec.nodeName", "spec.driver"]),
+        columns: slice_columns(),
+        ..built_in(GROUP, "v1", "resourceslices")
+    }
+}
 
-fn name_and_age(object: &Object, now: Timestamp) -> Vec<Value> {
-    vec![object.name().into(), age(object, now)]
+fn slice_columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "Node",
+            "NodeName identifies the node which provides the resources in this pool. A field selector can be used to list only ResourceSlice objects belonging to a certain node.\n\nThis field can be used to limit access from nodes to ResourceSlices with the same node name. It also indicates to autoscalers that adding new nodes of the same type as some old node might also make new resources available.\n\nExactly one of NodeName, NodeSelector, AllNodes, and PerDeviceNodeSelection must be set. This field is immutable.",
+            |object| object.text(&["spec", "nodeName"]).into(),
+        ),
+        TableColumn::text(
+            "Driver",
+            "Driver identifies the DRA driver providing the capacity information. A field selector can be used to list only ResourceSlice objects with a certain driver name.\n\nMust be a DNS subdomain and should end with a DNS domain owned by the vendor of the driver. It should use only lower case characters. This field is immutable.",
+            |object| object.text(&["spec", "driver"]).into(),
+        ),
+        TableColumn::text(
+            "Pool",
+            "Name is used to identify the pool. For node-local devices, this is often the node name, but this is not required.\n\nIt must not be longer than 253 characters and must consist of one or more DNS sub-domains separated by slashes. This field is immutable.",
+            |object| object.text(&["spec", "pool", "name"]).into(),
+        ),
+        TableColumn::age(),
+    ]
+}
+
+fn template_columns() -> Vec<TableColumn> {
+    vec![TableColumn::name(), TableColumn::age()]
 }
 
 fn state(object: &Object) -> String {

@@ -42,6 +42,29 @@ pub enum Format {
     Protobuf,
 }
 
+impl Format {
+    /// All, in the order in which they are offered.
+    pub const ALL: [Self; 3] = [Self::Json, Self::Yaml, Self::Protobuf];
+
+    /// The media type.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Yaml => "application/yaml",
+            Self::Protobuf => "application/vnd.kubernetes.protobuf",
+        }
+    }
+
+    /// The media type of a stream of watch events; YAML has none.
+    pub fn stream_media_type(self) -> Option<&'static str> {
+        match self {
+            Self::Json => Some("application/json"),
+            Self::Yaml => None,
+            Self::Protobuf => Some("application/vnd.kubernetes.protobuf;stream=watch"),
+        }
+    }
+}
+
 /// An object that was read.
 #[derive(Clone, Debug)]
 pub struct Decoded {

@@ -59,7 +59,7 @@ pub(crate) fn go_syntax(value: &Value) -> String {
 }
 
 /// What Go's `%T` calls a value of a map.
-pub(crate) fn go_type(value: &Value) -> &'static str {
+pub fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "<nil>",
         Value::Bool(_) => "bool",

@@ -15,8 +15,8 @@ mod strategic;
 
 pub use document_text::{Touched, document_text};
 pub use error::Error;
-pub use go_text::go_text;
-pub(crate) use go_text::{go_syntax, go_type};
+pub(crate) use go_text::go_syntax;
+pub use go_text::{go_text, go_type};
 pub use json_merge::merge_patch;
 pub use json_patch::JsonPatch;
 pub use strategic::strategic_merge_patch;

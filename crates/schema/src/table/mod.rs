@@ -193,6 +193,19 @@ impl KindSchema {
         Self { table, root, structural: None }
     }
 
+    /// Of a kind that the table of 1.35 knows.
+    ///
+    /// # Panics
+    /// If the table does not know it.
+    pub fn built_in(kind: &GroupVersionKind) -> Self {
+        Table::v1_35().kind(kind).unwrap_or_else(|| panic!("the table has no {kind}"))
+    }
+
+    /// Of another kind of the same table.
+    pub fn beside(&self, kind: &GroupVersionKind) -> Option<Self> {
+        self.table.kind(kind)
+    }
+
     /// With the schema of a custom resource, by which bodies are pruned instead of being typed.
     #[must_use]
     pub fn with_structural(self, structural: Arc<Structural>) -> Self {

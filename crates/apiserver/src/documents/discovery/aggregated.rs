@@ -4,7 +4,7 @@ use coracle_meta::{GroupVersion, Scope};
 use coracle_registry::{Kind, Kinds};
 use serde_json::{Value, json};
 
-use super::groups::{groups, is_foreign, kinds_of, set_names};
+use super::groups::{groups, is_foreign, is_ranked, kinds_of, set_names};
 use crate::answer::negotiate::AggregatedVersion;
 
 /// The core group at `/api`, or all others at `/apis`.
@@ -29,14 +29,14 @@ pub(super) fn list(kinds: &Kinds, version: AggregatedVersion, core: bool) -> Val
 fn resource(kind: &Kind) -> Value {
     let row = kind.row();
     let scope = if row.scope == Scope::Namespaced { "Namespaced" } else { "Cluster" };
-    let own = if kind.is_custom() { (row.kind.group.as_str(), row.kind.version.as_str()) } else { ("", "") };
+    let own = if is_ranked(kind) { ("", "") } else { (row.kind.group.as_str(), row.kind.version.as_str()) };
     let mut resource = json!({
         "resource": row.plural, "singularResource": row.singular, "scope": scope, "verbs": row.verbs,
         "responseKind": {"group": own.0, "version": own.1, "kind": row.kind.kind},
     });
     set_names(&mut resource, kind);
     let subresources = row.subresources.iter().map(|subresource| {
-        let own = if is_foreign(kind, subresource) || kind.is_custom() {
+        let own = if is_foreign(kind, subresource) || !is_ranked(kind) {
             (subresource.kind.group.as_str(), subresource.kind.version.as_str())
         } else {
             ("", "")

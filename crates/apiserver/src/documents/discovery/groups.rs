@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use coracle_meta::GroupVersion;
-use coracle_registry::{Kind, Kinds};
-use coracle_schema::{SubresourceRow, Table};
+use coracle_registry::{Kind, Kinds, Rank};
+use coracle_schema::SubresourceRow;
 use serde_json::Value;
 
 /// A group with its versions, the preferred first.
@@ -14,38 +14,54 @@ pub(super) struct Group {
     pub(super) versions: Vec<String>,
 }
 
-/// The groups in the order of discovery: the built-in ones as the table has them, then those of custom kinds by name.
+/// A group that is being found: its versions, and the place of each if it has one.
+struct Found<'k> {
+    name: &'k str,
+    versions: Vec<(Option<usize>, &'k str)>,
+}
+
+impl Found<'_> {
+    /// The versions: by their places, then by what they say of themselves.
+    fn sorted(mut self) -> Group {
+        self.versions.sort_by(|(place, name), (other_place, other)| {
+            let by_place = (place.is_none(), place).cmp(&(other_place.is_none(), other_place));
+            by_place.then_with(|| compare_versions(name, other))
+        });
+        let versions = self.versions.into_iter().map(|(_, version)| version.to_owned()).collect();
+        Group { name: self.name.to_owned(), versions }
+    }
+}
+
+/// The groups in the order of discovery: those that have a place there, then the others by name.
 pub(super) fn groups(kinds: &Kinds) -> Vec<Group> {
-    let mut built_in: Vec<Group> = Vec::new();
-    let mut custom: Vec<Group> = Vec::new();
+    let mut groups: Vec<Found<'_>> = Vec::new();
     for kind in kinds.iter() {
         let gvk = kind.gvk();
-        let known = built_in.iter_mut().chain(&mut custom).find(|group| group.name == gvk.group);
-        match known {
-            Some(group) if group.versions.contains(&gvk.version) => {}
-            Some(group) => group.versions.push(gvk.version.clone()),
-            None => {
-                let group = Group { name: gvk.group.clone(), versions: vec![gvk.version.clone()] };
-                if kind.is_custom() { custom.push(group) } else { built_in.push(group) }
-            }
+        let place = match kind.offers().rank {
+            Rank::At(place) => Some(place),
+            Rank::Last => None,
+        };
+        let at = groups.iter().position(|group| group.name == gvk.group).unwrap_or_else(|| {
+            groups.push(Found { name: &gvk.group, versions: Vec::new() });
+            groups.len() - 1
+        });
+        let versions = &mut groups[at].versions;
+        match versions.iter_mut().find(|(_, version)| *version == gvk.version) {
+            // The first of its resources gives a version its place.
+            Some((known, _)) => *known = [*known, place].into_iter().flatten().min(),
+            None => versions.push((place, &gvk.version)),
         }
     }
-    // Kinds are registered in any order; the table has that of discovery.
-    let order = Table::v1_35().group_versions();
-    let place = |group: &str, version: &str| {
-        order.iter().position(|known| known.group == group && (version.is_empty() || known.version == version))
-    };
-    built_in.sort_by_key(|group| place(&group.name, ""));
-    for group in &mut built_in {
-        let name = group.name.clone();
-        group.versions.sort_by_key(|version| place(&name, version));
-    }
-    for group in &mut custom {
-        group.versions.sort_by(|a, b| compare_versions(a, b));
-    }
-    custom.sort_by(|a, b| a.name.cmp(&b.name));
-    built_in.extend(custom);
-    built_in
+    groups.sort_by_key(|group| {
+        let place = group.versions.iter().filter_map(|(place, _)| *place).min();
+        (place.is_none(), place, group.name)
+    });
+    groups.into_iter().map(Found::sorted).collect()
+}
+
+/// Whether the kind has a place in discovery.
+pub(super) fn is_ranked(kind: &Kind) -> bool {
+    matches!(kind.offers().rank, Rank::At(_))
 }
 
 /// `v2` before `v1` before `v1beta1`; what is no such version comes last, by its letters.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::groups::{Group, groups, is_foreign, kinds_of, set_names};
+use super::groups::{Group, groups, is_foreign, is_ranked, kinds_of, set_names};
 
 /// `metav1.APIGroupList`
 #[derive(Serialize)]
@@ -84,17 +84,15 @@ pub(super) fn resource_list(kinds: &Kinds, version: &GroupVersion) -> Option<Val
         return None;
     }
     let mut resources: Vec<(String, Value)> = Vec::new();
-    let mut are_custom = true;
+    let are_ranked = found.iter().any(|kind| is_ranked(kind));
     for kind in found {
-        are_custom &= kind.is_custom();
         resources.push((kind.row().plural.clone(), api_resource(kind)));
         for subresource in &kind.row().subresources {
             let name = format!("{}/{}", kind.row().plural, subresource.name);
             resources.push((name.clone(), api_subresource(kind, subresource, &name)));
         }
     }
-    // Groups of custom kinds list subresources as their rows do.
-    if !are_custom {
+    if are_ranked {
         resources.sort_by(|a, b| a.0.cmp(&b.0));
     }
     let resources: Vec<Value> = resources.into_iter().map(|(_, resource)| resource).collect();
