@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::built_in::{SPEC_AND_METADATA, built_in};
-use crate::checks::Wrong;
+use crate::field_checks::Wrong;
 
 /// `apiservices.apiregistration.k8s.io`. The objects are kept; requests are not passed on to other servers.
 pub(crate) fn kind() -> KindSpec {

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::built_in::built_in;
 use crate::cells::text_or;
-use crate::checks::{Wrong, each_invalid};
+use crate::field_checks::{Wrong, each_invalid};
 
 /// `certificatesigningrequests.certificates.k8s.io`. In Kubernetes: `pkg/registry/certificates/certificates`.
 pub(crate) fn kind() -> KindSpec {

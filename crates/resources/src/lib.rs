@@ -15,8 +15,8 @@ mod controllers;
 mod kinds;
 
 mod cells;
-mod checks;
 mod defaults;
+mod field_checks;
 mod image;
 mod pod_spec;
 
@@ -29,11 +29,13 @@ mod certificate_signing_request;
 mod core;
 mod events;
 mod flowcontrol;
+mod lease;
 mod networking;
 mod policy;
+mod priority_class;
 mod rbac;
 mod resource;
-mod small;
+mod runtime_class;
 mod storage;
 
 pub use bootstrap::bootstrap;

@@ -4,7 +4,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
-use crate::checks::{Wrong, each_invalid, label_selector, one_of};
+use crate::field_checks::{Wrong, each_invalid, label_selector, one_of};
 
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const MOST_CONDITIONS: usize = 64;

@@ -5,7 +5,7 @@ use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
 use super::match_rules::{wrong_conditions, wrong_rule};
-use crate::checks::{Wrong, each_invalid, label_selector, one_of, required};
+use crate::field_checks::{Wrong, each_invalid, label_selector, one_of, required};
 
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];

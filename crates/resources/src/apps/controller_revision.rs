@@ -4,7 +4,7 @@ use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
 use crate::built_in::built_in;
-use crate::checks::{Wrong, immutable_bytes, not_negative};
+use crate::field_checks::{Wrong, immutable_bytes, not_negative};
 
 /// `controllerrevisions.apps`. In Kubernetes: `pkg/registry/apps/controllerrevision`.
 pub(crate) fn kind() -> KindSpec {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 use crate::cells::{containers, images, labels, selector};
-use crate::checks::{
+use crate::field_checks::{
     Wrong, amount_of, count_or_share, immutable, is_empty_selector, label_selector, matches_template,
     not_more_than_all, not_negative,
 };

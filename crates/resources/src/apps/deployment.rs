@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 use crate::cells::{containers, images, selector_text};
-use crate::checks::{
+use crate::field_checks::{
     Wrong, amount_of, count_or_share, immutable, not_more_than_all, not_negative, selector_and_template,
 };
 use crate::pod_spec::{self, wrong_lasting_template};

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::cells::{containers, images, selector};
-use crate::checks::{Wrong, immutable, not_negative, selector_and_template};
+use crate::field_checks::{Wrong, immutable, not_negative, selector_and_template};
 use crate::pod_spec::{self, wrong_lasting_template};
 
 /// `replicasets.apps`. In Kubernetes: `pkg/registry/apps/replicaset`.

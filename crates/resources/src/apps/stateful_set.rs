@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 use crate::cells::{containers, images};
-use crate::checks::{Wrong, each_invalid, not_negative, one_of, same, selector_and_template};
 use crate::core::persistent_volume_claim::wrong_claim_spec;
+use crate::field_checks::{Wrong, each_invalid, not_negative, one_of, same, selector_and_template};
 use crate::pod_spec::{self, wrong_lasting_template};
 
 /// `statefulsets.apps`. In Kubernetes: `pkg/registry/apps/statefulset`.

@@ -7,7 +7,7 @@ use super::conversion;
 use super::scaling_rules::{wrong_metrics, wrong_rules};
 use crate::built_in::built_in;
 use crate::cells::some_of;
-use crate::checks::{Wrong, each_invalid, required};
+use crate::field_checks::{Wrong, each_invalid, required};
 
 /// `horizontalpodautoscalers.autoscaling` in v2. In Kubernetes: `pkg/registry/autoscaling/horizontalpodautoscaler`.
 pub(crate) fn v2() -> KindSpec {

@@ -4,7 +4,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Quantity, names};
 use serde_json::Value;
 
-use crate::checks::{Wrong, each_invalid, one_of, quantity_not_negative};
+use crate::field_checks::{Wrong, each_invalid, one_of, quantity_not_negative};
 use crate::pod_spec::name_of_container;
 
 use super::horizontal_pod_autoscaler::wrong_reference;

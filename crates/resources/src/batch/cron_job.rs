@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::cells::{containers, flag_word, images, selector, set_or, since};
-use crate::checks::{Wrong, not_negative, required_one_of};
+use crate::field_checks::{Wrong, not_negative, required_one_of};
 
 /// `cronjobs.batch`. In Kubernetes: `pkg/registry/batch/cronjob`.
 pub(crate) fn kind() -> KindSpec {

@@ -4,7 +4,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
-use crate::checks::{Wrong, each_invalid, one_of};
+use crate::field_checks::{Wrong, each_invalid, one_of};
 
 const MOST_RULES: usize = 20;
 const MOST_PATTERNS: usize = 20;

@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use super::failure_policy::wrong_failure_policy;
 use crate::built_in::built_in;
 use crate::cells::{containers, has_condition, images, selector};
-use crate::checks::{Wrong, domain_prefixed_path, immutable, label_selector, matches_template, not_negative, one_of};
+use crate::field_checks::{
+    Wrong, domain_prefixed_path, immutable, label_selector, matches_template, not_negative, one_of,
+};
 use crate::pod_spec::{self, wrong_template};
 
 /// What a deletion that does not say what becomes of the pods is told.
@@ -200,6 +202,28 @@ pub(super) fn wrong_job_spec(spec: &Value, path: &str) -> Wrong {
     if spec.has("completionMode") {
         wrong.extend(one_of(spec, "completionMode", path, &["NonIndexed", "Indexed"]));
     }
+    wrong.extend(wrong_for_completion_mode(spec, path));
+    if spec.has("podReplacementPolicy") {
+        let has_failure_policy = spec.has("podFailurePolicy");
+        let known: &[&str] = if has_failure_policy { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
+        wrong.extend(one_of(spec, "podReplacementPolicy", path, known));
+    }
+    wrong.extend(wrong_failure_policy(spec, &at("podFailurePolicy")));
+    if let Some(name) = spec.at("managedBy").as_str() {
+        wrong.extend(domain_prefixed_path(name, &at("managedBy")));
+        if name.len() > 63 {
+            wrong.push(FieldError::too_long(at("managedBy"), 63));
+        }
+    }
+    wrong.extend(wrong_template(spec.at("template"), &at("template")));
+    wrong.extend(wrong_restart_policy(spec, &at("template.spec.restartPolicy")));
+    wrong
+}
+
+/// What only indexed jobs may say, and what they have to.
+fn wrong_for_completion_mode(spec: &Value, path: &str) -> Wrong {
+    let at = |field: &str| format!("{path}.{field}");
+    let mut wrong = Wrong::new();
     if spec.text("completionMode") == "Indexed" {
         if !spec.has("completions") {
             wrong.push(FieldError::required(at("completions"), "when completion mode is Indexed"));
@@ -220,32 +244,20 @@ pub(super) fn wrong_job_spec(spec: &Value, path: &str) -> Wrong {
             }
         }
     }
-    if spec.has("podReplacementPolicy") {
-        let has_failure_policy = spec.has("podFailurePolicy");
-        let known: &[&str] = if has_failure_policy { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
-        wrong.extend(one_of(spec, "podReplacementPolicy", path, known));
-    }
-    wrong.extend(wrong_failure_policy(spec, &at("podFailurePolicy")));
-    if let Some(name) = spec.at("managedBy").as_str() {
-        wrong.extend(domain_prefixed_path(name, &at("managedBy")));
-        if name.len() > 63 {
-            wrong.push(FieldError::too_long(at("managedBy"), 63));
-        }
-    }
-    wrong.extend(wrong_template(spec.at("template"), &at("template")));
-    let policy_path = at("template.spec.restartPolicy");
+    wrong
+}
+
+/// The pods of a job end.
+fn wrong_restart_policy(spec: &Value, path: &str) -> Wrong {
     match spec.text("template.spec.restartPolicy") {
-        "" | "Always" => {
-            wrong.push(FieldError::required(policy_path, r#"valid values: "OnFailure", "Never""#));
-        }
+        "" | "Always" => vec![FieldError::required(path, r#"valid values: "OnFailure", "Never""#)],
         "OnFailure" if spec.has("podFailurePolicy") => {
             let what = r#"only "Never" is supported when podFailurePolicy is specified"#;
-            wrong.push(FieldError::invalid(policy_path, "OnFailure", what));
+            vec![FieldError::invalid(path, "OnFailure", what)]
         }
-        "OnFailure" | "Never" => {}
-        other => wrong.push(FieldError::not_supported(policy_path, other, &["OnFailure", "Never"])),
+        "OnFailure" | "Never" => Wrong::new(),
+        other => vec![FieldError::not_supported(path, other, &["OnFailure", "Never"])],
     }
-    wrong
 }
 
 /// In Kubernetes: `ValidateJobSpecUpdate`.

@@ -3,7 +3,7 @@ use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
 
 use crate::built_in::built_in;
-use crate::checks::{Wrong, each_invalid, same};
+use crate::field_checks::{Wrong, each_invalid, same};
 
 /// `configmaps`. In Kubernetes: `pkg/registry/core/configmap`.
 pub(crate) fn kind() -> KindSpec {

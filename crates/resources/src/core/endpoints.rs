@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::cells::some_of;
-use crate::checks::{Wrong, each_invalid, ip, one_of};
+use crate::field_checks::{Wrong, each_invalid, ip, one_of};
 
 /// `endpoints`. In Kubernetes: `pkg/registry/core/endpoint`.
 pub(crate) fn kind() -> KindSpec {

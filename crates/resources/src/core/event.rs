@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::cells::since;
-use crate::checks::{Wrong, each_invalid};
+use crate::field_checks::{Wrong, each_invalid};
 
 /// `events`. In Kubernetes: `pkg/registry/core/event`.
 pub(crate) fn kind() -> KindSpec {

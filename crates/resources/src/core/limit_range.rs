@@ -1,13 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use coracle_meta::fields::Fields;
 use coracle_meta::pod_resources::amounts;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, Quantity, names};
 use coracle_registry::KindSpec;
 use serde_json::Value;
 
 use crate::built_in::built_in;
-use crate::checks::{Wrong, each_invalid};
+use crate::field_checks::{Wrong, each_invalid};
 use crate::pod_spec::{may_overcommit, name_of_container, name_of_resource};
 
 /// `limitranges`. In Kubernetes: `pkg/registry/core/limitrange`.

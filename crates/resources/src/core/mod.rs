@@ -1,5 +1,6 @@
 //! The core group, `v1`.
 
+pub(crate) mod binding;
 pub(crate) mod component_status;
 pub(crate) mod config_map;
 pub(crate) mod endpoints;
@@ -10,7 +11,6 @@ pub(crate) mod node;
 pub(crate) mod persistent_volume;
 pub(crate) mod persistent_volume_claim;
 pub(crate) mod pod;
-pub(crate) mod pod_binding;
 pub(crate) mod pod_connect;
 pub(crate) mod pod_resources;
 pub(crate) mod pod_table;

@@ -6,7 +6,7 @@ use coracle_registry::{KindSpec, Request, Subresource, TableColumn, Verb, View, 
 use serde_json::{Value, json};
 
 use crate::built_in::built_in;
-use crate::checks::{Wrong, each_invalid};
+use crate::field_checks::{Wrong, each_invalid};
 
 /// `namespaces`. In Kubernetes: `pkg/registry/core/namespace`.
 pub(crate) fn kind() -> KindSpec {

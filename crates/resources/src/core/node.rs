@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::pod_connect::NoProxy;
 use crate::built_in::{built_in, drop_fields};
 use crate::cells::text_or;
-use crate::checks::{Wrong, cidr, each_invalid, required_one_of};
+use crate::field_checks::{Wrong, cidr, each_invalid, required_one_of};
 
 /// `nodes`. In Kubernetes: `pkg/registry/core/node`.
 pub(crate) fn kind() -> KindSpec {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 use crate::cells::set_or;
-use crate::checks::{Wrong, each_invalid, immutable, one_of, quantity_not_negative, required, same};
+use crate::field_checks::{Wrong, each_invalid, immutable, one_of, quantity_not_negative, required, same};
 
 /// `persistentvolumes`. In Kubernetes: `pkg/registry/core/persistentvolume`.
 pub(crate) fn kind() -> KindSpec {
@@ -171,7 +171,21 @@ pub(super) const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "Re
 fn wrong(object: &Object) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = wrong_access_modes(spec, "spec", "");
+    wrong.extend(wrong_capacity(spec));
+    wrong.extend(one_of(spec, "persistentVolumeReclaimPolicy", "spec", &["Delete", "Recycle", "Retain"]));
+    wrong.extend(wrong_sources(spec));
+    wrong.extend(wrong_classes(spec));
+    if spec.has("nodeAffinity") && !spec.has("nodeAffinity.required") {
+        wrong.push(FieldError::required("spec.nodeAffinity.required", "must specify required node constraints"));
+    }
+    wrong.extend(wrong_local_paths(spec));
+    wrong.extend(one_of(spec, "volumeMode", "spec", &["Block", "Filesystem"]));
+    wrong
+}
+
+fn wrong_capacity(spec: &Value) -> Wrong {
     let capacity = spec.at("capacity");
+    let mut wrong = Wrong::new();
     if spec.entries("capacity").next().is_none() {
         wrong.push(FieldError::required("spec.capacity", ""));
     }
@@ -188,7 +202,12 @@ fn wrong(object: &Object) -> Wrong {
         }
         wrong.extend(above_zero(amount, &path));
     }
-    wrong.extend(one_of(spec, "persistentVolumeReclaimPolicy", "spec", &["Delete", "Recycle", "Retain"]));
+    wrong
+}
+
+/// A volume is made from one source.
+fn wrong_sources(spec: &Value) -> Wrong {
+    let mut wrong = Wrong::new();
     let sources: Vec<&str> = SOURCES.into_iter().filter(|source| spec.has(source)).collect();
     match sources[..] {
         [] => wrong.push(FieldError::required("spec", "must specify a volume type")),
@@ -203,6 +222,11 @@ fn wrong(object: &Object) -> Wrong {
     if sources.first() == Some(&"nfs") {
         wrong.extend(wrong_nfs(spec.at("nfs")));
     }
+    wrong
+}
+
+fn wrong_classes(spec: &Value) -> Wrong {
+    let mut wrong = Wrong::new();
     let class = spec.text("storageClassName");
     if !class.is_empty() {
         wrong.extend(each_invalid("spec.storageClassName", class, names::dns1123_subdomain(class)));
@@ -219,9 +243,12 @@ fn wrong(object: &Object) -> Wrong {
             wrong.push(FieldError::required("spec.csi", what));
         }
     }
-    if spec.has("nodeAffinity") && !spec.has("nodeAffinity.required") {
-        wrong.push(FieldError::required("spec.nodeAffinity.required", "must specify required node constraints"));
-    }
+    wrong
+}
+
+/// Volumes on the disk of a node.
+fn wrong_local_paths(spec: &Value) -> Wrong {
+    let mut wrong = Wrong::new();
     if let Some(kind) = spec.at("hostPath.type").as_str() {
         wrong.extend(
             one_of(spec.at("hostPath"), "type", "spec.hostPath", &HOST_PATHS).into_iter().filter(|_| !kind.is_empty()),
@@ -237,7 +264,6 @@ fn wrong(object: &Object) -> Wrong {
         let what = "may not be 'recycle' for a hostPath mount of '/'";
         wrong.push(FieldError::forbidden("spec.persistentVolumeReclaimPolicy", what));
     }
-    wrong.extend(one_of(spec, "volumeMode", "spec", &["Block", "Filesystem"]));
     wrong
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::persistent_volume::{above_zero, access_modes, phase, storage_class, wrong_access_modes};
 use crate::built_in::built_in;
 use crate::cells::set_or;
-use crate::checks::{Wrong, each_invalid, label_selector, one_of, required, same};
+use crate::field_checks::{Wrong, each_invalid, label_selector, one_of, required, same};
 
 /// `persistentvolumeclaims`. In Kubernetes: `pkg/registry/core/persistentvolumeclaim`.
 pub(crate) fn kind() -> KindSpec {

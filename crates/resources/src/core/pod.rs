@@ -5,7 +5,7 @@ use coracle_meta::{Object, format_time};
 use coracle_registry::{KindSpec, Request, Subresource, restore};
 use serde_json::{Value, json};
 
-use super::pod_binding::Binding;
+use super::binding::Binding;
 use super::pod_connect::{Log, NoProxy, Stream};
 use super::pod_views::{EphemeralContainers, Resize};
 use super::{pod_resources, pod_table, pod_validation};

@@ -6,7 +6,7 @@ use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
-use crate::checks::{Wrong, same};
+use crate::field_checks::{Wrong, same};
 use crate::pod_spec::{wrong_spec, wrong_tolerations};
 
 /// What is wrong with a pod, new or changed.

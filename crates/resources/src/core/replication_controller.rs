@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::cells::{containers, images, labels};
-use crate::checks::{Wrong, labels as wrong_labels, matches_template, not_negative};
+use crate::field_checks::{Wrong, labels as wrong_labels, matches_template, not_negative};
 use crate::pod_spec::{self, wrong_lasting_template};
 
 /// `replicationcontrollers`. In Kubernetes: `pkg/registry/core/replicationcontroller`.

@@ -4,7 +4,7 @@ use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
 use crate::built_in::built_in;
-use crate::checks::{each_invalid, immutable, quantity_not_negative};
+use crate::field_checks::{each_invalid, immutable, quantity_not_negative};
 
 /// `resourcequotas`. In Kubernetes: `pkg/registry/core/resourcequota`.
 pub(crate) fn kind() -> KindSpec {

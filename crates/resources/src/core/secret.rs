@@ -6,7 +6,7 @@ use coracle_registry::{KindSpec, TableColumn, restore};
 use serde_json::Value;
 
 use crate::built_in::built_in;
-use crate::checks::{Wrong, each_invalid, immutable};
+use crate::field_checks::{Wrong, each_invalid, immutable};
 
 /// `secrets`. In Kubernetes: `pkg/registry/core/secret`.
 pub(crate) fn kind() -> KindSpec {

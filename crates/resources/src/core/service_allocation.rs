@@ -477,59 +477,13 @@ fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&Object>) ->
         return Ok(());
     }
     let is_free_headless = is_headless(service) && service.entries("spec.selector").count() == 0;
-    if !service.has("spec.ipFamilyPolicy") {
-        let kept = old.map(|old| old.at("spec.ipFamilyPolicy").clone()).filter(|policy| !policy.is_null());
-        let policy = kept
-            .unwrap_or_else(|| if is_free_headless { "RequireDualStack".into() } else { Value::from("SingleStack") });
-        service.set(&["spec", "ipFamilyPolicy"], policy);
-    }
-    let policy = service.text(&["spec", "ipFamilyPolicy"]).to_owned();
+    let policy = fill_family_policy(service, old, is_free_headless);
     let is_single = policy == "SingleStack";
-    let mut wrong = Vec::new();
-    for (field, what) in [("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")] {
-        if let (true, Some(old)) = (is_single, old) {
-            let list = service.at("spec").list(field);
-            if list.len() > 1 && list == old.at("spec").list(field) {
-                let first = list[..1].to_vec();
-                service.set(&["spec", field], first);
-            }
-        }
-        if is_single && service.at("spec").list(field).len() == 2 {
-            wrong.push(FieldError::invalid(
-                "spec.ipFamilyPolicy",
-                policy.as_str(),
-                format!("must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"),
-            ));
-        }
-    }
-    let configured = |family: &str| ranges.iter().any(|range| range.family() == family);
-    let mut families = service.texts(&["spec", "ipFamilies"]);
-    for (at, address) in service.texts(&["spec", "clusterIPs"]).iter().enumerate() {
-        let Ok(parsed) = address.parse::<IpAddr>() else { continue };
-        if at >= families.len() {
-            if configured(family(parsed)) {
-                families.push(family(parsed).to_owned());
-            } else {
-                let given = service.at("spec.clusterIPs").clone();
-                let what = format!("{} is not configured on this cluster", family(parsed));
-                wrong.push(FieldError::invalid(format!("spec.clusterIPs[{at}]"), given, what));
-            }
-        }
-    }
+    let mut wrong = if is_single { keep_one_family(service, old) } else { Vec::new() };
+    let (mut families, unconfigured) = families_of_addresses(ranges, service);
+    wrong.extend(unconfigured);
     if !is_free_headless {
-        if policy == "RequireDualStack" && ranges.len() < 2 {
-            wrong.push(FieldError::invalid(
-                "spec.ipFamilyPolicy",
-                policy.as_str(),
-                "this cluster is not configured for dual-stack services",
-            ));
-        }
-        for (at, family) in families.iter().enumerate() {
-            if !configured(family) {
-                let path = format!("spec.ipFamilies[{at}]");
-                wrong.push(FieldError::invalid(path, family.as_str(), "not configured on this cluster"));
-            }
-        }
+        wrong.extend(unserved_families(ranges, &policy, &families));
     }
     if !wrong.is_empty() {
         return Err(Status::invalid(&GroupVersionKind::new("", "v1", "Service"), service.name(), &wrong));
@@ -542,6 +496,75 @@ fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&Object>) ->
     }
     service.set(&["spec", "ipFamilies"], families);
     Ok(())
+}
+
+/// The policy of a service: what it says, what it said, or the default.
+fn fill_family_policy(service: &mut Object, old: Option<&Object>, is_free_headless: bool) -> String {
+    if !service.has("spec.ipFamilyPolicy") {
+        let kept = old.map(|old| old.at("spec.ipFamilyPolicy").clone()).filter(|policy| !policy.is_null());
+        let default = if is_free_headless { "RequireDualStack" } else { "SingleStack" };
+        service.set(&["spec", "ipFamilyPolicy"], kept.unwrap_or_else(|| default.into()));
+    }
+    service.text(&["spec", "ipFamilyPolicy"]).to_owned()
+}
+
+/// A service of one family gives up the second that it had, and may not ask for two.
+fn keep_one_family(service: &mut Object, old: Option<&Object>) -> Vec<FieldError> {
+    let mut wrong = Vec::new();
+    for (field, what) in [("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")] {
+        if let Some(old) = old {
+            let list = service.at("spec").list(field);
+            if list.len() > 1 && list == old.at("spec").list(field) {
+                let first = list[..1].to_vec();
+                service.set(&["spec", field], first);
+            }
+        }
+        if service.at("spec").list(field).len() == 2 {
+            wrong.push(FieldError::invalid(
+                "spec.ipFamilyPolicy",
+                "SingleStack",
+                format!("must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"),
+            ));
+        }
+    }
+    wrong
+}
+
+fn is_configured(ranges: &[Cidr], family: &str) -> bool {
+    ranges.iter().any(|range| range.family() == family)
+}
+
+/// The families that the service names, and those of its further addresses; what is wrong with those.
+fn families_of_addresses(ranges: &[Cidr], service: &Object) -> (Vec<String>, Vec<FieldError>) {
+    let mut wrong = Vec::new();
+    let mut families = service.texts(&["spec", "ipFamilies"]);
+    for (at, address) in service.texts(&["spec", "clusterIPs"]).iter().enumerate() {
+        let Ok(parsed) = address.parse::<IpAddr>() else { continue };
+        if at >= families.len() {
+            if is_configured(ranges, family(parsed)) {
+                families.push(family(parsed).to_owned());
+            } else {
+                let given = service.at("spec.clusterIPs").clone();
+                let what = format!("{} is not configured on this cluster", family(parsed));
+                wrong.push(FieldError::invalid(format!("spec.clusterIPs[{at}]"), given, what));
+            }
+        }
+    }
+    (families, wrong)
+}
+
+/// What of its wishes this cluster cannot serve.
+fn unserved_families(ranges: &[Cidr], policy: &str, families: &[String]) -> Vec<FieldError> {
+    let mut wrong = Vec::new();
+    if policy == "RequireDualStack" && ranges.len() < 2 {
+        let what = "this cluster is not configured for dual-stack services";
+        wrong.push(FieldError::invalid("spec.ipFamilyPolicy", policy, what));
+    }
+    for (at, family) in families.iter().enumerate().filter(|(_, family)| !is_configured(ranges, family)) {
+        let path = format!("spec.ipFamilies[{at}]");
+        wrong.push(FieldError::invalid(path, family.as_str(), "not configured on this cluster"));
+    }
+    wrong
 }
 
 /// Addresses that are none cannot be taken.

@@ -7,7 +7,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
-use crate::checks::{Wrong, cidr, each_invalid, ip, labels, one_of, port_or_name, required_one_of};
+use crate::field_checks::{Wrong, cidr, each_invalid, ip, labels, one_of, port_or_name, required_one_of};
 
 const ADDRESSES: &str = "spec.clusterIPs";
 

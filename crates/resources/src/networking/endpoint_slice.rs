@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::cells::some_of;
-use crate::checks::{Wrong, each_invalid, immutable, ip, one_of, required_one_of};
 use crate::core::endpoints::wrong_for_endpoint;
+use crate::field_checks::{Wrong, each_invalid, immutable, ip, one_of, required_one_of};
 
 /// `endpointslices.discovery.k8s.io`. In Kubernetes: `pkg/registry/discovery/endpointslice`.
 pub(crate) fn kind() -> KindSpec {

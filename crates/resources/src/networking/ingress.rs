@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::cells::{load_balancer_addresses, set_or};
-use crate::checks::{Wrong, each_invalid, required, required_one_of};
+use crate::field_checks::{Wrong, each_invalid, required, required_one_of};
 
 /// `ingresses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ingress`.
 pub(crate) fn kind() -> KindSpec {

@@ -4,7 +4,7 @@ use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
 use crate::built_in::built_in;
-use crate::checks::{Wrong, domain_prefixed_path, each_invalid, immutable, one_of, required};
+use crate::field_checks::{Wrong, domain_prefixed_path, each_invalid, immutable, one_of, required};
 
 /// `ingressclasses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ingressclass`.
 pub(crate) fn kind() -> KindSpec {

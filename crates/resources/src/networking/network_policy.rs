@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 use crate::cells::selector;
-use crate::checks::{Wrong, cidr, label_selector, one_of, port_or_name};
+use crate::field_checks::{Wrong, cidr, label_selector, one_of, port_or_name};
 
 /// `networkpolicies.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/networkpolicy`.
 pub(crate) fn kind() -> KindSpec {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use coracle_meta::fields::Fields;
 use coracle_meta::pod_resources::amounts;
+use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
-use crate::checks::{Wrong, each_invalid, quantity_not_negative};
+use crate::field_checks::{Wrong, each_invalid, quantity_not_negative};
 
 /// Whether the name of a resource is one of Kubernetes' own.
 pub(crate) fn is_native(name: &str) -> bool {

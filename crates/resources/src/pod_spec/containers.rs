@@ -10,7 +10,7 @@ use super::amounts::wrong_resources;
 use super::environment::wrong_variables;
 use super::handlers::{wrong_lifecycle, wrong_probes};
 use super::volumes::{Volumes, wrong_mounts};
-use crate::checks::{Wrong, each_invalid, required, required_one_of};
+use crate::field_checks::{Wrong, each_invalid, required, required_one_of};
 
 /// What containers are checked against.
 pub(super) struct Surroundings<'s> {

@@ -5,7 +5,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
-use crate::checks::{Wrong, each_invalid, required};
+use crate::field_checks::{Wrong, each_invalid, required};
 
 /// The fields of a pod that an environment variable can hold.
 const FIELDS: [&str; 9] = [

@@ -4,7 +4,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
-use crate::checks::{Wrong, each_invalid, not_negative, one_of, port_or_name, required};
+use crate::field_checks::{Wrong, each_invalid, not_negative, one_of, port_or_name, required};
 
 /// How long a pod may take to stop, in seconds.
 type Grace = Option<i64>;

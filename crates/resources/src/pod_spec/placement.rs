@@ -4,7 +4,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
-use crate::checks::{Wrong, each_invalid, label_selector, positive};
+use crate::field_checks::{Wrong, each_invalid, label_selector, positive};
 
 /// The effects of taints.
 pub(crate) const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];

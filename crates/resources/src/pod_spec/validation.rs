@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::containers::{Surroundings, wrong_containers};
 use super::placement::{wrong_affinity, wrong_spread, wrong_tolerations};
 use super::volumes::volumes;
-use crate::checks::{Wrong, annotations, each_invalid, ip, labels, required_one_of};
+use crate::field_checks::{Wrong, annotations, each_invalid, ip, labels, required_one_of};
 
 const RESTART_POLICIES: [&str; 3] = ["Always", "OnFailure", "Never"];
 const DNS_POLICIES: [&str; 4] = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];

@@ -7,7 +7,7 @@ use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
 use super::environment::{FILE_FIELDS, wrong_field, wrong_resource_field};
-use crate::checks::{Wrong, each_invalid, one_of, required};
+use crate::field_checks::{Wrong, each_invalid, one_of, required};
 
 /// The volumes that containers can mount, by name.
 pub(super) type Volumes<'s> = BTreeMap<&'s str, &'s Value>;

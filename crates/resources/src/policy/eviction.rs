@@ -6,7 +6,7 @@ use coracle_registry::{
 use serde_json::json;
 
 use crate::cells::has_condition;
-use crate::core::pod_binding::{success, update_condition};
+use crate::core::binding::{success, update_condition};
 use coracle_meta::fields::Fields;
 
 /// `pods/eviction`: deletes a pod if its disruption budget allows. In Kubernetes: `EvictionREST`.

@@ -4,7 +4,7 @@ use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
 use crate::built_in::built_in;
-use crate::checks::{Wrong, count_or_share, label_selector, not_more_than_all, one_of};
+use crate::field_checks::{Wrong, count_or_share, label_selector, not_more_than_all, one_of};
 
 /// `poddisruptionbudgets.policy`. In Kubernetes: `pkg/registry/policy/poddisruptionbudget`.
 pub(crate) fn kind() -> KindSpec {

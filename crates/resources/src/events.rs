@@ -4,8 +4,8 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::KindSpec;
 
-use crate::checks::{Wrong, each_invalid};
 use crate::core::event::{self, CONTROLLER};
+use crate::field_checks::{Wrong, each_invalid};
 
 /// `events.events.k8s.io`. In Kubernetes: `pkg/apis/events/v1`.
 pub(crate) fn kind() -> KindSpec {

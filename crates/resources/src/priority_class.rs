@@ -1,78 +1,12 @@
-//! Kinds that need little beyond their row of the table: leases and classes.
-
+use coracle_meta::FieldError;
 use coracle_meta::fields::{Fields, FieldsMut};
-use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{Generation, KindSpec, TableColumn};
 
-use crate::built_in::{built_in, drop_fields};
-use crate::checks::{Wrong, each_invalid, immutable, labels, not_negative, positive, required_one_of};
-use crate::pod_spec::{wrong_overhead, wrong_tolerations};
-
-/// `leases.coordination.k8s.io`.
-pub(crate) fn lease() -> KindSpec {
-    KindSpec {
-        // Coordinated leader election is behind a gate that is closed by default.
-        prepare_create: |object, _| drop_fields(object, &["spec.preferredHolder", "spec.strategy"]),
-        prepare_update: |object, _, _| drop_fields(object, &["spec.preferredHolder", "spec.strategy"]),
-        validate: |object| {
-            let spec = object.at("spec");
-            let mut wrong = Wrong::new();
-            if spec.has("leaseDurationSeconds") {
-                wrong.extend(positive(spec, "leaseDurationSeconds", "spec"));
-            }
-            wrong.extend(not_negative(spec, "leaseTransitions", "spec"));
-            wrong
-        },
-        columns: lease_columns(),
-        takes_any_finalizer: true,
-        ..built_in("coordination.k8s.io", "v1", "leases")
-    }
-}
-
-fn lease_columns() -> Vec<TableColumn> {
-    vec![
-        TableColumn::name(),
-        TableColumn::text(
-            "Holder",
-            "holderIdentity contains the identity of the holder of a current lease. If Coordinated Leader Election is used, the holder identity must be equal to the elected LeaseCandidate.metadata.name field.",
-            |object| object.text(&["spec", "holderIdentity"]).into(),
-        ),
-        TableColumn::age(),
-    ]
-}
-
-/// `runtimeclasses.node.k8s.io`.
-pub(crate) fn runtime_class() -> KindSpec {
-    KindSpec {
-        validate: wrong_runtime_class,
-        validate_change: |new, old| immutable(new, old, "handler"),
-        columns: runtime_class_columns(),
-        takes_any_finalizer: true,
-        ..built_in("node.k8s.io", "v1", "runtimeclasses")
-    }
-}
-
-fn runtime_class_columns() -> Vec<TableColumn> {
-    vec![
-        TableColumn::name(),
-        TableColumn::text("Handler", "", |object| object.text(&["handler"]).into()),
-        TableColumn::age(),
-    ]
-}
-
-/// In Kubernetes: `ValidateRuntimeClass`.
-fn wrong_runtime_class(object: &Object) -> Wrong {
-    let handler = object.text(&["handler"]);
-    let mut wrong = each_invalid("handler", handler, names::dns1123_label(handler));
-    wrong.extend(wrong_overhead(object.at("overhead.podFixed"), "overhead"));
-    let scheduling = object.at("scheduling");
-    wrong.extend(labels(scheduling.at("nodeSelector"), "scheduling.nodeSelector"));
-    wrong.extend(wrong_tolerations(scheduling.list("tolerations"), "scheduling.tolerations"));
-    wrong
-}
+use crate::built_in::built_in;
+use crate::field_checks::{Wrong, immutable, required_one_of};
 
 /// `priorityclasses.scheduling.k8s.io`.
-pub(crate) fn priority_class() -> KindSpec {
+pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults: |object| object.edit(|tree| tree.fill("preemptionPolicy", "PreemptLowerPriority")),
         validate: |object| {
@@ -103,12 +37,12 @@ pub(crate) fn priority_class() -> KindSpec {
         },
         // Counted at creation and never after, as in Kubernetes.
         generation: Generation::Fields(&[]),
-        columns: priority_class_columns(),
+        columns: columns(),
         ..built_in("scheduling.k8s.io", "v1", "priorityclasses")
     }
 }
 
-fn priority_class_columns() -> Vec<TableColumn> {
+fn columns() -> Vec<TableColumn> {
     vec![
         TableColumn::name(),
         TableColumn::integer(

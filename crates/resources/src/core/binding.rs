@@ -28,7 +28,7 @@ impl Action for Binding {
 
 /// `bindings`, the older path of the same: the pod is the one whose name the binding has.
 /// In Kubernetes: `LegacyBindingREST`.
-pub(crate) fn bindings() -> KindSpec {
+pub(crate) fn kind() -> KindSpec {
     KindSpec { computed: Some(Arc::new(LegacyBindings)), ..built_in("", "v1", "bindings") }
 }
 

@@ -1,18 +1,59 @@
-//! In Kubernetes: `pkg/apis/flowcontrol/validation`.
-
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::checks::{Wrong, each_invalid, one_of, required};
+use super::GROUP;
+use crate::built_in::{SPEC_AND_METADATA, built_in};
+use crate::cells::set_or;
+use crate::field_checks::{Wrong, each_invalid, one_of, required};
 
 const VERBS: [&str; 9] = ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
-const MOST_QUEUES: i64 = 10_000_000;
-/// How many bits a hash has to deal a hand from.
-const HASH_BITS: u32 = 60;
+
+/// `flowschemas`.
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        kept_by_status: SPEC_AND_METADATA,
+        validate: wrong,
+        columns: columns(),
+        ..built_in(GROUP, "v1", "flowschemas")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "PriorityLevel",
+            "`name` is the name of the priority level configuration being referenced Required.",
+            |object| object.text(&["spec", "priorityLevelConfiguration", "name"]).into(),
+        ),
+        TableColumn::text(
+            "MatchingPrecedence",
+            "`matchingPrecedence` is used to choose among the FlowSchemas that match a given request. The chosen FlowSchema is among those with the numerically lowest (which we take to be logically highest) MatchingPrecedence.  Each MatchingPrecedence value must be ranged in [1,10000]. Note that if the precedence is not specified, it will be set to 1000 as default.",
+            |object| object.int("spec.matchingPrecedence").into(),
+        ),
+        TableColumn::text(
+            "DistinguisherMethod",
+            "`distinguisherMethod` defines how to compute the flow distinguisher for requests that match this schema. `nil` specifies that the distinguisher is disabled and thus will always be the empty string.",
+            |object| set_or(object.at("spec.distinguisherMethod.type"), "<none>"),
+        ),
+        TableColumn::age(),
+        TableColumn::text("MissingPL", "references a broken or non-existent PriorityLevelConfiguration", |object| {
+            dangling(object).into()
+        }),
+    ]
+}
+
+/// Whether the level of a schema is missing; `?` until somebody has looked.
+fn dangling(object: &Object) -> &str {
+    let conditions = object.list("status.conditions");
+    let dangling = conditions.iter().find(|condition| condition.text("type") == "Dangling");
+    dangling.map_or("?", |condition| condition.text("status"))
+}
 
 /// What is wrong with a flow schema.
-pub(super) fn wrong_schema(object: &Object) -> Wrong {
+fn wrong(object: &Object) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = Wrong::new();
     let precedence = spec.int("matchingPrecedence");
@@ -182,109 +223,6 @@ fn wrong_url(url: &str) -> Option<&'static str> {
     })
 }
 
-/// What is wrong with a priority level.
-pub(super) fn wrong_level(object: &Object) -> Wrong {
-    let spec = object.at("spec");
-    let kind = spec.text("type");
-    let mut wrong = Wrong::new();
-    if (object.name() == "exempt") != (kind == "Exempt") {
-        wrong.push(FieldError::invalid("spec.type", kind, "must be 'Exempt' if and only if `name` is 'exempt'"));
-    }
-    match kind {
-        "Exempt" => {
-            if spec.has("limited") {
-                wrong.push(FieldError::forbidden("spec.limited", "must be nil if the type is not Limited"));
-            }
-            wrong.extend(wrong_shares(spec.at("exempt"), "spec.exempt"));
-        }
-        "Limited" => {
-            if spec.has("exempt") {
-                wrong.push(FieldError::forbidden("spec.exempt", "must be nil if the type is Limited"));
-            }
-            if spec.has("limited") {
-                wrong.extend(wrong_limits(spec.at("limited"), "spec.limited"));
-            } else {
-                wrong.push(FieldError::required("spec.limited", "must not be empty when type is Limited"));
-            }
-        }
-        _ => wrong.extend(one_of(spec, "type", "spec", &["Exempt", "Limited"])),
-    }
-    wrong
-}
-
-fn wrong_shares(level: &Value, path: &str) -> Wrong {
-    let mut wrong = Wrong::new();
-    let shares = level.int("nominalConcurrencyShares");
-    if shares < 0 {
-        let what = "must be a non-negative integer";
-        wrong.push(FieldError::invalid(format!("{path}.nominalConcurrencyShares"), shares, what));
-    }
-    let percent = level.int("lendablePercent");
-    if !(0..=100).contains(&percent) {
-        let what = "must be between 0 and 100, inclusive";
-        wrong.push(FieldError::invalid(format!("{path}.lendablePercent"), percent, what));
-    }
-    wrong
-}
-
-fn wrong_limits(limits: &Value, path: &str) -> Wrong {
-    let mut wrong = wrong_shares(limits, path);
-    let borrowed = limits.int("borrowingLimitPercent");
-    if borrowed < 0 {
-        let what = "if specified, must be a non-negative integer";
-        wrong.push(FieldError::invalid(format!("{path}.borrowingLimitPercent"), borrowed, what));
-    }
-    let response = limits.at("limitResponse");
-    let path = format!("{path}.limitResponse");
-    match (response.text("type"), response.has("queuing")) {
-        ("Reject", false) => {}
-        ("Reject", true) => {
-            let what = "must be nil if limited.limitResponse.type is not Limited";
-            wrong.push(FieldError::forbidden(format!("{path}.queuing"), what));
-        }
-        ("Queue", true) => wrong.extend(wrong_queues(response.at("queuing"), &format!("{path}.queuing"))),
-        ("Queue", false) => {
-            let what = "must not be empty if limited.limitResponse.type is Limited";
-            wrong.push(FieldError::required(format!("{path}.queuing"), what));
-        }
-        _ => wrong.extend(one_of(response, "type", &path, &["Queue", "Reject"])),
-    }
-    wrong
-}
-
-fn wrong_queues(queuing: &Value, path: &str) -> Wrong {
-    let [length, queues, hand] = ["queueLengthLimit", "queues", "handSize"].map(|field| queuing.int(field));
-    let mut wrong = Wrong::new();
-    let mut say = |field: &str, value: i64, what: String| {
-        wrong.push(FieldError::invalid(format!("{path}.{field}"), value, what));
-    };
-    if length <= 0 {
-        say("queueLengthLimit", length, "must be positive".to_owned());
-    }
-    match queues {
-        ..1 => say("queues", queues, "must be positive".to_owned()),
-        queues if queues > MOST_QUEUES => say("queues", queues, format!("must not be greater than {MOST_QUEUES}")),
-        _ => {}
-    }
-    match hand {
-        ..1 => say("handSize", hand, "must be positive".to_owned()),
-        hand if hand > queues => say("handSize", hand, format!("should not be greater than queues ({queues})")),
-        hand if entropy_bits(queues, hand) > f64::from(HASH_BITS) => {
-            let sizes = format!("deckSize {queues} and handSize {hand}");
-            say("handSize", hand, format!("required entropy bits of {sizes} should not be greater than {HASH_BITS}"));
-        }
-        _ => {}
-    }
-    wrong
-}
-
-/// How many bits it takes to deal a hand from a deck. In Kubernetes: `shufflesharding.RequiredEntropyBits`.
-fn entropy_bits(deck: i64, hand: i64) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a deck has at most ten million cards")]
-    let bits = (deck as f64).log2() * hand as f64;
-    bits.ceil()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -311,13 +249,5 @@ mod tests {
     fn paths_are_absolute_and_end_with_their_star() {
         assert!(["/", "/healthz", "/healthz/*"].iter().all(|url| wrong_url(url).is_none()));
         assert!(["", "x", "/ x", "//x", "/*/x", "/x*"].iter().all(|url| wrong_url(url).is_some()));
-    }
-
-    #[test]
-    fn a_hand_is_dealt_from_a_hash() {
-        assert!(wrong_queues(&json!({"queueLengthLimit": 50, "queues": 64, "handSize": 8}), "q").is_empty());
-        let said = messages(wrong_queues(&json!({"queueLengthLimit": 50, "queues": 65536, "handSize": 8}), "q"));
-        let want = "required entropy bits of deckSize 65536 and handSize 8 should not be greater than 60";
-        assert_eq!(said, [format!("q.handSize: Invalid value: 8: {want}")]);
     }
 }

@@ -1,0 +1,79 @@
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
+use coracle_meta::{FieldError, Object};
+use coracle_registry::{KindSpec, TableColumn};
+use serde_json::{Value, json};
+
+use super::GROUP;
+use super::match_rules::{wrong_conditions, wrong_match};
+use crate::built_in::{SPEC_AND_METADATA, built_in};
+use crate::field_checks::{Wrong, one_of, required};
+
+/// `validatingadmissionpolicies`.
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| edit_spec(object, |spec| spec.fill("matchConstraints", json!({}))),
+        validate: wrong,
+        kept_by_status: SPEC_AND_METADATA,
+        columns: columns(),
+        takes_any_finalizer: true,
+        ..built_in(GROUP, "v1", "validatingadmissionpolicies")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::integer(
+            "Validations",
+            "Validations indicates the number of validation rules defined in this configuration",
+            |object| object.list("spec.validations").len().into(),
+        ),
+        TableColumn::text(
+            "ParamKind",
+            "ParamKind specifies the kind of resources used to parameterize this policy",
+            |object| parameter_kind(object).into(),
+        ),
+        TableColumn::age(),
+    ]
+}
+
+fn parameter_kind(object: &Object) -> String {
+    match object.at("spec.paramKind") {
+        Value::Null => "<unset>".to_owned(),
+        kind => format!("{}/{}", kind.text("apiVersion"), kind.text("kind")),
+    }
+}
+
+/// In Kubernetes: `validateValidatingAdmissionPolicySpec`. Expressions are compiled by the plug-in that asks them.
+fn wrong(object: &Object) -> Wrong {
+    let spec = object.at("spec");
+    let mut wrong = one_of(spec, "failurePolicy", "spec", &["Fail", "Ignore"]);
+    if spec.list("validations").is_empty() && spec.list("auditAnnotations").is_empty() {
+        let what = "validations or auditAnnotations must contain at least one item";
+        for field in ["spec.validations", "spec.auditAnnotations"] {
+            wrong.push(FieldError::required(field, what));
+        }
+    }
+    let constraints = spec.at("matchConstraints");
+    let path = "spec.matchConstraints";
+    let is_empty = |field: &str| constraints.at(field).as_object().is_none_or(|tree| tree.is_empty());
+    if constraints.list("resourceRules").is_empty() {
+        // The defaults alone are as good as nothing.
+        let says_nothing = is_empty("namespaceSelector") && is_empty("objectSelector");
+        let missing = if says_nothing { path.to_owned() } else { format!("{path}.resourceRules") };
+        wrong.push(FieldError::required(missing, ""));
+    }
+    wrong.extend(wrong_match(constraints, path));
+    for (at, validation) in spec.list("validations").iter().enumerate() {
+        if validation.text("expression").trim().is_empty() {
+            let path = format!("spec.validations[{at}].expression");
+            wrong.push(FieldError::required(path, "expression is not specified"));
+        }
+        if validation.has("reason") {
+            let known = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
+            wrong.extend(one_of(validation, "reason", &format!("spec.validations[{at}]"), &known));
+        }
+    }
+    wrong.extend(wrong_conditions(spec.list("matchConditions"), "spec.matchConditions"));
+    wrong
+}

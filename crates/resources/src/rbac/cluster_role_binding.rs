@@ -1,0 +1,37 @@
+use coracle_meta::names;
+use coracle_registry::{KindSpec, TableColumn};
+
+use super::GROUP;
+use super::bindings::{bound_role, set_defaults, subjects, wrong_binding, wrong_change};
+use crate::built_in::built_in;
+
+/// `clusterrolebindings`.
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults,
+        name: names::path_segment,
+        validate: |object| wrong_binding(object, &["ClusterRole"]),
+        validate_change: wrong_change,
+        columns: columns(),
+        ..built_in(GROUP, "v1", "clusterrolebindings")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "Role",
+            "RoleRef can only reference a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.",
+            |object| bound_role(object).into(),
+        ),
+        TableColumn::age(),
+        TableColumn::text("Users", "Users in the clusterRoleBinding", |object| subjects(object, "User").into()).wide(),
+        TableColumn::text("Groups", "Groups in the clusterRoleBinding", |object| subjects(object, "Group").into())
+            .wide(),
+        TableColumn::text("ServiceAccounts", "ServiceAccounts in the clusterRoleBinding", |object| {
+            subjects(object, "ServiceAccount").into()
+        })
+        .wide(),
+    ]
+}

@@ -1,0 +1,37 @@
+use coracle_meta::fields::Fields;
+use coracle_meta::{Object, names};
+use coracle_registry::{KindSpec, TableColumn};
+
+use crate::built_in::built_in;
+use crate::field_checks::{Wrong, each_invalid, immutable, labels};
+use crate::pod_spec::{wrong_overhead, wrong_tolerations};
+
+/// `runtimeclasses.node.k8s.io`.
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        validate: wrong,
+        validate_change: |new, old| immutable(new, old, "handler"),
+        columns: columns(),
+        takes_any_finalizer: true,
+        ..built_in("node.k8s.io", "v1", "runtimeclasses")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text("Handler", "", |object| object.text(&["handler"]).into()),
+        TableColumn::age(),
+    ]
+}
+
+/// In Kubernetes: `ValidateRuntimeClass`.
+fn wrong(object: &Object) -> Wrong {
+    let handler = object.text(&["handler"]);
+    let mut wrong = each_invalid("handler", handler, names::dns1123_label(handler));
+    wrong.extend(wrong_overhead(object.at("overhead.podFixed"), "overhead"));
+    let scheduling = object.at("scheduling");
+    wrong.extend(labels(scheduling.at("nodeSelector"), "scheduling.nodeSelector"));
+    wrong.extend(wrong_tolerations(scheduling.list("tolerations"), "scheduling.tolerations"));
+    wrong
+}

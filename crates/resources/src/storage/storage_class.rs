@@ -1,0 +1,128 @@
+use std::collections::BTreeSet;
+
+use coracle_meta::fields::{Fields, FieldsMut};
+use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{Column, KindSpec, TableColumn};
+use serde_json::Value;
+
+use super::classes::{forbidden_changes, parameters, provisioner};
+use crate::built_in::built_in;
+use crate::field_checks::{Wrong, each_invalid, immutable, one_of, same};
+
+/// `storageclasses`.
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        set_defaults: |object| {
+            object.edit(|tree| {
+                tree.fill("reclaimPolicy", "Delete");
+                tree.fill("volumeBindingMode", "Immediate");
+            });
+        },
+        validate: wrong,
+        validate_change: wrong_change,
+        columns: columns(),
+        ..built_in("storage.k8s.io", "v1", "storageclasses")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::new(Column::name(), |object, _| shown_name(object).into()),
+        TableColumn::text("Provisioner", "provisioner indicates the type of the provisioner.", |object| {
+            object.text(&["provisioner"]).into()
+        }),
+        TableColumn::text(
+            "ReclaimPolicy",
+            "reclaimPolicy controls the reclaimPolicy for dynamically provisioned PersistentVolumes of this storage class. Defaults to Delete.",
+            |object| object.at("reclaimPolicy").as_str().unwrap_or("Delete").into(),
+        ),
+        TableColumn::text(
+            "VolumeBindingMode",
+            "volumeBindingMode indicates how PersistentVolumeClaims should be provisioned and bound.  When unset, VolumeBindingImmediate is used. This field is only honored by servers that enable the VolumeScheduling feature.",
+            |object| object.at("volumeBindingMode").as_str().unwrap_or("Immediate").into(),
+        ),
+        TableColumn::text(
+            "AllowVolumeExpansion",
+            "allowVolumeExpansion shows whether the storage class allow volume expand.",
+            |object| object.flag("allowVolumeExpansion").into(),
+        ),
+        TableColumn::age(),
+    ]
+}
+
+/// The name, and whether it is the class of claims that name none.
+fn shown_name(object: &Object) -> String {
+    const DEFAULT: [&str; 2] =
+        ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
+    let is_default = DEFAULT.iter().any(|name| object.annotation(name) == Some("true"));
+    if is_default { format!("{} (default)", object.name()) } else { object.name().to_owned() }
+}
+
+/// A storage class. What may not change is wrong in an update only.
+fn wrong(object: &Object) -> Wrong {
+    let mut wrong = provisioner(object, "provisioner");
+    wrong.extend(parameters(object));
+    if !object.text(&["reclaimPolicy"]).is_empty() {
+        wrong.extend(one_of(object, "reclaimPolicy", "", &["Delete", "Retain"]));
+    }
+    wrong.extend(one_of(object, "volumeBindingMode", "", &["Immediate", "WaitForFirstConsumer"]));
+    wrong.extend(topologies(object.list("allowedTopologies")));
+    wrong
+}
+
+fn wrong_change(new: &Object, old: &Object) -> Wrong {
+    let mut wrong = forbidden_changes(new, old, &["parameters", "provisioner", "reclaimPolicy"]);
+    wrong.extend(immutable(new, old, "volumeBindingMode"));
+    wrong
+}
+
+fn topologies(terms: &[Value]) -> Wrong {
+    let mut wrong = Wrong::new();
+    for (at, term) in terms.iter().enumerate() {
+        let path = format!("allowedTopologies[{at}].matchLabelExpressions");
+        let mut keys = BTreeSet::new();
+        for (at, expression) in term.list("matchLabelExpressions").iter().enumerate() {
+            let path = format!("{path}[{at}]");
+            let values = expression.list("values");
+            if values.is_empty() {
+                wrong.push(FieldError::required(format!("{path}.values"), ""));
+            }
+            for (at, value) in values.iter().enumerate() {
+                if values[..at].contains(value) {
+                    wrong.push(FieldError::duplicate(format!("{path}.values[{at}]"), value.clone()));
+                }
+            }
+            let key = expression.text("key");
+            wrong.extend(each_invalid(&format!("{path}.key"), key, names::qualified_name(key)));
+            if !keys.insert(key) {
+                wrong.push(FieldError::duplicate(format!("{path}.key"), key));
+            }
+        }
+        if terms[..at].iter().any(|earlier| same(earlier, term)) {
+            wrong.push(FieldError::duplicate(path, ""));
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn messages(object: Value) -> Vec<String> {
+        wrong(&Object::from_value(object).unwrap()).iter().map(FieldError::message).collect()
+    }
+
+    #[test]
+    fn a_class_names_its_provisioner_and_knows_its_words() {
+        let good = json!({"provisioner": "a/b", "reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"});
+        assert!(messages(good.clone()).is_empty());
+        let mut bad = good;
+        bad["reclaimPolicy"] = "Recycle".into();
+        bad["provisioner"] = "".into();
+        let said = messages(bad);
+        let policy = "reclaimPolicy: Unsupported value: \"Recycle\": supported values: \"Delete\", \"Retain\"";
+        assert_eq!(said, ["provisioner: Required value", policy]);
+    }
+}

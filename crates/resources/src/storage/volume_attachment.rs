@@ -1,0 +1,92 @@
+use coracle_meta::fields::Fields;
+use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{KindSpec, TableColumn};
+use serde_json::Value;
+
+use super::csi_driver::wrong_driver_name;
+use crate::built_in::{SPEC_AND_METADATA, built_in};
+use crate::field_checks::{Wrong, each_invalid, immutable, join};
+
+/// `volumeattachments`.
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        validate: wrong,
+        validate_change: |new, old| immutable(new, old, "spec"),
+        kept_by_status: SPEC_AND_METADATA,
+        columns: columns(),
+        ..built_in("storage.k8s.io", "v1", "volumeattachments")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text(
+            "Attacher",
+            "attacher indicates the name of the volume driver that MUST handle this request. This is the name returned by GetPluginName().",
+            |object| object.text(&["spec", "attacher"]).into(),
+        ).of_names(),
+        TableColumn::text(
+            "PV",
+            "persistentVolumeName represents the name of the persistent volume to attach.",
+            |object| object.text(&["spec", "source", "persistentVolumeName"]).into(),
+        ),
+        TableColumn::text(
+            "Node",
+            "nodeName represents the node that the volume should be attached to.",
+            |object| object.text(&["spec", "nodeName"]).into(),
+        ),
+        TableColumn::boolean(
+            "Attached",
+            "attached indicates the volume is successfully attached. This field must only be set by the entity completing the attach operation, i.e. the external-attacher.",
+            |object| object.flag("status.attached").into(),
+        ),
+        TableColumn::age(),
+    ]
+}
+
+fn wrong(object: &Object) -> Wrong {
+    const EXACTLY_ONE: &str = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    let spec = object.at("spec");
+    let attacher = spec.text("attacher");
+    let mut wrong = wrong_driver_name(attacher, "spec.attacher");
+    // Two checks say so, each by itself.
+    if attacher.is_empty() {
+        wrong.push(FieldError::required("spec.attacher", ""));
+    }
+    let source = spec.at("source");
+    let path = "spec.source";
+    match (source.has("inlineVolumeSpec"), source.at("persistentVolumeName").as_str()) {
+        (false, None) => wrong.push(FieldError::required(path, EXACTLY_ONE)),
+        (true, Some(_)) => wrong.push(FieldError::forbidden(path, EXACTLY_ONE)),
+        (false, Some("")) => {
+            let what = "must specify non empty persistentVolumeName";
+            wrong.push(FieldError::required(join(path, "persistentVolumeName"), what));
+        }
+        _ => {}
+    }
+    if let Some(volume) = source.at("persistentVolumeName").as_str() {
+        let path = join(path, "persistentVolumeName");
+        wrong.extend(each_invalid(&path, volume, names::dns1123_subdomain(volume)));
+    }
+    let node = spec.text("nodeName");
+    wrong.extend(each_invalid("spec.nodeName", node, names::dns1123_subdomain(node)));
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn messages(object: Value) -> Vec<String> {
+        wrong(&Object::from_value(object).unwrap()).iter().map(FieldError::message).collect()
+    }
+
+    #[test]
+    fn an_attachment_has_one_source() {
+        let said = messages(json!({"spec": {"attacher": "a.b", "nodeName": "n", "source": {}}}));
+        let want = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+        assert_eq!(said, [format!("spec.source: Required value: {want}")]);
+    }
+}

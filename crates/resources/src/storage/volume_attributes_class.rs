@@ -1,0 +1,40 @@
+use coracle_meta::fields::Fields;
+use coracle_meta::{FieldError, Object};
+use coracle_registry::{KindSpec, TableColumn};
+
+use super::classes::{forbidden_changes, parameters, provisioner};
+use crate::built_in::built_in;
+use crate::field_checks::Wrong;
+
+/// `volumeattributesclasses`.
+pub(crate) fn kind() -> KindSpec {
+    KindSpec {
+        validate: wrong,
+        validate_change: wrong_change,
+        columns: columns(),
+        ..built_in("storage.k8s.io", "v1", "volumeattributesclasses")
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::text("DriverName", "Name of the CSI driver This field is immutable.", |object| {
+            object.text(&["driverName"]).into()
+        }),
+        TableColumn::age(),
+    ]
+}
+
+fn wrong(object: &Object) -> Wrong {
+    let mut wrong = provisioner(object, "driverName");
+    wrong.extend(parameters(object));
+    if object.entries("parameters").count() == 0 {
+        wrong.push(FieldError::required("parameters", "must contain at least one key/value pair"));
+    }
+    wrong
+}
+
+fn wrong_change(new: &Object, old: &Object) -> Wrong {
+    forbidden_changes(new, old, &["driverName", "parameters"])
+}
