@@ -1,6 +1,6 @@
 use async_trait::async_trait;
+use coracle_api::pod_resources::{Amounts, amounts, of_pod};
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
-use coracle_meta::pod_resources::{Amounts, amounts, of_pod};
 use coracle_meta::{Object, Quantity, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};

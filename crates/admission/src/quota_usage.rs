@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use coracle_api::pod_resources::{Amounts, add, amounts, of_pod, quality_of_service};
 use coracle_meta::fields::Fields;
-use coracle_meta::pod_resources::{Amounts, add, amounts, of_pod, quality_of_service};
 use coracle_meta::{GroupResource, Object, Quantity};
 use serde_json::Value;
 

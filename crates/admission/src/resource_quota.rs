@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use coracle_api::pod_resources::{Amounts, amounts};
 use coracle_meta::fields::Fields;
-use coracle_meta::pod_resources::{Amounts, amounts};
 use coracle_meta::{GroupResource, Object, Quantity, Status};
 use coracle_registry::{Admission, Operation, Request, Review, Verb};
 use serde_json::Value;

@@ -13,6 +13,7 @@ mod generated;
 mod label_selector;
 mod node;
 mod pod;
+pub mod pod_resources;
 mod resource;
 
 pub use generated::*;

@@ -18,7 +18,6 @@ pub mod lean;
 pub mod names;
 mod object;
 mod object_meta;
-pub mod pod_resources;
 mod quantity;
 mod resource;
 mod resource_path;

@@ -1,14 +1,13 @@
 //! From the objects of the API to what scheduling looks at.
 
-use std::collections::BTreeMap;
-
 use coracle_api::core_v1::{self as core, Container, Node, Pod};
 use coracle_api::meta_v1;
-use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, Quantity, Resource};
+use coracle_api::pod_resources::Amounts;
+use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, Resource};
 
 use crate::node_info::NodeInfo;
 use crate::pod_info::{AffinityTerm, HostPort, NodeSelectorTerm, PodInfo, SpreadConstraint};
-use crate::resources::Resources;
+use crate::resources::{Resources, with_assumed};
 use crate::taints::{Taint, Toleration};
 
 /// What scheduling looks at of a pod. `siblings` selects the pods of its owner and services.
@@ -80,63 +79,15 @@ pub fn node_info(node: &Node) -> NodeInfo {
     }
 }
 
-/// What the containers ask for together, and what they are taken to use: the sum over those that run side by side, or
-/// what a single init container needs if that is more; plus the pod's overhead. What the pod asks for as a whole wins.
-///
-/// In Kubernetes: `resourcehelper.PodRequests`.
+/// What the pod asks for, and what it is taken to use.
 fn requests(pod: &Pod) -> (Resources, Resources) {
-    let spec = &pod.spec;
-    let ask = |container: &Container| {
-        let asked = with_limits(container);
-        let requests = Resources::of(&asked);
-        let assumed = requests.clone().with_assumed(asked.contains_key("cpu"), asked.contains_key("memory"));
-        (requests, assumed)
-    };
-    let mut sums = (Resources::default(), Resources::default());
-    for (requests, assumed) in spec.containers.iter().map(ask) {
-        sums.0.add(&requests);
-        sums.1.add(&assumed);
-    }
-    let mut sidecars = (Resources::default(), Resources::default());
-    let mut peaks = (Resources::default(), Resources::default());
-    for container in &spec.init_containers {
-        let (mut requests, mut assumed) = ask(container);
-        let stays = container.restart_policy.as_deref() == Some("Always");
-        if stays {
-            sums.0.add(&requests);
-            sums.1.add(&assumed);
-            sidecars.0.add(&requests);
-            sidecars.1.add(&assumed);
-            requests = Resources::default();
-            assumed = Resources::default();
-        }
-        requests.add(&sidecars.0);
-        assumed.add(&sidecars.1);
-        peaks.0.at_least(&requests);
-        peaks.1.at_least(&assumed);
-    }
-    sums.0.at_least(&peaks.0);
-    sums.1.at_least(&peaks.1);
-    if let Some(whole) = spec.resources.as_deref().map(|resources| &resources.requests).filter(|r| !r.is_empty()) {
-        let amounts = Resources::of(whole);
-        for sum in [&mut sums.0, &mut sums.1] {
-            if whole.contains_key("cpu") {
-                sum.milli_cpu = amounts.milli_cpu;
-            }
-            if whole.contains_key("memory") {
-                sum.memory = amounts.memory;
-            }
-        }
-    }
-    let overhead = Resources::of(&spec.overhead);
-    sums.0.add(&overhead);
-    sums.1.add(&overhead);
-    sums
+    let assumed = pod.requests_with(|container| with_assumed(with_limits(container)));
+    (Resources::of(&pod.requests_with(with_limits)), Resources::of(&assumed))
 }
 
 /// Where only a limit is given, it is what is asked for. The API server sets that by default already; a mirror pod or an
 /// object from elsewhere may lack it.
-fn with_limits(container: &Container) -> BTreeMap<String, Quantity> {
+fn with_limits(container: &Container) -> Amounts {
     let mut asked = container.resources.limits.clone();
     asked.extend(container.resources.requests.iter().map(|(name, amount)| (name.clone(), *amount)));
     asked
@@ -256,6 +207,6 @@ mod tests {
                 "labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "host"}],
         }}}));
         assert_eq!(pod.anti_affinity[0].namespaces, ["default"]);
-        assert!(pod.anti_affinity[0].matches(&pod, &BTreeMap::new()));
+        assert!(pod.anti_affinity[0].matches(&pod, &std::collections::BTreeMap::new()));
     }
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use coracle_api::pod_resources::Amounts;
 use coracle_meta::Quantity;
 
 /// What a container that asks for no cpu is taken to use when nodes are compared, in thousandths.
@@ -58,32 +59,17 @@ impl Resources {
         }
     }
 
-    /// Raises each amount to at least what `other` has.
-    pub fn at_least(&mut self, other: &Self) {
-        self.milli_cpu = self.milli_cpu.max(other.milli_cpu);
-        self.memory = self.memory.max(other.memory);
-        self.ephemeral_storage = self.ephemeral_storage.max(other.ephemeral_storage);
-        for (name, amount) in &other.others {
-            let mine = self.others.entry(name.clone()).or_default();
-            *mine = (*mine).max(*amount);
-        }
-    }
-
     /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         self.milli_cpu == 0 && self.memory == 0 && self.ephemeral_storage == 0 && self.others.values().all(|n| *n == 0)
     }
+}
 
-    /// The same, with an assumed amount of cpu and memory where a container names none.
-    pub fn with_assumed(mut self, names_cpu: bool, names_memory: bool) -> Self {
-        if !names_cpu {
-            self.milli_cpu = ASSUMED_MILLI_CPU;
-        }
-        if !names_memory {
-            self.memory = ASSUMED_MEMORY;
-        }
-        self
-    }
+/// What a container asks for, with an assumed amount of cpu and memory where it names none.
+pub fn with_assumed(mut asked: Amounts) -> Amounts {
+    asked.entry("cpu".to_owned()).or_insert(Quantity::of_milli(ASSUMED_MILLI_CPU));
+    asked.entry("memory".to_owned()).or_insert(Quantity::of(ASSUMED_MEMORY));
+    asked
 }
 
 /// In Kubernetes: `v1helper.IsScalarResourceName`: extended resources, huge pages and attachable volumes.

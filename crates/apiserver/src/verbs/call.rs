@@ -7,7 +7,7 @@ use coracle_meta::{Object, ResourcePath, Status};
 use coracle_registry::{FieldValidation, Kind, Request, Stored, Verb, Warnings};
 use http::{HeaderMap, Response, StatusCode};
 
-use crate::answer::negotiate::{Format, Negotiated, body_format};
+use crate::answer::negotiate::{Negotiated, body_format};
 use crate::answer::render::Rendering;
 use crate::answer::respond;
 use crate::front::body::{self, ObjectBody};

@@ -1,9 +1,8 @@
-use coracle_meta::{GroupVersionKind, Object, format_time};
-use coracle_schema::Table;
+use coracle_meta::{Object, format_time};
 use coracle_schema::apply::{Versions, managed_fields};
 
 use crate::versions::{KindVersions, OneVersion, all_but};
-use crate::{Kind, Registry, Request};
+use crate::{BodyKind, Kind, Registry, Request};
 
 impl Registry {
     /// Books the fields of a write that is no apply.

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use coracle_meta::pod_resources::amounts;
+use coracle_api::pod_resources::amounts;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, Quantity, names};
 use coracle_registry::KindSpec;

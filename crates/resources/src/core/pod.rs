@@ -105,7 +105,7 @@ fn align_addresses(status: &mut Tree, single: &str, list: &str) {
 }
 
 fn prepare_create(object: &mut Object, request: &Request) {
-    let mut status = json!({"phase": "Pending", "qosClass": coracle_meta::pod_resources::quality_of_service(object)});
+    let mut status = json!({"phase": "Pending", "qosClass": coracle_api::pod_resources::quality_of_service(object)});
     if !object.list("spec.schedulingGates").is_empty() {
         status["conditions"] = json!([{
             "type": "PodScheduled",

@@ -1,6 +1,6 @@
 //! The amounts of a pod as a whole. In Kubernetes: `defaultPodRequests` and `defaultHugePagePodLimits`.
 
-use coracle_meta::pod_resources::{Amounts, is_pod_level, of_containers};
+use coracle_api::pod_resources::{Amounts, is_pod_level, of_containers};
 use coracle_meta::fields::{Fields, FieldsMut, Tree};
 use serde_json::Value;
 

@@ -91,7 +91,7 @@ impl View for Resize {
 
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
         let mut wrong = Vec::new();
-        if coracle_meta::pod_resources::quality_of_service(new) != coracle_api::pod_resources::quality_of_service(old) {
+        if coracle_api::pod_resources::quality_of_service(new) != coracle_api::pod_resources::quality_of_service(old) {
             // What the pod's status says is quoted, which is still the class before.
             wrong.push(FieldError::invalid(
                 "spec",

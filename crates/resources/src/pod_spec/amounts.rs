@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use coracle_meta::pod_resources::amounts;
+use coracle_api::pod_resources::amounts;
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
