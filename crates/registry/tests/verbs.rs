@@ -424,7 +424,7 @@ async fn kinds_come_and_go_while_the_server_runs() {
         async move { registry.kinds_changed(before.version).await }
     });
     tokio::task::yield_now().await;
-    let rafts: Arc<dyn Strategy> = Arc::new(Boats::new("rafts", "Raft", &[]));
+    let rafts: Arc<dyn Strategy> = Arc::new(boats("rafts", "Raft", &[]));
     registry.add_kind(&rafts);
     assert!(waiting.await.unwrap().resource(&gvr("rafts")).is_some());
     create(&registry, "rafts", json!({"name": "a"})).await.unwrap();

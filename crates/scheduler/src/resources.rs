@@ -66,7 +66,7 @@ impl Resources {
 }
 
 /// What a container asks for, with an assumed amount of cpu and memory where it names none.
-pub fn with_assumed(mut asked: Amounts) -> Amounts {
+pub(crate) fn with_assumed(mut asked: Amounts) -> Amounts {
     asked.entry("cpu".to_owned()).or_insert(Quantity::of_milli(ASSUMED_MILLI_CPU));
     asked.entry("memory".to_owned()).or_insert(Quantity::of(ASSUMED_MEMORY));
     asked

@@ -42,7 +42,7 @@ impl CustomKind {
         };
         Self {
             spec,
-            rules: Rules::compile(&version.schema),
+            rules: ValidationRules::compile(&version.schema),
             converts_by_webhook: definition.converts_by_webhook,
             version: version.clone(),
         }

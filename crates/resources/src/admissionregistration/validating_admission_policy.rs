@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::GROUP;
 use super::match_rules::{wrong_conditions, wrong_match};
 use crate::built_in::{SPEC_AND_METADATA, built_in};
-use crate::field_checks::{Wrong, one_of, required};
+use crate::field_checks::{Wrong, one_of};
 
 /// `validatingadmissionpolicies`.
 pub(crate) fn kind() -> KindSpec {

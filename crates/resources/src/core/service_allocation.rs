@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, Status};
 use coracle_registry::{DeleteOptions, GetOptions, Hooks, ListOptions, Registry, Request, Reservation, User, Verb};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cidr::{Cidr, family};
 
@@ -578,6 +578,8 @@ fn refuse_wrong_ips(service: &Object) -> Result<(), Status> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn service(spec: Value) -> Object {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::GROUP;
 use crate::built_in::{SPEC_AND_METADATA, built_in};
-use crate::field_checks::{Wrong, one_of, required};
+use crate::field_checks::{Wrong, one_of};
 
 const MOST_QUEUES: i64 = 10_000_000;
 

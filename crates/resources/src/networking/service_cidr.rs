@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::cidr::Cidr;
-use crate::field_checks::{Wrong, cidr, immutable, required};
+use crate::field_checks::{Wrong, cidr, immutable};
 
 /// `servicecidrs.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/servicecidr`.
 pub(crate) fn kind() -> KindSpec {

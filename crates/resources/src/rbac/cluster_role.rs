@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::GROUP;
 use super::policy_rules::wrong_rules;
 use crate::built_in::built_in;
-use crate::field_checks::{Wrong, label_selector, required};
+use crate::field_checks::{Wrong, label_selector};
 
 /// `clusterroles`.
 pub(crate) fn kind() -> KindSpec {

@@ -1,7 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
 
-use crate::field_checks::{Wrong, required};
+use crate::field_checks::Wrong;
 
 /// In Kubernetes: `ValidatePolicyRule`.
 pub(super) fn wrong_rules(object: &Object, is_namespaced: bool) -> Wrong {

@@ -1,7 +1,6 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
-use serde_json::Value;
 
 use super::csi_driver::wrong_driver_name;
 use crate::built_in::built_in;
@@ -64,7 +63,7 @@ fn wrong(object: &Object) -> Wrong {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn messages(object: Value) -> Vec<String> {
         wrong(&Object::from_value(object).unwrap()).iter().map(FieldError::message).collect()
