@@ -1,9 +1,10 @@
 //! The objects that every cluster has, beside its namespaces and its RBAC rules.
 //! In Kubernetes: the post-start hooks of kube-apiserver.
 
-use coracle_meta::{GroupVersionKind, Object};
+use coracle_meta::Object;
 use serde_json::{Value, json};
 
+use crate::built_in::object;
 use crate::flowcontrol;
 use crate::kinds::Config;
 
@@ -26,15 +27,6 @@ pub fn bootstrap(config: &Config, port: u16) -> Vec<Object> {
     ];
     objects.extend(flowcontrol::every_cluster_has());
     objects
-}
-
-pub(crate) fn object(group: &str, kind: &str, name: &str, fields: Value) -> Object {
-    let mut object = Object::of_kind(&GroupVersionKind::new(group, "v1", kind));
-    object.set(&["metadata", "name"], name);
-    for (field, value) in fields.as_object().into_iter().flatten() {
-        object.set(&[field.as_str()], value.clone());
-    }
-    object
 }
 
 fn priority(name: &str, value: i64, description: &str) -> Object {

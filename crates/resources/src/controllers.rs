@@ -8,7 +8,7 @@ use coracle_registry::{Derived, Flows, Registry};
 use futures_util::future::BoxFuture;
 
 use crate::api_service;
-use crate::flowcontrol::{ByFlowTable, FlowTable, dangling, flow_table};
+use crate::flowcontrol::{self, ByFlowTable, FlowTable, flow_table};
 
 /// The controllers inside one API server.
 pub struct ServerControllers {
@@ -28,7 +28,7 @@ impl ServerControllers {
     pub fn new(registry: &Registry) -> Self {
         let flows = Arc::new(flow_table());
         let all: Vec<Box<dyn Controller>> = vec![
-            acting("priority-and-fairness-config-consumer", Arc::clone(&flows), dangling::write),
+            acting("priority-and-fairness-config-consumer", Arc::clone(&flows), flowcontrol::write_conditions),
             acting("apiservice-status-available-controller", Arc::new(api_service::conditions()), api_service::write),
         ];
         Self { registry: registry.clone(), flows, all }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::columns::columns;
 use super::definition::{Definition, Version};
-use super::definitions;
+use super::deletion;
 use super::rules::ValidationRules;
 use crate::restore::restore_all_but_status;
 use crate::{Generation, Hooks, KindSpec, Offers, Registry, Request, Strategy, Subresource};
@@ -172,7 +172,7 @@ impl Hooks for FinishDeletion {
     ) -> Result<(), Status> {
         match new {
             Some(_) => Ok(()),
-            None => definitions::finish_deletion(registry, request, &self.definition).await,
+            None => deletion::finish_deletion(registry, request, &self.definition).await,
         }
     }
 }

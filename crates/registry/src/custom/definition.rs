@@ -6,6 +6,14 @@ use serde_json::Value;
 
 use crate::Scale;
 
+/// Under which name the server writes the status of definitions.
+pub(super) const MANAGER: &str = "kube-apiserver";
+
+/// The resource of definitions.
+pub(super) fn resource() -> GroupVersionResource {
+    GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+}
+
 /// A definition of a kind, read from its object. What is missing is empty: definitions are checked elsewhere.
 #[derive(Clone, Debug)]
 pub(super) struct Definition {

@@ -6,17 +6,9 @@ use serde_json::{Value, json};
 
 use super::check::{check, check_update};
 use super::custom_kind::CustomKind;
-use super::definition::{Definition, Version, list};
-use crate::{DeleteOptions, Hooks, KindSpec, ListOptions, Registry, Request, Strategy, Verb};
-
-/// What keeps a definition until its objects are gone.
-const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
-/// Under which name the server writes the status of definitions.
-const MANAGER: &str = "kube-apiserver";
-
-pub(super) fn resource() -> GroupVersionResource {
-    GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions")
-}
+use super::definition::{Definition, MANAGER, list, resource};
+use super::deletion::{CLEANUP, delete_objects};
+use crate::{Hooks, KindSpec, ListOptions, Registry, Request, Strategy, Verb};
 
 /// CustomResourceDefinitions: they define kinds, which are served as soon as they are stored.
 pub fn definitions() -> KindSpec {
@@ -122,48 +114,6 @@ fn set_condition(object: &mut Object, kind: &str, holds: bool, reason: &str, mes
     }
     object.set(&["status", "conditions"], conditions);
     true
-}
-
-/// Deletes all objects of a kind whose definition goes, and then the definition.
-async fn delete_objects(registry: &Registry, request: &Request, definition: &Definition) -> Result<(), Status> {
-    if let Some(version) = served_version(registry, definition) {
-        let about = request.about(Verb::DeleteCollection, definition.resource(&version.name), "", "");
-        registry.delete_collection(&about, &DeleteOptions::default(), &ListOptions::default()).await?;
-    }
-    finish_deletion(registry, request, &definition.name).await
-}
-
-fn served_version<'d>(registry: &Registry, definition: &'d Definition) -> Option<&'d Version> {
-    definition.versions.iter().find(|version| registry.kind(&definition.resource(&version.name)).is_some())
-}
-
-/// Lets a definition go whose objects are gone. Called whenever one of them went.
-pub(super) async fn finish_deletion(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
-    let about = Request { field_manager: MANAGER.to_owned(), ..request.about(Verb::Get, resource(), "", name) };
-    let stored = match registry.get(&about, &crate::GetOptions::default()).await {
-        Ok(stored) => stored,
-        Err(status) if status.is_not_found() => return Ok(()),
-        Err(status) => return Err(status),
-    };
-    let mut object = Object::clone(&stored.object());
-    if !object.is_terminating() {
-        return Ok(());
-    }
-    let definition = Definition::read(&object);
-    if let Some(version) = served_version(registry, &definition) {
-        let about = request.about(Verb::List, definition.resource(&version.name), "", "");
-        let left = registry.list(&about, &ListOptions { limit: 1, ..ListOptions::default() }).await?;
-        if !left.items.is_empty() {
-            return Ok(());
-        }
-    }
-    object.set_finalizers(object.finalizers().into_iter().filter(|finalizer| finalizer != CLEANUP).collect());
-    let about = Request { verb: Verb::Update, ..about };
-    match registry.update(&about, object).await {
-        // Whoever came between has seen to it, or will.
-        Err(status) if status.is_not_found() || status.is_conflict() => Ok(()),
-        other => other.map(|_| ()),
-    }
 }
 
 impl Registry {

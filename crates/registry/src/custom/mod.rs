@@ -16,6 +16,7 @@ mod columns;
 mod custom_kind;
 mod definition;
 mod definitions;
+mod deletion;
 mod follow;
 mod json_path;
 mod rules;

@@ -11,7 +11,7 @@ use super::intent::{Asked, Intent};
 use super::ownership::book;
 use super::plan::Plan;
 use crate::versions::{KindVersions, all_but};
-use crate::{Attributes, Decision, Kind, Projection, Registry, Request, Subresource, View, authorizer, object_meta};
+use crate::{Attributes, Decision, Kind, Projection, Registry, Request, Subresource, View, forbidden, object_meta};
 
 /// What an update or a patch made.
 #[derive(Clone, Debug)]
@@ -159,7 +159,7 @@ impl Registry {
         let attributes = Attributes::of_resource(&request.user, "create", at);
         match self.authorize(&attributes).await? {
             Decision::Allow(_) => Ok(()),
-            Decision::Deny(why) | Decision::NoOpinion(why) => Err(authorizer::forbidden(&attributes, &why)),
+            Decision::Deny(why) | Decision::NoOpinion(why) => Err(forbidden(&attributes, &why)),
         }
     }
 

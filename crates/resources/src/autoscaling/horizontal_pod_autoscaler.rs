@@ -4,6 +4,7 @@ use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
 use super::conversion;
+use super::reference::wrong_reference;
 use super::scaling_rules::{wrong_metrics, wrong_rules};
 use crate::built_in::built_in;
 use crate::cells::some_of;
@@ -156,29 +157,4 @@ fn wrong(object: &Object) -> Wrong {
         wrong.extend(wrong_rules(spec.at("behavior").at(direction), &path));
     }
     wrong
-}
-
-/// What is wrong with the name of an object of any kind. In Kubernetes: `ValidateCrossVersionObjectReference`.
-pub(super) fn wrong_reference(reference: &Value, path: &str) -> Wrong {
-    let mut wrong = Wrong::new();
-    for field in ["kind", "name"] {
-        wrong.extend(required(reference, field, path));
-        let value = reference.text(field);
-        wrong.extend(each_invalid(&format!("{path}.{field}"), value, names::path_segment(value)));
-    }
-    wrong.extend(wrong_target_version(reference, &format!("{path}.apiVersion")));
-    wrong
-}
-
-/// Only a ReplicationController has no group.
-fn wrong_target_version(target: &Value, path: &str) -> Wrong {
-    let version = target.text("apiVersion");
-    let what = match GroupVersion::parse(version) {
-        None => format!("unexpected GroupVersion string: {version}"),
-        Some(parsed) if parsed.group.is_empty() && target.text("kind") != "ReplicationController" => {
-            "apiVersion must specify API group".to_owned()
-        }
-        Some(_) => return Wrong::new(),
-    };
-    vec![FieldError::invalid(path, version, what)]
 }

@@ -2,4 +2,5 @@
 
 mod conversion;
 pub(crate) mod horizontal_pod_autoscaler;
+mod reference;
 mod scaling_rules;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::field_checks::{Wrong, each_invalid, one_of, quantity_not_negative};
 use crate::pod_spec::name_of_container;
 
-use super::horizontal_pod_autoscaler::wrong_reference;
+use super::reference::wrong_reference;
 
 const LONGEST_WINDOW: i64 = 3600;
 const LONGEST_PERIOD: i64 = 1800;

@@ -6,11 +6,9 @@ use std::sync::Arc;
 use coracle_meta::fields::Fields;
 use coracle_meta::{Object, Status, format_time};
 use coracle_registry::{Patch, PatchKind, Registry, Request, Verb};
-use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::FlowTable;
-use super::flow_table::flow_schemas;
+use super::flow_schemas;
 
 /// As whom the conditions are applied.
 const MANAGER: &str = "api-priority-and-fairness-config-consumer-v1";
@@ -28,7 +26,8 @@ impl Outdated {
         Some(Self { schema: Arc::clone(schema), wanted: outdated(schema, is_level)? })
     }
 
-    async fn write(&self, registry: &Registry) -> Result<(), Status> {
+    /// Writes it as it should be.
+    pub(super) async fn write(&self, registry: &Registry) -> Result<(), Status> {
         let [status, reason, message] = &self.wanted;
         let now = registry.ambient().clock.now();
         let condition = json!({
@@ -48,16 +47,6 @@ impl Outdated {
             _ => Ok(()),
         }
     }
-}
-
-/// Writes the conditions that are not as they should be.
-pub(crate) fn write(registry: Registry, table: Arc<FlowTable>) -> BoxFuture<'static, Result<(), Status>> {
-    Box::pin(async move {
-        for outdated in &table.outdated {
-            outdated.write(&registry).await?;
-        }
-        Ok(())
-    })
 }
 
 /// Status, reason and message of the condition as it should be, if it is not so.

@@ -5,7 +5,7 @@ use coracle_meta::Object;
 use serde_json::{Value, json};
 
 use super::GROUP;
-use crate::bootstrap::object;
+use crate::built_in::object;
 
 /// The mandatory ones and the suggested ones. They are what clients expect to find; requests are not queued by them.
 pub(crate) fn every_cluster_has() -> Vec<Object> {

@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersionResource, Object, ResourcePath};
-use coracle_registry::{Attributes, Derived, Flow, Flows, Lists, Target};
+use coracle_meta::{GroupVersionResource, Object, ResourcePath, Status};
+use coracle_registry::{Attributes, Derived, Flow, Flows, Lists, Registry, Target};
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::GROUP;
 use super::dangling::Outdated;
+use super::{GROUP, flow_schemas};
 
 /// The flow schemas, those that match first standing first.
 #[derive(Debug, Default)]
 pub(crate) struct FlowTable {
     rows: Vec<Row>,
     /// Conditions of schemas that are to be written.
-    pub(super) outdated: Vec<Outdated>,
+    outdated: Vec<Outdated>,
 }
 
 #[derive(Debug)]
@@ -31,10 +32,6 @@ pub(crate) fn flow_table() -> Derived<FlowTable> {
         FlowTable::new(lists.of(&flow_schemas()).collect(), &lists.of(&priority_levels()).collect::<Vec<_>>())
     };
     Derived::new(|_| vec![flow_schemas(), priority_levels()], make)
-}
-
-pub(super) fn flow_schemas() -> GroupVersionResource {
-    GroupVersionResource::new(GROUP, "v1", "flowschemas")
 }
 
 fn priority_levels() -> GroupVersionResource {
@@ -62,6 +59,16 @@ impl FlowTable {
         });
         row.map(|row| row.flow.clone())
     }
+}
+
+/// Writes the conditions of schemas that are not as they should be.
+pub(crate) fn write_conditions(registry: Registry, table: Arc<FlowTable>) -> BoxFuture<'static, Result<(), Status>> {
+    Box::pin(async move {
+        for outdated in &table.outdated {
+            outdated.write(&registry).await?;
+        }
+        Ok(())
+    })
 }
 
 /// Sorts requests by the table as it was made last.

@@ -1,14 +1,38 @@
-use std::collections::BTreeMap;
+//! What is served, and whom it asks: the kinds, and the traits of those who know more of a kind or of a request.
+
+mod admission;
+mod authenticator;
+mod authorizer;
+mod hooks;
+mod kind;
+mod kind_spec;
+mod kinds;
+mod offers;
+mod strategy;
+mod subresource;
+
+pub use admission::{Admission, Operation, Review};
+pub use authenticator::{Authenticated, Authenticator, Credentials};
+pub use authorizer::{Attributes, Authorizer, Decision, PathRule, ResourceRule, Rules, Target, forbidden};
+pub(crate) use hooks::NoHooks;
+pub use hooks::{Hooks, Reservation};
+pub use kind::Kind;
+pub use kind_spec::{Generation, KindSpec, unknown_finalizer};
+pub use kinds::Kinds;
+pub use offers::{Form, Offers, Rank, Refusals};
+pub use strategy::Strategy;
+pub use subresource::{Action, BodyKind, Computed, Connect, Destination, Projection, Subresource, View};
+
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
-use coracle_meta::{GroupVersionKind, GroupVersionResource, Status};
+use coracle_meta::{GroupVersionResource, Status};
 use coracle_storage::{Resource, Storage};
 use tokio::sync::Notify;
 
-use crate::{Admission, Attributes, Authorizer, Computed, Decision, Kind, Request, Rules, Strategy, Subresource, User};
+use crate::{Request, User};
 
 /// The kinds that are served, and what each verb means for them. A handle: clones are the same registry.
 #[derive(Clone)]
@@ -24,70 +48,6 @@ pub(crate) struct Inner {
     authorizer: OnceLock<Arc<dyn Authorizer>>,
     kinds: ArcSwap<Kinds>,
     kinds_changed: Notify,
-}
-
-/// An `apiVersion`, and the kind as it is served there.
-type ServedVersion = (String, Arc<Kind>);
-
-/// The kinds at one moment.
-#[derive(Clone, Default)]
-pub struct Kinds {
-    /// Counts changes of the set, from 1.
-    pub version: u64,
-    by_resource: BTreeMap<GroupVersionResource, Arc<Kind>>,
-    by_kind: BTreeMap<GroupVersionKind, Arc<Kind>>,
-    /// As registered: the built-in ones in the order of discovery, then the custom ones.
-    order: Vec<GroupVersionResource>,
-    /// By the resource as which objects are stored: the kinds in which they are served, with their `apiVersion`s.
-    versions: BTreeMap<GroupVersionResource, Arc<[ServedVersion]>>,
-}
-
-impl Kinds {
-    /// The kind behind a resource.
-    pub fn resource(&self, resource: &GroupVersionResource) -> Option<&Arc<Kind>> {
-        self.by_resource.get(resource)
-    }
-
-    /// The kind by its own name.
-    pub fn kind(&self, kind: &GroupVersionKind) -> Option<&Arc<Kind>> {
-        self.by_kind.get(kind)
-    }
-
-    /// All kinds, in the order of registration.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Kind>> {
-        self.order.iter().filter_map(|resource| self.by_resource.get(resource))
-    }
-
-    /// The kinds in which the stored objects of `kind` are served, with their `apiVersion`s.
-    pub(crate) fn versions_of(&self, kind: &Kind) -> Arc<[(String, Arc<Kind>)]> {
-        self.versions.get(&kind.row().stored_as).cloned().unwrap_or_default()
-    }
-
-    /// Finds out anew which kinds are versions of one another.
-    fn find_versions(&mut self) {
-        let mut versions: BTreeMap<GroupVersionResource, Vec<(String, Arc<Kind>)>> = BTreeMap::new();
-        for kind in self.iter() {
-            let of_kind = versions.entry(kind.row().stored_as.clone()).or_default();
-            of_kind.push((kind.gvk().api_version(), Arc::clone(kind)));
-        }
-        self.versions = versions.into_iter().map(|(stored_as, kinds)| (stored_as, kinds.into())).collect();
-    }
-
-    fn insert(&mut self, kind: Kind) {
-        let (resource, gvk) = (kind.gvr(), kind.gvk().clone());
-        let kind = Arc::new(kind);
-        self.by_kind.insert(gvk, Arc::clone(&kind));
-        if self.by_resource.insert(resource.clone(), kind).is_none() {
-            self.order.push(resource);
-        }
-    }
-
-    fn remove(&mut self, resource: &GroupVersionResource) {
-        if let Some(kind) = self.by_resource.remove(resource) {
-            self.by_kind.remove(kind.gvk());
-            self.order.retain(|own| own != resource);
-        }
-    }
 }
 
 /// Puts a [`Registry`] together.

@@ -1,6 +1,6 @@
 use coracle_meta::{FieldError, Object, Status};
 
-use crate::kind_spec::paths;
+use super::kind_spec::paths;
 use crate::restore::{restore, restore_metadata};
 use crate::{KindSpec, Request};
 

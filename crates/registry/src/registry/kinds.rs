@@ -1,0 +1,70 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use coracle_meta::{GroupVersionKind, GroupVersionResource};
+
+use super::kind::Kind;
+
+/// An `apiVersion`, and the kind as it is served there.
+type ServedVersion = (String, Arc<Kind>);
+
+/// The kinds at one moment.
+#[derive(Clone, Default)]
+pub struct Kinds {
+    /// Counts changes of the set, from 1.
+    pub version: u64,
+    by_resource: BTreeMap<GroupVersionResource, Arc<Kind>>,
+    by_kind: BTreeMap<GroupVersionKind, Arc<Kind>>,
+    /// As registered: the built-in ones in the order of discovery, then the custom ones.
+    order: Vec<GroupVersionResource>,
+    /// By the resource as which objects are stored: the kinds in which they are served, with their `apiVersion`s.
+    versions: BTreeMap<GroupVersionResource, Arc<[ServedVersion]>>,
+}
+
+impl Kinds {
+    /// The kind behind a resource.
+    pub fn resource(&self, resource: &GroupVersionResource) -> Option<&Arc<Kind>> {
+        self.by_resource.get(resource)
+    }
+
+    /// The kind by its own name.
+    pub fn kind(&self, kind: &GroupVersionKind) -> Option<&Arc<Kind>> {
+        self.by_kind.get(kind)
+    }
+
+    /// All kinds, in the order of registration.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Kind>> {
+        self.order.iter().filter_map(|resource| self.by_resource.get(resource))
+    }
+
+    /// The kinds in which the stored objects of `kind` are served, with their `apiVersion`s.
+    pub(crate) fn versions_of(&self, kind: &Kind) -> Arc<[(String, Arc<Kind>)]> {
+        self.versions.get(&kind.row().stored_as).cloned().unwrap_or_default()
+    }
+
+    /// Finds out anew which kinds are versions of one another.
+    pub(super) fn find_versions(&mut self) {
+        let mut versions: BTreeMap<GroupVersionResource, Vec<(String, Arc<Kind>)>> = BTreeMap::new();
+        for kind in self.iter() {
+            let of_kind = versions.entry(kind.row().stored_as.clone()).or_default();
+            of_kind.push((kind.gvk().api_version(), Arc::clone(kind)));
+        }
+        self.versions = versions.into_iter().map(|(stored_as, kinds)| (stored_as, kinds.into())).collect();
+    }
+
+    pub(super) fn insert(&mut self, kind: Kind) {
+        let (resource, gvk) = (kind.gvr(), kind.gvk().clone());
+        let kind = Arc::new(kind);
+        self.by_kind.insert(gvk, Arc::clone(&kind));
+        if self.by_resource.insert(resource.clone(), kind).is_none() {
+            self.order.push(resource);
+        }
+    }
+
+    pub(super) fn remove(&mut self, resource: &GroupVersionResource) {
+        if let Some(kind) = self.by_resource.remove(resource) {
+            self.by_kind.remove(kind.gvk());
+            self.order.retain(|own| own != resource);
+        }
+    }
+}
