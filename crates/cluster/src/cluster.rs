@@ -76,7 +76,7 @@ impl Cluster {
         let tasks = Tasks::default();
         let store = builder.store.open_restartable(&ambient, &recorder, &tasks).await?;
         let nodes = LocalNodes::default();
-        let mut control_plane = ControlPlane::start_among(
+        let control_plane = ControlPlane::start_among(
             tasks.clone(),
             &builder.api_server,
             Arc::clone(&store.store),

@@ -12,6 +12,7 @@ use coracle_storage::Storage;
 use coracle_store::Store;
 use futures_util::FutureExt;
 
+use crate::api_server_tasks::ApiServerTasks;
 use crate::component::Running;
 use crate::tasks::Tasks;
 use crate::{ApiServerSpec, Error, Transport, bootstrap};
@@ -22,9 +23,7 @@ pub struct ControlPlane {
     front: Transport,
     shutdown: Shutdown,
     limits: Vec<String>,
-    tasks: Tasks,
-    /// What ends with the API server: what feeds the watch caches, and its own controllers.
-    running: Vec<Running>,
+    tasks: Arc<ApiServerTasks>,
 }
 
 impl std::fmt::Debug for ControlPlane {
@@ -112,9 +111,10 @@ impl ControlPlane {
             shutdown: shutdown.clone(),
         });
         let controllers = controllers.tasks().map(|(name, task)| Running::start(&tasks, name, |_| task));
-        let running = controllers.chain([caches]).collect();
-        let front = Transport::to(router).until_panic_of(tasks.clone());
-        Ok(Self { registry, front, shutdown, limits, tasks, running })
+        let running: Vec<_> = controllers.chain([caches]).collect();
+        let tasks = Arc::new(ApiServerTasks::new(tasks, running));
+        let front = Transport::to(router).kept_by(Arc::clone(&tasks));
+        Ok(Self { registry, front, shutdown, limits, tasks })
     }
 
     /// The way in: each request shows its own credentials.
@@ -133,10 +133,10 @@ impl ControlPlane {
     }
 
     /// Serves the custom kinds that API servers beside this one define in the same store, from now on.
-    pub fn follow(&mut self) {
+    pub fn follow(&self) {
         let registry = self.registry.clone();
         let following = async move { match registry.follow_custom_kinds().await {} };
-        self.running.push(Running::start(&self.tasks, "custom kinds", |_| following));
+        self.tasks.start("custom kinds", following);
     }
 
     /// Waits for `work`, unless the API server ends by itself before that is done, because one of its tasks panicked.

@@ -9,6 +9,7 @@
 //! Not here: what any of the components does.
 
 mod api_server_spec;
+mod api_server_tasks;
 mod bootstrap;
 mod builder;
 mod clock;

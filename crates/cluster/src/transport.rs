@@ -12,7 +12,7 @@ use tower::util::BoxCloneSyncService;
 use tower::{Service, ServiceExt};
 
 use crate::Error;
-use crate::tasks::Tasks;
+use crate::api_server_tasks::ApiServerTasks;
 
 /// Whatever goes wrong on the way.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -26,8 +26,8 @@ pub type Body = UnsyncBoxBody<Bytes, BoxError>;
 #[derive(Clone)]
 pub struct Transport {
     service: BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>,
-    /// Nothing is answered once one of these has panicked.
-    tasks: Option<Tasks>,
+    /// What has to run for an answer; nothing is answered once one of these has panicked.
+    tasks: Option<Arc<ApiServerTasks>>,
 }
 
 impl std::fmt::Debug for Transport {
@@ -71,14 +71,14 @@ impl Transport {
         Self { service: BoxCloneSyncService::new(self.service.map_request(identify)), tasks: self.tasks }
     }
 
-    /// The same way, until one of these tasks panics: whoever asks then is told that.
+    /// The same way, which keeps these tasks running. Once one of them has panicked, whoever asks is told that.
     #[must_use]
-    pub(crate) fn until_panic_of(self, tasks: Tasks) -> Self {
+    pub(crate) fn kept_by(self, tasks: Arc<ApiServerTasks>) -> Self {
         Self { tasks: Some(tasks), ..self }
     }
 
     fn check(&self) -> Result<(), Error> {
-        self.tasks.as_ref().map_or(Ok(()), Tasks::check)
+        self.tasks.as_ref().map_or(Ok(()), |tasks| tasks.check())
     }
 
     /// The same way through a tower layer: a latency, a fault.

@@ -48,8 +48,7 @@ impl Apiserver {
         let (ambient, recorder) = (Ambient::system(), Recorder::off());
         let store = store.open(&ambient, &recorder).await?;
         let nodes = Arc::new(NoNodes);
-        let mut control_plane =
-            ControlPlane::start(&spec, Arc::clone(&store.store), nodes, &ambient, &recorder).await?;
+        let control_plane = ControlPlane::start(&spec, Arc::clone(&store.store), nodes, &ambient, &recorder).await?;
         if store.is_shared() {
             control_plane.follow();
         }

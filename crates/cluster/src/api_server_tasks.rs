@@ -1,0 +1,35 @@
+use parking_lot::Mutex;
+
+use crate::Error;
+use crate::component::Running;
+use crate::tasks::Tasks;
+
+/// The tasks of one API server: what feeds its watch caches, and its own controllers. Every way to the server shares them,
+/// so that it serves for as long as somebody can ask it.
+#[derive(Debug)]
+pub(crate) struct ApiServerTasks {
+    tasks: Tasks,
+    running: Mutex<Vec<Running>>,
+}
+
+impl ApiServerTasks {
+    pub(crate) fn new(tasks: Tasks, running: impl IntoIterator<Item = Running>) -> Self {
+        Self { tasks, running: Mutex::new(running.into_iter().collect()) }
+    }
+
+    /// Starts another.
+    pub(crate) fn start(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) {
+        self.running.lock().push(Running::start(&self.tasks, name, |_| task));
+    }
+
+    /// Waits for `work`, unless a task panics before it is done.
+    pub(crate) async fn unless_panicked<R>(&self, work: impl Future<Output = R>) -> Result<R, Error> {
+        self.tasks.unless_panicked(work).await
+    }
+
+    /// # Errors
+    /// If a task has panicked.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        self.tasks.check()
+    }
+}
