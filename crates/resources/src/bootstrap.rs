@@ -2,7 +2,7 @@
 //! In Kubernetes: the post-start hooks of kube-apiserver.
 
 use coracle_meta::Object;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::built_in::object;
 use crate::flowcontrol;

@@ -1,5 +1,5 @@
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
-use coracle_meta::{FieldError, GroupVersion, Object, names};
+use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::reference::wrong_reference;
 use super::scaling_rules::{wrong_metrics, wrong_rules};
 use crate::built_in::built_in;
 use crate::cells::some_of;
-use crate::field_checks::{Wrong, each_invalid, required};
+use crate::field_checks::Wrong;
 
 /// `horizontalpodautoscalers.autoscaling` in v2. In Kubernetes: `pkg/registry/autoscaling/horizontalpodautoscaler`.
 pub(crate) fn v2() -> KindSpec {
