@@ -7,6 +7,7 @@
 //! Not here: HTTP (`apiserver`), the kinds (`resources`), the plug-ins (`admission`), who may do what (`auth`).
 
 mod admit;
+mod body_kind;
 mod convert;
 pub mod custom;
 mod decode;
@@ -25,6 +26,7 @@ mod user;
 mod versions;
 mod write;
 
+pub use body_kind::BodyKind;
 pub use coracle_storage::{List, Stored};
 pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows, NoFlows};
@@ -33,10 +35,10 @@ pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Prec
 pub use read::Watch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
-    Action, Admission, Attributes, Authenticated, Authenticator, Authorizer, BodyKind, Computed, Connect, Credentials,
-    Decision, Destination, Form, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, PathRule, Projection,
-    Rank, Refusals, Registry, RegistryBuilder, Reservation, ResourceRule, Review, Rules, Strategy, Subresource, Target,
-    View, forbidden, unknown_finalizer,
+    Action, Admission, Attributes, Authenticated, Authenticator, Authorizer, Computed, Connect, Credentials, Decision,
+    Destination, Form, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, PathRule, Projection, Rank,
+    Refusals, Registry, RegistryBuilder, Reservation, ResourceRule, Review, Rules, Strategy, Subresource, Target, View,
+    forbidden, unknown_finalizer,
 };
 pub use request::{FieldValidation, Request, Verb, Warnings};
 pub use restore::{restore, restore_metadata};

@@ -5,8 +5,8 @@ use coracle_meta::Object;
 use serde_json::json;
 
 use crate::built_in::object;
+use crate::config::Config;
 use crate::flowcontrol;
-use crate::kinds::Config;
 
 /// The objects that an API server creates where they are missing: the service by which pods reach it on `port`, the
 /// range of service addresses, the priorities of what runs the cluster, and how requests are sorted into flows.

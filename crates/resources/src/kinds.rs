@@ -3,27 +3,11 @@ use std::sync::Arc;
 use coracle_registry::Strategy;
 
 use crate::built_in::built_in;
-use crate::cidr::Cidr;
+use crate::config::Config;
 use crate::{
     admissionregistration, api_service, apps, autoscaling, batch, certificate_signing_request, core, events,
     flowcontrol, lease, networking, policy, priority_class, rbac, resource, runtime_class, storage,
 };
-
-/// What the kinds have to know of the cluster.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The ranges of service addresses, the first of which is the default. In Kubernetes: `--service-cluster-ip-range`.
-    pub service_cluster_ip_ranges: Vec<Cidr>,
-    /// The first and the last node port. In Kubernetes: `--service-node-port-range`.
-    pub service_node_ports: (u16, u16),
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        let range = Cidr::parse("10.0.0.0/24").expect("a constant block of addresses");
-        Self { service_cluster_ip_ranges: vec![range], service_node_ports: (30000, 32767) }
-    }
-}
 
 /// All built-in kinds, in each of their versions: a line for each.
 pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {

@@ -11,6 +11,7 @@
 mod bootstrap;
 mod built_in;
 mod cidr;
+mod config;
 mod controllers;
 mod kinds;
 
@@ -40,5 +41,6 @@ mod storage;
 
 pub use bootstrap::bootstrap;
 pub use cidr::{Cidr, NotACidr};
+pub use config::Config;
 pub use controllers::ServerControllers;
-pub use kinds::{Config, kinds};
+pub use kinds::kinds;

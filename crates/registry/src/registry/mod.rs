@@ -21,7 +21,7 @@ pub use kind_spec::{Generation, KindSpec, unknown_finalizer};
 pub use kinds::Kinds;
 pub use offers::{Form, Offers, Rank, Refusals};
 pub use strategy::Strategy;
-pub use subresource::{Action, BodyKind, Computed, Connect, Destination, Projection, Subresource, View};
+pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};
 
 use std::sync::{Arc, OnceLock};
 

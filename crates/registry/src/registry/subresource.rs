@@ -2,11 +2,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_ambient::Timestamp;
-use coracle_meta::{FieldError, GroupVersionKind, Object, Status};
-use coracle_schema::KindSchema;
+use coracle_meta::{FieldError, Object, Status};
 use serde_json::Value;
 
-use crate::{Column, Registry, Request, Verb};
+use crate::{BodyKind, Column, Registry, Request, Verb};
 
 /// A part of an object with a path of its own, such as `pods/binding`. `status` is not listed: the row says it.
 #[derive(Clone)]
@@ -55,26 +54,6 @@ impl Subresource {
 impl std::fmt::Debug for Subresource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Subresource").field(&self.name()).finish()
-    }
-}
-
-/// A kind without a resource of its own: what is sent to a subresource, or shown by it.
-#[derive(Clone, Debug)]
-pub struct BodyKind {
-    /// Group, version and kind.
-    pub gvk: GroupVersionKind,
-    /// What it looks like.
-    pub schema: KindSchema,
-}
-
-impl BodyKind {
-    /// A kind of Kubernetes' own, which the table of 1.35 knows.
-    ///
-    /// # Panics
-    /// If the table does not know it.
-    pub fn built_in(group: &str, version: &str, kind: &str) -> Self {
-        let gvk = GroupVersionKind::new(group, version, kind);
-        Self { schema: KindSchema::built_in(&gvk), gvk }
     }
 }
 

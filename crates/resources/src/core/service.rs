@@ -10,7 +10,7 @@ use super::service_allocation::ServiceHooks;
 use super::service_validation::{wrong_change, wrong_service};
 use crate::built_in::built_in;
 use crate::cells::{labels, load_balancer_addresses};
-use crate::kinds::Config;
+use crate::config::Config;
 
 /// `services`. In Kubernetes: `pkg/registry/core/service`. Addresses and node ports are handed out by
 /// [`super::service_allocation`].
