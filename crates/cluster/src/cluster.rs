@@ -30,7 +30,7 @@ pub struct Cluster {
     recorder: Recorder,
     layer: Option<TransportLayer>,
     config: Config,
-    kubelet: Kubelet,
+    kubelet: Arc<Kubelet>,
     tasks: Tasks,
     running: Mutex<BTreeMap<Component, Running>>,
     /// What was started beside the components; ends with the cluster.
@@ -108,7 +108,8 @@ impl Cluster {
             }
         };
         let kubelet = Kubelet::with_clients(kubelet_config, node_client, kubelet_ambient, recorder.clone());
-        nodes.served_by(kubelet.clone());
+        let kubelet = Arc::new(kubelet);
+        nodes.served_by(&kubelet);
         let cluster = Self {
             control_plane,
             store,
@@ -217,7 +218,7 @@ impl Cluster {
                 })
             }
             Component::Kubelet => {
-                let kubelet = self.kubelet.clone();
+                let kubelet = Kubelet::clone(&self.kubelet);
                 Running::start(tasks, name, |stop| async move { kubelet.run(stop.asked()).await })
             }
         }
@@ -358,5 +359,23 @@ mod tests {
         let panic = cluster.unless_ended(std::future::pending::<()>()).await.unwrap_err();
         assert_eq!(panic.to_string(), "the task made-up panicked: the boat leaks");
         assert_eq!(ask(&cluster).await, Err(panic.to_string()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_api_server_serves_whoever_kept_a_way_to_it_and_ends_with_the_last() {
+        let cluster = Cluster::builder().start().await.unwrap();
+        let store = Arc::downgrade(cluster.registry().storage().store());
+        let kept = cluster.service();
+        drop(cluster);
+        let maps = "/api/v1/namespaces/default/configmaps";
+        for _ in 0..2 {
+            let body = crate::boxed(http_body_util::Empty::new());
+            let transport = kept.clone().asking_as(Arc::new(User::system()));
+            let answer = transport.send(http::Request::get(maps).body(body).unwrap()).await.unwrap();
+            assert_eq!(answer.status(), 200);
+        }
+        drop(kept);
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        assert!(store.upgrade().is_none(), "nobody is left who could ask");
     }
 }

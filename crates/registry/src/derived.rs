@@ -93,26 +93,45 @@ impl<T: Default + Send + Sync + 'static> Derived<T> {
     /// # Errors
     /// What the store answers.
     pub async fn current(&self, registry: &Registry) -> Result<Arc<T>, Status> {
-        let made = self.made.load_full();
-        if made.lists.is_current(registry).await? {
-            return Ok(Arc::clone(&made.value));
+        Ok(Arc::clone(&self.made(registry).await?.value))
+    }
+
+    /// The value as of now, and what it was made from.
+    async fn made(&self, registry: &Registry) -> Result<Arc<Made<T>>, Status> {
+        let before = self.made.load_full();
+        if before.lists.is_current(registry).await? {
+            return Ok(before);
         }
-        let lists = self.read(registry, &made.lists).await?;
-        let value = Arc::new((self.make)(&lists, &made.value));
-        self.made.store(Arc::new(Made { lists, value: Arc::clone(&value) }));
-        Ok(value)
+        let lists = self.read(registry, &before.lists).await?;
+        let value = Arc::new((self.make)(&lists, &before.value));
+        let made = Arc::new(Made { lists, value });
+        // Of several who make it at once, the first to be done may have begun last: what is newer than `before` stays.
+        self.made.compare_and_swap(&before, Arc::clone(&made));
+        Ok(made)
     }
 
     /// Does what is to be done about the value as of now.
     ///
     /// # Errors
     /// What the store answers, or `act`.
-    pub async fn sync<F>(&self, registry: &Registry, mut act: impl FnMut(Registry, Arc<T>) -> F) -> Result<(), Status>
+    pub async fn sync<F>(&self, registry: &Registry, act: impl FnMut(Registry, Arc<T>) -> F) -> Result<(), Status>
     where
         F: Future<Output = Result<(), Status>>,
     {
-        let value = self.current(registry).await?;
-        act(registry.clone(), value).await
+        self.acted(registry, act).await.map(|_| ())
+    }
+
+    async fn acted<F>(
+        &self,
+        registry: &Registry,
+        mut act: impl FnMut(Registry, Arc<T>) -> F,
+    ) -> Result<Arc<Made<T>>, Status>
+    where
+        F: Future<Output = Result<(), Status>>,
+    {
+        let made = self.made(registry).await?;
+        act(registry.clone(), Arc::clone(&made.value)).await?;
+        Ok(made)
     }
 
     /// Does what is to be done about the value, and again whenever it is another or an error came between, until it is
@@ -124,14 +143,12 @@ impl<T: Default + Send + Sync + 'static> Derived<T> {
         loop {
             // Before the value is made, so that no change after it is missed.
             let kinds = registry.kinds().version;
-            let synced = match self.sync(registry, &mut act).await {
-                Ok(()) => self.made.load_full(),
-                Err(_) => {
-                    tokio::time::sleep(RETRY).await;
-                    continue;
+            match self.acted(registry, &mut act).await {
+                Ok(made) => {
+                    select(pin!(made.lists.changed_after(registry)), pin!(registry.kinds_changed(kinds))).await;
                 }
-            };
-            select(pin!(synced.lists.changed_after(registry)), pin!(registry.kinds_changed(kinds))).await;
+                Err(_) => tokio::time::sleep(RETRY).await,
+            }
         }
     }
 

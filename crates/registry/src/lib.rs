@@ -1,7 +1,7 @@
 //! What create, get, list, watch, update, patch, apply and delete mean, for any kind.
 //!
 //! ```text
-//! Request --Registry--> Kind (Strategy over KindSpec) --Admission--> prepare, validate --attempt--> Storage
+//! Request --Registry--> Kind (Strategy over KindSpec) --write/: Intent, Admission, Plan, commit--> Storage
 //! ```
 //! Start at [`Registry`]. What is special about a kind is its [`KindSpec`]; no kind is known here by name.
 //! Not here: HTTP (`apiserver`), the kinds (`resources`), the plug-ins (`admission`), who may do what (`auth`).

@@ -28,6 +28,11 @@ impl Announced {
         self.writes.push_back(Write { stored: stored.clone(), selectable, written: None });
     }
 
+    /// How many have not come yet.
+    pub(crate) fn len(&self) -> usize {
+        self.writes.len()
+    }
+
     /// An object was written at `revision`: as it is then. `None` if its event has come already.
     pub(crate) fn settle(&mut self, stored: &Stored, revision: Revision) -> Option<Stored> {
         let write = self.writes.iter_mut().rfind(|write| write.stored.is_same(stored))?;

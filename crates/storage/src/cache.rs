@@ -17,12 +17,15 @@ use crate::{Resource, Stored};
 
 /// How long a read waits for a revision that has not happened yet. In Kubernetes: `blockTimeout`.
 const WAIT_FOR_REVISION: Duration = Duration::from_secs(3);
+/// How many writes of this process are taken in at the latest, though nobody asks for them.
+const MANY: usize = 64;
 /// How often a store is asked how far it is, while somebody waits for a revision.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The objects of one resource as of a revision, and the changes that led there. In Kubernetes: `cacher.watchCache`.
 ///
-/// A task feeds it (`feed.rs`); readers wait until it is as new as they need. Who reads holds up nobody.
+/// A task feeds it (`feed.rs`); readers wait until it is as new as they need. Who reads holds up nobody. While nobody
+/// watches or waits, what is written is taken in together, later.
 pub(crate) struct Cache {
     pub(crate) resource: Arc<Resource>,
     pub(crate) store: Arc<dyn Store>,
@@ -30,7 +33,7 @@ pub(crate) struct Cache {
     state: Mutex<State>,
     /// The state moved, or could not be moved.
     pub(crate) moved: Notify,
-    /// A reader waits for what the store has not said by itself.
+    /// Somebody waits for what has not been taken in, or there is much of it.
     pub(crate) asked: Notify,
 }
 
@@ -45,6 +48,8 @@ pub(crate) struct State {
     pub(crate) ring: Ring,
     pub(crate) interests: Interests,
     pub(crate) announced: Announced,
+    /// How many wait for the state to move.
+    waiting: usize,
     /// Where the cursor is that feeds this, if that can be seen from here.
     pub(crate) position: Option<Arc<dyn Position>>,
     /// Why the last attempts to feed this failed, and how many there were.
@@ -57,6 +62,11 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// Whether changes may wait until somebody asks: nobody looks for them, and what is here can be known to be old.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.waiting == 0 && self.interests.is_empty() && self.position.is_some()
+    }
+
     /// Moves to the store's newest revision, if the store says at once that nothing has changed on the way.
     fn advance(&mut self) -> bool {
         let newest = self.position.as_ref().and_then(|position| position.unchanged_since(self.revision));
@@ -82,6 +92,7 @@ impl Cache {
             ring: Ring::new(Revision::MAX, 0, limits),
             interests: Interests::default(),
             announced: Announced::default(),
+            waiting: 0,
             position: None,
             failure: None,
             failures: 0,
@@ -127,6 +138,7 @@ impl Cache {
 
     /// Waits until an object has changed after `revision`, or the cache is fed no longer.
     pub(crate) async fn changed_after(&self, revision: Revision) {
+        let _waiting = self.wait();
         loop {
             let moved = self.moved.notified();
             {
@@ -139,8 +151,16 @@ impl Cache {
         }
     }
 
+    /// From now on changes are taken in as they come, until this is dropped.
+    fn wait(&self) -> Waiting<'_> {
+        self.state().waiting += 1;
+        self.asked.notify_one();
+        Waiting { cache: self }
+    }
+
     async fn reach(&self, revision: Revision) -> Result<(), Status> {
         let (since, failures, mut ask) = (Instant::now(), self.state().failures, true);
+        let _waiting = self.wait();
         loop {
             // Before the look, so that no move falls between it and the wait.
             let moved = self.moved.notified();
@@ -195,6 +215,17 @@ impl Cache {
     }
 }
 
+/// One who waits for the state to move.
+struct Waiting<'a> {
+    cache: &'a Cache,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.cache.state().waiting -= 1;
+    }
+}
+
 /// What was announced is waited for until this is dropped, or for its event if it is settled.
 pub(crate) struct Announcement<'a> {
     cache: &'a Cache,
@@ -206,6 +237,9 @@ impl Announcement<'_> {
     pub(crate) fn settle(self, key: &str, revision: Revision) -> Stored {
         let mut state = self.cache.state();
         if let Some(stored) = state.announced.settle(self.stored, revision) {
+            if state.announced.len() >= MANY {
+                self.cache.asked.notify_one();
+            }
             return stored;
         }
         let cached = state.objects.get(key).map(|entry| &entry.stored);

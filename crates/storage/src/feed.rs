@@ -68,9 +68,13 @@ impl Feed {
         Ok(cursor)
     }
 
-    /// Applies what comes, as much as there is at a time, until the cursor ends.
+    /// Applies what comes, as much as there is at a time, until the cursor ends. A write wakes this only if somebody looks
+    /// for it.
     async fn follow(&self, mut cursor: Box<dyn Watcher>) -> Error {
         let error = loop {
+            if self.cache.state().is_quiet() {
+                self.cache.asked.notified().await;
+            }
             let next = match select(cursor.next(), pin!(self.cache.asked.notified())).await {
                 Either::Left((batch, _)) => Some(batch),
                 Either::Right(_) => None,

@@ -65,6 +65,11 @@ impl Interests {
         self.next
     }
 
+    /// Whether nobody watches.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     pub(crate) fn remove(&mut self, interest: &Interest, id: u64) {
         if let Some(of_interest) = self.waiting.get_mut(interest) {
             of_interest.remove(&id);

@@ -99,6 +99,8 @@ impl Watch {
         };
         let id = state.interests.add(interest.clone(), &waiter, missed);
         drop(guard);
+        // What was written meanwhile may not have been taken in, because nobody looked for it.
+        cache.asked.notify_one();
         let now = Instant::now();
         let end = (query.timeout_seconds > 0).then(|| now + Duration::from_secs(query.timeout_seconds));
         let bookmarks = query.bookmarks.then(|| Bookmarks::new(now, end));

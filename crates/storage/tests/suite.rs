@@ -149,6 +149,31 @@ async fn a_bookmark_of_an_idle_watch_moves_with_the_store() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_written_while_nobody_looked_is_seen_by_whoever_looks_next() {
+    let storage = fed(Storage::new(store()));
+    let first = put(&storage, thing("a", "0", "")).await.revision();
+    for round in 1..=200 {
+        put(&storage, thing("a", &format!("{round}"), "")).await;
+    }
+    let start = WatchStart::After(first);
+    let mut watch = watch(&storage, WatchQuery { start, ..WatchQuery::default() }).await;
+    for revision in first + 1..=first + 200 {
+        assert_eq!(event(&mut watch).await, format!("MODIFIED a {revision}"));
+    }
+    drop(watch);
+    let last = put(&storage, thing("a", "end", "")).await.revision();
+    assert_eq!(list(&storage, ListQuery::default()).await.unwrap().items[0].revision(), last);
+    assert_eq!(storage.last_change(&things()).await.unwrap(), last);
+    let waiting = tokio::spawn({
+        let storage = storage.clone();
+        async move { storage.changed_after(&things(), last).await }
+    });
+    tokio::task::yield_now().await;
+    put(&storage, thing("b", "", "")).await;
+    waiting.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn compaction_does_not_end_a_watch_to_which_nothing_happened() {
     let storage = fed(Storage::new(store()));
     let others = Arc::new(Resource::new(GroupResource::new("", "others"), "others", false));

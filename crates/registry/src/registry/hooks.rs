@@ -9,7 +9,7 @@ use crate::{Registry, Request};
 #[async_trait]
 pub trait Hooks: Send + Sync + 'static {
     /// Reserves what the object needs from elsewhere (addresses, ports) and writes it into the object. Called after
-    /// admission and preparation, before validation; in a dry run nothing may be consumed.
+    /// the plug-ins that change it, before it is prepared and validated; in a dry run nothing may be consumed.
     async fn begin_create(
         &self,
         _registry: &Registry,

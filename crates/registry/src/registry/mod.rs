@@ -185,10 +185,9 @@ impl Registry {
 
     /// Serves a kind no longer; its watches end.
     pub fn remove_kind(&self, resource: &GroupVersionResource) {
-        if let Some(kind) = self.kind(resource) {
-            self.inner.storage.forget(&kind.store);
-        }
+        let Some(kind) = self.kind(resource) else { return };
         self.change_kinds(|kinds| kinds.remove(resource));
+        self.inner.storage.forget(&kind.store);
     }
 
     fn change_kinds(&self, change: impl Fn(&mut Kinds)) {

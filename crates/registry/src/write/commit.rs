@@ -158,8 +158,8 @@ impl Write<'_> {
         }
         match (plan, current) {
             (Plan::Refuse(status), _) => Err(status),
-            (Plan::Put { object, then_delete: false }, current) => self.put(object, current).await,
-            (Plan::Put { object, then_delete: true }, current) => match self.put(object, current).await? {
+            (Plan::Put { object, then_delete: false }, current) => self.put(asked, object, current).await,
+            (Plan::Put { object, then_delete: true }, current) => match self.put(asked, object, current).await? {
                 Outcome::Done(Effect { stored, .. }) => self.delete(&stored, None).await,
                 stale => Ok(stale),
             },
@@ -169,7 +169,12 @@ impl Write<'_> {
         }
     }
 
-    async fn put(&self, object: Arc<Object>, current: Option<&Stored>) -> Result<Outcome<Effect>, Status> {
+    async fn put(
+        &self,
+        asked: Asked<'_>,
+        object: Arc<Object>,
+        current: Option<&Stored>,
+    ) -> Result<Outcome<Effect>, Status> {
         let (fate, key) = match current {
             None => (Fate::Created, object.key()),
             Some(_) => (Fate::Changed, self.key.clone()),
@@ -178,7 +183,9 @@ impl Write<'_> {
         if let Some(current) = current.filter(|current| current.value() == draft.value()) {
             return Ok(Outcome::unchanged(current, fate));
         }
-        let ttl_seconds = self.kind.hub().spec().time_to_live;
+        // What waits for its finalizers does not go by itself.
+        let is_deletion = matches!(asked, Asked::OfDeletions(_));
+        let ttl_seconds = self.kind.hub().spec().time_to_live.filter(|_| !is_deletion);
         let mut outcome = self.store(&key, current, StoreWrite::Put { draft: &draft, ttl_seconds }, fate).await;
         if let Some(smaller) = outcome.as_ref().err().and_then(|status| without_owners(status, &draft)) {
             draft = smaller;
