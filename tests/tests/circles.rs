@@ -153,7 +153,9 @@ impl Crate {
         }
         let for_tests: Vec<ModulePath> = modules
             .iter()
-            .flat_map(|(path, module)| module.tests.iter().map(|name| [path.as_slice(), &[name.clone()]].concat()))
+            .flat_map(|(path, module)| {
+                module.tests.iter().map(|name| [path.as_slice(), std::slice::from_ref(name)].concat())
+            })
             .collect();
         modules.retain(|path, _| !for_tests.iter().any(|tests| path.starts_with(tests)));
         Self { modules }
