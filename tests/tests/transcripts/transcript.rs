@@ -30,7 +30,8 @@ impl Transcript {
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let mut preface = Vec::new();
         let mut sections: Vec<(usize, &str, Vec<&str>)> = Vec::new();
-        for (at, line) in text.lines().enumerate() {
+        let lines = text.split('\n').map(|line| line.trim_end_matches('\r'));
+        for (at, line) in lines.enumerate() {
             match (line.strip_prefix("###"), sections.last_mut()) {
                 (Some(title), _) => sections.push((at + 1, title.trim(), Vec::new())),
                 (None, Some((_, _, lines))) => lines.push(line),
@@ -86,6 +87,12 @@ mod tests {
         let [least, get] = &transcript.exchanges[..] else { panic!("{transcript:?}") };
         assert_eq!((least.name.as_deref(), least.answer.as_str()), (Some("least"), "HTTP/1.1 201 Created\n\nb: 2"));
         assert_eq!((get.title.as_str(), get.request.as_str(), get.answer.as_str()), ("Get", "GET /pods/a", ""));
+    }
+
+    #[test]
+    fn how_lines_end_says_nothing() {
+        assert_eq!(Transcript::read(&TEXT.replace('\n', "\r\n")).unwrap().to_string(), TEXT);
+        assert_eq!(Transcript::read("### a\nGET /\r").unwrap().to_string(), "### a\nGET /\n");
     }
 
     #[test]
