@@ -91,10 +91,10 @@ impl Admission for CertificateSubjectRestriction {
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
         let (true, Some(request)) = (review.is_about(GROUP, REQUESTS), review.object()) else { return Ok(()) };
-        if request.text(&["spec", "signerName"]) != "kubernetes.io/kube-apiserver-client" {
+        if request.text("spec.signerName") != "kubernetes.io/kube-apiserver-client" {
             return Ok(());
         }
-        let groups = organizations(request.text(&["spec", "request"]))
+        let groups = organizations(request.text("spec.request"))
             .map_err(|why| forbidden(review, format!("failed to parse CSR: {why}")))?;
         if groups.iter().any(|group| group == MASTERS) {
             let why = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
@@ -105,7 +105,7 @@ impl Admission for CertificateSubjectRestriction {
 }
 
 fn signer(request: Option<&Object>) -> &str {
-    request.map_or("", |request| request.text(&["spec", "signerName"]))
+    request.map_or("", |request| request.text("spec.signerName"))
 }
 
 /// Whether the asker may do this for a signer, or for all signers of its domain.

@@ -31,7 +31,7 @@ impl Admission for DefaultIngressClass {
         let default = ["ingressclass.kubernetes.io/is-default-class"];
         let class = newest_default(list(review, classes, "").await?, &default);
         if let (Some(ingress), Some(class)) = (review.object_mut(), class) {
-            ingress.set(&["spec", "ingressClassName"], class.name());
+            ingress.set("spec.ingressClassName", class.name());
         }
         Ok(())
     }

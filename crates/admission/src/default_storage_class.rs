@@ -32,7 +32,7 @@ impl Admission for DefaultStorageClass {
         let classes = GroupVersionResource::new("storage.k8s.io", "v1", "storageclasses");
         let class = newest_default(list(review, classes, "").await?, DEFAULT_STORAGE);
         if let (Some(claim), Some(class)) = (review.object_mut(), class) {
-            claim.set(&["spec", "storageClassName"], class.name());
+            claim.set("spec.storageClassName", class.name());
         }
         Ok(())
     }
@@ -44,7 +44,7 @@ const DEFAULT_STORAGE: &[&str] =
 /// Of the classes that carry one of the annotations, the newest; of equally old ones the first by name.
 pub(crate) fn newest_default(classes: Vec<Arc<Object>>, annotations: &[&str]) -> Option<Arc<Object>> {
     let is_default = |class: &Arc<Object>| annotations.iter().any(|name| class.annotation(name) == Some("true"));
-    let age = |class: &Object| class.text(&["metadata", "creationTimestamp"]).to_owned();
+    let age = |class: &Object| class.text("metadata.creationTimestamp").to_owned();
     let mut classes: Vec<Arc<Object>> = classes.into_iter().filter(is_default).collect();
     classes.sort_by(|left, right| age(right).cmp(&age(left)).then_with(|| left.name().cmp(right.name())));
     classes.into_iter().next()

@@ -31,7 +31,7 @@ impl Admission for NamespaceLifecycle {
         let Some(found) = get(review, core("namespaces"), "", &namespace).await? else {
             return Err(Status::not_found(&GroupResource::new("", "namespaces"), &namespace));
         };
-        if review.operation == Operation::Create && found.text(&["status", "phase"]) == "Terminating" {
+        if review.operation == Operation::Create && found.text("status.phase") == "Terminating" {
             let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
             let cause = format!("namespace {namespace} is being terminated");
             return Err(forbidden(review, why).with_cause("NamespaceTerminating", cause, "metadata.namespace"));

@@ -26,7 +26,7 @@ impl Admission for PersistentVolumeClaimResize {
         if size(new) <= size(old) {
             return Ok(());
         }
-        if old.text(&["status", "phase"]) != "Bound" {
+        if old.text("status.phase") != "Bound" {
             return Err(forbidden(review, "Only bound persistent volume claims can be expanded"));
         }
         let name = class(new);
@@ -51,5 +51,5 @@ fn size(claim: &Object) -> Quantity {
 
 fn class(claim: &Object) -> &str {
     let annotation = claim.annotation("volume.beta.kubernetes.io/storage-class");
-    annotation.unwrap_or_else(|| claim.text(&["spec", "storageClassName"]))
+    annotation.unwrap_or_else(|| claim.text("spec.storageClassName"))
 }

@@ -77,7 +77,7 @@ fn keep(review: &mut Review<'_>) {
 
 async fn resolve(review: &mut Review<'_>) -> Result<(), Status> {
     let Some(pod) = review.object() else { return Ok(()) };
-    let asked = pod.text(&["spec", "priorityClassName"]).to_owned();
+    let asked = pod.text("spec.priorityClassName").to_owned();
     let class = if asked.is_empty() {
         default_class(review).await?
     } else {

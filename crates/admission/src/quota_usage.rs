@@ -45,7 +45,7 @@ pub(crate) fn concerns(resource: &GroupResource, name: &str, usage: &Amounts) ->
 
 /// Pods that have run to their end hold nothing any more.
 fn has_ended(pod: &Object) -> bool {
-    matches!(pod.text(&["status", "phase"]), "Succeeded" | "Failed")
+    matches!(pod.text("status.phase"), "Succeeded" | "Failed")
 }
 
 fn pod_usage(pod: &Object) -> Amounts {
@@ -78,7 +78,7 @@ fn service_usage(service: &Object) -> Amounts {
     let ports = service.list("spec.ports");
     let all = i64::try_from(ports.len()).unwrap_or(i64::MAX);
     let own = ports.iter().filter(|port| port.int("nodePort") != 0).count();
-    let (balancers, node_ports) = match service.text(&["spec", "type"]) {
+    let (balancers, node_ports) = match service.text("spec.type") {
         "NodePort" => (0, all),
         "LoadBalancer" if service.at("spec.allocateLoadBalancerNodePorts").as_bool() == Some(false) => {
             (1, i64::try_from(own).unwrap_or(i64::MAX))
@@ -94,7 +94,7 @@ fn service_usage(service: &Object) -> Amounts {
 
 fn claim_usage(claim: &Object) -> Amounts {
     let annotation = claim.annotation("volume.beta.kubernetes.io/storage-class");
-    let class = annotation.unwrap_or_else(|| claim.text(&["spec", "storageClassName"]));
+    let class = annotation.unwrap_or_else(|| claim.text("spec.storageClassName"));
     let storage = amounts(claim.at("spec.resources.requests")).get("storage").copied();
     let mut usage = Amounts::new();
     let prefix = format!("{class}.storageclass.storage.k8s.io/");
@@ -143,7 +143,7 @@ pub(crate) fn is_in_scope(resource: &GroupResource, object: &Object, quota: &Obj
 fn pod_is_in(pod: &Object, scope: &str, operator: &str, values: &[Value]) -> bool {
     let has_deadline = pod.int_if_set("spec.activeDeadlineSeconds").is_some_and(|seconds| seconds >= 0);
     let is_best_effort = quality_of_service(pod) == "BestEffort";
-    let class = pod.text(&["spec", "priorityClassName"]);
+    let class = pod.text("spec.priorityClassName");
     match scope {
         "Terminating" => has_deadline,
         "NotTerminating" => !has_deadline,

@@ -38,7 +38,7 @@ impl Admission for RuntimeClass {
         if let Some(pod) = review.object_mut()
             && !overhead.is_null()
         {
-            pod.set(&["spec", "overhead"], overhead);
+            pod.set("spec.overhead", overhead);
         }
         place(review, class.at("scheduling"))
     }

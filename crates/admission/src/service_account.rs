@@ -51,7 +51,7 @@ impl Admission for ServiceAccount {
 }
 
 fn refuse_mirror(review: &Review<'_>) -> Result<(), Status> {
-    let name = review.object().map_or("", |pod| pod.text(&["spec", "serviceAccountName"]));
+    let name = review.object().map_or("", |pod| pod.text("spec.serviceAccountName"));
     if name.is_empty() {
         return Ok(());
     }
@@ -60,7 +60,7 @@ fn refuse_mirror(review: &Review<'_>) -> Result<(), Status> {
 
 async fn account_of(review: &Review<'_>) -> Result<Arc<Object>, Status> {
     let namespace = review.request.at.namespace.as_str();
-    let name = review.object().map_or("", |pod| pod.text(&["spec", "serviceAccountName"]));
+    let name = review.object().map_or("", |pod| pod.text("spec.serviceAccountName"));
     match get(review, core("serviceaccounts"), namespace, name).await? {
         Some(account) => Ok(account),
         None => Err(forbidden(

@@ -43,17 +43,17 @@ fn head(line: &str) -> Object {
         (_, Some(_)) => "RoleBinding",
     };
     let mut object = Object::of_kind(&GroupVersionKind::new(GROUP, "v1", kind));
-    object.set(&["metadata", "name"], name);
+    object.set("metadata.name", name);
     if let Some(namespace) = namespace {
-        object.set(&["metadata", "namespace"], namespace);
+        object.set("metadata.namespace", namespace);
     }
     object.set(&["metadata", "annotations", "rbac.authorization.kubernetes.io/autoupdate"], "true");
     object.set(&["metadata", "labels", "kubernetes.io/bootstrapping"], "rbac-defaults");
     if what == "role" {
-        object.set(&["rules"], Value::Null);
+        object.set("rules", Value::Null);
     } else {
         let role = if namespace.is_some() { "Role" } else { "ClusterRole" };
-        object.set(&["roleRef"], json!({"apiGroup": GROUP, "kind": role, "name": first}));
+        object.set("roleRef", json!({"apiGroup": GROUP, "kind": role, "name": first}));
     }
     object
 }
@@ -63,7 +63,7 @@ fn add_detail(object: &mut Object, detail: &str) {
         object.set(&["metadata", "labels", key], value);
     } else if let Some((key, value)) = detail.strip_prefix("aggregate ").and_then(|label| label.split_once('=')) {
         let labels: Map<String, Value> = [(key.to_owned(), value.into())].into_iter().collect();
-        object.set(&["aggregationRule"], json!({"clusterRoleSelectors": [{"matchLabels": labels}]}));
+        object.set("aggregationRule", json!({"clusterRoleSelectors": [{"matchLabels": labels}]}));
     } else if detail.contains(" | ") {
         push(object, "rules", rule(detail));
     } else if let Some((kind, name)) = detail.split_once(' ') {
@@ -131,11 +131,11 @@ mod tests {
         let objects = bootstrap_policy();
         assert!(objects.len() > 100, "{}", objects.len());
         for object in &objects {
-            let rules = object.field(&["rules"]).and_then(Value::as_array);
+            let rules = object.field("rules").and_then(Value::as_array);
             for rule in rules.into_iter().flatten() {
                 assert!(rule.is_object(), "{}", object.name());
             }
-            let subjects = object.field(&["subjects"]).and_then(Value::as_array);
+            let subjects = object.field("subjects").and_then(Value::as_array);
             for subject in subjects.into_iter().flatten() {
                 let kind = subject["kind"].as_str().unwrap();
                 assert!(["User", "Group", "ServiceAccount"].contains(&kind), "{kind}");

@@ -44,9 +44,9 @@ impl Admission for EscalationCheck {
             }
             "rolebindings" | "clusterrolebindings" => {
                 let role = RoleRef::of(object);
-                let unchanged = review.old.is_some_and(|old| {
-                    RoleRef::of(old) == role && old.field(&["subjects"]) == object.field(&["subjects"])
-                });
+                let unchanged = review
+                    .old
+                    .is_some_and(|old| RoleRef::of(old) == role && old.field("subjects") == object.field("subjects"));
                 let (plural, name) = match &role {
                     RoleRef::ClusterRole(name) => ("clusterroles", name.as_str()),
                     RoleRef::Role(name) => ("roles", name.as_str()),

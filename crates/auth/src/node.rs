@@ -164,7 +164,7 @@ impl References {
             let resource = GroupVersionResource::new("", "v1", "persistentvolumeclaims");
             let request = Request::new(Verb::Get, resource, registry.ambient().clock.now());
             match registry.get(&request.object(pod.namespace(), claim), &GetOptions::default()).await {
-                Ok(claim) if claim.object().text(&["spec", "volumeName"]) == at.name => return Ok(true),
+                Ok(claim) if claim.object().text("spec.volumeName") == at.name => return Ok(true),
                 Err(status) if !status.is_not_found() => return Err(status),
                 _ => {}
             }
@@ -176,8 +176,8 @@ impl References {
     fn names(self, pod: &Object) -> impl Iterator<Item = &str> {
         let mut names = Vec::new();
         if self == Self::Account {
-            names.push(pod.text(&["spec", "serviceAccountName"]));
-        } else if let Some(spec) = pod.field(&["spec"]) {
+            names.push(pod.text("spec.serviceAccountName"));
+        } else if let Some(spec) = pod.field("spec") {
             self.collect(spec, &mut names);
         }
         names.into_iter().filter(|name| !name.is_empty())

@@ -47,8 +47,8 @@ pub enum RoleRef {
 impl RoleRef {
     /// The role that a binding refers to.
     pub fn of(binding: &Object) -> Self {
-        let name = binding.text(&["roleRef", "name"]).to_owned();
-        match binding.text(&["roleRef", "kind"]) {
+        let name = binding.text("roleRef.name").to_owned();
+        match binding.text("roleRef.kind") {
             "ClusterRole" => Self::ClusterRole(name),
             "Role" => Self::Role(name),
             other => Self::Unknown { kind: other.to_owned(), name },
@@ -230,11 +230,11 @@ impl Binding {
 
 /// The rules that a role carries.
 pub(crate) fn rules_in(role: &Object) -> Vec<Rule> {
-    role.field(&["rules"]).and_then(Value::as_array).into_iter().flatten().map(Rule::from_json).collect()
+    role.field("rules").and_then(Value::as_array).into_iter().flatten().map(Rule::from_json).collect()
 }
 
 fn binding_of(binding: &Object) -> Binding {
-    let subjects = binding.field(&["subjects"]).and_then(Value::as_array);
+    let subjects = binding.field("subjects").and_then(Value::as_array);
     let subjects = subjects.into_iter().flatten().filter_map(Subject::from_json).collect();
     Binding { role: RoleRef::of(binding), subjects }
 }

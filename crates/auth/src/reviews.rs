@@ -40,8 +40,8 @@ struct SelfSubjectReview;
 impl Computed for SelfSubjectReview {
     async fn create(&self, _registry: &Registry, request: &Request, _body: Object) -> Result<Object, Status> {
         let mut answer = Object::of_kind(&GroupVersionKind::new(AUTHENTICATION, "v1", "SelfSubjectReview"));
-        answer.set(&["metadata", "creationTimestamp"], format_time(request.now));
-        answer.set(&["status", "userInfo"], user_info(&request.user));
+        answer.set("metadata.creationTimestamp", format_time(request.now));
+        answer.set("status.userInfo", user_info(&request.user));
         Ok(answer)
     }
 }
@@ -70,11 +70,11 @@ struct TokenReview {
 #[async_trait]
 impl Computed for TokenReview {
     async fn create(&self, registry: &Registry, _request: &Request, mut body: Object) -> Result<Object, Status> {
-        let token = body.text(&["spec", "token"]).to_owned();
+        let token = body.text("spec.token").to_owned();
         if token.is_empty() {
             return Err(Status::bad_request("token is required for TokenReview in authentication"));
         }
-        let mut wanted = body.texts(&["spec", "audiences"]);
+        let mut wanted = body.texts("spec.audiences");
         if wanted.is_empty() {
             wanted.push(self.audience.clone());
         }
@@ -98,7 +98,7 @@ impl Computed for TokenReview {
             }
             Err(status) => return Err(status),
         };
-        body.set(&["status"], status);
+        body.set("status", status);
         Ok(body)
     }
 }
@@ -126,7 +126,7 @@ impl Computed for AccessReview {
             Ok(Decision::NoOpinion(why)) => told(json!({"allowed": false}), &why),
             Err(status) => json!({"allowed": false, "evaluationError": status.message}),
         };
-        body.set(&["status"], status);
+        body.set("status", status);
         Ok(body)
     }
 }
@@ -145,7 +145,7 @@ impl AccessReview {
         match (given("resourceAttributes"), given("nonResourceAttributes")) {
             (true, true) => {
                 let detail = "cannot be specified in combination with resourceAttributes";
-                let value = body.field(&["spec", "nonResourceAttributes"]).cloned().unwrap_or_default();
+                let value = body.field("spec.nonResourceAttributes").cloned().unwrap_or_default();
                 errors.push(FieldError::invalid("spec.nonResourceAttributes", value, detail));
             }
             (false, false) => {
@@ -154,13 +154,13 @@ impl AccessReview {
             }
             _ => {}
         }
-        let nobody = body.text(&["spec", "user"]).is_empty() && body.texts(&["spec", "groups"]).is_empty();
+        let nobody = body.text("spec.user").is_empty() && body.texts("spec.groups").is_empty();
         if self != Self::OfOneself && nobody {
             let detail = "at least one of user or group must be specified";
             errors.push(FieldError::invalid("spec.user", "", detail));
         }
         if self == Self::Local {
-            let namespace = body.text(&["spec", "resourceAttributes", "namespace"]);
+            let namespace = body.text("spec.resourceAttributes.namespace");
             if namespace != request.at.namespace {
                 let message =
                     format!("spec.resourceAttributes.namespace must match namespace: {}", request.at.namespace);
@@ -177,18 +177,18 @@ impl AccessReview {
 /// Who a review asks about.
 fn subject(body: &Object) -> User {
     let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (key, values) in body.field(&["spec", "extra"]).and_then(Value::as_object).into_iter().flatten() {
+    for (key, values) in body.field("spec.extra").and_then(Value::as_object).into_iter().flatten() {
         let values = values.as_array().into_iter().flatten().filter_map(Value::as_str);
         extra.insert(key.to_ascii_lowercase(), values.map(str::to_owned).collect());
     }
-    let user = User::new(body.text(&["spec", "user"]), body.texts(&["spec", "groups"]));
-    User { uid: body.text(&["spec", "uid"]).to_owned(), extra, ..user }
+    let user = User::new(body.text("spec.user"), body.texts("spec.groups"));
+    User { uid: body.text("spec.uid").to_owned(), extra, ..user }
 }
 
 /// What a review asks about.
 fn attributes(body: &Object, user: Arc<User>) -> Attributes {
     let text = |part: &str, name: &str| body.text(&["spec", part, name]).to_owned();
-    if body.field(&["spec", "nonResourceAttributes"]).is_some_and(Value::is_object) {
+    if body.field("spec.nonResourceAttributes").is_some_and(Value::is_object) {
         let part = "nonResourceAttributes";
         return Attributes::new(&user, &text(part, "verb"), Target::Path(text(part, "path")));
     }
@@ -208,7 +208,7 @@ fn attributes(body: &Object, user: Arc<User>) -> Attributes {
 
 /// Those requirements that a selector can say: one value that has to be, or must not be.
 fn field_selector(body: &Object) -> FieldSelector {
-    let requirements = body.field(&["spec", "resourceAttributes", "fieldSelector", "requirements"]);
+    let requirements = body.field("spec.resourceAttributes.fieldSelector.requirements");
     let requirements = requirements.and_then(Value::as_array).into_iter().flatten().filter_map(|requirement| {
         let equal = match requirement.get("operator")?.as_str()? {
             "In" => true,
@@ -225,7 +225,7 @@ fn field_selector(body: &Object) -> FieldSelector {
 }
 
 fn label_selector(body: &Object) -> LabelSelector {
-    let requirements = body.field(&["spec", "resourceAttributes", "labelSelector", "requirements"]);
+    let requirements = body.field("spec.resourceAttributes.labelSelector.requirements");
     let selector = json!({"matchExpressions": requirements.cloned().unwrap_or_default()});
     LabelSelector::from_json(Some(&selector)).unwrap_or_default()
 }
@@ -236,19 +236,19 @@ struct RulesReview;
 #[async_trait]
 impl Computed for RulesReview {
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {
-        let namespace = body.text(&["spec", "namespace"]);
+        let namespace = body.text("spec.namespace");
         if namespace.is_empty() {
             return Err(Status::bad_request("no namespace on request"));
         }
         let rules = registry.rules(&request.user, namespace).await?;
         let mut answer = Object::of_kind(&GroupVersionKind::new(AUTHORIZATION, "v1", "SelfSubjectRulesReview"));
-        answer.set(&["metadata"], json!({}));
-        answer.set(&["spec"], json!({}));
-        answer.set(&["status", "resourceRules"], rules.resources.iter().map(resource_rule).collect::<Value>());
-        answer.set(&["status", "nonResourceRules"], rules.paths.iter().map(path_rule).collect::<Value>());
-        answer.set(&["status", "incomplete"], rules.incomplete);
+        answer.set("metadata", json!({}));
+        answer.set("spec", json!({}));
+        answer.set("status.resourceRules", rules.resources.iter().map(resource_rule).collect::<Value>());
+        answer.set("status.nonResourceRules", rules.paths.iter().map(path_rule).collect::<Value>());
+        answer.set("status.incomplete", rules.incomplete);
         if !rules.evaluation_error.is_empty() {
-            answer.set(&["status", "evaluationError"], rules.evaluation_error);
+            answer.set("status.evaluationError", rules.evaluation_error);
         }
         Ok(answer)
     }

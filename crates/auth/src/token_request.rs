@@ -28,11 +28,11 @@ impl TokenRequests {
 
     /// What the request asks for, checked, with its defaults filled in.
     fn spec(&self, body: &Object) -> Result<Spec, Status> {
-        let mut audiences = body.texts(&["spec", "audiences"]);
+        let mut audiences = body.texts("spec.audiences");
         if audiences.is_empty() {
             audiences = vec![self.issuer.name().to_owned()];
         }
-        let seconds = body.number(&["spec", "expirationSeconds"]).unwrap_or(SECONDS.1);
+        let seconds = body.number("spec.expirationSeconds").unwrap_or(SECONDS.1);
         let mut errors = Vec::new();
         if seconds < SECONDS.0 {
             let detail = "may not specify a duration less than 10 minutes";
@@ -56,7 +56,7 @@ impl TokenRequests {
         request: &Request,
         body: &Object,
     ) -> Result<Option<(&'static str, Object)>, Status> {
-        let Some(reference) = body.field(&["spec", "boundObjectRef"]).filter(|value| value.is_object()) else {
+        let Some(reference) = body.field("spec.boundObjectRef").filter(|value| value.is_object()) else {
             return Ok(None);
         };
         let text = |name: &str| reference.get(name).and_then(Value::as_str).unwrap_or("");
@@ -125,14 +125,14 @@ impl Action for TokenRequests {
         for (name, value) in [("name", account.name()), ("namespace", account.namespace()), ("uid", account.uid())] {
             body.set(&["metadata", name], value);
         }
-        body.set(&["metadata", "creationTimestamp"], format_time(request.now));
-        body.set(&["spec", "audiences"], audiences);
-        body.set(&["spec", "expirationSeconds"], seconds);
+        body.set("metadata.creationTimestamp", format_time(request.now));
+        body.set("spec.audiences", audiences);
+        body.set("spec.expirationSeconds", seconds);
         if bound.is_none() {
-            body.set(&["spec", "boundObjectRef"], Value::Null);
+            body.set("spec.boundObjectRef", Value::Null);
         }
         let end = coracle_ambient::Timestamp::from_second(now + seconds).map_err(Status::internal)?;
-        body.set(&["status"], json!({"token": token, "expirationTimestamp": format_time(end)}));
+        body.set("status", json!({"token": token, "expirationTimestamp": format_time(end)}));
         Ok(body)
     }
 }

@@ -120,7 +120,7 @@ async fn with_three_pods(ambient: Ambient, delays: Delays) -> (Cluster, Api<Obje
 
 async fn running(pods: &Api<Object>) -> Vec<Object> {
     let list = pods.list(&coracle_client::ListParams::default()).await.expect("pods are listed");
-    let is_running = |pod: &Object| pod.text(&["status", "phase"]) == "Running" && !pod.is_terminating();
+    let is_running = |pod: &Object| pod.text("status.phase") == "Running" && !pod.is_terminating();
     list.items.into_iter().filter(is_running).collect()
 }
 

@@ -78,7 +78,7 @@ impl Api<Object> {
     ///
     /// let flows = GroupVersionResource::new("flowcontrol.apiserver.k8s.io", "v1", "flowschemas");
     /// let flow = Api::dynamic(&cluster.api_client(), flows).get(&ObjectKey::cluster("exempt")).await.unwrap();
-    /// assert_eq!(flow.field(&["spec", "matchingPrecedence"]), Some(&1.into()));
+    /// assert_eq!(flow.field("spec.matchingPrecedence"), Some(&1.into()));
     /// # }).unwrap();
     /// ```
     pub fn dynamic(client: &Client, resource: GroupVersionResource) -> Self {
@@ -499,7 +499,7 @@ mod tests {
         let origin = Origin::new("rs", "default/web", []);
         let pods = pods(&client.on_behalf_of(origin.clone())).within("default");
         let mut object = Object::default();
-        object.set(&["metadata", "generateName"], "a");
+        object.set("metadata.generateName", "a");
         pods.create(&object).await.unwrap();
         pods.delete(&ObjectKey::new("default", "a"), &DeleteParams::default()).await.unwrap();
         assert_eq!(origin.revisions().get(pods.resource()), Some(&9));

@@ -44,9 +44,8 @@ fn simulated_nodes() -> [Object; 2] {
 fn all_controllers(policy: &[Object]) -> [Object; 2] {
     let roles =
         policy.iter().filter(|role| role.kind() == "ClusterRole" && role.name().starts_with("system:controller:"));
-    let rules: Vec<Value> = roles
-        .flat_map(|role| role.field(&["rules"]).and_then(Value::as_array).into_iter().flatten().cloned())
-        .collect();
+    let rules: Vec<Value> =
+        roles.flat_map(|role| role.field("rules").and_then(Value::as_array).into_iter().flatten().cloned()).collect();
     grant("system:coracle:controllers", "system:kube-controller-manager", rules.into())
 }
 
@@ -54,18 +53,18 @@ fn all_controllers(policy: &[Object]) -> [Object; 2] {
 fn grant(name: &str, user: &str, rules: Value) -> [Object; 2] {
     const GROUP: &str = "rbac.authorization.k8s.io";
     let mut role = Object::of_kind(&GroupVersionKind::new(GROUP, "v1", "ClusterRole"));
-    role.set(&["metadata", "name"], name);
-    role.set(&["rules"], rules);
+    role.set("metadata.name", name);
+    role.set("rules", rules);
     let mut binding = Object::of_kind(&GroupVersionKind::new(GROUP, "v1", "ClusterRoleBinding"));
-    binding.set(&["metadata", "name"], name);
-    binding.set(&["roleRef"], json!({"apiGroup": GROUP, "kind": "ClusterRole", "name": name}));
-    binding.set(&["subjects"], json!([{"apiGroup": GROUP, "kind": "User", "name": user}]));
+    binding.set("metadata.name", name);
+    binding.set("roleRef", json!({"apiGroup": GROUP, "kind": "ClusterRole", "name": name}));
+    binding.set("subjects", json!([{"apiGroup": GROUP, "kind": "User", "name": user}]));
     [role, binding]
 }
 
 fn namespace(name: &str) -> Object {
     let mut object = Object::of_kind(&GroupVersionKind::new("", "v1", "Namespace"));
-    object.set(&["metadata"], json!({"name": name}));
+    object.set("metadata", json!({"name": name}));
     object
 }
 

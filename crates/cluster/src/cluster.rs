@@ -350,9 +350,9 @@ mod tests {
         );
         assert_eq!(ask(&cluster).await, Ok(200));
         let mut object = Object::default();
-        object.set(&["apiVersion"], "v1");
-        object.set(&["kind"], "ConfigMap");
-        object.set(&["metadata", "name"], "leak");
+        object.set("apiVersion", "v1");
+        object.set("kind", "ConfigMap");
+        object.set("metadata.name", "leak");
         let now = cluster.ambient().clock.now();
         let request = Request::new(Verb::Create, config_maps(), now).object("default", "");
         cluster.registry().create(&request, object).await.unwrap();

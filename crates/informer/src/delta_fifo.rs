@@ -185,7 +185,7 @@ mod tests {
 
     fn object(name: &str, version: u64) -> Arc<Object> {
         let mut object = Object::default();
-        object.set(&["metadata", "name"], name);
+        object.set("metadata.name", name);
         object.set_resource_version(version.to_string());
         Arc::new(object)
     }

@@ -174,14 +174,14 @@ mod tests {
 
     fn object(namespace: &str, name: &str, node: &str) -> Arc<Object> {
         let mut object = Object::default();
-        object.set(&["metadata", "namespace"], namespace);
-        object.set(&["metadata", "name"], name);
-        object.set(&["spec", "nodeName"], node);
+        object.set("metadata.namespace", namespace);
+        object.set("metadata.name", name);
+        object.set("spec.nodeName", node);
         Arc::new(object)
     }
 
     fn by_node(object: &Object) -> Vec<String> {
-        vec![object.text(&["spec", "nodeName"]).to_owned()]
+        vec![object.text("spec.nodeName").to_owned()]
     }
 
     fn names(objects: &[Arc<Object>]) -> Vec<&str> {

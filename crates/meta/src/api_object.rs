@@ -153,7 +153,7 @@ impl ApiObject for Object {
     }
 
     fn drop_managed_fields(&mut self) {
-        self.remove(&["metadata", "managedFields"]);
+        self.remove("metadata.managedFields");
     }
 
     fn assume_kind(&mut self, kind: &GroupVersionKind) {

@@ -9,6 +9,7 @@
 
 mod api_object;
 mod field_error;
+mod field_path;
 pub mod fields;
 mod go;
 mod int_or_string;
@@ -31,6 +32,7 @@ mod watch;
 
 pub use api_object::{ApiObject, PartialObject};
 pub use field_error::{FieldError, FieldErrorKind};
+pub use field_path::FieldPath;
 pub use go::{go_json, go_quote, human_duration, parse_duration};
 pub use int_or_string::{IntOrString, Rounding};
 pub use key::ObjectKey;

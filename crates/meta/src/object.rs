@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::{GroupVersion, GroupVersionKind, ObjectKey, ObjectMeta, OwnerReference, Verbatim};
+use crate::{FieldPath, GroupVersion, GroupVersionKind, ObjectKey, ObjectMeta, OwnerReference, Verbatim};
 
 /// An object of the API as the server side handles it: a JSON object, with typed access to its metadata.
 ///
@@ -15,8 +15,8 @@ use crate::{GroupVersion, GroupVersionKind, ObjectKey, ObjectMeta, OwnerReferenc
 ///
 /// let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", "name": "web"}});
 /// let mut pod = Object::from_value(pod).unwrap();
-/// pod.set(&["spec", "nodeName"], "node-1");
-/// assert_eq!((pod.key().to_string().as_str(), pod.text(&["spec", "nodeName"])), ("default/web", "node-1"));
+/// pod.set("spec.nodeName", "node-1");
+/// assert_eq!((pod.key().to_string().as_str(), pod.text("spec.nodeName")), ("default/web", "node-1"));
 /// assert!(Object::from_value(json!([1, 2])).is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -118,25 +118,23 @@ impl Object {
         self
     }
 
-    /// The value at a path of field names; `None` where a step is missing or not an object.
-    pub fn field(&self, path: &[&str]) -> Option<&Value> {
-        let (first, rest) = path.split_first()?;
-        rest.iter().try_fold(self.tree().get(*first)?, |value, step| value.get(step))
+    /// The value at a path; `None` where a step is missing or not an object.
+    pub fn field(&self, path: impl FieldPath) -> Option<&Value> {
+        path.names().try_fold(&self.value, |value, name| value.get(name))
     }
 
     /// The value at a path, to change.
-    pub fn field_mut(&mut self, path: &[&str]) -> Option<&mut Value> {
-        let (first, rest) = path.split_first()?;
-        rest.iter().try_fold(self.tree_mut().get_mut(*first)?, |value, step| value.get_mut(step))
+    pub fn field_mut(&mut self, path: impl FieldPath) -> Option<&mut Value> {
+        path.names().try_fold(&mut self.value, |value, name| value.get_mut(name))
     }
 
     /// The text at a path; empty if it is missing or no text.
-    pub fn text(&self, path: &[&str]) -> &str {
+    pub fn text(&self, path: impl FieldPath) -> &str {
         self.field(path).and_then(Value::as_str).unwrap_or("")
     }
 
     /// The whole number at a path.
-    pub fn number(&self, path: &[&str]) -> Option<i64> {
+    pub fn number(&self, path: impl FieldPath) -> Option<i64> {
         self.field(path).and_then(Value::as_i64)
     }
 
@@ -144,37 +142,41 @@ impl Object {
     ///
     /// # Panics
     /// If the path is empty.
-    pub fn set(&mut self, path: &[&str], value: impl Into<Value>) {
-        let (last, parents) = path.split_last().expect("a path has at least one step");
+    pub fn set(&mut self, path: impl FieldPath, value: impl Into<Value>) {
+        let mut names = path.names().peekable();
+        let mut name = names.next().expect("a path has at least one name");
         let mut tree = self.tree_mut();
-        for step in parents {
-            let slot = tree.entry(*step).or_insert_with(|| Value::Object(Map::new()));
+        while names.peek().is_some() {
+            let slot = tree.entry(name).or_insert_with(|| Value::Object(Map::new()));
             if !slot.is_object() {
                 *slot = Value::Object(Map::new());
             }
             tree = slot.as_object_mut().expect("the slot was just made an object");
+            name = names.next().unwrap_or(name);
         }
-        tree.insert((*last).to_owned(), value.into());
+        tree.insert(name.to_owned(), value.into());
     }
 
     /// Removes and returns the value at a path.
-    pub fn remove(&mut self, path: &[&str]) -> Option<Value> {
-        let (last, parents) = path.split_last()?;
-        let tree = match parents {
-            [] => self.tree_mut(),
-            parents => self.field_mut(parents)?.as_object_mut()?,
-        };
-        tree.remove(*last)
+    pub fn remove(&mut self, path: impl FieldPath) -> Option<Value> {
+        let mut names = path.names();
+        let mut name = names.next()?;
+        let mut tree = self.tree_mut();
+        for next in names {
+            tree = tree.get_mut(name)?.as_object_mut()?;
+            name = next;
+        }
+        tree.remove(name)
     }
 
     /// `apiVersion`.
     pub fn api_version(&self) -> &str {
-        self.text(&["apiVersion"])
+        self.text("apiVersion")
     }
 
     /// `kind`.
     pub fn kind(&self) -> &str {
-        self.text(&["kind"])
+        self.text("kind")
     }
 
     /// `apiVersion` and `kind` together; `None` if `apiVersion` is not one.
@@ -184,18 +186,18 @@ impl Object {
 
     /// Sets `apiVersion` and `kind`.
     pub fn set_kind(&mut self, kind: &GroupVersionKind) {
-        self.set(&["apiVersion"], kind.api_version());
-        self.set(&["kind"], kind.kind.clone());
+        self.set("apiVersion", kind.api_version());
+        self.set("kind", kind.kind.clone());
     }
 
     /// `metadata.name`, or empty.
     pub fn name(&self) -> &str {
-        self.text(&["metadata", "name"])
+        self.text("metadata.name")
     }
 
     /// `metadata.namespace`, or empty.
     pub fn namespace(&self) -> &str {
-        self.text(&["metadata", "namespace"])
+        self.text("metadata.namespace")
     }
 
     /// Namespace and name.
@@ -205,27 +207,27 @@ impl Object {
 
     /// `metadata.uid`, or empty.
     pub fn uid(&self) -> &str {
-        self.text(&["metadata", "uid"])
+        self.text("metadata.uid")
     }
 
     /// `metadata.resourceVersion`, or empty.
     pub fn resource_version(&self) -> &str {
-        self.text(&["metadata", "resourceVersion"])
+        self.text("metadata.resourceVersion")
     }
 
     /// Sets `metadata.resourceVersion`.
     pub fn set_resource_version(&mut self, version: impl Into<String>) {
-        self.set(&["metadata", "resourceVersion"], version.into());
+        self.set("metadata.resourceVersion", version.into());
     }
 
     /// `metadata.generation`, or 0.
     pub fn generation(&self) -> i64 {
-        self.number(&["metadata", "generation"]).unwrap_or(0)
+        self.number("metadata.generation").unwrap_or(0)
     }
 
     /// `metadata.deletionTimestamp`.
     pub fn deletion_timestamp(&self) -> Option<&str> {
-        self.field(&["metadata", "deletionTimestamp"])?.as_str()
+        self.field("metadata.deletionTimestamp")?.as_str()
     }
 
     /// Whether the object's deletion has begun.
@@ -235,15 +237,15 @@ impl Object {
 
     /// `metadata.finalizers`.
     pub fn finalizers(&self) -> Vec<String> {
-        self.texts(&["metadata", "finalizers"])
+        self.texts("metadata.finalizers")
     }
 
     /// Sets `metadata.finalizers`; an empty list removes the field.
     pub fn set_finalizers(&mut self, finalizers: Vec<String>) {
         if finalizers.is_empty() {
-            self.remove(&["metadata", "finalizers"]);
+            self.remove("metadata.finalizers");
         } else {
-            self.set(&["metadata", "finalizers"], finalizers);
+            self.set("metadata.finalizers", finalizers);
         }
     }
 
@@ -254,7 +256,7 @@ impl Object {
 
     /// All labels.
     pub fn labels(&self) -> BTreeMap<String, String> {
-        self.text_map(&["metadata", "labels"])
+        self.text_map("metadata.labels")
     }
 
     /// One annotation.
@@ -264,7 +266,7 @@ impl Object {
 
     /// `metadata.ownerReferences`, those that can be read.
     pub fn owner_references(&self) -> Vec<OwnerReference> {
-        let list = self.field(&["metadata", "ownerReferences"]).and_then(Value::as_array);
+        let list = self.field("metadata.ownerReferences").and_then(Value::as_array);
         list.into_iter().flatten().filter_map(|owner| serde_json::from_value(owner.clone()).ok()).collect()
     }
 
@@ -274,13 +276,13 @@ impl Object {
     }
 
     /// The texts of a list at a path.
-    pub fn texts(&self, path: &[&str]) -> Vec<String> {
+    pub fn texts(&self, path: impl FieldPath) -> Vec<String> {
         let list = self.field(path).and_then(Value::as_array);
         list.into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
     }
 
     /// The texts of a map at a path.
-    pub fn text_map(&self, path: &[&str]) -> BTreeMap<String, String> {
+    pub fn text_map(&self, path: impl FieldPath) -> BTreeMap<String, String> {
         let map = self.field(path).and_then(Value::as_object);
         map.into_iter().flatten().filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
     }
@@ -307,9 +309,9 @@ mod tests {
     #[test]
     fn set_makes_the_objects_on_the_way_and_remove_undoes_it() {
         let mut object = Object::default();
-        object.set(&["metadata", "labels", "app"], "web");
+        object.set("metadata.labels.app", "web");
         assert_eq!(object.label("app"), Some("web"));
-        assert_eq!(object.remove(&["metadata", "labels", "app"]), Some(json!("web")));
+        assert_eq!(object.remove("metadata.labels.app"), Some(json!("web")));
         assert_eq!(object.label("app"), None);
     }
 

@@ -26,18 +26,18 @@ pub(crate) fn wipe_system_fields(object: &mut Object) {
 
 /// Gives a new object its uid and its time.
 pub(crate) fn fill_system_fields(object: &mut Object, now: Timestamp, ambient: &Ambient) {
-    object.set(&["metadata", "uid"], ambient.random.uuid());
-    object.set(&["metadata", "creationTimestamp"], format_time(now));
+    object.set("metadata.uid", ambient.random.uuid());
+    object.set("metadata.creationTimestamp", format_time(now));
 }
 
 /// Makes a name from `generateName`, where there is no name.
 pub(crate) fn generate_name(object: &mut Object, ambient: &Ambient) {
-    let base = object.text(&["metadata", "generateName"]);
+    let base = object.text("metadata.generateName");
     if !base.is_empty() && object.name().is_empty() {
         let end =
             base.char_indices().map(|(at, _)| at).chain([base.len()]).take_while(|at| *at <= GENERATED_BASE).last();
         let name = format!("{}{}", &base[..end.unwrap_or(0)], ambient.random.name_suffix(5));
-        object.set(&["metadata", "name"], name);
+        object.set("metadata.name", name);
     }
 }
 
@@ -47,11 +47,11 @@ pub(crate) fn ensure_namespace(object: &mut Object, namespace: &str, namespaced:
     match object.namespace() {
         own if own == expected => Ok(()),
         "" => {
-            object.set(&["metadata", "namespace"], expected);
+            object.set("metadata.namespace", expected);
             Ok(())
         }
         _ if expected.is_empty() => {
-            object.remove(&["metadata", "namespace"]);
+            object.remove("metadata.namespace");
             Ok(())
         }
         _ => Err(Status::bad_request(
@@ -75,7 +75,7 @@ pub(crate) fn check_name(object: &Object, name: &str) -> Result<(), Status> {
 
 /// Drops owner references that are there twice, with a warning.
 pub(crate) fn deduplicate_owners(object: &mut Object, request: &Request, after_admission: bool) {
-    let Some(owners) = object.field(&["metadata", "ownerReferences"]).and_then(Value::as_array) else { return };
+    let Some(owners) = object.field("metadata.ownerReferences").and_then(Value::as_array) else { return };
     let (mut kept, mut duplicates): (Vec<Value>, Vec<&str>) = (Vec::new(), Vec::new());
     for owner in owners {
         if kept.contains(owner) {
@@ -92,13 +92,13 @@ pub(crate) fn deduplicate_owners(object: &mut Object, request: &Request, after_a
         ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
         duplicates.join(", ")
     ));
-    object.set(&["metadata", "ownerReferences"], kept);
+    object.set("metadata.ownerReferences", kept);
 }
 
 /// What is wrong with the metadata of a new object.
 pub(crate) fn validate(object: &Object, namespaced: bool, check_name: impl Fn(&str) -> Vec<String>) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let base = object.text(&["metadata", "generateName"]);
+    let base = object.text("metadata.generateName");
     if !base.is_empty() {
         // A prefix may end in a dash, because a suffix follows.
         let masked = base.strip_suffix('-').map_or_else(|| base.to_owned(), |start| format!("{start}a"));
@@ -150,12 +150,12 @@ pub fn label_errors(labels: Option<&Map<String, Value>>, path: &str) -> Vec<Fiel
 }
 
 fn validate_labels(object: &Object, errors: &mut Vec<FieldError>) {
-    let labels = object.field(&["metadata", "labels"]).and_then(Value::as_object);
+    let labels = object.field("metadata.labels").and_then(Value::as_object);
     errors.extend(label_errors(labels, "metadata.labels"));
 }
 
 fn validate_annotations(object: &Object, errors: &mut Vec<FieldError>) {
-    let annotations = object.field(&["metadata", "annotations"]).and_then(Value::as_object);
+    let annotations = object.field("metadata.annotations").and_then(Value::as_object);
     errors.extend(annotation_errors(annotations, "metadata.annotations"));
 }
 
@@ -242,7 +242,7 @@ fn validate_finalizers(object: &Object, errors: &mut Vec<FieldError>) {
 }
 
 fn validate_managed_fields(object: &Object, errors: &mut Vec<FieldError>) {
-    let entries = object.field(&["metadata", "managedFields"]).and_then(Value::as_array);
+    let entries = object.field("metadata.managedFields").and_then(Value::as_array);
     for (index, entry) in entries.into_iter().flatten().enumerate() {
         let path = format!("metadata.managedFields[{index}]");
         let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or("");

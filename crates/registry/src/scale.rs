@@ -46,25 +46,21 @@ impl Scale {
 
     fn selector(&self, object: &Object) -> Result<String, Status> {
         let Some((form, path)) = &self.selector else { return Ok(String::new()) };
-        let steps = steps(path);
+        let path = path.as_slice();
         match form {
-            SelectorForm::Text => Ok(object.text(&steps).to_owned()),
-            SelectorForm::Labels => Ok(LabelSelector::of_labels(&object.text_map(&steps)).to_string()),
+            SelectorForm::Text => Ok(object.text(path).to_owned()),
+            SelectorForm::Labels => Ok(LabelSelector::of_labels(&object.text_map(path)).to_string()),
             SelectorForm::LabelSelector => {
-                let selector = LabelSelector::from_json(object.field(&steps).filter(|selector| !selector.is_null()));
+                let selector = LabelSelector::from_json(object.field(path).filter(|selector| !selector.is_null()));
                 Ok(selector.map_err(|error| Status::bad_request(error.to_string()))?.to_string())
             }
         }
     }
 }
 
-fn steps(path: &[String]) -> Vec<&str> {
-    path.iter().map(String::as_str).collect()
-}
-
 /// The whole number at a path, 0 if there is none; an error if something else is there.
 fn number_at(object: &Object, path: &[String]) -> Result<i64, String> {
-    match object.field(&steps(path)) {
+    match object.field(path) {
         None | Some(Value::Null) => Ok(0),
         Some(value) => value.as_i64().ok_or_else(|| {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -104,11 +100,11 @@ impl Projection for Scale {
         }
         let desired = number_at(object, &self.desired).map_err(Status::internal)?;
         let current = number_at(object, &self.current).map_err(Status::internal)?;
-        scale.set(&["spec"], if desired == 0 { json!({}) } else { json!({"replicas": desired}) });
-        scale.set(&["status"], json!({"replicas": current}));
+        scale.set("spec", if desired == 0 { json!({}) } else { json!({"replicas": desired}) });
+        scale.set("status", json!({"replicas": current}));
         let selector = self.selector(object)?;
         if !selector.is_empty() {
-            scale.set(&["status", "selector"], selector);
+            scale.set("status.selector", selector);
         }
         Ok(scale)
     }
@@ -130,7 +126,7 @@ impl Projection for Scale {
     }
 
     fn validate(&self, body: &Object) -> Vec<FieldError> {
-        let replicas = body.number(&["spec", "replicas"]).unwrap_or(0);
+        let replicas = body.number("spec.replicas").unwrap_or(0);
         if replicas >= 0 {
             return Vec::new();
         }
@@ -138,7 +134,7 @@ impl Projection for Scale {
     }
 
     fn write(&self, object: &mut Object, body: &Object) -> Result<(), Status> {
-        object.set(&steps(&self.desired), body.number(&["spec", "replicas"]).unwrap_or(0));
+        object.set(self.desired.as_slice(), body.number("spec.replicas").unwrap_or(0));
         Ok(())
     }
 
@@ -165,11 +161,11 @@ mod tests {
         assert_eq!(names, ["Name", "Desired", "Available", "Age"]);
         let cells = of_sets.cells(&scale, Timestamp::UNIX_EPOCH);
         assert_eq!(cells, [json!("web"), json!(3), json!(2), json!("<unknown>")]);
-        assert_eq!(scale.field(&["status"]), Some(&json!({"replicas": 2, "selector": "app=web"})));
-        assert_eq!(scale.field(&["metadata"]), Some(&json!({"name": "web"})));
-        scale.set(&["spec", "replicas"], 5);
+        assert_eq!(scale.field("status"), Some(&json!({"replicas": 2, "selector": "app=web"})));
+        assert_eq!(scale.field("metadata"), Some(&json!({"name": "web"})));
+        scale.set("spec.replicas", 5);
         of_sets.write(&mut set, &scale).unwrap();
-        assert_eq!(set.number(&["spec", "replicas"]), Some(5));
+        assert_eq!(set.number("spec.replicas"), Some(5));
     }
 
     #[test]

@@ -3,8 +3,7 @@ use serde_json::Value;
 
 /// The text of the value at a dotted path: as it is for texts, as JSON prints it for numbers and bools, else empty.
 pub(crate) fn text_at(object: &Object, path: &str) -> String {
-    let steps: Vec<&str> = path.split('.').collect();
-    match object.field(&steps) {
+    match object.field(path) {
         Some(Value::String(text)) => text.clone(),
         Some(value @ (Value::Number(_) | Value::Bool(_))) => value.to_string(),
         _ => String::new(),

@@ -131,13 +131,13 @@ impl TableColumn {
 
 /// Name and creation time: the table of a kind that has none of its own.
 pub fn default_columns() -> Vec<TableColumn> {
-    let created = |object: &Object, _: Timestamp| object.text(&["metadata", "creationTimestamp"]).into();
+    let created = |object: &Object, _: Timestamp| object.text("metadata.creationTimestamp").into();
     vec![TableColumn::name(), TableColumn::new(Column::new("Created At", "date", CREATED_DESCRIPTION), created)]
 }
 
 /// The age of an object.
 pub fn age(object: &Object, now: Timestamp) -> String {
-    since(object.text(&["metadata", "creationTimestamp"]), now)
+    since(object.text("metadata.creationTimestamp"), now)
 }
 
 /// How long a time is past, as tables print it: `5m`, `3d4h`; `<unknown>` without a time.

@@ -127,17 +127,17 @@ fn causes(status: &Status) -> Vec<String> {
 async fn a_definition_is_established_and_its_kind_served() {
     let world = World::new();
     let created = world.create(definitions(), definition(spec())).await.unwrap();
-    assert_eq!(created.field(&["status", "storedVersions"]), Some(&json!(["v1"])));
+    assert_eq!(created.field("status.storedVersions"), Some(&json!(["v1"])));
     let established = world.get(definitions(), "boats.o.example.com").await.unwrap();
-    let conditions = established.field(&["status", "conditions"]).unwrap();
+    let conditions = established.field("status.conditions").unwrap();
     let met: Vec<_> = conditions.as_array().unwrap().iter().map(|c| (&c["type"], &c["status"])).collect();
     assert_eq!(met, [(&json!("NamesAccepted"), &json!("True")), (&json!("Established"), &json!("True"))]);
-    assert_eq!(established.text(&["status", "acceptedNames", "listKind"]), "BoatList");
+    assert_eq!(established.text("status.acceptedNames.listKind"), "BoatList");
     let kind = world.registry.kind(&boats()).expect("the kind is served");
     assert_eq!(kind.gvk(), &GroupVersionKind::new("o.example.com", "v1", "Boat"));
 
     let boat = world.create(boats(), boat("b", json!({"oars": 2, "extra": 1}))).await.unwrap();
-    assert_eq!(boat.field(&["spec"]), Some(&json!({"oars": 2, "colour": "red"})));
+    assert_eq!(boat.field("spec"), Some(&json!({"oars": 2, "colour": "red"})));
     assert_eq!(boat.generation(), 1);
     let now = world.registry.ambient().clock.now();
     assert_eq!(kind.spec().cells(&boat, now), [json!("b"), json!(2)]);
@@ -165,12 +165,12 @@ async fn status_and_scale_are_parts_of_their_own() {
     world.create(boats(), boat("b", json!({"oars": 2}))).await.unwrap();
     let patch = json!({"status": {"phase": "Afloat", "oars": 2, "selector": "a=b"}, "spec": {"oars": 19}});
     let boat = world.merge("b", "status", patch).await.unwrap();
-    assert_eq!((boat.number(&["spec", "oars"]), boat.generation()), (Some(2), 1));
+    assert_eq!((boat.number("spec.oars"), boat.generation()), (Some(2), 1));
     let scale = world.merge("b", "scale", json!({"spec": {"replicas": 6}})).await.unwrap();
-    assert_eq!(scale.field(&["status"]), Some(&json!({"replicas": 2, "selector": "a=b"})));
+    assert_eq!(scale.field("status"), Some(&json!({"replicas": 2, "selector": "a=b"})));
     let boat = world.get(boats(), "b").await.unwrap();
-    assert_eq!((boat.number(&["spec", "oars"]), boat.generation()), (Some(6), 2));
-    assert_eq!(boat.text(&["status", "phase"]), "Afloat");
+    assert_eq!((boat.number("spec.oars"), boat.generation()), (Some(6), 2));
+    assert_eq!(boat.text("status.phase"), "Afloat");
 }
 
 #[tokio::test(start_paused = true)]
@@ -197,7 +197,7 @@ async fn definitions_that_are_stored_are_served_by_the_next_server() {
     first.create(boats(), boat("b", json!({"oars": 2}))).await.unwrap();
     let second = World::on(store);
     second.registry.load_custom_kinds().await.unwrap();
-    assert_eq!(second.get(boats(), "b").await.unwrap().number(&["spec", "oars"]), Some(2));
+    assert_eq!(second.get(boats(), "b").await.unwrap().number("spec.oars"), Some(2));
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,7 +218,7 @@ async fn definitions_come_and_go_with_those_of_a_server_beside() {
     first.create(definitions(), definition(spec())).await.unwrap();
     assert!(is_served(true).await);
     second.create(boats(), boat("b", json!({"oars": 2}))).await.unwrap();
-    assert_eq!(first.get(boats(), "b").await.unwrap().number(&["spec", "oars"]), Some(2));
+    assert_eq!(first.get(boats(), "b").await.unwrap().number("spec.oars"), Some(2));
     let request = first.request(Verb::Delete, definitions(), "boats.o.example.com");
     first.registry.delete(&request, &DeleteOptions::default()).await.unwrap();
     assert!(is_served(false).await);

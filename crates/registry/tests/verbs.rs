@@ -49,13 +49,13 @@ fn boats(plural: &str, kind: &str, traits: &[Trait]) -> KindSpec {
     let schema = KindSchema::built_in(&GroupVersionKind::new("apps", "v1", "ReplicaSet"));
     KindSpec {
         set_defaults: |boat| {
-            if boat.number(&["spec", "replicas"]).is_none() {
-                boat.set(&["spec", "replicas"], 1);
+            if boat.number("spec.replicas").is_none() {
+                boat.set("spec.replicas", 1);
             }
         },
         takes_any_finalizer: true,
         validate: |boat| {
-            let replicas = boat.number(&["spec", "replicas"]).unwrap_or(0);
+            let replicas = boat.number("spec.replicas").unwrap_or(0);
             let wrong = (replicas < 0).then(|| FieldError::invalid("spec.replicas", replicas, "must not be negative"));
             wrong.into_iter().collect()
         },
@@ -78,7 +78,7 @@ impl Admission for Customs {
         if review.operation == Operation::Create
             && let Some(object) = review.object_mut()
         {
-            object.set(&["metadata", "annotations", "seen"], "yes");
+            object.set("metadata.annotations.seen", "yes");
         }
         Ok(())
     }
@@ -160,11 +160,11 @@ async fn a_created_object_has_what_the_server_gives_and_not_what_the_client_may_
         "deletionTimestamp": "2000-01-01T00:00:00Z"});
     let created = create(&registry, "boats", metadata).await.unwrap();
     assert_eq!(created.uid().len(), 36);
-    assert_eq!(created.text(&["metadata", "creationTimestamp"]), "2026-01-01T00:00:00Z");
+    assert_eq!(created.text("metadata.creationTimestamp"), "2026-01-01T00:00:00Z");
     assert_eq!((created.generation(), created.namespace(), created.is_terminating()), (1, "ns", false));
-    assert_eq!(created.number(&["spec", "replicas"]), Some(1));
+    assert_eq!(created.number("spec.replicas"), Some(1));
     assert_eq!(created.annotation("seen"), Some("yes"));
-    assert_eq!(created.field(&["metadata", "managedFields"]).unwrap()[0]["manager"], "test");
+    assert_eq!(created.field("metadata.managedFields").unwrap()[0]["manager"], "test");
     assert_eq!(get(&registry, "boats", "a").await.unwrap(), created);
 }
 
@@ -224,7 +224,7 @@ async fn a_dry_run_does_everything_but_the_write() {
     let dry = Request { dry_run: true, ..request(&registry, Verb::Patch, "boats", "a") };
     let body = Bytes::from_static(br#"{"spec":{"replicas":7}}"#);
     let patched = registry.patch(&dry, &Patch { kind: PatchKind::Merge, body }).await.unwrap().object.object();
-    assert_eq!((patched.number(&["spec", "replicas"]), patched.generation()), (Some(7), 2));
+    assert_eq!((patched.number("spec.replicas"), patched.generation()), (Some(7), 2));
     assert_eq!(get(&registry, "boats", "a").await.unwrap(), before);
 }
 
@@ -237,23 +237,23 @@ async fn updates_lock_by_resource_version_and_overwrite_where_the_kind_allows() 
         async move { registry.update(&request(&registry, Verb::Update, "boats", "a"), object).await }
     };
     let mut changed = Object::clone(&first);
-    changed.set(&["spec", "replicas"], 2);
-    changed.set(&["status", "replicas"], 9);
+    changed.set("spec.replicas", 2);
+    changed.set("status.replicas", 9);
     let second = update(changed.clone()).await.unwrap().object.object();
-    assert_eq!((second.generation(), second.field(&["status", "replicas"])), (2, None));
+    assert_eq!((second.generation(), second.field("status.replicas")), (2, None));
     let stale = update(changed.clone()).await.unwrap_err();
     assert!(stale.is_conflict() && stale.message.contains("the object has been modified"), "{stale}");
-    changed.remove(&["metadata", "resourceVersion"]);
+    changed.remove("metadata.resourceVersion");
     let same = update(changed.clone()).await.unwrap().object.object();
     assert_eq!(same.resource_version(), second.resource_version(), "a write that changes nothing makes no revision");
-    changed.set(&["metadata", "uid"], "other");
+    changed.set("metadata.uid", "other");
     let other = update(changed.clone()).await.unwrap_err();
     assert!(other.is_conflict() && other.message.contains("UID in precondition: other"), "{other}");
     let misnamed = update(boat(json!({"name": "b"}), json!({}))).await.unwrap_err();
     assert_eq!(misnamed.message, "the name of the object (b) does not match the name on the URL (a)");
     let locks = request(&registry, Verb::Update, "locks", "x");
     let mut lock = boat(json!({"name": "x"}), json!({}));
-    lock.set(&["kind"], "Lock");
+    lock.set("kind", "Lock");
     assert!(registry.update(&locks, lock.clone()).await.unwrap().created, "this kind is created by an update");
     let unlocked = registry.update(&locks, lock).await.unwrap_err();
     assert!(unlocked.message.ends_with("metadata.resourceVersion: Invalid value: 0: must be specified for an update"));
@@ -266,9 +266,9 @@ async fn status_is_written_through_its_own_path_alone() {
     let status = request(&registry, Verb::Patch, "boats", "a").subresource("status");
     let body = Bytes::from_static(br#"{"spec":{"replicas":5},"status":{"replicas":3}}"#);
     let patched = registry.patch(&status, &Patch { kind: PatchKind::Merge, body }).await.unwrap().object.object();
-    assert_eq!((patched.number(&["spec", "replicas"]), patched.number(&["status", "replicas"])), (Some(1), Some(3)));
+    assert_eq!((patched.number("spec.replicas"), patched.number("status.replicas")), (Some(1), Some(3)));
     assert_eq!(patched.generation(), 1);
-    let entries = patched.field(&["metadata", "managedFields"]).unwrap().as_array().unwrap();
+    let entries = patched.field("metadata.managedFields").unwrap().as_array().unwrap();
     assert!(entries.iter().any(|entry| entry["subresource"] == "status"), "{entries:?}");
 }
 
@@ -280,14 +280,14 @@ async fn patches_and_applies_change_what_they_say() {
     assert_eq!((patched.label("x"), patched.generation()), (Some("y"), 1));
     let body = json!([{"op": "replace", "path": "/spec/replicas", "value": 4}]);
     let patched = patch(&registry, "boats", "a", PatchKind::Json, body).await.unwrap();
-    assert_eq!(patched.number(&["spec", "replicas"]), Some(4));
+    assert_eq!(patched.number("spec.replicas"), Some(4));
     let failing = json!([{"op": "test", "path": "/spec/replicas", "value": 5}]);
     assert_eq!(patch(&registry, "boats", "a", PatchKind::Json, failing).await.unwrap_err().code, 422);
     let apply = PatchKind::Apply { force: false };
     let config =
         json!({"apiVersion": "river.example/v1", "kind": "Boat", "metadata": {"name": "n"}, "spec": {"replicas": 2}});
     let applied = patch(&registry, "boats", "n", apply, config.clone()).await.unwrap();
-    assert_eq!((applied.generation(), applied.number(&["spec", "replicas"])), (1, Some(2)));
+    assert_eq!((applied.generation(), applied.number("spec.replicas")), (1, Some(2)));
     let again = patch(&registry, "boats", "n", apply, config.clone()).await.unwrap();
     assert_eq!(again.resource_version(), applied.resource_version());
     let other = Request { field_manager: "other".into(), ..request(&registry, Verb::Patch, "boats", "n") };
@@ -309,7 +309,7 @@ async fn finalizers_hold_an_object_and_the_last_one_lets_it_go() {
     };
     let held = held.object();
     assert!(held.is_terminating());
-    assert_eq!((held.generation(), held.number(&["metadata", "deletionGracePeriodSeconds"])), (2, Some(0)));
+    assert_eq!((held.generation(), held.number("metadata.deletionGracePeriodSeconds")), (2, Some(0)));
     let added = merge(&registry, "boats", "a", json!({"metadata": {"finalizers": ["x/a", "x/b", "x/c"]}})).await;
     assert!(added.unwrap_err().is_invalid());
     let kept = merge(&registry, "boats", "a", json!({"metadata": {"deletionTimestamp": null, "finalizers": ["x/b"]}}));
@@ -350,7 +350,7 @@ async fn grace_is_granted_once_and_can_only_be_shortened() {
     for requested in [None, Some(60), Some(5), None, Some(-3)] {
         drop(delete(&registry, "ferries", "a", seconds(requested)).await.unwrap());
         let object = get(&registry, "ferries", "a").await.unwrap();
-        granted.push((object.number(&["metadata", "deletionGracePeriodSeconds"]), object.generation()));
+        granted.push((object.number("metadata.deletionGracePeriodSeconds"), object.generation()));
     }
     assert_eq!(granted, [(Some(30), 2), (Some(30), 2), (Some(5), 2), (Some(5), 2), (Some(1), 2)]);
     delete(&registry, "ferries", "a", seconds(Some(0))).await.unwrap();
@@ -408,7 +408,7 @@ async fn a_watch_sees_what_the_verbs_did() {
     let mut watch = registry.watch(&request(&registry, Verb::Watch, "boats", ""), &options).await.unwrap();
     let Some(WatchEvent::Modified(changed)) = watch.next().await else { panic!("the patch") };
     let Some(WatchEvent::Deleted(gone)) = watch.next().await else { panic!("the deletion, and no empty write") };
-    assert_eq!((changed.revision() + 1, gone.object().number(&["spec", "replicas"])), (gone.revision(), Some(3)));
+    assert_eq!((changed.revision() + 1, gone.object().number("spec.replicas")), (gone.revision(), Some(3)));
     let nonsense = ListOptions { resource_version: "x".into(), ..ListOptions::default() };
     let asked = request(&registry, Verb::Watch, "boats", "");
     let refused = registry.watch(&asked, &nonsense).await.unwrap_err();

@@ -113,7 +113,7 @@ pub(crate) fn write(
         for (object, condition) in conditions.iter() {
             let now = registry.ambient().clock.now();
             let mut new = Object::clone(object);
-            new.set(&["status", "conditions"], condition.among(object.list("status.conditions"), &format_time(now)));
+            new.set("status.conditions", condition.among(object.list("status.conditions"), &format_time(now)));
             if new == **object {
                 continue;
             }

@@ -52,8 +52,8 @@ fn kubernetes_service(config: &Config, port: u16) -> Object {
         spec["clusterIP"] = range.at(1).to_string().into();
     }
     let mut service = object("", "Service", "kubernetes", json!({"spec": spec}));
-    service.set(&["metadata", "namespace"], "default");
-    service.set(&["metadata", "labels"], json!({"component": "apiserver", "provider": "kubernetes"}));
+    service.set("metadata.namespace", "default");
+    service.set("metadata.labels", json!({"component": "apiserver", "provider": "kubernetes"}));
     service
 }
 

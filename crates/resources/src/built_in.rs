@@ -19,9 +19,9 @@ pub(crate) const SPEC_AND_METADATA: &[&str] = &["spec", "metadata"];
 /// An object that the server makes itself: of a kind in its first version, with these fields.
 pub(crate) fn object(group: &str, kind: &str, name: &str, fields: Value) -> Object {
     let mut object = Object::of_kind(&GroupVersionKind::new(group, "v1", kind));
-    object.set(&["metadata", "name"], name);
+    object.set("metadata.name", name);
     for (field, value) in fields.as_object().into_iter().flatten() {
-        object.set(&[field.as_str()], value.clone());
+        object.set(field.as_str(), value.clone());
     }
     object
 }
@@ -29,7 +29,6 @@ pub(crate) fn object(group: &str, kind: &str, name: &str, fields: Value) -> Obje
 /// Drops fields that belong to features which are off by default: dotted paths.
 pub(crate) fn drop_fields(object: &mut Object, paths: &[&str]) {
     for path in paths {
-        let steps: Vec<&str> = path.split('.').collect();
-        object.remove(&steps);
+        object.remove(*path);
     }
 }

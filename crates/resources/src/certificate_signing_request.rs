@@ -23,7 +23,7 @@ pub(crate) fn kind() -> KindSpec {
         },
         prepare_create: |object, request| {
             name_requestor(object, request);
-            object.set(&["status"], json!({}));
+            object.set("status", json!({}));
         },
         prepare_update: |new, old, _| restore(new, old, "spec"),
         validate_create: wrong,
@@ -81,12 +81,12 @@ impl View for Approval {
 
     fn prepare_update(&self, new: &mut Object, old: &Object, request: &Request) {
         stamp_conditions(new, request);
-        let conditions = new.remove(&["status", "conditions"]);
+        let conditions = new.remove("status.conditions");
         restore(new, old, "spec");
         restore(new, old, "status");
         match conditions {
-            Some(conditions) => new.set(&["status", "conditions"], conditions),
-            None => drop(new.remove(&["status", "conditions"])),
+            Some(conditions) => new.set("status.conditions", conditions),
+            None => drop(new.remove("status.conditions")),
         }
     }
 
@@ -114,11 +114,9 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "SignerName",
             "Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:\n 1. If it's a kubelet client certificate, it is assigned\n    \"kubernetes.io/kube-apiserver-client-kubelet\".\n 2. If it's a kubelet serving certificate, it is assigned\n    \"kubernetes.io/kubelet-serving\".\n 3. Otherwise, it is assigned \"kubernetes.io/legacy-unknown\".\nDistribution of trust for signers happens out of band. You can select on this field using `spec.signerName`.",
-            |object| text_or(object.text(&["spec", "signerName"]), "<none>"),
+            |object| text_or(object.text("spec.signerName"), "<none>"),
         ),
-        TableColumn::text("Requestor", "Base64-encoded PKCS#10 CSR data", |object| {
-            object.text(&["spec", "username"]).into()
-        }),
+        TableColumn::text("Requestor", "Base64-encoded PKCS#10 CSR data", |object| object.text("spec.username").into()),
         TableColumn::text(
             "RequestedDuration",
             "expirationSeconds is the requested duration of validity of the issued certificate. The certificate signer may issue a certificate with a different validity duration so a client must check the delta between the notBefore and and notAfter fields in the issued certificate to determine the actual duration.\n\nThe v1.22+ in-tree implementations of the well-known Kubernetes signers will honor this field as long as the requested duration is not greater than the maximum duration they will honor per the --cluster-signing-duration CLI flag to the Kubernetes controller manager.\n\nCertificate signers may not honor this field for various reasons:\n\n  1. Old signer that is unaware of the field (such as the in-tree\n     implementations prior to v1.22)\n  2. Signer whose configured maximum is shorter than the requested duration\n  3. Signer whose configured minimum is longer than the requested duration\n\nThe minimum valid value for expirationSeconds is 600, i.e. 10 minutes.",
@@ -141,7 +139,7 @@ fn state(object: &Object) -> String {
     if has("Failed") {
         state.push_str(",Failed");
     }
-    if !object.text(&["status", "certificate"]).is_empty() {
+    if !object.text("status.certificate").is_empty() {
         state.push_str(",Issued");
     }
     state

@@ -54,7 +54,7 @@ fn wrong_of_new(object: &Object) -> Wrong {
     if object.at("eventTime").is_null() {
         wrong.push(FieldError::required("eventTime", ""));
     }
-    let kind = object.text(&["type"]);
+    let kind = object.text("type");
     if kind != "Normal" && kind != "Warning" {
         wrong.push(FieldError::invalid("type", "", format!("has invalid value: {kind}")));
     }
@@ -73,8 +73,8 @@ fn wrong_of_new(object: &Object) -> Wrong {
 }
 
 fn rename(object: &mut Object, from: &str, to: &str) {
-    if let Some(value) = object.remove(&[from]) {
-        object.set(&[to], value);
+    if let Some(value) = object.remove(from) {
+        object.set(to, value);
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
         let event = json!({"involvedObject": {"name": "a"}, "message": "b", "count": 2, "related": {"name": "c"}});
         let mut object = Object::from_value(event.clone()).unwrap();
         from_hub(&mut object);
-        assert_eq!(object.text(&["note"]), "b");
+        assert_eq!(object.text("note"), "b");
         to_hub(&mut object);
         assert_eq!(object.into_value(), event);
     }

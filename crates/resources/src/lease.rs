@@ -31,7 +31,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Holder",
             "holderIdentity contains the identity of the holder of a current lease. If Coordinated Leader Election is used, the holder identity must be equal to the elected LeaseCandidate.metadata.name field.",
-            |object| object.text(&["spec", "holderIdentity"]).into(),
+            |object| object.text("spec.holderIdentity").into(),
         ),
         TableColumn::age(),
     ]

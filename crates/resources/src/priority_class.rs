@@ -59,7 +59,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "PreemptionPolicy",
             "preemptionPolicy is the Policy for preempting pods with lower priority. One of Never, PreemptLowerPriority. Defaults to PreemptLowerPriority if unset.",
-            |object| object.text(&["preemptionPolicy"]).into(),
+            |object| object.text("preemptionPolicy").into(),
         ),
     ]
 }

@@ -20,14 +20,14 @@ pub(crate) fn kind() -> KindSpec {
 fn columns() -> Vec<TableColumn> {
     vec![
         TableColumn::name(),
-        TableColumn::text("Handler", "", |object| object.text(&["handler"]).into()),
+        TableColumn::text("Handler", "", |object| object.text("handler").into()),
         TableColumn::age(),
     ]
 }
 
 /// In Kubernetes: `ValidateRuntimeClass`.
 fn wrong(object: &Object) -> Wrong {
-    let handler = object.text(&["handler"]);
+    let handler = object.text("handler");
     let mut wrong = each_invalid("handler", handler, names::dns1123_label(handler));
     wrong.extend(wrong_overhead(object.at("overhead.podFixed"), "overhead"));
     let scheduling = object.at("scheduling");

@@ -98,7 +98,7 @@ async fn start(scenario: &Scenario, mode: Mode, seed: u64, recorder: Recorder) -
 async fn until_ready(world: &World, scenario: &Scenario) -> Result<(), Error> {
     let wanted = scenario.spec.cluster.nodes;
     let ready = |view: &View| {
-        let takes_pods = |node: &&Arc<Object>| node.field(&["spec", "taints"]).is_none() && is_ready(node);
+        let takes_pods = |node: &&Arc<Object>| node.field("spec.taints").is_none() && is_ready(node);
         let nodes = view.of_kind("v1", "Node").filter(takes_pods).count();
         let account = view.object("v1", "ServiceAccount", "default", "default").is_some();
         match nodes >= wanted && account {
@@ -113,7 +113,7 @@ async fn until_ready(world: &World, scenario: &Scenario) -> Result<(), Error> {
 }
 
 fn is_ready(node: &Object) -> bool {
-    let conditions = node.field(&["status", "conditions"]).and_then(serde_json::Value::as_array);
+    let conditions = node.field("status.conditions").and_then(serde_json::Value::as_array);
     conditions.into_iter().flatten().any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
 }
 

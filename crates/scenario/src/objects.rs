@@ -65,7 +65,7 @@ impl Objects {
         let mut object = Object::from_value(value).map_err(|error| Refusal::new(error.to_string()))?;
         let (_, namespaced) = self.resource(object.api_version(), object.kind())?;
         if namespaced && object.namespace().is_empty() {
-            object.set(&["metadata", "namespace"], self.namespace.as_str());
+            object.set("metadata.namespace", self.namespace.as_str());
         }
         Ok(object)
     }

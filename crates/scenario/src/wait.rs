@@ -34,7 +34,7 @@ fn look_at(wait: &Wait, object: &Object) -> Result<(), Answer> {
     match &wait.condition {
         WaitFor::Creation(_) | WaitFor::Deletion(_) => Ok(()),
         WaitFor::Condition(wanted) => {
-            let conditions = object.field(&["status", "conditions"]).and_then(Value::as_array);
+            let conditions = object.field("status.conditions").and_then(Value::as_array);
             let named = |condition: &&Value| condition.get("type").and_then(Value::as_str) == Some(&wanted.name);
             let found = conditions.into_iter().flatten().find(named).and_then(|found| found.get("status"));
             let found = found.and_then(Value::as_str);

@@ -27,7 +27,7 @@ async fn an_object_with_data_as_its_writer_wrote_it_is_in_the_world() {
     assert_eq!(response.status(), 201);
     let seen = world.until_seen(Duration::from_secs(1), |view| {
         match view.object("apps/v1", "ControllerRevision", "default", "web-1") {
-            Some(object) if object.field(&["data", "spec", "a"]).is_some() => Ok(()),
+            Some(object) if object.field("data.spec.a").is_some() => Ok(()),
             found => Err(Answer::Unanswerable(format!("{found:?}"))),
         }
     });

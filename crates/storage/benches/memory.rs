@@ -78,7 +78,7 @@ fn pods() -> Resource {
     let mut pods = Resource::new(GroupResource::new("", "pods"), "pods", true);
     pods.selectable = FIELDS.into_iter().map(str::to_owned).collect();
     pods.indexed = vec![FIELDS[0].to_owned()];
-    pods.field = Box::new(|object, field| object.text(&field.split('.').collect::<Vec<_>>()).to_owned());
+    pods.field = Box::new(|object, field| object.text(field).to_owned());
     pods
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Selectable {
 
 impl Selectable {
     pub(crate) fn of(resource: &Resource, object: &Object) -> Self {
-        let labels = object.field(&["metadata", "labels"]).and_then(Value::as_object);
+        let labels = object.field("metadata.labels").and_then(Value::as_object);
         let labels: Vec<(&str, &str)> =
             labels.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))).collect();
         let (mut text, mut ends) = (String::new(), Vec::new());

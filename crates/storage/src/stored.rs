@@ -221,7 +221,7 @@ pub fn render(object: &Object) -> Bytes {
     let mut out = head(object.kind(), object.api_version());
     out.extend_from_slice(METADATA);
     let empty = Map::new();
-    let metadata = object.field(&["metadata"]).and_then(Value::as_object).unwrap_or(&empty);
+    let metadata = object.field("metadata").and_then(Value::as_object).unwrap_or(&empty);
     write_members(metadata.iter().filter(|(name, _)| *name != "resourceVersion"), false, &mut out);
     out.push(b'}');
     let rest = object.tree().iter().filter(|(name, _)| !matches!(name.as_str(), "kind" | "apiVersion" | "metadata"));

@@ -102,7 +102,7 @@ fn is_exempt(resource: &GroupVersionResource) -> bool {
 fn bind(lists: &Lists) -> Vec<Bound> {
     let policies: Vec<_> = lists.of(&resource(POLICIES)).map(|policy| Arc::new(Policy::read(&policy))).collect();
     let bound = lists.of(&resource(BINDINGS)).filter_map(|binding| {
-        let policy = policies.iter().find(|policy| policy.name == binding.text(&["spec", "policyName"]))?;
+        let policy = policies.iter().find(|policy| policy.name == binding.text("spec.policyName"))?;
         Some(Bound::read(Arc::clone(policy), &binding))
     });
     bound.collect()
@@ -125,7 +125,7 @@ impl Bound {
             policy,
             binding: binding.name().to_owned(),
             matching: Matching::read(binding.at("spec.matchResources")),
-            actions: binding.texts(&["spec", "validationActions"]),
+            actions: binding.texts("spec.validationActions"),
             parameters: binding.at("spec.paramRef").clone(),
         }
     }

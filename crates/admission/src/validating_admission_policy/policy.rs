@@ -65,9 +65,9 @@ impl Policy {
         Self {
             name: policy.name().to_owned(),
             matching: Matching::read(policy.at("spec.matchConstraints")),
-            fails_closed: policy.text(&["spec", "failurePolicy"]) != "Ignore",
-            parameter_version: policy.text(&["spec", "paramKind", "apiVersion"]).to_owned(),
-            parameter_kind: policy.text(&["spec", "paramKind", "kind"]).to_owned(),
+            fails_closed: policy.text("spec.failurePolicy") != "Ignore",
+            parameter_version: policy.text("spec.paramKind.apiVersion").to_owned(),
+            parameter_kind: policy.text("spec.paramKind.kind").to_owned(),
             conditions: named("spec.matchConditions"),
             variables: named("spec.variables"),
             validations: policy.list("spec.validations").iter().map(Validation::read).collect(),

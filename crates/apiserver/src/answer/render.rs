@@ -245,14 +245,14 @@ impl Rendering {
     /// `PartialObjectMetadata` of an object.
     fn metadata_of(&self, object: &Object, version: MetaVersion) -> Object {
         let mut partial = Object::default();
-        partial.set(&["kind"], "PartialObjectMetadata");
-        partial.set(&["apiVersion"], version.api_version());
-        partial.set(&["metadata"], object.field(&["metadata"]).cloned().unwrap_or_else(|| json!({})));
+        partial.set("kind", "PartialObjectMetadata");
+        partial.set("apiVersion", version.api_version());
+        partial.set("metadata", object.field("metadata").cloned().unwrap_or_else(|| json!({})));
         for hidden in self.kind.spec().hidden_annotations {
             partial.remove(&["metadata", "annotations", hidden]);
         }
-        if partial.field(&["metadata", "annotations"]).and_then(Value::as_object).is_some_and(Map::is_empty) {
-            partial.remove(&["metadata", "annotations"]);
+        if partial.field("metadata.annotations").and_then(Value::as_object).is_some_and(Map::is_empty) {
+            partial.remove("metadata.annotations");
         }
         partial
     }

@@ -98,9 +98,9 @@ impl Server {
         let registry = Registry::builder(storage, ambient, recorder.clone()).kinds(kinds).build();
         registry.set_authorizer(Arc::new(NoSecrets));
         let mut namespace = Object::default();
-        namespace.set(&["apiVersion"], "v1");
-        namespace.set(&["kind"], "Namespace");
-        namespace.set(&["metadata", "name"], "default");
+        namespace.set("apiVersion", "v1");
+        namespace.set("kind", "Namespace");
+        namespace.set("metadata.name", "default");
         let resource = GroupVersionResource::new("", "v1", "namespaces");
         let request = Request::new(Verb::Create, resource, registry.ambient().clock.now());
         registry.create(&request, namespace).await.unwrap();

@@ -53,7 +53,7 @@ fn check_group_and_scope(definition: &Definition, object: &Object, errors: &mut 
     } else if !group.contains('.') {
         errors.push(FieldError::invalid("spec.group", group, "should be a domain with at least one dot"));
     }
-    match object.text(&["spec", "scope"]) {
+    match object.text("spec.scope") {
         "" => errors.push(FieldError::required("spec.scope", "")),
         "Cluster" | "Namespaced" => {}
         other => errors.push(FieldError::not_supported("spec.scope", other, &["Cluster", "Namespaced"])),
@@ -254,8 +254,8 @@ fn check_names(definition: &Definition, errors: &mut Vec<FieldError>) {
 }
 
 fn check_conversion(object: &Object, errors: &mut Vec<FieldError>) {
-    let webhook = object.field(&["spec", "conversion", "webhook"]).filter(|webhook| webhook.is_object());
-    match object.text(&["spec", "conversion", "strategy"]) {
+    let webhook = object.field("spec.conversion.webhook").filter(|webhook| webhook.is_object());
+    match object.text("spec.conversion.strategy") {
         "None" => {
             if webhook.is_some_and(|webhook| webhook.get("clientConfig").is_some()) {
                 let what = "should not be set when strategy is not set to Webhook";
@@ -286,7 +286,7 @@ fn check_conversion(object: &Object, errors: &mut Vec<FieldError>) {
 }
 
 fn check_stored_versions(definition: &Definition, object: &Object, errors: &mut Vec<FieldError>) {
-    let stored = object.texts(&["status", "storedVersions"]);
+    let stored = object.texts("status.storedVersions");
     let field = "status.storedVersions";
     if stored.is_empty() {
         errors.push(FieldError::invalid(field, Value::Null, "must have at least one stored version"));

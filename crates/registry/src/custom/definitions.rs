@@ -17,7 +17,7 @@ pub fn definitions() -> KindSpec {
         takes_any_finalizer: true,
         prepare_create: |object, _| {
             let names = json!({"kind": "", "plural": ""});
-            object.set(&["status"], json!({"acceptedNames": names, "conditions": null, "storedVersions": null}));
+            object.set("status", json!({"acceptedNames": names, "conditions": null, "storedVersions": null}));
             remember_stored_version(object);
         },
         prepare_update: |new, _, _| remember_stored_version(new),
@@ -38,19 +38,19 @@ pub fn definitions() -> KindSpec {
 }
 
 fn set_defaults(object: &mut Object) {
-    let kind = object.text(&["spec", "names", "kind"]).to_owned();
-    if object.text(&["spec", "names", "singular"]).is_empty() && !kind.is_empty() {
-        object.set(&["spec", "names", "singular"], kind.to_lowercase());
+    let kind = object.text("spec.names.kind").to_owned();
+    if object.text("spec.names.singular").is_empty() && !kind.is_empty() {
+        object.set("spec.names.singular", kind.to_lowercase());
     }
-    if object.text(&["spec", "names", "listKind"]).is_empty() && !kind.is_empty() {
-        object.set(&["spec", "names", "listKind"], format!("{kind}List"));
+    if object.text("spec.names.listKind").is_empty() && !kind.is_empty() {
+        object.set("spec.names.listKind", format!("{kind}List"));
     }
-    if object.text(&["spec", "conversion", "strategy"]).is_empty() {
-        object.set(&["spec", "conversion", "strategy"], "None");
+    if object.text("spec.conversion.strategy").is_empty() {
+        object.set("spec.conversion.strategy", "None");
     }
     let port = ["spec", "conversion", "webhook", "clientConfig", "service"];
     if object.field(&port).is_some_and(|service| service.get("port").is_none()) {
-        object.set(&["spec", "conversion", "webhook", "clientConfig", "service", "port"], 443);
+        object.set("spec.conversion.webhook.clientConfig.service.port", 443);
     }
 }
 
@@ -87,10 +87,10 @@ fn remember_stored_version(object: &mut Object) {
     let value = object.as_value();
     let storage = list(value, "/spec/versions").iter().find(|version| version["storage"] == true);
     let Some(name) = storage.and_then(|version| version["name"].as_str()) else { return };
-    let mut stored = object.texts(&["status", "storedVersions"]);
+    let mut stored = object.texts("status.storedVersions");
     if !stored.iter().any(|known| known == name) {
         stored.push(name.to_owned());
-        object.set(&["status", "storedVersions"], stored);
+        object.set("status.storedVersions", stored);
     }
 }
 
@@ -112,7 +112,7 @@ fn set_condition(object: &mut Object, kind: &str, holds: bool, reason: &str, mes
         Some(known) => *known = condition,
         None => conditions.push(condition),
     }
-    object.set(&["status", "conditions"], conditions);
+    object.set("status.conditions", conditions);
     true
 }
 
@@ -145,9 +145,9 @@ impl Registry {
         let mut changed = object.clone();
         let is_changed = match &taken {
             None => {
-                let names = object.field(&["spec", "names"]).cloned().unwrap_or_default();
-                let renamed = object.field(&["status", "acceptedNames"]) != Some(&names);
-                changed.set(&["status", "acceptedNames"], names);
+                let names = object.field("spec.names").cloned().unwrap_or_default();
+                let renamed = object.field("status.acceptedNames") != Some(&names);
+                changed.set("status.acceptedNames", names);
                 let accepted = ("NoConflicts", "no conflicts found");
                 let accepted = set_condition(&mut changed, "NamesAccepted", true, accepted.0, accepted.1, request);
                 let established = ("InitialNamesAccepted", "the initial names have been accepted");

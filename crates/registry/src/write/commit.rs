@@ -280,10 +280,10 @@ fn name(request: &mut Cow<'_, Request>, object: &Object) {
 /// What is tried next when the store has refused an object for its size: the same without the book-keeping of its owners.
 fn without_owners(refusal: &Status, draft: &Draft) -> Option<Draft> {
     let is_too_large = refusal.reason == reason::REQUEST_ENTITY_TOO_LARGE;
-    if !is_too_large || draft.object().field(&["metadata", "managedFields"]).is_none() {
+    if !is_too_large || draft.object().field("metadata.managedFields").is_none() {
         return None;
     }
     let mut smaller = Object::clone(draft.object());
-    smaller.remove(&["metadata", "managedFields"]);
+    smaller.remove("metadata.managedFields");
     Some(Draft::new(smaller))
 }

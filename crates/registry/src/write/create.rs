@@ -85,7 +85,7 @@ impl Registry {
 }
 
 fn is_named_by_server(object: &Object) -> bool {
-    object.name().is_empty() && !object.text(&["metadata", "generateName"]).is_empty()
+    object.name().is_empty() && !object.text("metadata.generateName").is_empty()
 }
 
 /// Gives a new object what only the server gives: its uid, its time and, if the client wants one made, its name.
@@ -103,14 +103,14 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Result<Object,
     let strategy = kind.hub();
     let spec = strategy.spec();
     object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
-    object.remove(&["metadata", "resourceVersion"]);
+    object.remove("metadata.resourceVersion");
     if kind.has_status() && !spec.keeps_new_status {
-        object.remove(&["status"]);
+        object.remove("status");
     }
     (spec.prepare_create)(&mut object, request);
     // A kind whose row does not list it counts its changes, but begins without a number.
     if spec.generation != Generation::None && spec.row.has(Trait::Generation) {
-        object.set(&["metadata", "generation"], 1);
+        object.set("metadata.generation", 1);
     }
     let mut errors = object_meta::validate_new(&object, kind.is_namespaced(), spec);
     errors.extend(strategy.validate(&object));

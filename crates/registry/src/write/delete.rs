@@ -106,8 +106,8 @@ fn plan(kind: &Kind, request: &Request, options: &DeleteOptions, existing: &Arc<
             seconds == 0
         }
         Grace::Ends { at, seconds } => {
-            object.set(&["metadata", "deletionTimestamp"], format_time(at));
-            object.set(&["metadata", "deletionGracePeriodSeconds"], seconds);
+            object.set("metadata.deletionTimestamp", format_time(at));
+            object.set("metadata.deletionGracePeriodSeconds", seconds);
             seconds == 0
         }
         Grace::None | Grace::Pending => {
@@ -130,7 +130,7 @@ fn hold(kind: &Kind, request: &Request, existing: &Arc<Object>, finalizers: Vec<
     }
     let mut object = Object::clone(existing);
     object.set_finalizers(finalizers);
-    object.set(&["metadata", "deletionTimestamp"], format_time(request.now));
+    object.set("metadata.deletionTimestamp", format_time(request.now));
     count(&mut object);
     (kind.hub().spec().begin_delete)(&mut object, request);
     Plan::put(object)
@@ -160,7 +160,7 @@ fn grace(kind: &Kind, request: &Request, options: &DeleteOptions, existing: &Obj
 
 /// Shortens the grace period of an object that is being deleted already.
 fn hasten(existing: &Object, requested: Option<i64>, now: Timestamp) -> Grace {
-    let granted = existing.number(&["metadata", "deletionGracePeriodSeconds"]).unwrap_or(0);
+    let granted = existing.number("metadata.deletionGracePeriodSeconds").unwrap_or(0);
     let granted = if granted < 0 { 1 } else { granted };
     match requested {
         _ if granted == 0 => Grace::None,
@@ -176,8 +176,8 @@ fn hasten(existing: &Object, requested: Option<i64>, now: Timestamp) -> Grace {
 
 fn begin(object: &mut Object, now: Timestamp, seconds: i64) {
     let until = now.checked_add(coracle_ambient::SignedDuration::from_secs(seconds)).unwrap_or(now);
-    object.set(&["metadata", "deletionTimestamp"], format_time(until));
-    object.set(&["metadata", "deletionGracePeriodSeconds"], seconds);
+    object.set("metadata.deletionTimestamp", format_time(until));
+    object.set("metadata.deletionGracePeriodSeconds", seconds);
     count(object);
 }
 
@@ -188,16 +188,16 @@ fn mark_as_deleting(object: &mut Object, now: Timestamp) {
     }
     let until = object.deletion_timestamp().and_then(parse_time);
     if until.is_none_or(|until| until > now) {
-        object.set(&["metadata", "deletionTimestamp"], format_time(now));
+        object.set("metadata.deletionTimestamp", format_time(now));
     }
-    object.set(&["metadata", "deletionGracePeriodSeconds"], 0);
+    object.set("metadata.deletionGracePeriodSeconds", 0);
 }
 
 /// The beginning of a deletion is a change of what is desired.
 fn count(object: &mut Object) {
     let generation = object.generation();
     if generation > 0 {
-        object.set(&["metadata", "generation"], generation + 1);
+        object.set("metadata.generation", generation + 1);
     }
 }
 

@@ -9,10 +9,7 @@ const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
 pub(super) fn count(rule: Generation, new: &mut Object, old: &Object) {
     let has_changed = match rule {
         Generation::None => false,
-        Generation::Fields(paths) => paths.iter().any(|path| {
-            let path: Vec<&str> = path.split('.').collect();
-            !is_same(new.field(&path), old.field(&path))
-        }),
+        Generation::Fields(paths) => paths.iter().any(|path| !is_same(new.field(*path), old.field(*path))),
         Generation::AllBut(fields) => {
             let counts = |name: &&String| !fields.contains(&name.as_str()) && !IDENTITY.contains(&name.as_str());
             let mut names = new.tree().keys().chain(old.tree().keys()).filter(counts);
@@ -20,7 +17,7 @@ pub(super) fn count(rule: Generation, new: &mut Object, old: &Object) {
         }
     };
     if has_changed {
-        new.set(&["metadata", "generation"], old.generation() + 1);
+        new.set("metadata.generation", old.generation() + 1);
     }
 }
 
@@ -55,8 +52,8 @@ mod tests {
     fn generation(rule: Generation, new: Value, old: Value) -> i64 {
         let object = |value| Object::from_value(value).unwrap();
         let (mut new, mut old) = (object(new), object(old));
-        old.set(&["metadata", "generation"], 1);
-        new.set(&["metadata", "generation"], 1);
+        old.set("metadata.generation", 1);
+        new.set("metadata.generation", 1);
         count(rule, &mut new, &old);
         new.generation()
     }

@@ -68,9 +68,9 @@ impl Projected<'_> {
 impl UpdatedObject for Projected<'_> {
     fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
         let paths = self.replicas_paths();
-        let owners = live.field(&["metadata", "managedFields"]);
+        let owners = live.field("metadata.managedFields");
         let mut shown = self.projection.show(live)?;
-        shown.set(&["metadata", "managedFields"], scale::to_scale(owners, &paths).map_err(Status::internal)?);
+        shown.set("metadata.managedFields", scale::to_scale(owners, &paths).map_err(Status::internal)?);
         let mut wanted = self.wanted(&shown)?;
         object_meta::ensure_namespace(&mut wanted, &self.request.at.namespace, self.kind.is_namespaced())?;
         object_meta::check_name(&wanted, &self.request.at.name)?;
@@ -91,10 +91,10 @@ impl UpdatedObject for Projected<'_> {
         if !wanted.resource_version().is_empty() {
             object.set_resource_version(wanted.resource_version().to_owned());
         }
-        let after = wanted.field(&["metadata", "managedFields"]);
+        let after = wanted.field("metadata.managedFields");
         let version = self.kind.gvk().api_version();
         let owners = scale::to_parent(owners, after, &paths, &version).map_err(Status::internal)?;
-        object.set(&["metadata", "managedFields"], Value::from(owners));
+        object.set("metadata.managedFields", Value::from(owners));
         self.kind.strategy().set_defaults(&mut object);
         Ok(object)
     }

@@ -265,8 +265,8 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
         Part::Object => {
             if kind.has_status() {
                 match old.tree().get("status") {
-                    Some(status) => new.set(&["status"], status.clone()),
-                    None => drop(new.remove(&["status"])),
+                    Some(status) => new.set("status", status.clone()),
+                    None => drop(new.remove("status")),
                 }
             }
             (spec.prepare_update)(new, old, request);
@@ -282,11 +282,11 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
         keep(new, old, "uid");
     }
     keep(new, old, "creationTimestamp");
-    new.remove(&["metadata", "selfLink"]);
+    new.remove("metadata.selfLink");
     if old.is_terminating() {
         keep(new, old, "deletionTimestamp");
     }
-    if new.field(&["metadata", "deletionGracePeriodSeconds"]).is_none() {
+    if new.field("metadata.deletionGracePeriodSeconds").is_none() {
         keep(new, old, "deletionGracePeriodSeconds");
     }
     let mut errors = object_meta::validate_update(new, old, kind.is_namespaced());
@@ -320,7 +320,7 @@ fn keep(new: &mut Object, old: &Object, field: &str) {
 fn goes_with_this_update(new: &Object, old: &Object) -> bool {
     new.finalizers().is_empty()
         && old.is_terminating()
-        && old.number(&["metadata", "deletionGracePeriodSeconds"]).unwrap_or(0) == 0
+        && old.number("metadata.deletionGracePeriodSeconds").unwrap_or(0) == 0
 }
 
 /// In Kubernetes: `storage.NewInvalidObjError`.

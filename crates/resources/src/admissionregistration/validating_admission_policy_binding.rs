@@ -24,7 +24,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "PolicyName",
             "PolicyName indicates the policy definition which the policy binding binded to",
-            |object| object.text(&["spec", "policyName"]).into(),
+            |object| object.text("spec.policyName").into(),
         ),
         TableColumn::text(
             "ParamRef",

@@ -20,44 +20,44 @@ pub(super) fn to_v2(object: &mut Object) {
     for name in [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR] {
         object.remove(&["metadata", "annotations", name]);
     }
-    let share = object.remove(&["spec", "targetCPUUtilizationPercentage"]).filter(|share| !share.is_null());
+    let share = object.remove("spec.targetCPUUtilizationPercentage").filter(|share| !share.is_null());
     if share.is_some() || metrics.is_empty() {
         metrics.push(cpu_metric(share.unwrap_or_else(|| 80.into())));
     }
-    object.set(&["spec", "metrics"], metrics);
+    object.set("spec.metrics", metrics);
     if let Some(behavior) = behavior {
-        object.set(&["spec", "behavior"], recased(&behavior, char::to_ascii_lowercase));
+        object.set("spec.behavior", recased(&behavior, char::to_ascii_lowercase));
     }
-    let current = object.remove(&["status", "currentCPUUtilizationPercentage"]).filter(|share| !share.is_null());
+    let current = object.remove("status.currentCPUUtilizationPercentage").filter(|share| !share.is_null());
     if !statuses.is_empty() {
-        object.set(&["status", "currentMetrics"], statuses);
+        object.set("status.currentMetrics", statuses);
     } else if let Some(share) = current {
         let metric =
             json!([{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": share}}}]);
-        object.set(&["status", "currentMetrics"], metric);
+        object.set("status.currentMetrics", metric);
     }
     if !conditions.is_empty() {
-        object.set(&["status", "conditions"], conditions);
+        object.set("status.conditions", conditions);
     }
 }
 
 /// Turns an autoscaler of v2 into one of v1.
 pub(super) fn to_v1(object: &mut Object) {
-    let metrics = list_of(object.remove(&["spec", "metrics"]));
-    let statuses = list_of(object.remove(&["status", "currentMetrics"]));
-    let conditions = list_of(object.remove(&["status", "conditions"]));
-    let behavior = object.remove(&["spec", "behavior"]).filter(|behavior| !behavior.is_null());
+    let metrics = list_of(object.remove("spec.metrics"));
+    let statuses = list_of(object.remove("status.currentMetrics"));
+    let conditions = list_of(object.remove("status.conditions"));
+    let behavior = object.remove("spec.behavior").filter(|behavior| !behavior.is_null());
     let share_of = |metric: &Value| {
         let is_cpu = metric.text("type") == "Resource" && metric.text("resource.name") == "cpu";
         metric.int_if_set("resource.target.averageUtilization").filter(|_| is_cpu)
     };
     if let Some(share) = metrics.iter().find_map(share_of) {
-        object.set(&["spec", "targetCPUUtilizationPercentage"], share);
+        object.set("spec.targetCPUUtilizationPercentage", share);
     }
     let is_cpu = |status: &&Value| status.text("type") == "Resource" && status.text("resource.name") == "cpu";
     let current = statuses.iter().rfind(is_cpu).map(|status| status.at("resource.current.averageUtilization"));
     if let Some(share) = current.filter(|share| !share.is_null()) {
-        object.set(&["status", "currentCPUUtilizationPercentage"], share.clone());
+        object.set("status.currentCPUUtilizationPercentage", share.clone());
     }
     let others: Vec<Value> = metrics.iter().filter(|metric| share_of(metric).is_none()).map(metric_to_v1).collect();
     let mut keep = |name: &str, value: Vec<Value>| {
@@ -292,7 +292,7 @@ mod tests {
     fn the_share_of_cpu_has_its_own_field_in_v1() {
         let mut object = Object::from_value(json!({"spec": {"metrics": [cpu_metric(60.into())]}})).unwrap();
         to_v1(&mut object);
-        assert_eq!(object.number(&["spec", "targetCPUUtilizationPercentage"]), Some(60));
+        assert_eq!(object.number("spec.targetCPUUtilizationPercentage"), Some(60));
         assert_eq!(object.annotation(METRICS), None);
     }
 

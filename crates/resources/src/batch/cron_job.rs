@@ -22,7 +22,7 @@ pub(crate) fn kind() -> KindSpec {
             wrong
         },
         validate_change: |new, old| {
-            let mut wrong = wrong_schedule(new, old.text(&["spec", "schedule"]).contains("TZ"));
+            let mut wrong = wrong_schedule(new, old.text("spec.schedule").contains("TZ"));
             if new.at("spec.timeZone") != old.at("spec.timeZone") {
                 wrong.extend(wrong_time_zone(new.at("spec.timeZone")));
             }
@@ -45,7 +45,7 @@ fn set_defaults(object: &mut Object) {
 
 fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     let mut warnings = super::job::warnings(new, old, "spec.jobTemplate.spec");
-    if old.is_some() && new.text(&["spec", "schedule"]).contains("TZ") {
+    if old.is_some() && new.text("spec.schedule").contains("TZ") {
         warnings.push("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details".to_owned());
     }
     warnings
@@ -57,7 +57,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Schedule",
             "The schedule in Cron format, see https://en.wikipedia.org/wiki/Cron.",
-            |object| object.text(&["spec", "schedule"]).into(),
+            |object| object.text("spec.schedule").into(),
         ),
         TableColumn::text(
             "Timezone",
@@ -117,7 +117,7 @@ fn wrong(object: &Object) -> Wrong {
 
 fn wrong_schedule(object: &Object, may_have_zone: bool) -> Wrong {
     const PATH: &str = "spec.schedule";
-    let schedule = object.text(&["spec", "schedule"]);
+    let schedule = object.text("spec.schedule");
     if schedule.is_empty() {
         return vec![FieldError::required(PATH, "")];
     }

@@ -67,7 +67,7 @@ fn take_template_labels(object: &mut Object) {
     let has_own = object.at("metadata.labels").as_object().is_some_and(|own| !own.is_empty());
     if labels.is_object() && !has_own {
         let labels = labels.clone();
-        object.set(&["metadata", "labels"], labels);
+        object.set("metadata.labels", labels);
     }
 }
 
@@ -154,8 +154,8 @@ fn completions(object: &Object) -> String {
 }
 
 fn duration(object: &Object, now: Timestamp) -> String {
-    let Some(start) = parse_time(object.text(&["status", "startTime"])) else { return String::new() };
-    let end = parse_time(object.text(&["status", "completionTime"])).unwrap_or(now);
+    let Some(start) = parse_time(object.text("status.startTime")) else { return String::new() };
+    let end = parse_time(object.text("status.completionTime")).unwrap_or(now);
     human_duration(end.as_second() - start.as_second())
 }
 
@@ -263,7 +263,7 @@ fn wrong_restart_policy(spec: &Value, path: &str) -> Wrong {
 /// In Kubernetes: `ValidateJobSpecUpdate`.
 fn validate_change(new: &Object, old: &Object) -> Wrong {
     let mut wrong = Wrong::new();
-    let is_indexed = old.text(&["spec", "completionMode"]) == "Indexed";
+    let is_indexed = old.text("spec.completionMode") == "Indexed";
     let scales_along = new.at("spec.completions") == new.at("spec.parallelism");
     if !(is_indexed && scales_along) {
         wrong.extend(immutable(new, old, "spec.completions"));

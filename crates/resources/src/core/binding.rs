@@ -73,12 +73,12 @@ pub(crate) fn success() -> Object {
 }
 
 fn wrong_target(binding: &Object) -> Vec<FieldError> {
-    let kind = binding.text(&["target", "kind"]);
+    let kind = binding.text("target.kind");
     let mut wrong = Vec::new();
     if !matches!(kind, "" | "Node") {
         wrong.push(FieldError::not_supported("target.kind", kind, &["Node", "<empty>"]));
     }
-    if binding.text(&["target", "name"]).is_empty() {
+    if binding.text("target.name").is_empty() {
         wrong.push(FieldError::required("target.name", ""));
     }
     wrong
@@ -90,15 +90,15 @@ fn assign(pod: &mut Object, binding: &Object, now: &str) -> Result<(), String> {
     if pod.is_terminating() {
         return Err(format!("pod {name} is being deleted, cannot be assigned to a host"));
     }
-    let node = pod.text(&["spec", "nodeName"]);
+    let node = pod.text("spec.nodeName");
     if !node.is_empty() {
         return Err(format!("pod {name} is already assigned to node {node:?}"));
     }
     if !pod.list("spec.schedulingGates").is_empty() {
         return Err(format!("pod {name} has non-empty .spec.schedulingGates"));
     }
-    pod.set(&["spec", "nodeName"], binding.text(&["target", "name"]));
-    pod.remove(&["status", "nominatedNodeName"]);
+    pod.set("spec.nodeName", binding.text("target.name"));
+    pod.remove("status.nominatedNodeName");
     for map in ["annotations", "labels"] {
         for (key, value) in binding.at("metadata").entries(map) {
             pod.set(&["metadata", map, key], value.clone());
@@ -143,7 +143,7 @@ mod tests {
         let binding = Object::from_value(binding).unwrap();
         let mut pod = Object::from_value(json!({"metadata": {"name": "a"}, "spec": {}})).unwrap();
         assign(&mut pod, &binding, "now").unwrap();
-        assert_eq!(pod.text(&["spec", "nodeName"]), "n1");
+        assert_eq!(pod.text("spec.nodeName"), "n1");
         assert_eq!(pod.list("status.conditions")[0].text("type"), "PodScheduled");
         assert_eq!(assign(&mut pod, &binding, "now"), Err("pod a is already assigned to node \"n1\"".to_owned()));
     }

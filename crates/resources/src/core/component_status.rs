@@ -51,8 +51,8 @@ async fn of_store(registry: &Registry) -> Object {
         Err(status) => json!({"type": "Healthy", "status": "False", "message": "", "error": status.message}),
     };
     let mut object = Object::of_kind(&GroupVersionKind::new("", "v1", "ComponentStatus"));
-    object.set(&["metadata", "name"], STORE);
-    object.set(&["conditions"], json!([condition]));
+    object.set("metadata.name", STORE);
+    object.set("conditions", json!([condition]));
     object
 }
 

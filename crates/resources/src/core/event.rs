@@ -40,7 +40,7 @@ fn wrong(object: &Object) -> Wrong {
     const TEXT_MOST: usize = 128;
     const MESSAGE_MOST: usize = 1024;
     let mut wrong = Wrong::new();
-    let (own, about) = (object.namespace(), object.text(&["involvedObject", "namespace"]));
+    let (own, about) = (object.namespace(), object.text("involvedObject.namespace"));
     // Events in the newer style may stand elsewhere than what they are about.
     let is_new_style = !object.at("eventTime").is_null();
     let fits = match (about.is_empty(), is_new_style) {
@@ -55,13 +55,13 @@ fn wrong(object: &Object) -> Wrong {
     if !is_new_style {
         return wrong;
     }
-    let controller = object.text(&["reportingComponent"]);
+    let controller = object.text("reportingComponent");
     if controller.is_empty() {
         wrong.push(FieldError::required(CONTROLLER, ""));
     }
     wrong.extend(each_invalid(CONTROLLER, controller, names::qualified_name(controller)));
     for field in ["reportingInstance", "action", "reason"] {
-        let text = object.text(&[field]);
+        let text = object.text(field);
         if text.is_empty() {
             wrong.push(FieldError::required(field, ""));
         }
@@ -69,7 +69,7 @@ fn wrong(object: &Object) -> Wrong {
             wrong.push(FieldError::invalid(field, "", format!("can have at most {TEXT_MOST} characters")));
         }
     }
-    if object.text(&["message"]).len() > MESSAGE_MOST {
+    if object.text("message").len() > MESSAGE_MOST {
         wrong.push(FieldError::invalid("message", "", format!("can have at most {MESSAGE_MOST} characters")));
     }
     wrong
@@ -79,9 +79,9 @@ fn wrong(object: &Object) -> Wrong {
 pub(crate) const CONTROLLER: &str = "reportingComponent";
 
 fn field(object: &Object, name: &str) -> Option<String> {
-    let source = object.text(&["source", "component"]);
+    let source = object.text("source.component");
     match name {
-        "source" if source.is_empty() => Some(object.text(&["reportingComponent"]).to_owned()),
+        "source" if source.is_empty() => Some(object.text("reportingComponent").to_owned()),
         "source" => Some(source.to_owned()),
         _ => None,
     }
@@ -96,18 +96,18 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Type",
             "Type of this event (Normal, Warning), new types could be added in the future",
-            |object| object.text(&["type"]).into(),
+            |object| object.text("type").into(),
         ),
         TableColumn::text(
             "Reason",
             "This should be a short, machine understandable string that gives the reason for the transition into the object's current status.",
-            |object| object.text(&["reason"]).into(),
+            |object| object.text("reason").into(),
         ),
         TableColumn::text("Object", "The object that this event is about.", |object| target(object).into()),
         TableColumn::text(
             "Subobject",
             "If referring to a piece of an object instead of an entire object, this string should contain a valid JSON/Go field access statement, such as desiredState.manifest.containers[2]. For example, if the object reference is to a container within a pod, this would take on a value like: \"spec.containers{name}\" (where \"name\" refers to the name of the container that triggered the event) or if no container name is specified \"spec.containers[2]\" (container with index 2 in this pod). This syntax is chosen only to have some well-defined way of referencing a part of an object.",
-            |object| object.text(&["involvedObject", "fieldPath"]).into(),
+            |object| object.text("involvedObject.fieldPath").into(),
         ).wide(),
         TableColumn::text(
             "Source",
@@ -117,7 +117,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Message",
             "A human-readable description of the status of this operation.",
-            |object| object.text(&["message"]).trim().into(),
+            |object| object.text("message").trim().into(),
         ),
         TableColumn::new(
             Column::new("First Seen", "string", "The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)"),
@@ -163,7 +163,7 @@ fn target(object: &Object) -> String {
 fn source(object: &Object) -> String {
     let first_of = |old: &str, new: &str| {
         let old = object.at("source").text(old);
-        if old.is_empty() { object.text(&[new]).to_owned() } else { old.to_owned() }
+        if old.is_empty() { object.text(new).to_owned() } else { old.to_owned() }
     };
     let component = first_of("component", "reportingComponent");
     let instance = first_of("host", "reportingInstance");

@@ -13,7 +13,7 @@ pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults: label_with_name,
         prepare_create: |object, _| {
-            object.set(&["status"], json!({"phase": "Active"}));
+            object.set("status", json!({"phase": "Active"}));
             add_kubernetes_finalizer(object);
         },
         prepare_update: |new, old, _| restore(new, old, "spec.finalizers"),
@@ -24,7 +24,7 @@ pub(crate) fn kind() -> KindSpec {
         field: |object, name| (name == "name").then(|| object.name().to_owned()),
         columns: columns(),
         subresources: vec![Subresource::View(Arc::new(Finalize))],
-        begin_delete: |object, _| object.set(&["status", "phase"], "Terminating"),
+        begin_delete: |object, _| object.set("status.phase", "Terminating"),
         is_held: |object| !object.list("spec.finalizers").is_empty(),
         ..built_in("", "v1", "namespaces")
     }
@@ -33,7 +33,7 @@ pub(crate) fn kind() -> KindSpec {
 fn columns() -> Vec<TableColumn> {
     vec![
         TableColumn::name(),
-        TableColumn::text("Status", "The status of the namespace", |object| object.text(&["status", "phase"]).into()),
+        TableColumn::text("Status", "The status of the namespace", |object| object.text("status.phase").into()),
         TableColumn::age(),
     ]
 }
@@ -42,7 +42,7 @@ fn columns() -> Vec<TableColumn> {
 fn wrong(object: &Object) -> Wrong {
     let path = "spec.finalizers";
     let mut wrong = Wrong::new();
-    for name in object.texts(&["spec", "finalizers"]) {
+    for name in object.texts("spec.finalizers") {
         wrong.extend(each_invalid(path, &name, names::qualified_name(&name)));
         if !name.contains('/') && !["kubernetes", "orphan", "foregroundDeletion"].contains(&name.as_str()) {
             let what = "name is neither a standard finalizer name nor is it fully qualified";

@@ -23,7 +23,7 @@ pub(crate) fn kind() -> KindSpec {
         validate: wrong,
         warnings: |new, _| {
             let what = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
-            (!new.text(&["spec", "externalID"]).is_empty()).then(|| what.to_owned()).into_iter().collect()
+            (!new.text("spec.externalID").is_empty()).then(|| what.to_owned()).into_iter().collect()
         },
         selectable: Some(&["spec.unschedulable"]),
         field: |object, name| (name == "spec.unschedulable").then(|| object.flag("spec.unschedulable").to_string()),
@@ -37,15 +37,15 @@ pub(crate) fn kind() -> KindSpec {
 const UNSERVED: [&str; 3] = ["spec.configSource", "status.config", "status.declaredFeatures"];
 
 fn set_defaults(object: &mut Object) {
-    let cidr = object.text(&["spec", "podCIDR"]).to_owned();
-    if !cidr.is_empty() && object.texts(&["spec", "podCIDRs"]).is_empty() {
-        object.set(&["spec", "podCIDRs"], vec![cidr]);
+    let cidr = object.text("spec.podCIDR").to_owned();
+    if !cidr.is_empty() && object.texts("spec.podCIDRs").is_empty() {
+        object.set("spec.podCIDRs", vec![cidr]);
     }
-    let capacity = object.field(&["status", "capacity"]).cloned();
+    let capacity = object.field("status.capacity").cloned();
     if let Some(capacity) = capacity
-        && object.field(&["status", "allocatable"]).is_none_or(Value::is_null)
+        && object.field("status.allocatable").is_none_or(Value::is_null)
     {
-        object.set(&["status", "allocatable"], capacity);
+        object.set("status.allocatable", capacity);
     }
 }
 
@@ -58,7 +58,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Version",
             "Kubelet Version reported by the node.",
-            |object| object.text(&["status", "nodeInfo", "kubeletVersion"]).into(),
+            |object| object.text("status.nodeInfo.kubeletVersion").into(),
         ),
         TableColumn::text(
             "Internal-IP",
@@ -73,17 +73,17 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "OS-Image",
             "OS Image reported by the node from /etc/os-release (e.g. Debian GNU/Linux 7 (wheezy)).",
-            |object| text_or(object.text(&["status", "nodeInfo", "osImage"]), "<unknown>"),
+            |object| text_or(object.text("status.nodeInfo.osImage"), "<unknown>"),
         ).wide(),
         TableColumn::text(
             "Kernel-Version",
             "Kernel Version reported by the node from 'uname -r' (e.g. 3.16.0-0.bpo.4-amd64).",
-            |object| text_or(object.text(&["status", "nodeInfo", "kernelVersion"]), "<unknown>"),
+            |object| text_or(object.text("status.nodeInfo.kernelVersion"), "<unknown>"),
         ).wide(),
         TableColumn::text(
             "Container-Runtime",
             "ContainerRuntime Version reported by the node through runtime remote API (e.g. containerd://1.4.2).",
-            |object| text_or(object.text(&["status", "nodeInfo", "containerRuntimeVersion"]), "<unknown>"),
+            |object| text_or(object.text("status.nodeInfo.containerRuntimeVersion"), "<unknown>"),
         ).wide(),
     ]
 }
@@ -139,7 +139,7 @@ fn wrong(object: &Object) -> Wrong {
             wrong.push(error);
         }
     }
-    let blocks = object.texts(&["spec", "podCIDRs"]);
+    let blocks = object.texts("spec.podCIDRs");
     for (at, block) in blocks.iter().enumerate() {
         wrong.extend(cidr(block, &format!("spec.podCIDRs[{at}]")));
     }

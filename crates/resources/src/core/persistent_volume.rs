@@ -12,7 +12,7 @@ pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults,
         prepare_create: |object, request| {
-            object.set(&["status"], json!({"phase": "Pending", "lastPhaseTransitionTime": format_time(request.now)}));
+            object.set("status", json!({"phase": "Pending", "lastPhaseTransitionTime": format_time(request.now)}));
         },
         prepare_status,
         validate: wrong,
@@ -26,7 +26,7 @@ pub(crate) fn kind() -> KindSpec {
             wrong
         },
         warnings: |new, _| {
-            let policy = new.text(&["spec", "persistentVolumeReclaimPolicy"]);
+            let policy = new.text("spec.persistentVolumeReclaimPolicy");
             let what = "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.";
             (policy == "Recycle").then(|| what.to_owned()).into_iter().collect()
         },
@@ -56,7 +56,7 @@ fn prepare_status(new: &mut Object, old: &Object, request: &Request) {
     if same_phase && !given {
         restore(new, old, TIME);
     } else if !same_phase && (!given || stale) {
-        new.set(&["status", "lastPhaseTransitionTime"], format_time(request.now));
+        new.set("status.lastPhaseTransitionTime", format_time(request.now));
     }
 }
 
@@ -76,7 +76,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Reclaim Policy",
             "persistentVolumeReclaimPolicy defines what happens to a persistent volume when released from its claim. Valid options are Retain (default for manually created PersistentVolumes), Delete (default for dynamically provisioned PersistentVolumes), and Recycle (deprecated). Recycle must be supported by the volume plugin underlying this PersistentVolume. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#reclaiming",
-            |object| object.text(&["spec", "persistentVolumeReclaimPolicy"]).into(),
+            |object| object.text("spec.persistentVolumeReclaimPolicy").into(),
         ),
         TableColumn::text(
             "Status",
@@ -97,7 +97,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Reason",
             "reason is a brief CamelCase string that describes any failure and is meant for machine parsing and tidy display in the CLI.",
-            |object| object.text(&["status", "reason"]).into(),
+            |object| object.text("status.reason").into(),
         ),
         TableColumn::age(),
         TableColumn::text(
@@ -117,13 +117,13 @@ fn claim(object: &Object) -> String {
 
 /// The phase, or `Terminating`.
 pub(super) fn phase(object: &Object) -> &str {
-    if object.is_terminating() { "Terminating" } else { object.text(&["status", "phase"]) }
+    if object.is_terminating() { "Terminating" } else { object.text("status.phase") }
 }
 
 /// The class, which the older annotation overrides.
 pub(super) fn storage_class(object: &Object) -> &str {
     let annotation = object.annotation("volume.beta.kubernetes.io/storage-class");
-    annotation.unwrap_or_else(|| object.text(&["spec", "storageClassName"]))
+    annotation.unwrap_or_else(|| object.text("spec.storageClassName"))
 }
 
 /// The short forms, in a fixed order, each once.

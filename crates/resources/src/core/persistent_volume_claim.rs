@@ -19,7 +19,7 @@ pub(crate) fn kind() -> KindSpec {
             });
         },
         prepare_create: |object, _| {
-            object.set(&["status"], json!({"phase": "Pending"}));
+            object.set("status", json!({"phase": "Pending"}));
             edit_spec(object, align_data_sources);
         },
         prepare_update: |new, _, _| edit_spec(new, align_data_sources),
@@ -61,7 +61,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Volume",
             "volumeName is the binding reference to the PersistentVolume backing this claim.",
-            |object| object.text(&["spec", "volumeName"]).into(),
+            |object| object.text("spec.volumeName").into(),
         ),
         TableColumn::text(
             "Capacity",
@@ -89,7 +89,7 @@ fn columns() -> Vec<TableColumn> {
 }
 
 fn is_bound(object: &Object) -> bool {
-    !object.text(&["spec", "volumeName"]).is_empty()
+    !object.text("spec.volumeName").is_empty()
 }
 
 fn wrong(object: &Object) -> Wrong {
@@ -144,7 +144,7 @@ fn wrong_data_source(source: &Value, path: &str) -> Wrong {
 /// A claim stays as it is, but a bound one may ask for more, or for another class of attributes.
 /// Kubernetes shows the difference as Go would print it; here the sentence names the fields.
 fn validate_change(new: &Object, old: &Object) -> Wrong {
-    let is_bound = old.text(&["status", "phase"]) == "Bound";
+    let is_bound = old.text("status.phase") == "Bound";
     let (new, old) = (new.at("spec"), old.at("spec"));
     let names = [new, old].into_iter().filter_map(Value::as_object).flatten().map(|(name, _)| name.as_str());
     let mut changed: Vec<&str> = names

@@ -116,7 +116,7 @@ fn prepare_create(object: &mut Object, request: &Request) {
             "lastTransitionTime": format_time(request.now),
         }]);
     }
-    object.set(&["status"], status);
+    object.set("status", status);
     let labels = object.labels();
     edit_spec(object, |spec| pod_spec::merge_label_keys(spec, &labels));
 }
@@ -166,8 +166,8 @@ fn field(object: &Object, name: &str) -> Option<String> {
 /// Pods go with the grace that the request or the pod asks for, unless nothing of them runs.
 fn grace_period(object: &Object, requested: Option<i64>) -> Option<i64> {
     let wanted = requested.unwrap_or_else(|| object.int("spec.terminationGracePeriodSeconds"));
-    let is_placed = !object.text(&["spec", "nodeName"]).is_empty();
-    let has_ended = matches!(object.text(&["status", "phase"]), "Succeeded" | "Failed");
+    let is_placed = !object.text("spec.nodeName").is_empty();
+    let has_ended = matches!(object.text("status.phase"), "Succeeded" | "Failed");
     match (is_placed && !has_ended, wanted) {
         (false, _) => Some(0),
         (true, ..0) => Some(1),

@@ -96,7 +96,7 @@ async fn pod(registry: &Registry, request: &Request) -> Result<Object, Status> {
 
 /// The node that the pod is on; empty if it is on none. In Kubernetes, too, one that is not there is told as a pod.
 async fn node_of(registry: &Registry, request: &Request, pod: &Object) -> Result<String, Status> {
-    let node = pod.text(&["spec", "nodeName"]);
+    let node = pod.text("spec.nodeName");
     if !node.is_empty() {
         let nodes = GroupVersionResource::new("", "v1", "nodes");
         let asked = request.about(Verb::Get, nodes, "", node);

@@ -35,12 +35,12 @@ pub(super) fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Node",
             "NodeName indicates in which node this pod is scheduled. If empty, this pod is a candidate for scheduling by the scheduler defined in schedulerName. Once this field is set, the kubelet for this node becomes responsible for the lifecycle of this pod. This field should not be used to express a desire for the pod to be scheduled on a specific node. https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#nodename",
-            |object| text_or(object.text(&["spec", "nodeName"]), "<none>"),
+            |object| text_or(object.text("spec.nodeName"), "<none>"),
         ).wide(),
         TableColumn::text(
             "Nominated Node",
             "nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be scheduled right away as preemption victims receive their graceful termination periods. This field does not guarantee that the pod will be scheduled on this node. Scheduler may decide to place the pod elsewhere if other nodes become available sooner. Scheduler may also decide to give the resources on this node to a higher priority pod that is created after preemption. As a result, this field may be different than PodSpec.nodeName when the pod is scheduled.",
-            |object| text_or(object.text(&["status", "nominatedNodeName"]), "<none>"),
+            |object| text_or(object.text("status.nominatedNodeName"), "<none>"),
         ).wide(),
         TableColumn::text(
             "Readiness Gates",
@@ -52,7 +52,7 @@ pub(super) fn columns() -> Vec<TableColumn> {
 
 /// A pod that has run to its end is `Completed`, so that clients can hide it.
 pub(super) fn row_conditions(object: &Object) -> Vec<Value> {
-    let (reason, message) = match object.text(&["status", "phase"]) {
+    let (reason, message) = match object.text("status.phase") {
         "Succeeded" => ("Succeeded", "The pod has completed successfully."),
         "Failed" => ("Failed", "The pod failed."),
         _ => return Vec::new(),
@@ -111,9 +111,9 @@ impl Summary {
             summary.add_containers(pod, &sidecars);
         }
         if pod.is_terminating() {
-            if pod.text(&["status", "reason"]) == "NodeLost" {
+            if pod.text("status.reason") == "NodeLost" {
                 "Unknown".clone_into(&mut summary.reason);
-            } else if !matches!(pod.text(&["status", "phase"]), "Failed" | "Succeeded") {
+            } else if !matches!(pod.text("status.phase"), "Failed" | "Succeeded") {
                 "Terminating".clone_into(&mut summary.reason);
             }
         }
@@ -186,11 +186,11 @@ fn reason_of_pod(pod: &Object) -> String {
     let gated = conditions
         .iter()
         .any(|condition| condition.text("type") == "PodScheduled" && condition.text("reason") == "SchedulingGated");
-    let reason = pod.text(&["status", "reason"]);
+    let reason = pod.text("status.reason");
     match (gated, reason.is_empty()) {
         (true, _) => "SchedulingGated",
         (false, false) => reason,
-        (false, true) => pod.text(&["status", "phase"]),
+        (false, true) => pod.text("status.phase"),
     }
     .to_owned()
 }

@@ -36,7 +36,7 @@ pub(super) fn wrong_create(pod: &Object) -> Wrong {
     if !pod.list("spec.ephemeralContainers").is_empty() {
         wrong.push(FieldError::forbidden("spec.ephemeralContainers", "cannot be set on create"));
     }
-    if !pod.text(&["spec", "nodeName"]).is_empty() && !pod.list("spec.schedulingGates").is_empty() {
+    if !pod.text("spec.nodeName").is_empty() && !pod.list("spec.schedulingGates").is_empty() {
         let what = "cannot be set until all schedulingGates have been cleared";
         wrong.push(FieldError::forbidden("spec.nodeName", what));
     }

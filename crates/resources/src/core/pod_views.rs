@@ -14,13 +14,13 @@ impl View for EphemeralContainers {
     }
 
     fn prepare_update(&self, new: &mut Object, old: &Object, _request: &Request) {
-        let containers = new.remove(&["spec", "ephemeralContainers"]);
+        let containers = new.remove("spec.ephemeralContainers");
         restore(new, old, "spec");
         restore(new, old, "status");
         restore_metadata(new, old);
         match containers {
-            Some(containers) => new.set(&["spec", "ephemeralContainers"], containers),
-            None => drop(new.remove(&["spec", "ephemeralContainers"])),
+            Some(containers) => new.set("spec.ephemeralContainers", containers),
+            None => drop(new.remove("spec.ephemeralContainers")),
         }
     }
 
@@ -95,7 +95,7 @@ impl View for Resize {
             // What the pod's status says is quoted, which is still the class before.
             wrong.push(FieldError::invalid(
                 "spec",
-                new.text(&["status", "qosClass"]),
+                new.text("status.qosClass"),
                 "Pod QOS Class may not change as a result of resizing",
             ));
         }

@@ -33,10 +33,10 @@ fn set_defaults(object: &mut Object) {
     let is_empty = |value: &Value| value.as_object().is_none_or(|map| map.is_empty());
     if labels.is_object() {
         if is_empty(object.at("spec.selector")) {
-            object.set(&["spec", "selector"], labels.clone());
+            object.set("spec.selector", labels.clone());
         }
         if is_empty(object.at("metadata.labels")) {
-            object.set(&["metadata", "labels"], labels);
+            object.set("metadata.labels", labels);
         }
     }
     edit_spec(object, |spec| spec.fill("replicas", 1));

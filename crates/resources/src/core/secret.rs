@@ -16,7 +16,7 @@ pub(crate) fn kind() -> KindSpec {
             merge_string_data(object);
         },
         prepare_update: |new, old, _| {
-            if new.text(&["type"]).is_empty() {
+            if new.text("type").is_empty() {
                 restore(new, old, "type");
             }
         },
@@ -34,7 +34,7 @@ pub(crate) fn kind() -> KindSpec {
 
 /// `stringData` is only ever written; its values replace those of `data`.
 fn merge_string_data(object: &mut Object) {
-    let Some(Value::Object(texts)) = object.remove(&["stringData"]) else { return };
+    let Some(Value::Object(texts)) = object.remove("stringData") else { return };
     object.edit(|tree| {
         if let Some(data) = tree.object_made("data") {
             for (key, text) in texts {
@@ -51,7 +51,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Type",
             "Used to facilitate programmatic handling of secret data. More info: https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
-            |object| object.text(&["type"]).into(),
+            |object| object.text("type").into(),
         ),
         TableColumn::text(
             "Data",
@@ -78,7 +78,7 @@ fn wrong(object: &Object) -> Wrong {
             wrong.push(FieldError::required(format!("data[{key}]"), ""));
         }
     };
-    match object.text(&["type"]) {
+    match object.text("type") {
         "kubernetes.io/service-account-token" => {
             const ACCOUNT: &str = "kubernetes.io/service-account.name";
             if object.annotation(ACCOUNT).is_none_or(str::is_empty) {

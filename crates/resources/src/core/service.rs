@@ -145,9 +145,9 @@ fn drop_fields_of_other_types(new: &mut Object, old: &Object) {
     let had_check = super::service_allocation::needs_health_check_port(old);
     let has_check = super::service_allocation::needs_health_check_port(new);
     if had_check && !has_check && same(new, "healthCheckNodePort") {
-        new.remove(&["spec", "healthCheckNodePort"]);
+        new.remove("spec.healthCheckNodePort");
     }
-    let is_balanced = |object: &Object| object.text(&["spec", "type"]) == "LoadBalancer";
+    let is_balanced = |object: &Object| object.text("spec.type") == "LoadBalancer";
     if is_balanced(old) && !is_balanced(new) {
         for field in ["allocateLoadBalancerNodePorts", "loadBalancerClass"] {
             if same(new, field) {
@@ -157,10 +157,10 @@ fn drop_fields_of_other_types(new: &mut Object, old: &Object) {
     }
     let is_external = |object: &Object| object.at("spec").as_object().is_some_and(is_external);
     if is_external(old) && !is_external(new) && same(new, "externalTrafficPolicy") {
-        new.remove(&["spec", "externalTrafficPolicy"]);
+        new.remove("spec.externalTrafficPolicy");
     }
-    if new.text(&["spec", "type"]) == "ExternalName" && same(new, "internalTrafficPolicy") {
-        new.remove(&["spec", "internalTrafficPolicy"]);
+    if new.text("spec.type") == "ExternalName" && same(new, "internalTrafficPolicy") {
+        new.remove("spec.internalTrafficPolicy");
     }
 }
 
@@ -177,7 +177,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Type",
             "type determines how the Service is exposed. Defaults to ClusterIP. Valid options are ExternalName, ClusterIP, NodePort, and LoadBalancer. \"ClusterIP\" allocates a cluster-internal IP address for load-balancing to endpoints. Endpoints are determined by the selector or if that is not specified, by manual construction of an Endpoints object or EndpointSlice objects. If clusterIP is \"None\", no virtual IP is allocated and the endpoints are published as a set of endpoints rather than a virtual IP. \"NodePort\" builds on ClusterIP and allocates a port on every node which routes to the same endpoints as the clusterIP. \"LoadBalancer\" builds on NodePort and creates an external load-balancer (if supported in the current cloud) which routes to the same endpoints as the clusterIP. \"ExternalName\" aliases this service to the specified externalName. Several other fields do not apply to ExternalName services. More info: https://kubernetes.io/docs/concepts/services-networking/service/#publishing-services-service-types",
-            |object| object.text(&["spec", "type"]).into(),
+            |object| object.text("spec.type").into(),
         ),
         TableColumn::text(
             "Cluster-IP",
@@ -204,15 +204,15 @@ fn columns() -> Vec<TableColumn> {
 }
 
 fn external_ip(object: &Object) -> String {
-    let given = object.texts(&["spec", "externalIPs"]);
-    match object.text(&["spec", "type"]) {
+    let given = object.texts("spec.externalIPs");
+    match object.text("spec.type") {
         "ClusterIP" | "NodePort" if given.is_empty() => "<none>".to_owned(),
         "ClusterIP" | "NodePort" => given.join(","),
         "LoadBalancer" => {
             let addresses = [load_balancer_addresses(object), given].concat();
             if addresses.is_empty() { "<pending>".to_owned() } else { addresses.join(",") }
         }
-        "ExternalName" => object.text(&["spec", "externalName"]).to_owned(),
+        "ExternalName" => object.text("spec.externalName").to_owned(),
         _ => "<unknown>".to_owned(),
     }
 }

@@ -41,12 +41,12 @@ struct Taken {
 
 /// Whether a service has an address of the cluster.
 pub(super) fn needs_cluster_ip(service: &Object) -> bool {
-    service.text(&["spec", "type"]) != "ExternalName"
+    service.text("spec.type") != "ExternalName"
 }
 
 /// Whether its ports get node ports.
 pub(super) fn needs_node_ports(service: &Object) -> bool {
-    match service.text(&["spec", "type"]) {
+    match service.text("spec.type") {
         "NodePort" => true,
         "LoadBalancer" => service.at("spec.allocateLoadBalancerNodePorts").as_bool().unwrap_or(true),
         _ => false,
@@ -55,7 +55,7 @@ pub(super) fn needs_node_ports(service: &Object) -> bool {
 
 /// Whether load balancers ask each node how it is.
 pub(super) fn needs_health_check_port(service: &Object) -> bool {
-    service.text(&["spec", "type"]) == "LoadBalancer" && service.text(&["spec", "externalTrafficPolicy"]) == "Local"
+    service.text("spec.type") == "LoadBalancer" && service.text("spec.externalTrafficPolicy") == "Local"
 }
 
 impl ServiceHooks {
@@ -182,8 +182,8 @@ impl Taken {
             self.freed = if needs_cluster_ip(service) { Vec::new() } else { held };
             return Ok(());
         }
-        let families = service.texts(&["spec", "ipFamilies"]);
-        let mut addresses = service.texts(&["spec", "clusterIPs"]);
+        let families = service.texts("spec.ipFamilies");
+        let mut addresses = service.texts("spec.clusterIPs");
         addresses.resize(families.len().max(addresses.len()), String::new());
         for (at, family) in families.iter().enumerate() {
             if addresses[at].is_empty() {
@@ -194,8 +194,8 @@ impl Taken {
             }
         }
         self.freed = held.into_iter().filter(|address| !addresses.contains(address)).collect();
-        service.set(&["spec", "clusterIP"], addresses.first().cloned().unwrap_or_default());
-        service.set(&["spec", "clusterIPs"], addresses);
+        service.set("spec.clusterIP", addresses.first().cloned().unwrap_or_default());
+        service.set("spec.clusterIPs", addresses);
         Ok(())
     }
 
@@ -265,7 +265,7 @@ impl Taken {
     }
 
     async fn take_ports(&mut self, service: &mut Object, old: Option<&Object>) -> Result<(), Status> {
-        let may_have = matches!(service.text(&["spec", "type"]), "NodePort" | "LoadBalancer");
+        let may_have = matches!(service.text("spec.type"), "NodePort" | "LoadBalancer");
         let wants_check = needs_health_check_port(service);
         if !may_have && !wants_check {
             return Ok(());
@@ -320,7 +320,7 @@ impl Taken {
                     Status::internal(format!("failed to allocate requested HealthCheck NodePort {asked}: {why}"))
                 })?,
             };
-            service.set(&["spec", "healthCheckNodePort"], port);
+            service.set("spec.healthCheckNodePort", port);
         }
         Ok(())
     }
@@ -394,12 +394,12 @@ fn hash(text: &str) -> u64 {
 
 fn is_headless(service: &Object) -> bool {
     service.list("spec.clusterIPs").first().is_some_and(|first| first == "None")
-        || service.text(&["spec", "clusterIP"]) == "None"
+        || service.text("spec.clusterIP") == "None"
 }
 
 /// The addresses that a service holds.
 fn addresses_of(service: &Object) -> Vec<String> {
-    let addresses = service.texts(&["spec", "clusterIPs"]);
+    let addresses = service.texts("spec.clusterIPs");
     addresses.into_iter().filter(|address| !address.is_empty() && address != "None").collect()
 }
 
@@ -411,25 +411,25 @@ fn ports_of(service: &Object) -> Vec<i64> {
 
 /// The single address is the first of the list. In Kubernetes: `normalizeClusterIPs`.
 fn align_cluster_ips(new: &mut Object, old: Option<&Object>) {
-    let single = new.text(&["spec", "clusterIP"]).to_owned();
+    let single = new.text("spec.clusterIP").to_owned();
     let has_list = !new.list("spec.clusterIPs").is_empty();
     let Some(old) = old else {
         if !single.is_empty() && !has_list {
-            new.set(&["spec", "clusterIPs"], json!([single]));
+            new.set("spec.clusterIPs", json!([single]));
         }
         return;
     };
-    let old_single = old.text(&["spec", "clusterIP"]);
+    let old_single = old.text("spec.clusterIP");
     let old_list = old.at("spec.clusterIPs").clone();
     if !old.list("spec.clusterIPs").is_empty() && !has_list && old_single == single {
-        new.set(&["spec", "clusterIPs"], old_list.clone());
+        new.set("spec.clusterIPs", old_list.clone());
     }
     let same_list = new.at("spec.clusterIPs") == &old_list;
     if old_single != single && same_list {
         if single.is_empty() {
-            new.remove(&["spec", "clusterIPs"]);
+            new.remove("spec.clusterIPs");
         } else {
-            new.set(&["spec", "clusterIPs"], json!([single]));
+            new.set("spec.clusterIPs", json!([single]));
         }
     }
 }
@@ -438,7 +438,7 @@ fn align_cluster_ips(new: &mut Object, old: Option<&Object>) {
 fn keep_allocated(new: &mut Object, old: &Object) {
     if needs_cluster_ip(old) && needs_cluster_ip(new) {
         for (field, is_unset) in [
-            ("clusterIP", new.text(&["spec", "clusterIP"]).is_empty()),
+            ("clusterIP", new.text("spec.clusterIP").is_empty()),
             ("clusterIPs", new.list("spec.clusterIPs").is_empty()),
         ] {
             let kept = old.at("spec").at(field);
@@ -466,7 +466,7 @@ fn keep_allocated(new: &mut Object, old: &Object) {
     if needs_health_check_port(old) && needs_health_check_port(new) {
         let kept = old.at("spec.healthCheckNodePort").clone();
         if new.int("spec.healthCheckNodePort") == 0 && !kept.is_null() {
-            new.set(&["spec", "healthCheckNodePort"], kept);
+            new.set("spec.healthCheckNodePort", kept);
         }
     }
 }
@@ -494,7 +494,7 @@ fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&Object>) ->
     if !is_single && families.len() == 1 && (is_free_headless || ranges.len() == 2) {
         families.push(if families[0] == "IPv4" { "IPv6" } else { "IPv4" }.to_owned());
     }
-    service.set(&["spec", "ipFamilies"], families);
+    service.set("spec.ipFamilies", families);
     Ok(())
 }
 
@@ -503,9 +503,9 @@ fn fill_family_policy(service: &mut Object, old: Option<&Object>, is_free_headle
     if !service.has("spec.ipFamilyPolicy") {
         let kept = old.map(|old| old.at("spec.ipFamilyPolicy").clone()).filter(|policy| !policy.is_null());
         let default = if is_free_headless { "RequireDualStack" } else { "SingleStack" };
-        service.set(&["spec", "ipFamilyPolicy"], kept.unwrap_or_else(|| default.into()));
+        service.set("spec.ipFamilyPolicy", kept.unwrap_or_else(|| default.into()));
     }
-    service.text(&["spec", "ipFamilyPolicy"]).to_owned()
+    service.text("spec.ipFamilyPolicy").to_owned()
 }
 
 /// A service of one family gives up the second that it had, and may not ask for two.
@@ -537,8 +537,8 @@ fn is_configured(ranges: &[Cidr], family: &str) -> bool {
 /// The families that the service names, and those of its further addresses; what is wrong with those.
 fn families_of_addresses(ranges: &[Cidr], service: &Object) -> (Vec<String>, Vec<FieldError>) {
     let mut wrong = Vec::new();
-    let mut families = service.texts(&["spec", "ipFamilies"]);
-    for (at, address) in service.texts(&["spec", "clusterIPs"]).iter().enumerate() {
+    let mut families = service.texts("spec.ipFamilies");
+    for (at, address) in service.texts("spec.clusterIPs").iter().enumerate() {
         let Ok(parsed) = address.parse::<IpAddr>() else { continue };
         if at >= families.len() {
             if is_configured(ranges, family(parsed)) {
@@ -595,7 +595,7 @@ mod tests {
         let mut service = service(json!({"type": "ClusterIP"}));
         fill_families(&ranges(), &mut service, None).unwrap();
         assert_eq!(service.at("spec.ipFamilies"), &json!(["IPv4"]));
-        assert_eq!(service.text(&["spec", "ipFamilyPolicy"]), "SingleStack");
+        assert_eq!(service.text("spec.ipFamilyPolicy"), "SingleStack");
     }
 
     #[test]

@@ -283,7 +283,7 @@ pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
         (Some(new), Some(old)) if new != old => wrong.push(changed(0)),
         _ => {}
     }
-    let policy = new.text(&["spec", "ipFamilyPolicy"]);
+    let policy = new.text("spec.ipFamilyPolicy");
     if new_ips.len() < old_ips.len() && new_ips.len() == 1 && policy != "SingleStack" {
         let what = "must be set to 'SingleStack' when releasing the secondary clusterIP";
         wrong.push(FieldError::invalid("spec.ipFamilyPolicy", policy, what));

@@ -51,7 +51,7 @@ impl Outdated {
 
 /// Status, reason and message of the condition as it should be, if it is not so.
 fn outdated(schema: &Object, is_level: impl Fn(&str) -> bool) -> Option<[String; 3]> {
-    let level = schema.text(&["spec", "priorityLevelConfiguration", "name"]);
+    let level = schema.text("spec.priorityLevelConfiguration.name");
     let references = format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");
     let wanted = if is_level(level) {
         ["False", "Found", &format!("{references} and it exists")].map(str::to_owned)
@@ -70,11 +70,11 @@ mod tests {
     #[test]
     fn a_schema_dangles_whose_level_is_not_there() {
         let mut schema = Object::default();
-        schema.set(&["spec", "priorityLevelConfiguration", "name"], "low");
+        schema.set("spec.priorityLevelConfiguration.name", "low");
         let [status, reason, message] = outdated(&schema, |_| false).unwrap();
         assert_eq!((status.as_str(), reason.as_str()), ("True", "NotFound"));
         let condition = json!({"type": "Dangling", "status": status, "reason": reason, "message": message});
-        schema.set(&["status", "conditions"], json!([condition]));
+        schema.set("status.conditions", json!([condition]));
         assert_eq!(outdated(&schema, |_| false), None);
         assert_eq!(outdated(&schema, |level| level == "low").unwrap()[0], "False");
     }

@@ -26,7 +26,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "PriorityLevel",
             "`name` is the name of the priority level configuration being referenced Required.",
-            |object| object.text(&["spec", "priorityLevelConfiguration", "name"]).into(),
+            |object| object.text("spec.priorityLevelConfiguration.name").into(),
         ),
         TableColumn::text(
             "MatchingPrecedence",

@@ -46,7 +46,7 @@ impl FlowTable {
         let outdated = schemas.iter().filter_map(|schema| Outdated::of(schema, |level| levels.contains_key(level)));
         let outdated = outdated.collect();
         let row = |schema: Arc<Object>| {
-            let level = levels.get(schema.text(&["spec", "priorityLevelConfiguration", "name"]))?;
+            let level = levels.get(schema.text("spec.priorityLevelConfiguration.name"))?;
             Some(Row { flow: Flow { schema: schema.uid().to_owned(), level: (*level).to_owned() }, schema })
         };
         Self { rows: schemas.into_iter().filter_map(row).collect(), outdated }
@@ -145,7 +145,7 @@ mod tests {
         let (mut schemas, mut levels) = (Vec::new(), Vec::new());
         for mut object in every_cluster_has() {
             let name = object.name().to_owned();
-            object.set(&["metadata", "uid"], name);
+            object.set("metadata.uid", name);
             if object.kind() == "FlowSchema" { schemas.push(Arc::new(object)) } else { levels.push(Arc::new(object)) }
         }
         let table = FlowTable::new(schemas, &levels);

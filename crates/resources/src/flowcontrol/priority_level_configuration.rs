@@ -28,7 +28,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Type",
             "`type` indicates whether this priority level is subject to limitation on request execution.  A value of `\"Exempt\"` means that requests of this priority level are not subject to a limit (and thus are never queued) and do not detract from the capacity made available to other priority levels.  A value of `\"Limited\"` means that (a) requests of this priority level _are_ subject to limits and (b) some of the server's limited capacity is made available exclusively to this priority level. Required.",
-            |object| object.text(&["spec", "type"]).into(),
+            |object| object.text("spec.type").into(),
         ),
         TableColumn::text(
             "NominalConcurrencyShares",

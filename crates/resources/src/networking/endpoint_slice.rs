@@ -35,7 +35,7 @@ fn drop_old_topology(object: &mut Object) {
 }
 
 fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
-    let is_fqdn = new.text(&["addressType"]) == "FQDN";
+    let is_fqdn = new.text("addressType") == "FQDN";
     if old.is_none() && is_fqdn {
         return vec!["spec.addressType: FQDN endpoints are deprecated".to_owned()];
     }
@@ -48,7 +48,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "AddressType",
             "addressType specifies the type of address carried by this EndpointSlice. All addresses in this slice must be the same type. This field is immutable after creation. The following address types are currently supported: * IPv4: Represents an IPv4 Address. * IPv6: Represents an IPv6 Address. * FQDN: Represents a Fully Qualified Domain Name.",
-            |object| object.text(&["addressType"]).into(),
+            |object| object.text("addressType").into(),
         ),
         TableColumn::text(
             "Ports",
@@ -88,7 +88,7 @@ fn some(list: &[String]) -> Value {
 /// In Kubernetes: `ValidateEndpointSlice`.
 fn wrong(object: &Object) -> Wrong {
     let mut wrong = required_one_of(object, "addressType", "", &["FQDN", "IPv4", "IPv6"]);
-    let kind = object.text(&["addressType"]);
+    let kind = object.text("addressType");
     let endpoints = object.list("endpoints");
     if endpoints.len() > 1000 {
         wrong.push(FieldError::too_many("endpoints", endpoints.len(), 1000));

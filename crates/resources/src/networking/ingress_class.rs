@@ -21,7 +21,7 @@ fn columns() -> Vec<TableColumn> {
     vec![
         TableColumn::name(),
         TableColumn::text("Controller", "Controller that is responsible for handling this class", |object| {
-            object.text(&["spec", "controller"]).into()
+            object.text("spec.controller").into()
         }),
         TableColumn::text("Parameters", "A reference to a resource with additional parameters", |object| {
             parameters(object).into()
@@ -41,7 +41,7 @@ fn parameters(object: &Object) -> String {
 
 /// In Kubernetes: `validateIngressClassSpec`.
 fn wrong(object: &Object) -> Wrong {
-    let controller = object.text(&["spec", "controller"]);
+    let controller = object.text("spec.controller");
     let mut wrong = Wrong::new();
     if controller.len() > 250 {
         wrong.push(FieldError::too_long("spec.controller", 250));

@@ -28,7 +28,7 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "CIDRs",
             "CIDRs defines the IP blocks in CIDR notation (e.g. \"192.168.0.0/24\" or \"2001:db8::/64\") from which to assign service cluster IPs. Max of two CIDRs is allowed, one of each IP family. This field is immutable.",
-            |object| object.texts(&["spec", "cidrs"]).join(",").into(),
+            |object| object.texts("spec.cidrs").join(",").into(),
         ),
         TableColumn::age(),
     ]

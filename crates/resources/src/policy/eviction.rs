@@ -92,12 +92,12 @@ fn delete_options(body: &Object) -> DeleteOptions {
 }
 
 fn has_ended(pod: &Object) -> bool {
-    matches!(pod.text(&["status", "phase"]), "Succeeded" | "Failed")
+    matches!(pod.text("status.phase"), "Succeeded" | "Failed")
 }
 
 /// A pod that does not run yet, or no longer, disturbs nobody.
 fn needs_no_budget(pod: &Object) -> bool {
-    has_ended(pod) || pod.text(&["status", "phase"]) == "Pending" || pod.is_terminating()
+    has_ended(pod) || pod.text("status.phase") == "Pending" || pod.is_terminating()
 }
 
 /// An unhealthy pod that the budget does not count on.
@@ -106,7 +106,7 @@ fn is_spare(pod: &Object, budget: &Object) -> bool {
         return false;
     }
     let desired = budget.int("status.desiredHealthy");
-    budget.text(&["spec", "unhealthyPodEvictionPolicy"]) == "AlwaysAllow"
+    budget.text("spec.unhealthyPodEvictionPolicy") == "AlwaysAllow"
         || (budget.int("status.currentHealthy") >= desired && desired > 0)
 }
 
@@ -149,7 +149,7 @@ fn take_one(budget: &mut Object, pod: &str, now: &str) -> Result<(), Status> {
     if allowed == 0 {
         return Err(too_many(0, why_none_allowed(budget)));
     }
-    budget.set(&["status", "disruptionsAllowed"], allowed - 1);
+    budget.set("status.disruptionsAllowed", allowed - 1);
     if allowed == 1 {
         let condition = json!({"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods",
             "message": "", "observedGeneration": budget.int("status.observedGeneration")});
@@ -246,7 +246,7 @@ mod tests {
         let mut budget = budget(json!({"observedGeneration": 1, "disruptionsAllowed": 1}));
         take_one(&mut budget, "p", "now").unwrap();
         assert_eq!(budget.int("status.disruptionsAllowed"), 0);
-        assert_eq!(budget.text(&["status", "disruptedPods", "p"]), "now");
+        assert_eq!(budget.text("status.disruptedPods.p"), "now");
         assert_eq!(take_one(&mut budget, "q", "now").unwrap_err().code, 429);
     }
 

@@ -12,7 +12,7 @@ pub(super) fn set_defaults(object: &mut Object) {
 }
 
 pub(super) fn bound_role(object: &Object) -> String {
-    format!("{}/{}", object.text(&["roleRef", "kind"]), object.text(&["roleRef", "name"]))
+    format!("{}/{}", object.text("roleRef.kind"), object.text("roleRef.name"))
 }
 
 /// The subjects of a kind, by name.

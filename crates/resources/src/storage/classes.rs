@@ -10,7 +10,7 @@ const MOST_PARAMETERS: usize = 512;
 const MOST_BYTES_OF_PARAMETERS: usize = 256 << 10;
 
 pub(super) fn provisioner(object: &Object, field: &str) -> Wrong {
-    match object.text(&[field]) {
+    match object.text(field) {
         "" => vec![FieldError::required(field, "")],
         name => {
             let name = name.to_lowercase();

@@ -16,7 +16,7 @@ pub(crate) fn kind() -> KindSpec {
 
 fn wrong(object: &Object) -> Wrong {
     let mut wrong = label_selector(object.at("nodeTopology"), "nodeTopology");
-    let class = object.text(&["storageClassName"]);
+    let class = object.text("storageClassName");
     wrong.extend(each_invalid("storageClassName", class, names::dns1123_subdomain(class)));
     wrong.extend(quantity_not_negative(object.at("capacity"), "capacity"));
     wrong

@@ -29,7 +29,7 @@ fn columns() -> Vec<TableColumn> {
     vec![
         TableColumn::new(Column::name(), |object, _| shown_name(object).into()),
         TableColumn::text("Provisioner", "provisioner indicates the type of the provisioner.", |object| {
-            object.text(&["provisioner"]).into()
+            object.text("provisioner").into()
         }),
         TableColumn::text(
             "ReclaimPolicy",
@@ -62,7 +62,7 @@ fn shown_name(object: &Object) -> String {
 fn wrong(object: &Object) -> Wrong {
     let mut wrong = provisioner(object, "provisioner");
     wrong.extend(parameters(object));
-    if !object.text(&["reclaimPolicy"]).is_empty() {
+    if !object.text("reclaimPolicy").is_empty() {
         wrong.extend(one_of(object, "reclaimPolicy", "", &["Delete", "Retain"]));
     }
     wrong.extend(one_of(object, "volumeBindingMode", "", &["Immediate", "WaitForFirstConsumer"]));

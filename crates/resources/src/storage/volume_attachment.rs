@@ -23,17 +23,17 @@ fn columns() -> Vec<TableColumn> {
         TableColumn::text(
             "Attacher",
             "attacher indicates the name of the volume driver that MUST handle this request. This is the name returned by GetPluginName().",
-            |object| object.text(&["spec", "attacher"]).into(),
+            |object| object.text("spec.attacher").into(),
         ).of_names(),
         TableColumn::text(
             "PV",
             "persistentVolumeName represents the name of the persistent volume to attach.",
-            |object| object.text(&["spec", "source", "persistentVolumeName"]).into(),
+            |object| object.text("spec.source.persistentVolumeName").into(),
         ),
         TableColumn::text(
             "Node",
             "nodeName represents the node that the volume should be attached to.",
-            |object| object.text(&["spec", "nodeName"]).into(),
+            |object| object.text("spec.nodeName").into(),
         ),
         TableColumn::boolean(
             "Attached",

@@ -20,7 +20,7 @@ fn columns() -> Vec<TableColumn> {
     vec![
         TableColumn::name(),
         TableColumn::text("DriverName", "Name of the CSI driver This field is immutable.", |object| {
-            object.text(&["driverName"]).into()
+            object.text("driverName").into()
         }),
         TableColumn::age(),
     ]

@@ -28,17 +28,17 @@ pub(crate) fn kind() -> KindSpec {
     let schema: KindSchema = table.kind(&GroupVersionKind::new("harbour.example", "v1", "Ship")).expect("a type");
     KindSpec {
         set_defaults: |ship| {
-            if ship.number(&["spec", "replicas"]).is_none() {
-                ship.set(&["spec", "replicas"], 2);
+            if ship.number("spec.replicas").is_none() {
+                ship.set("spec.replicas", 2);
             }
         },
         validate: wrong,
         columns: vec![
             TableColumn::name(),
             TableColumn::integer("Masts", "How many masts the ship has.", |ship| {
-                ship.number(&["spec", "replicas"]).unwrap_or(0).into()
+                ship.number("spec.replicas").unwrap_or(0).into()
             }),
-            TableColumn::text("Sails", "What hangs on them.", |ship| ship.text(&["spec", "sails"]).into()).wide(),
+            TableColumn::text("Sails", "What hangs on them.", |ship| ship.text("spec.sails").into()).wide(),
         ],
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
         ..KindSpec::new(row, schema, Offers::built_in(usize::MAX))
@@ -46,7 +46,7 @@ pub(crate) fn kind() -> KindSpec {
 }
 
 fn wrong(ship: &Object) -> Vec<FieldError> {
-    let masts = ship.number(&["spec", "replicas"]).unwrap_or(0);
+    let masts = ship.number("spec.replicas").unwrap_or(0);
     let has_none = masts < 1;
     has_none.then(|| FieldError::invalid("spec.replicas", masts, "a ship needs a mast")).into_iter().collect()
 }

@@ -317,8 +317,8 @@ fn typed(document: Value, schema: &KindSchema, form: Form) -> Result<Decoded, St
         return Err(error);
     }
     let mut object = Object::from_value(value.unwrap_or_default()).map_err(|error| error.to_string())?;
-    api_version.into_iter().for_each(|text| object.set(&["apiVersion"], text));
-    kind.into_iter().for_each(|text| object.set(&["kind"], text));
+    api_version.into_iter().for_each(|text| object.set("apiVersion", text));
+    kind.into_iter().for_each(|text| object.set("kind", text));
     Ok(Decoded { object, strict: pass.strict })
 }
 

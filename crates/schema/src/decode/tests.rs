@@ -114,7 +114,7 @@ fn values_take_the_form_in_which_kubernetes_prints_them() {
 
 #[test]
 fn nulls_in_maps_are_zeros() {
-    assert_eq!(config_map(r#"{"data":{"a":null}}"#).unwrap().object.text(&["data", "a"]), "");
+    assert_eq!(config_map(r#"{"data":{"a":null}}"#).unwrap().object.text("data.a"), "");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn what_is_printed_is_normal() {
         json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}, "rules": []});
     let schema = Table::v1_35().kind(&kind("rbac.authorization.k8s.io", "Role")).unwrap();
     let once = normalize(Object::from_value(role).unwrap(), &schema).unwrap().object;
-    assert_eq!(once.field(&["rules"]), Some(&Value::Null));
+    assert_eq!(once.field("rules"), Some(&Value::Null));
     assert_eq!(normalize(once.clone(), &schema).unwrap().object, once);
 }
 
@@ -134,7 +134,7 @@ fn schemas_of_custom_resources_are_read_in_all_their_forms() {
     let decoded = read(&kind("apiextensions.k8s.io", "CustomResourceDefinition"), body).unwrap();
     let nope = r#"unknown field "spec.versions[0].schema.openAPIV3Schema.properties.a.items.nope""#;
     assert_eq!(decoded.strict, [nope]);
-    let version = decoded.object.field(&["spec", "versions"]).unwrap();
+    let version = decoded.object.field("spec.versions").unwrap();
     let a = &version[0]["schema"]["openAPIV3Schema"]["properties"]["a"];
     let want = json!({"items": {"type": "integer"}, "additionalProperties": true, "default": {"x": 0}, "minimum": 0});
     assert_eq!(a, &want);
@@ -146,7 +146,7 @@ fn what_is_no_schema_where_one_may_stand_is_nothing_or_refused() {
         let versions = json!([{"name": "v1", "schema": {"openAPIV3Schema": schema}}]);
         let body = json!({"spec": {"versions": versions}}).to_string();
         let decoded = read(&kind("apiextensions.k8s.io", "CustomResourceDefinition"), &body)?;
-        let versions = decoded.object.field(&["spec", "versions"]).unwrap().clone();
+        let versions = decoded.object.field("spec.versions").unwrap().clone();
         Ok::<_, String>(versions[0]["schema"]["openAPIV3Schema"].clone())
     };
     assert_eq!(

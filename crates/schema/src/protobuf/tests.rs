@@ -95,7 +95,7 @@ fn go_writes_the_same_bytes() {
     ];
     assert_eq!(bytes, want);
     let read = decode(&bytes, Format::Protobuf, &kind, &schema).unwrap().object;
-    assert_eq!(read.field(&["spec", "volumes"]).unwrap()[0]["emptyDir"], json!({}));
+    assert_eq!(read.field("spec.volumes").unwrap()[0]["emptyDir"], json!({}));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) fn things() -> Arc<Resource> {
     resource.selectable = vec!["spec.node".to_owned()];
     resource.indexed = resource.selectable.clone();
     resource.field = Box::new(|object, field| match field {
-        "spec.node" => object.text(&["spec", "node"]).to_owned(),
+        "spec.node" => object.text("spec.node").to_owned(),
         _ => String::new(),
     });
     Arc::new(resource)
