@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::client::malformed;
-use crate::request::{Projection, Request, Target, not_writable, to_json};
+use crate::request::{Projection, Request, ResourceUrl, not_writable, to_json};
 use crate::{
     Client, DeleteParams, List, ListParams, LogParams, LogStream, Patch, Result, Watch, WatchParams, WriteParams,
 };
@@ -142,12 +142,12 @@ impl<T> Api<T> {
         &self.resource
     }
 
-    fn all(&self) -> Target<'_> {
-        Target { resource: &self.resource, namespace: &self.namespace, name: "", subresource: "" }
+    fn all(&self) -> ResourceUrl<'_> {
+        ResourceUrl { resource: &self.resource, namespace: &self.namespace, name: "", subresource: "" }
     }
 
-    fn one<'a>(&'a self, key: &'a ObjectKey, subresource: &'a str) -> Target<'a> {
-        Target { resource: &self.resource, namespace: &key.namespace, name: &key.name, subresource }
+    fn one<'a>(&'a self, key: &'a ObjectKey, subresource: &'a str) -> ResourceUrl<'a> {
+        ResourceUrl { resource: &self.resource, namespace: &key.namespace, name: &key.name, subresource }
     }
 }
 
@@ -217,8 +217,8 @@ impl<T: ApiObject> Api<T> {
     pub async fn create(&self, object: &T) -> Result<T> {
         let key = object.object_key();
         let namespace = if key.namespace.is_empty() { &self.namespace } else { &key.namespace };
-        let target = Target { namespace, ..self.all() };
-        self.send(&target.create(object.write_json().map_err(not_writable)?, &key.name, &self.write)?).await
+        let url = ResourceUrl { namespace, ..self.all() };
+        self.send(&url.create(object.write_json().map_err(not_writable)?, &key.name, &self.write)?).await
     }
 
     /// Replaces an object; if it carries a version, only at that version.

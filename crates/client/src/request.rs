@@ -52,16 +52,16 @@ impl Projection {
     }
 }
 
-/// What a call is about: a resource, perhaps a namespace, perhaps one object, perhaps a subresource of it.
+/// Where a call goes: a resource, perhaps a namespace, perhaps one object, perhaps a subresource of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Target<'a> {
+pub(crate) struct ResourceUrl<'a> {
     pub(crate) resource: &'a GroupVersionResource,
     pub(crate) namespace: &'a str,
     pub(crate) name: &'a str,
     pub(crate) subresource: &'a str,
 }
 
-impl Target<'_> {
+impl ResourceUrl<'_> {
     fn path(&self) -> Result<String> {
         let GroupVersionResource { group, version, resource } = self.resource;
         let mut path = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
@@ -285,8 +285,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn pods<'a>(resource: &'a GroupVersionResource, name: &'a str) -> Target<'a> {
-        Target { resource, namespace: "default", name, subresource: "" }
+    fn pods<'a>(resource: &'a GroupVersionResource, name: &'a str) -> ResourceUrl<'a> {
+        ResourceUrl { resource, namespace: "default", name, subresource: "" }
     }
 
     #[test]
@@ -294,8 +294,8 @@ mod tests {
         let core = GroupVersionResource::new("", "v1", "pods");
         assert_eq!(pods(&core, "web").get(Projection::Whole).unwrap().uri, "/api/v1/namespaces/default/pods/web");
         let apps = GroupVersionResource::new("apps", "v1", "deployments");
-        let target = Target { resource: &apps, namespace: "", name: "", subresource: "" };
-        let list = target.list(&ListParams::labels("app in (a,b)"), Projection::Whole).unwrap();
+        let url = ResourceUrl { resource: &apps, namespace: "", name: "", subresource: "" };
+        let list = url.list(&ListParams::labels("app in (a,b)"), Projection::Whole).unwrap();
         assert_eq!(list.uri, "/apis/apps/v1/deployments?labelSelector=app%20in%20%28a%2Cb%29");
     }
 
@@ -304,9 +304,9 @@ mod tests {
         let core = GroupVersionResource::new("", "v1", "pods");
         let params =
             WatchParams { bookmarks: true, initial_events: true, timeout_seconds: 9, ..WatchParams::default() };
-        let target = Target { namespace: "", ..pods(&core, "") };
+        let url = ResourceUrl { namespace: "", ..pods(&core, "") };
         assert_eq!(
-            target.watch(&params, Projection::Whole).unwrap().uri,
+            url.watch(&params, Projection::Whole).unwrap().uri,
             "/api/v1/pods?allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true&timeoutSeconds=9&watch=true"
         );
     }
@@ -314,17 +314,17 @@ mod tests {
     #[test]
     fn writes_say_their_preconditions() {
         let core = GroupVersionResource::new("", "v1", "pods");
-        let target = pods(&core, "web");
-        let update = target.update(b"{}".to_vec(), "7", &WriteParams::default()).unwrap();
+        let url = pods(&core, "web");
+        let update = url.update(b"{}".to_vec(), "7", &WriteParams::default()).unwrap();
         assert_eq!(update.written.unwrap().precondition, "resourceVersion=7");
-        let delete = target.delete(&DeleteParams::now().with_uid("u")).unwrap();
+        let delete = url.delete(&DeleteParams::now().with_uid("u")).unwrap();
         assert_eq!(delete.written.unwrap().precondition, "uid=u");
         assert_eq!(
             serde_json::from_slice::<serde_json::Value>(&delete.body).unwrap(),
             json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "preconditions": {"uid": "u"}})
         );
         let patch = Patch::Strategic(json!({"metadata": {"uid": "u"}}));
-        let patch = target.patch(&patch, &WriteParams::default(), Projection::Whole).unwrap();
+        let patch = url.patch(&patch, &WriteParams::default(), Projection::Whole).unwrap();
         assert_eq!(patch.content_type, "application/strategic-merge-patch+json");
         assert_eq!(patch.written.unwrap().precondition, "uid=u");
     }

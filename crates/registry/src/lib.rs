@@ -32,7 +32,7 @@ pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows, NoFlows};
 pub use object_meta::{annotation_errors, field_manager_errors, label_errors};
 pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Preconditions, Propagation};
-pub use read::Watch;
+pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
     Action, Admission, Attributes, Authenticated, Authenticator, Authorizer, Computed, Connect, Credentials, Decision,

@@ -9,12 +9,12 @@ use crate::{Destination, GetOptions, Kind, ListOptions, Registry, Request, Subre
 
 /// A watch of the objects of a kind, in the version of the request.
 #[derive(Debug)]
-pub struct Watch {
+pub struct ServedWatch {
     inner: coracle_storage::Watch,
     kind: Arc<Kind>,
 }
 
-impl Watch {
+impl ServedWatch {
     /// Waits for the next event. `None` after an error: the watch has ended. Safe to cancel.
     pub async fn next(&mut self) -> Option<WatchEvent<Stored>> {
         let event = self.inner.next().await?;
@@ -104,7 +104,7 @@ impl Registry {
     }
 
     /// Watches objects.
-    pub async fn watch(&self, request: &Request, options: &ListOptions) -> Result<Watch, Status> {
+    pub async fn watch(&self, request: &Request, options: &ListOptions) -> Result<ServedWatch, Status> {
         let kind = self.kind_of(request)?;
         let options = &with_watch_defaults(options);
         validate_list(options, true)?;
@@ -125,7 +125,7 @@ impl Registry {
             initial_events_end: options.send_initial_events == Some(true) && options.allow_watch_bookmarks,
             timeout_seconds: options.timeout_seconds.unwrap_or(0),
         };
-        Ok(Watch { inner: self.inner.storage.watch(&kind.store, &query).await?, kind })
+        Ok(ServedWatch { inner: self.inner.storage.watch(&kind.store, &query).await?, kind })
     }
 
     /// Where a connection to a subresource goes (`log`, `exec`, `proxy`).

@@ -60,7 +60,7 @@ fn boats(plural: &str, kind: &str, traits: &[Trait]) -> KindSpec {
             wrong.into_iter().collect()
         },
         grace_period: |_, requested| requested,
-        kept_by_status: &["spec", "metadata.labels"],
+        reset_by_status: &["spec", "metadata.labels"],
         ..KindSpec::new(row, schema, Offers { form: Form::Maps, ..Offers::built_in(0) })
     }
 }

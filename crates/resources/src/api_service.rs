@@ -35,7 +35,7 @@ pub(crate) fn kind() -> KindSpec {
             }
             wrong
         },
-        kept_by_status: SPEC_AND_METADATA,
+        reset_by_status: SPEC_AND_METADATA,
         columns: columns(),
         takes_any_finalizer: true,
         ..built_in("apiregistration.k8s.io", "v1", "apiservices")

@@ -29,7 +29,7 @@ pub(crate) fn kind() -> KindSpec {
         validate_create: wrong,
         name: names::path_segment,
         reset_fields: &["spec"],
-        kept_by_status: &["spec", "status.conditions"],
+        reset_by_status: &["spec", "status.conditions"],
         prepare_status,
         selectable: Some(&["spec.signerName"]),
         columns: columns(),

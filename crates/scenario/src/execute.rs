@@ -5,7 +5,7 @@ use std::time::Duration;
 use coracle_cluster::{Cluster, Delays, Error};
 use coracle_journal::Recorder;
 use coracle_meta::Object;
-use coracle_sim::{Answer, ClockMode, Latency, PluralOf, View, World};
+use coracle_sim::{Answer, ClockMode, ClusterState, Latency, PluralOf, World};
 
 use crate::file::Scenario;
 use crate::mode::Mode;
@@ -97,10 +97,10 @@ async fn start(scenario: &Scenario, mode: Mode, seed: u64, recorder: Recorder) -
 /// Waits until every node takes pods, and pods of the scenario's namespace can be admitted: steps begin in a cluster at rest.
 async fn until_ready(world: &World, scenario: &Scenario) -> Result<(), Error> {
     let wanted = scenario.spec.cluster.nodes;
-    let ready = |view: &View| {
+    let ready = |cluster: &ClusterState| {
         let takes_pods = |node: &&Arc<Object>| node.field("spec.taints").is_none() && is_ready(node);
-        let nodes = view.of_kind("v1", "Node").filter(takes_pods).count();
-        let account = view.object("v1", "ServiceAccount", "default", "default").is_some();
+        let nodes = cluster.of_kind("v1", "Node").filter(takes_pods).count();
+        let account = cluster.object("v1", "ServiceAccount", "default", "default").is_some();
         match nodes >= wanted && account {
             true => Ok(()),
             false => Err(Answer::Unanswerable(format!("{nodes} of {wanted} nodes are ready"))),

@@ -141,7 +141,8 @@ impl Objects {
         let namespace = namespace.as_deref().unwrap_or(&self.namespace);
         let chosen = match name {
             Some(name) => {
-                let found = world.look(|view| view.object(&api_version.value, &kind.value, namespace, name).cloned());
+                let found =
+                    world.look(|cluster| cluster.object(&api_version.value, &kind.value, namespace, name).cloned());
                 vec![found.ok_or_else(|| Refusal::new(format!("there is no {} {name}", kind.value)))?]
             }
             None => {
@@ -176,7 +177,7 @@ fn propagation(word: &str) -> Option<Propagation> {
 
 fn one(world: &World, part: &Object) -> Result<Vec<Arc<Object>>, Refusal> {
     let found = world
-        .look(|view| view.object(part.api_version(), part.kind(), part.namespace(), part.name()).cloned())
+        .look(|cluster| cluster.object(part.api_version(), part.kind(), part.namespace(), part.name()).cloned())
         .ok_or_else(|| Refusal::new(format!("there is no {} {}", part.kind(), part.name())))?;
     Ok(vec![found])
 }
@@ -190,8 +191,9 @@ fn choose(
     pick: Option<usize>,
     selector: &LabelSelector,
 ) -> Result<Vec<Arc<Object>>, Refusal> {
-    let chosen: Vec<_> = world.look(|view| {
-        view.of_kind(api_version, kind)
+    let chosen: Vec<_> = world.look(|cluster| {
+        cluster
+            .of_kind(api_version, kind)
             .filter(|object| object.namespace().is_empty() || object.namespace() == namespace)
             .filter(|object| !object.is_terminating() && selector.matches(&object.labels()))
             .take(pick.unwrap_or(usize::MAX))

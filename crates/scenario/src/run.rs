@@ -132,7 +132,7 @@ impl<'a> Run<'a> {
             Operation::Wait(wait) => {
                 let timeout = wait.timeout.unwrap_or(self.scenario.spec.timeout);
                 let namespace = wait.namespace.as_deref().unwrap_or(&self.scenario.spec.namespace);
-                let seen = self.world.until_seen(timeout, |view| wait::look(wait, namespace, view)).await;
+                let seen = self.world.until_seen(timeout, |cluster| wait::look(wait, namespace, cluster)).await;
                 return seen.map(Some).map_err(late);
             }
             Operation::Assert(assert) => return self.until(assert, Polarity::Always).await.map(Some),

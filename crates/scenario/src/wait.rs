@@ -1,13 +1,13 @@
 use coracle_meta::{LabelSelector, Object};
-use coracle_sim::{Answer, View};
+use coracle_sim::{Answer, ClusterState};
 use serde_json::Value;
 
 use crate::file::{Wait, WaitFor};
 
 /// Looks whether what a `wait` waits for is there, for every object that it names or selects.
-pub(crate) fn look(wait: &Wait, namespace: &str, view: &View) -> Result<(), Answer> {
+pub(crate) fn look(wait: &Wait, namespace: &str, cluster: &ClusterState) -> Result<(), Answer> {
     let selector = wait.selector.as_ref().and_then(|selector| LabelSelector::parse(&selector.value).ok());
-    let objects: Vec<_> = view
+    let objects: Vec<_> = cluster
         .of_kind(&wait.api_version.value, &wait.kind.value)
         .filter(|object| object.namespace().is_empty() || object.namespace() == namespace)
         .filter(|object| wait.name.as_deref().is_none_or(|name| object.name() == name))

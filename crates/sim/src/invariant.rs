@@ -7,7 +7,7 @@ use coracle_meta::Object;
 use coracle_store::Revision;
 use serde_json::Value;
 
-use crate::{Mismatch, View, matches, mismatches};
+use crate::{ClusterState, Mismatch, matches, mismatches};
 
 /// What can be asked of all objects at one revision.
 #[derive(Debug)]
@@ -102,15 +102,15 @@ impl Lists {
 }
 
 impl Question {
-    /// Answers the question for the objects of `view`, which `lists` shows too.
-    pub fn ask(&self, view: &View, lists: &Lists, namespace: &str) -> Answer {
+    /// Answers the question for the objects of `cluster`, which `lists` shows too.
+    pub fn ask(&self, cluster: &ClusterState, lists: &Lists, namespace: &str) -> Answer {
         match self {
             Self::Expression(expression) => match expression.holds(&lists.variables(expression)) {
                 Ok(true) => Answer::Holds,
                 Ok(false) => Answer::fails(expression.text(), "false"),
                 Err(error) => Answer::Unanswerable(format!("`{}`: {error}", expression.text())),
             },
-            Self::Partial(expected) => ask_partial(expected, view, namespace),
+            Self::Partial(expected) => ask_partial(expected, cluster, namespace),
         }
     }
 }
@@ -126,12 +126,12 @@ impl Answer {
     }
 }
 
-fn ask_partial(expected: &Value, view: &View, namespace: &str) -> Answer {
+fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> Answer {
     let text = |path: &str| expected.pointer(path).and_then(Value::as_str);
     let (api_version, kind) = (text("/apiVersion").unwrap_or(""), text("/kind").unwrap_or(""));
     let namespace = text("/metadata/namespace").unwrap_or(namespace);
     let named = text("/metadata/name");
-    let candidates = view
+    let candidates = cluster
         .of_kind(api_version, kind)
         .filter(|object| object.namespace().is_empty() || object.namespace() == namespace)
         .filter(|object| named.is_none_or(|name| object.name() == name));

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::{Answer, Invariant, Lists, Polarity, Question, View};
+use crate::{Answer, ClusterState, Invariant, Lists, Polarity, Question};
 
 /// How long to wait before a store that is away is asked again.
 const STORE_PAUSE: Duration = Duration::from_millis(100);
@@ -57,7 +57,7 @@ pub struct World {
 }
 
 struct State {
-    view: View,
+    cluster: ClusterState,
     lists: Lists,
     invariants: Vec<Watched>,
     plural_of: PluralOf,
@@ -110,7 +110,7 @@ impl World {
     /// A world with nothing in it. Questions about objects without a namespace of their own are asked in `namespace`.
     pub fn new(namespace: &str, plural_of: PluralOf, invariants: Vec<Invariant>) -> Self {
         let state = State {
-            view: View::default(),
+            cluster: ClusterState::default(),
             lists: Lists::default(),
             invariants: invariants.into_iter().map(|invariant| Watched { invariant, broken: None }).collect(),
             plural_of,
@@ -158,17 +158,17 @@ impl World {
 
     fn take(&self, batch: &WatchBatch) {
         let mut state = self.state.lock();
-        let State { view, lists, invariants, plural_of, namespace } = &mut *state;
-        view.follow(batch, |view, changes| {
+        let State { cluster, lists, invariants, plural_of, namespace } = &mut *state;
+        cluster.follow(batch, |cluster, changes| {
             for change in changes {
                 let Some(object) = change.after.as_ref().or(change.before.as_ref()) else { continue };
                 if let Some(plural) = plural_of(object) {
                     lists.follow(&plural, &change.key, change.after.as_deref());
                 }
             }
-            lists.set_revision(view.revision());
+            lists.set_revision(cluster.revision());
             for watched in invariants.iter_mut().filter(|watched| watched.broken.is_none()) {
-                watched.broken = watched.invariant.check(view, lists, namespace);
+                watched.broken = watched.invariant.check(cluster, lists, namespace);
             }
         });
         drop(state);
@@ -177,12 +177,12 @@ impl World {
 
     /// The newest revision seen.
     pub fn revision(&self) -> Revision {
-        self.state.lock().view.revision()
+        self.state.lock().cluster.revision()
     }
 
     /// Looks at all objects at the newest revision seen.
-    pub fn look<R>(&self, look: impl FnOnce(&View) -> R) -> R {
-        look(&self.state.lock().view)
+    pub fn look<R>(&self, look: impl FnOnce(&ClusterState) -> R) -> R {
+        look(&self.state.lock().cluster)
     }
 
     /// Makes an object known to expressions under a name.
@@ -193,13 +193,13 @@ impl World {
     /// Asks a question about the newest revision seen.
     pub fn ask(&self, question: &Question) -> (Revision, Answer) {
         let state = self.state.lock();
-        (state.view.revision(), question.ask(&state.view, &state.lists, &self.namespace))
+        (state.cluster.revision(), question.ask(&state.cluster, &state.lists, &self.namespace))
     }
 
     /// Waits until the question is answered as wanted, asking again at every revision; returns the revision.
     pub async fn until(&self, question: &Question, wanted: Polarity, timeout: Duration) -> Result<Revision, NotInTime> {
-        self.until_view(timeout, |state| {
-            let answer = question.ask(&state.view, &state.lists, &state.namespace);
+        self.until_state(timeout, |state| {
+            let answer = question.ask(&state.cluster, &state.lists, &state.namespace);
             match (&answer, wanted) {
                 (Answer::Holds, Polarity::Always) | (Answer::Fails { .. }, Polarity::Never) => Ok(()),
                 _ => Err(answer),
@@ -212,12 +212,12 @@ impl World {
     pub async fn until_seen(
         &self,
         timeout: Duration,
-        look: impl Fn(&View) -> Result<(), Answer>,
+        look: impl Fn(&ClusterState) -> Result<(), Answer>,
     ) -> Result<Revision, NotInTime> {
-        self.until_view(timeout, |state| look(&state.view)).await
+        self.until_state(timeout, |state| look(&state.cluster)).await
     }
 
-    async fn until_view(
+    async fn until_state(
         &self,
         timeout: Duration,
         look: impl Fn(&State) -> Result<(), Answer>,
@@ -230,8 +230,8 @@ impl World {
             let (revision, answer) = {
                 let state = self.state.lock();
                 match look(&state) {
-                    Ok(()) => return Ok(state.view.revision()),
-                    Err(answer) => (state.view.revision(), answer),
+                    Ok(()) => return Ok(state.cluster.revision()),
+                    Err(answer) => (state.cluster.revision(), answer),
                 }
             };
             if tokio::time::timeout_at(deadline, moved).await.is_err() {
@@ -250,14 +250,14 @@ impl World {
 }
 
 impl Invariant {
-    fn check(&self, view: &View, lists: &Lists, namespace: &str) -> Option<Broken> {
-        let (expected, found) = match (self.polarity, self.question.ask(view, lists, namespace)) {
+    fn check(&self, cluster: &ClusterState, lists: &Lists, namespace: &str) -> Option<Broken> {
+        let (expected, found) = match (self.polarity, self.question.ask(cluster, lists, namespace)) {
             (Polarity::Always, Answer::Holds) | (Polarity::Never, Answer::Fails { .. }) => return None,
             (Polarity::Always, Answer::Fails { expected, found, .. }) => (expected, found),
             (Polarity::Never, Answer::Holds) => ("never true".to_owned(), "true".to_owned()),
             (_, Answer::Unanswerable(why)) => ("an answer".to_owned(), why),
         };
-        Some(Broken { revision: view.revision(), at: Instant::now(), expected, found })
+        Some(Broken { revision: cluster.revision(), at: Instant::now(), expected, found })
     }
 }
 

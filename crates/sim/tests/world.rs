@@ -25,8 +25,8 @@ async fn an_object_with_data_as_its_writer_wrote_it_is_in_the_world() {
         .unwrap();
     let response = cluster.service().oneshot(request).await.unwrap();
     assert_eq!(response.status(), 201);
-    let seen = world.until_seen(Duration::from_secs(1), |view| {
-        match view.object("apps/v1", "ControllerRevision", "default", "web-1") {
+    let seen = world.until_seen(Duration::from_secs(1), |cluster| {
+        match cluster.object("apps/v1", "ControllerRevision", "default", "web-1") {
             Some(object) if object.field("data.spec.a").is_some() => Ok(()),
             found => Err(Answer::Unanswerable(format!("{found:?}"))),
         }

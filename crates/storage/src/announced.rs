@@ -10,11 +10,11 @@ use crate::{Resource, Stored};
 /// Objects that this process writes and whose events have not come yet, so that nobody reads them again.
 #[derive(Default)]
 pub(crate) struct Announced {
-    writes: VecDeque<Write>,
+    writes: VecDeque<Pending>,
 }
 
 /// An object on its way into the store.
-struct Write {
+struct Pending {
     /// As it was laid out before it had a revision.
     stored: Stored,
     selectable: Arc<Selectable>,
@@ -25,7 +25,7 @@ struct Write {
 impl Announced {
     pub(crate) fn add(&mut self, stored: &Stored, object: &Object, resource: &Resource) {
         let selectable = Arc::new(Selectable::of(resource, object));
-        self.writes.push_back(Write { stored: stored.clone(), selectable, written: None });
+        self.writes.push_back(Pending { stored: stored.clone(), selectable, written: None });
     }
 
     /// How many have not come yet.
@@ -49,7 +49,7 @@ impl Announced {
         let at = event.kv.mod_revision;
         let own = self.writes.iter().position(|write| write.stored.value() == &event.kv.value);
         match own.and_then(|index| self.writes.remove(index)) {
-            Some(Write { stored, selectable, written }) => {
+            Some(Pending { stored, selectable, written }) => {
                 let written = written.filter(|written| written.revision() == at);
                 Some(Entry::with(written.unwrap_or_else(|| stored.at(at)), selectable))
             }

@@ -65,7 +65,7 @@ pub enum Write<'a> {
 }
 
 /// What the store made of a transaction.
-enum Committed {
+enum TxnOutcome {
     At(Revision),
     /// Not what was expected is there, but this.
     Stale(Option<Stored>),
@@ -224,17 +224,17 @@ impl Storage {
                 };
                 let announcement = cache.announce(&draft.stored, draft.object());
                 match self.commit(txn(put)).await? {
-                    Committed::At(revision) => {
+                    TxnOutcome::At(revision) => {
                         let stored = announcement.settle(&resource.short_key(key), revision);
                         Ok(Attempt::Done(stored))
                     }
-                    Committed::Stale(current) => Ok(Attempt::Stale(current)),
+                    TxnOutcome::Stale(current) => Ok(Attempt::Stale(current)),
                 }
             }
             Write::Delete => match (self.commit(txn(Operation::delete(store_key.clone()))).await?, expected) {
-                (Committed::At(revision), Some(expected)) => Ok(Attempt::Done(expected.at(revision))),
-                (Committed::At(_), None) => Ok(Attempt::Stale(None)),
-                (Committed::Stale(current), _) => Ok(Attempt::Stale(current)),
+                (TxnOutcome::At(revision), Some(expected)) => Ok(Attempt::Done(expected.at(revision))),
+                (TxnOutcome::At(_), None) => Ok(Attempt::Stale(None)),
+                (TxnOutcome::Stale(current), _) => Ok(Attempt::Stale(current)),
             },
         }
     }
@@ -246,8 +246,8 @@ impl Storage {
         }
     }
 
-    /// Keeps the parsed object of what was just written at hand for a while: it is often asked for next.
-    pub fn keep(&self, stored: &Stored, written: Draft) {
+    /// Has the parsed object of what was just written at hand for a while: it is often asked for next.
+    pub fn remember(&self, stored: &Stored, written: Draft) {
         let mut object = Arc::unwrap_or_clone(written.into_object());
         object.set_resource_version(stored.revision().to_string());
         let object = stored.share(Arc::new(object));
@@ -264,16 +264,16 @@ impl Storage {
         })
     }
 
-    async fn commit(&self, txn: Txn) -> Result<Committed, Status> {
+    async fn commit(&self, txn: Txn) -> Result<TxnOutcome, Status> {
         let response = self.inner.store.txn(txn).await.map_err(errors::status)?;
         if response.succeeded {
-            return Ok(Committed::At(response.revision));
+            return Ok(TxnOutcome::At(response.revision));
         }
         let found = response.results.into_iter().find_map(|result| match result {
             OperationResult::Range(range) => range.kvs.into_iter().next(),
             _ => None,
         });
-        Ok(Committed::Stale(found.map(stored).transpose()?))
+        Ok(TxnOutcome::Stale(found.map(stored).transpose()?))
     }
 
     /// The store's newest revision.

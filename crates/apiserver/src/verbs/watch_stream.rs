@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::{GroupVersionKind, INITIAL_EVENTS_END, Object, WatchEvent, WatchEventType};
-use coracle_registry::{Stored, Watch};
+use coracle_registry::{ServedWatch, Stored};
 use futures_util::future::{Either, select};
 use tokio::time::Sleep;
 
@@ -18,7 +18,7 @@ const FRAME: usize = 64 * 1024;
 
 /// A watch on its way to a client.
 pub(super) struct WatchStream {
-    watch: Watch,
+    watch: ServedWatch,
     rendering: Rendering,
     kind: GroupVersionKind,
     resource: String,
@@ -31,7 +31,7 @@ pub(super) struct WatchStream {
 }
 
 impl WatchStream {
-    pub(super) fn new(call: &Call, watch: Watch, rendering: Rendering, timeout: Duration) -> Self {
+    pub(super) fn new(call: &Call, watch: ServedWatch, rendering: Rendering, timeout: Duration) -> Self {
         let product = call.request.user_agent.split('/').next().unwrap_or("");
         Self {
             watch,

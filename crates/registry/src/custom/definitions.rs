@@ -23,7 +23,7 @@ pub fn definitions() -> KindSpec {
         prepare_update: |new, _, _| remember_stored_version(new),
         validate_create: check,
         validate_change: check_update,
-        kept_by_status: &["spec", "metadata.labels"],
+        reset_by_status: &["spec", "metadata.labels"],
         begin_delete: |object, request| {
             let mut finalizers = object.finalizers();
             finalizers.push(CLEANUP.to_owned());

@@ -68,10 +68,10 @@ pub struct KindSpec {
     /// The defaults of its parts, filled in after those of the whole.
     pub set_part_defaults: fn(&KindSchema, &mut Object),
     /// Prepares an object that is about to be created: drops what clients may not set. `status` was dropped by the
-    /// caller where the kind has the subresource, see [`KindSpec::keeps_new_status`].
+    /// caller where the kind has the subresource, see [`KindSpec::takes_new_status`].
     pub prepare_create: fn(&mut Object, &Request),
     /// Whether whoever creates an object may say its status too. In Kubernetes: nodes, which register with theirs.
-    pub keeps_new_status: bool,
+    pub takes_new_status: bool,
     /// Prepares an update (new, old) of the object itself: restores what it may not change. `status` was restored by
     /// the caller where the kind has the subresource, and `generation` is counted by it.
     pub prepare_update: fn(&mut Object, &Object, &Request),
@@ -100,8 +100,8 @@ pub struct KindSpec {
     pub time_to_live: Option<i64>,
 
     // The status subresource, for kinds whose row has one.
-    /// What an update through `/status` may not change: dotted paths.
-    pub kept_by_status: &'static [&'static str],
+    /// The fields that an update through `/status` resets, and does not own: dotted paths.
+    pub reset_by_status: &'static [&'static str],
     /// Last touches of an update (new, old) through `/status`.
     pub prepare_status: fn(&mut Object, &Object, &Request),
     /// What is wrong with an update (new, old) through `/status`.
@@ -162,7 +162,7 @@ impl KindSpec {
             set_defaults: |_| {},
             set_part_defaults: |_, _| {},
             prepare_create: |_, _| {},
-            keeps_new_status: false,
+            takes_new_status: false,
             prepare_update: |_, _, _| {},
             name: names::dns1123_subdomain,
             takes_any_finalizer: false,
@@ -174,7 +174,7 @@ impl KindSpec {
             generation,
             reset_fields: &[],
             time_to_live: None,
-            kept_by_status: &["spec"],
+            reset_by_status: &["spec"],
             prepare_status: |_, _, _| {},
             validate_status: |_, _| Vec::new(),
             subresources: Vec::new(),

@@ -53,7 +53,7 @@ pub trait Strategy: Send + Sync + 'static {
     /// Prepares an update through `/status`.
     fn prepare_status_update(&self, new: &mut Object, old: &Object, request: &Request) {
         let spec = self.spec();
-        for path in spec.kept_by_status {
+        for path in spec.reset_by_status {
             match *path {
                 "metadata" => restore_metadata(new, old),
                 path => restore(new, old, path),
@@ -69,7 +69,7 @@ pub trait Strategy: Send + Sync + 'static {
 
     /// The fields that a write through `/status` resets, and does not own.
     fn reset_status_fields(&self) -> Vec<Vec<String>> {
-        paths(self.spec().kept_by_status)
+        paths(self.spec().reset_by_status)
     }
 
     /// The fields that a field selector may name, see [`KindSpec::selectable`].

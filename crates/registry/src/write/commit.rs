@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use coracle_meta::{Object, ObjectKey, Status, reason};
-use coracle_storage::{Attempt, Draft, Freshness, Stored, Write as StoreWrite};
+use coracle_storage::{Attempt, Draft, Freshness, Stored, Write};
 
 use super::intent::{Asked, Intent};
 use super::plan::Plan;
@@ -41,7 +41,7 @@ struct Effect {
 }
 
 /// A write on its way: what is the same in all attempts.
-struct Write<'a> {
+struct Commit<'a> {
     registry: &'a Registry,
     request: &'a Request,
     kind: &'a Kind,
@@ -56,10 +56,10 @@ impl Registry {
         kind: &Kind,
         intent: &mut dyn Intent,
     ) -> Result<Committed, Status> {
-        let write = Write { registry: self, request, kind, key: kind.key(request) };
-        let mut current = if intent.is_creation() { None } else { write.read(&write.key).await? };
+        let commit = Commit { registry: self, request, kind, key: kind.key(request) };
+        let mut current = if intent.is_creation() { None } else { commit.read(&commit.key).await? };
         loop {
-            match write.attempt(intent, current.as_ref()).await? {
+            match commit.attempt(intent, current.as_ref()).await? {
                 Outcome::Done(committed) => return Ok(committed),
                 Outcome::Stale(now) => current = now,
             }
@@ -67,7 +67,7 @@ impl Registry {
     }
 }
 
-impl Write<'_> {
+impl Commit<'_> {
     async fn read(&self, key: &ObjectKey) -> Result<Option<Stored>, Status> {
         self.registry.inner.storage.get(&self.kind.store, key, Freshness::Newest).await
     }
@@ -186,19 +186,19 @@ impl Write<'_> {
         // What waits for its finalizers does not go by itself.
         let is_deletion = matches!(asked, Asked::OfDeletions(_));
         let ttl_seconds = self.kind.hub().spec().time_to_live.filter(|_| !is_deletion);
-        let mut outcome = self.store(&key, current, StoreWrite::Put { draft: &draft, ttl_seconds }, fate).await;
+        let mut outcome = self.store(&key, current, Write::Put { draft: &draft, ttl_seconds }, fate).await;
         if let Some(smaller) = outcome.as_ref().err().and_then(|status| without_owners(status, &draft)) {
             draft = smaller;
-            outcome = self.store(&key, current, StoreWrite::Put { draft: &draft, ttl_seconds }, fate).await;
+            outcome = self.store(&key, current, Write::Put { draft: &draft, ttl_seconds }, fate).await;
         }
         if let Ok(Outcome::Done(Effect { stored, is_real: true, .. })) = &outcome {
-            self.registry.inner.storage.keep(stored, draft);
+            self.registry.inner.storage.remember(stored, draft);
         }
         outcome
     }
 
     async fn delete(&self, current: &Stored, shown: Option<Arc<Object>>) -> Result<Outcome<Effect>, Status> {
-        let outcome = self.store(&self.key, Some(current), StoreWrite::Delete, Fate::Gone).await?;
+        let outcome = self.store(&self.key, Some(current), Write::Delete, Fate::Gone).await?;
         Ok(match (outcome, shown) {
             (Outcome::Done(effect), Some(shown)) => {
                 Outcome::Done(Effect { stored: Stored::from_object(&shown, current.revision()), ..effect })
@@ -217,7 +217,7 @@ impl Write<'_> {
         &self,
         key: &ObjectKey,
         current: Option<&Stored>,
-        write: StoreWrite<'_>,
+        write: Write<'_>,
         fate: Fate,
     ) -> Result<Outcome<Effect>, Status> {
         let is_real = !self.request.dry_run;
@@ -234,20 +234,15 @@ impl Write<'_> {
         })
     }
 
-    async fn pretend(
-        &self,
-        key: &ObjectKey,
-        current: Option<&Stored>,
-        write: StoreWrite<'_>,
-    ) -> Result<Attempt, Status> {
+    async fn pretend(&self, key: &ObjectKey, current: Option<&Stored>, write: Write<'_>) -> Result<Attempt, Status> {
         Ok(match (write, current) {
-            (StoreWrite::Put { draft, .. }, Some(current)) => Attempt::Done(draft.as_of(current.revision())),
-            (StoreWrite::Put { draft, .. }, None) => match self.read(key).await? {
+            (Write::Put { draft, .. }, Some(current)) => Attempt::Done(draft.as_of(current.revision())),
+            (Write::Put { draft, .. }, None) => match self.read(key).await? {
                 None => Attempt::Done(draft.as_of(0)),
                 taken => Attempt::Stale(taken),
             },
-            (StoreWrite::Delete, Some(current)) => Attempt::Done(current.clone()),
-            (StoreWrite::Delete, None) => Attempt::Stale(None),
+            (Write::Delete, Some(current)) => Attempt::Done(current.clone()),
+            (Write::Delete, None) => Attempt::Stale(None),
         })
     }
 }

@@ -104,7 +104,7 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Result<Object,
     let spec = strategy.spec();
     object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
     object.remove("metadata.resourceVersion");
-    if kind.has_status() && !spec.keeps_new_status {
+    if kind.has_status() && !spec.takes_new_status {
         object.remove("status");
     }
     (spec.prepare_create)(&mut object, request);

@@ -1,5 +1,5 @@
 use coracle_meta::{Object, format_time};
-use coracle_schema::apply::{Versions, managed_fields};
+use coracle_schema::apply::{Booking, Versions, managed_fields};
 
 use crate::versions::{KindVersions, OneVersion, all_but};
 use crate::{BodyKind, Kind, Registry, Request};
@@ -15,7 +15,18 @@ impl Registry {
         reset: &[Vec<String>],
     ) -> Object {
         let versions = KindVersions::of(&self.kinds(), kind, all_but(reset));
-        book(request, &kind.gvk().api_version(), live, new, &&versions)
+        book(request, &kind.gvk().api_version(), live, new, &versions)
+    }
+}
+
+/// A write as the book-keeping sees it.
+pub(super) fn booking<'a, V>(request: &'a Request, api_version: &'a str, versions: V) -> Booking<'a, V> {
+    Booking {
+        versions,
+        api_version,
+        manager: &request.field_manager,
+        subresource: &request.at.subresource,
+        time: format_time(request.now),
     }
 }
 
@@ -25,24 +36,16 @@ pub(super) fn book<V: Versions>(
     api_version: &str,
     live: &Object,
     new: Object,
-    versions: &V,
+    versions: V,
 ) -> Object {
-    let time = format_time(request.now);
-    let write = managed_fields::Write {
-        versions,
-        api_version,
-        manager: &request.field_manager,
-        subresource: &request.at.subresource,
-        time: &time,
-    };
     let verbatim = new.verbatim().clone();
-    let booked = managed_fields::update(&write, live.as_value(), new.into_value());
+    let booked = managed_fields::update(&booking(request, api_version, versions), live.as_value(), new.into_value());
     Object::from_value(booked).expect("booking keeps an object an object").with_verbatim(verbatim)
 }
 
 /// Books the fields of a body whose kind has no resource of its own.
 pub(super) fn book_body(request: &Request, kind: BodyKind, body: Object) -> Object {
     let api_version = kind.gvk.api_version();
-    let versions = &OneVersion { api_version: api_version.clone(), schema: kind.schema };
+    let versions = OneVersion { api_version: api_version.clone(), schema: kind.schema };
     book(request, &api_version, &Object::default(), body, &versions)
 }

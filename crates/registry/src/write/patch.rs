@@ -1,4 +1,4 @@
-use coracle_meta::{Object, Status, Verbatim, format_time};
+use coracle_meta::{Object, Status, Verbatim};
 use coracle_schema::apply::managed_fields;
 use coracle_schema::decode::from_unstructured;
 use coracle_schema::patch::{JsonPatch, Touched, document_text, go_text, merge_patch, strategic_merge_patch};
@@ -9,8 +9,8 @@ use crate::decode::{self, MadeBy, Objections, Patched};
 use crate::versions::KindVersions;
 use crate::{Form, Kind, Patch, PatchKind, Registry, Request, Written, object_meta};
 
-use super::ownership::book;
-use super::update::{Target, UpdatedObject};
+use super::ownership::{book, booking};
+use super::update::{Addressee, UpdatedObject};
 
 /// A PATCH: the parsed patch, to be applied to whatever the object is then.
 pub(super) enum ParsedPatch {
@@ -131,7 +131,7 @@ impl UpdatedObject for Patching<'_> {
                 let mut object =
                     decode::patched(kind, patched, objections.clone(), request)?.with_verbatim(change.foreign(live));
                 kind.strategy().set_defaults(&mut object);
-                book(request, &kind.gvk().api_version(), live, object, &&self.versions)
+                book(request, &kind.gvk().api_version(), live, object, &self.versions)
             }
         };
         if live.uid().is_empty() && !object.uid().is_empty() {
@@ -155,15 +155,6 @@ impl Patching<'_> {
     fn apply(&self, live: &Object, config: &Value, force: bool) -> Result<Object, Status> {
         let (request, kind) = (self.request, self.kind);
         let api_version = kind.gvk().api_version();
-        let time = format_time(request.now);
-        let versions = &self.versions;
-        let write = managed_fields::Write {
-            versions: &versions,
-            api_version: &api_version,
-            manager: &request.field_manager,
-            subresource: &request.at.subresource,
-            time: &time,
-        };
         let mut empty = Object::default();
         let live = if live.tree().is_empty() {
             empty.set_kind(kind.gvk());
@@ -171,7 +162,8 @@ impl Patching<'_> {
         } else {
             live
         };
-        let applied = managed_fields::apply(&write, live.as_value(), config, force)?;
+        let applied =
+            managed_fields::apply(&booking(request, &api_version, &self.versions), live.as_value(), config, force)?;
         let mut object = decode::applied(kind, applied)?;
         kind.strategy().set_defaults(&mut object);
         Ok(object)
@@ -184,9 +176,11 @@ impl Registry {
     /// In Kubernetes: `PatchResource`.
     pub async fn patch(&self, request: &Request, patch: &Patch) -> Result<Written, Status> {
         let kind = self.kind_of(request)?;
-        let part = match kind.target(request)? {
-            Target::Part(part) => part,
-            Target::Projection(projection) => return self.patch_projection(request, &kind, &*projection, patch).await,
+        let part = match kind.addressee(request)? {
+            Addressee::Part(part) => part,
+            Addressee::Projection(projection) => {
+                return self.patch_projection(request, &kind, &*projection, patch).await;
+            }
         };
         let versions = part.versions(self, &kind);
         let creates = matches!(patch.kind, PatchKind::Apply { .. });

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_meta::{Object, Status, format_time};
+use coracle_meta::{Object, Status};
 use coracle_schema::apply::{managed_fields, scale};
 use coracle_storage::{Freshness, Stored};
 use serde_json::Value;
 
 use super::create::check_kind;
+use super::ownership::booking;
 use super::patch::{ParsedPatch, ReadPatch};
 use super::update::{Part, UpdatedObject};
 use crate::decode::{self, Patched};
@@ -37,27 +38,20 @@ impl Projected<'_> {
     fn wanted(&self, shown: &Object) -> Result<Object, Status> {
         let BodyKind { gvk: kind, schema } = &self.body;
         let api_version = kind.api_version();
-        let time = format_time(self.request.now);
-        let versions = &OneVersion { api_version: api_version.clone(), schema: schema.clone() };
-        let write = managed_fields::Write {
-            versions: &versions,
-            api_version: &api_version,
-            manager: &self.request.field_manager,
-            subresource: &self.request.at.subresource,
-            time: &time,
-        };
+        let versions = OneVersion { api_version: api_version.clone(), schema: schema.clone() };
+        let booking = booking(self.request, &api_version, &versions);
         let booked = match &self.wanted {
-            Wanted::Body(body) => managed_fields::update(&write, shown.as_value(), body.to_value()),
+            Wanted::Body(body) => managed_fields::update(&booking, shown.as_value(), body.to_value()),
             Wanted::Patch(patch) => match patch.get()? {
                 (ParsedPatch::Apply { config, force }, _) => {
-                    managed_fields::apply(&write, shown.as_value(), config, *force)?
+                    managed_fields::apply(&booking, shown.as_value(), config, *force)?
                 }
                 (change, objections) => {
                     let value = change.patched(shown.to_value(), schema)?;
                     let quote = |value: &Value| change.quoted(shown, value, Some(schema.root()));
                     let patched = Patched { value, quote: &quote, made_by: change.made_by() };
                     let new = decode::with_schema(kind, schema, patched, objections.clone(), self.request)?;
-                    managed_fields::update(&write, shown.as_value(), new.into_value())
+                    managed_fields::update(&booking, shown.as_value(), new.into_value())
                 }
             },
         };

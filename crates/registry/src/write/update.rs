@@ -10,6 +10,7 @@ use super::generation;
 use super::intent::{Asked, Intent};
 use super::ownership::book;
 use super::plan::Plan;
+use crate::restore::restore;
 use crate::versions::{KindVersions, all_but};
 use crate::{Attributes, Decision, Kind, Projection, Registry, Request, Subresource, View, forbidden, object_meta};
 
@@ -30,7 +31,7 @@ pub(super) enum Part {
 }
 
 /// What a request names: a part of the object, or something with a kind of its own that shows a part.
-pub(super) enum Target {
+pub(super) enum Addressee {
     Part(Part),
     Projection(Arc<dyn Projection>),
 }
@@ -62,7 +63,7 @@ struct Replace<'a> {
 impl UpdatedObject for Replace<'_> {
     fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
         let api_version = self.kind.gvk().api_version();
-        Ok(book(self.request, &api_version, live, self.body.clone(), &&self.versions))
+        Ok(book(self.request, &api_version, live, self.body.clone(), &self.versions))
     }
 
     fn uid(&self) -> Option<&str> {
@@ -112,7 +113,7 @@ impl Intent for Update<'_> {
 
     fn complete(&self, registry: &Registry, wanted: &mut Object, existing: Option<&Object>) -> Result<(), Status> {
         match existing {
-            Some(existing) => lock(self.request, self.kind, wanted, existing)?,
+            Some(existing) => check_version(self.request, self.kind, wanted, existing)?,
             None => create::complete(registry, self.request, wanted),
         }
         Ok(())
@@ -137,9 +138,9 @@ impl Registry {
     /// In Kubernetes: `UpdateResource` and `Store.Update`.
     pub async fn update(&self, request: &Request, object: Object) -> Result<Written, Status> {
         let kind = self.kind_of(request)?;
-        let part = match kind.target(request)? {
-            Target::Part(part) => part,
-            Target::Projection(projection) => {
+        let part = match kind.addressee(request)? {
+            Addressee::Part(part) => part,
+            Addressee::Projection(projection) => {
                 return self.update_projection(request, &kind, &*projection, object).await;
             }
         };
@@ -178,12 +179,12 @@ impl Registry {
 
 impl Kind {
     /// What a request to write names.
-    pub(super) fn target(&self, request: &Request) -> Result<Target, Status> {
+    pub(super) fn addressee(&self, request: &Request) -> Result<Addressee, Status> {
         match (request.at.subresource.as_str(), self.subresource(&request.at.subresource)) {
-            ("", _) => Ok(Target::Part(Part::Object)),
-            ("status", _) if self.has_status() => Ok(Target::Part(Part::Status)),
-            (_, Some(Subresource::View(view))) => Ok(Target::Part(Part::View(Arc::clone(view)))),
-            (_, Some(Subresource::Projection(projection))) => Ok(Target::Projection(Arc::clone(projection))),
+            ("", _) => Ok(Addressee::Part(Part::Object)),
+            ("status", _) if self.has_status() => Ok(Addressee::Part(Part::Status)),
+            (_, Some(Subresource::View(view))) => Ok(Addressee::Part(Part::View(Arc::clone(view)))),
+            (_, Some(Subresource::Projection(projection))) => Ok(Addressee::Projection(Arc::clone(projection))),
             _ => Err(crate::registry::not_served()),
         }
     }
@@ -233,7 +234,7 @@ fn same_content(new: &Object, old: &Object) -> bool {
 }
 
 /// Compares the resource version that the client saw with what is there. In Kubernetes: the head of `Store.Update`.
-fn lock(request: &Request, kind: &Kind, new: &mut Object, existing: &Object) -> Result<(), Status> {
+fn check_version(request: &Request, kind: &Kind, new: &mut Object, existing: &Object) -> Result<(), Status> {
     let seen = new.resource_version();
     if seen.is_empty() || seen == "0" {
         if kind.row().has(coracle_schema::Trait::UnconditionalUpdate) {
@@ -260,14 +261,11 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
     let strategy = kind.hub();
     let spec = strategy.spec();
     object_meta::ensure_namespace(new, &request.at.namespace, kind.is_namespaced())?;
-    keep(new, old, "generation");
+    restore(new, old, "metadata.generation");
     match part {
         Part::Object => {
             if kind.has_status() {
-                match old.tree().get("status") {
-                    Some(status) => new.set("status", status.clone()),
-                    None => drop(new.remove("status")),
-                }
+                restore(new, old, "status");
             }
             (spec.prepare_update)(new, old, request);
         }
@@ -279,15 +277,15 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
         generation::count(spec.generation, new, old);
     }
     if new.uid().is_empty() {
-        keep(new, old, "uid");
+        restore(new, old, "metadata.uid");
     }
-    keep(new, old, "creationTimestamp");
+    restore(new, old, "metadata.creationTimestamp");
     new.remove("metadata.selfLink");
     if old.is_terminating() {
-        keep(new, old, "deletionTimestamp");
+        restore(new, old, "metadata.deletionTimestamp");
     }
     if new.field("metadata.deletionGracePeriodSeconds").is_none() {
-        keep(new, old, "deletionGracePeriodSeconds");
+        restore(new, old, "metadata.deletionGracePeriodSeconds");
     }
     let mut errors = object_meta::validate_update(new, old, kind.is_namespaced());
     errors.extend(match part {
@@ -306,14 +304,6 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
     warnings.into_iter().for_each(|warning| request.warnings.add(warning));
     (spec.canonicalize)(new);
     Ok(())
-}
-
-/// Restores a field of the metadata.
-fn keep(new: &mut Object, old: &Object, field: &str) {
-    match old.field(&["metadata", field]) {
-        Some(value) => new.set(&["metadata", field], value.clone()),
-        None => drop(new.remove(&["metadata", field])),
-    }
 }
 
 /// Whether an object whose deletion has begun has nothing left to wait for. In Kubernetes: `ShouldDeleteDuringUpdate`.

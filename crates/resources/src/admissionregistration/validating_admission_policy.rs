@@ -13,7 +13,7 @@ pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults: |object| edit_spec(object, |spec| spec.fill("matchConstraints", json!({}))),
         validate: wrong,
-        kept_by_status: SPEC_AND_METADATA,
+        reset_by_status: SPEC_AND_METADATA,
         columns: columns(),
         takes_any_finalizer: true,
         ..built_in(GROUP, "v1", "validatingadmissionpolicies")

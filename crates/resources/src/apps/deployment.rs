@@ -18,7 +18,7 @@ pub(crate) fn kind() -> KindSpec {
         set_defaults,
         // A rollback used to be asked for by annotation, so annotations count, too.
         generation: Generation::Fields(&["spec", "metadata.annotations"]),
-        kept_by_status: &["spec", "metadata.labels"],
+        reset_by_status: &["spec", "metadata.labels"],
         validate: |object| {
             let spec = object.at("spec");
             let mut wrong = not_negative(spec, "replicas", "spec");

@@ -15,7 +15,7 @@ use crate::field_checks::{Wrong, cidr, each_invalid, required_one_of};
 /// `nodes`. In Kubernetes: `pkg/registry/core/node`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
-        keeps_new_status: true,
+        takes_new_status: true,
         prepare_create: |object, _| drop_fields(object, &UNSERVED),
         prepare_update: |object, _, _| drop_fields(object, &UNSERVED),
         store_directory: "minions".to_owned(),

@@ -22,7 +22,7 @@ pub(crate) fn kind() -> KindSpec {
         validate_create: pod_validation::wrong_create,
         validate_change: pod_validation::wrong_change,
         warnings,
-        kept_by_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
+        reset_by_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
         prepare_status,
         selectable: Some(&[
             "spec.nodeName",

@@ -13,7 +13,7 @@ const VERBS: [&str; 9] = ["create", "delete", "deletecollection", "get", "list",
 /// `flowschemas`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
-        kept_by_status: SPEC_AND_METADATA,
+        reset_by_status: SPEC_AND_METADATA,
         validate: wrong,
         columns: columns(),
         ..built_in(GROUP, "v1", "flowschemas")

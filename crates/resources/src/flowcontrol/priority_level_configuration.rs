@@ -15,7 +15,7 @@ const HASH_BITS: u32 = 60;
 /// `prioritylevelconfigurations`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
-        kept_by_status: SPEC_AND_METADATA,
+        reset_by_status: SPEC_AND_METADATA,
         validate: wrong,
         columns: columns(),
         ..built_in(GROUP, "v1", "prioritylevelconfigurations")

@@ -10,7 +10,7 @@ use crate::field_checks::{Wrong, cidr, immutable};
 /// `servicecidrs.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/servicecidr`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
-        kept_by_status: SPEC_AND_METADATA,
+        reset_by_status: SPEC_AND_METADATA,
         validate: |object| wrong_cidrs(object),
         validate_change: |new, old| {
             let may_grow = new.list("spec.cidrs").len() > old.list("spec.cidrs").len()

@@ -7,7 +7,7 @@ use crate::built_in::{SPEC_AND_METADATA, built_in};
 
 /// `resourceclaims`.
 pub(crate) fn kind() -> KindSpec {
-    KindSpec { kept_by_status: SPEC_AND_METADATA, columns: columns(), ..built_in(GROUP, "v1", "resourceclaims") }
+    KindSpec { reset_by_status: SPEC_AND_METADATA, columns: columns(), ..built_in(GROUP, "v1", "resourceclaims") }
 }
 
 fn columns() -> Vec<TableColumn> {

@@ -11,7 +11,7 @@ pub(crate) fn kind() -> KindSpec {
     KindSpec {
         validate: wrong,
         validate_change: |new, old| immutable(new, old, "spec"),
-        kept_by_status: SPEC_AND_METADATA,
+        reset_by_status: SPEC_AND_METADATA,
         columns: columns(),
         ..built_in("storage.k8s.io", "v1", "volumeattachments")
     }

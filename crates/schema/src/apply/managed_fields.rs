@@ -22,9 +22,9 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
 /// One write of one object, as the book-keeping sees it.
 #[derive(Debug)]
-pub struct Write<'a, V> {
+pub struct Booking<'a, V> {
     /// The versions of the kind.
-    pub versions: &'a V,
+    pub versions: V,
     /// The version of the request, in which the objects handed over are.
     pub api_version: &'a str,
     /// The field manager's name.
@@ -32,7 +32,7 @@ pub struct Write<'a, V> {
     /// The subresource that is written through; empty for the object itself.
     pub subresource: &'a str,
     /// Now, as the API prints it.
-    pub time: &'a str,
+    pub time: String,
 }
 
 /// Why an apply failed.
@@ -62,28 +62,28 @@ impl From<ApplyError> for Status {
 /// Books a create, an update or a patch: returns `new` with its `metadata.managedFields`.
 ///
 /// For a create, `live` is an object without fields. What cannot be booked keeps the live object's entries.
-pub fn update<V: Versions>(write: &Write<'_, V>, live: &Value, mut new: Value) -> Value {
-    let managers = starting_point(write, entries(live), entries(&new));
+pub fn update<V: Versions>(booking: &Booking<'_, V>, live: &Value, mut new: Value) -> Value {
+    let managers = starting_point(booking, entries(live), entries(&new));
     clear(&mut new);
     let is_create = live.pointer("/metadata/uid").and_then(Value::as_str).is_none_or(str::is_empty);
     if managers.is_empty() && !is_create {
         return new;
     }
-    let place = write.versions.place(write.api_version);
+    let place = booking.versions.place(booking.api_version);
     if !place.is_some_and(|place| fits(place, live, None) && fits(place, &new, Some(live))) {
         if let Some(entries) = entries(live) {
             set_entries(&mut new, entries.clone());
         }
         return new;
     }
-    let managers = book_update(write, write.manager, live, &new, managers);
+    let managers = book_update(booking, booking.manager, live, &new, managers);
     store(&mut new, &managers);
     new
 }
 
 /// The entries to begin with: the request's if they make sense and may be written here, else the live object's.
-fn starting_point<V>(write: &Write<'_, V>, live: Option<&Value>, new: Option<&Value>) -> Managers {
-    if write.subresource.is_empty() {
+fn starting_point<V>(booking: &Booking<'_, V>, live: Option<&Value>, new: Option<&Value>) -> Managers {
+    if booking.subresource.is_empty() {
         if new.is_some_and(is_reset) {
             return Managers::new();
         }
@@ -106,19 +106,19 @@ fn is_reset(entries: &Value) -> bool {
 }
 
 fn book_update<V: Versions>(
-    write: &Write<'_, V>,
+    booking: &Booking<'_, V>,
     name: &str,
     live: &Value,
     new: &Value,
     mut managers: Managers,
 ) -> Managers {
-    let set = updater::update(write.versions, live, new, write.api_version, &mut managers);
+    let set = updater::update(&booking.versions, live, new, booking.api_version, &mut managers);
     let set = set.difference(&NEVER_OWNED);
     if !set.is_empty() {
-        let manager = Manager::new(name, Operation::Update, write.api_version, write.subresource);
+        let manager = Manager::new(name, Operation::Update, booking.api_version, booking.subresource);
         let previous = managers.remove(&manager).map(|owned| owned.set).unwrap_or_default();
-        let time = Some(write.time.to_owned());
-        let owned = Owned { set: set.union(&previous), api_version: write.api_version.to_owned(), time };
+        let time = Some(booking.time.clone());
+        let owned = Owned { set: set.union(&previous), api_version: booking.api_version.to_owned(), time };
         managers.insert(manager, owned);
     }
     cap_updaters(&mut managers);
@@ -133,7 +133,7 @@ fn book_update<V: Versions>(
 /// # Errors
 /// See [`ApplyError`]; it turns into the [`Status`] that the client gets.
 pub fn apply<V: Versions>(
-    write: &Write<'_, V>,
+    booking: &Booking<'_, V>,
     live: &Value,
     config: &Value,
     force: bool,
@@ -143,56 +143,56 @@ pub fn apply<V: Versions>(
     let live = cleared(live);
     if managers.is_empty() {
         let nothing = Value::Object(Map::new());
-        managers = book_update(write, BEFORE_FIRST_APPLY, &nothing, &live, managers);
+        managers = book_update(booking, BEFORE_FIRST_APPLY, &nothing, &live, managers);
     }
-    let result = book_apply(write, &live, config, &managers, force);
+    let result = book_apply(booking, &live, config, &managers, force);
     let (object, managers) = match result {
-        Err(ApplyError::Conflicts(conflicts)) if write.manager == last_applied::MANAGER => {
-            take_over(write, &live, config, &managers, conflicts)?
+        Err(ApplyError::Conflicts(conflicts)) if booking.manager == last_applied::MANAGER => {
+            take_over(booking, &live, config, &managers, conflicts)?
         }
         other => other?,
     };
     let mut object = object;
-    last_applied::refresh(write.manager, &mut object, config);
+    last_applied::refresh(booking.manager, &mut object, config);
     store(&mut object, &managers);
     Ok(object)
 }
 
 /// Lets `kubectl apply --server-side` take what `kubectl apply` had applied before.
 fn take_over<V: Versions>(
-    write: &Write<'_, V>,
+    booking: &Booking<'_, V>,
     live: &Value,
     config: &Value,
     managers: &Managers,
     conflicts: Conflicts,
 ) -> Result<(Value, Managers), ApplyError> {
-    let place = write.versions.place(write.api_version);
-    let Some(allowed) = place.and_then(|place| last_applied::owned_fields(place, write.api_version, live)) else {
+    let place = booking.versions.place(booking.api_version);
+    let Some(allowed) = place.and_then(|place| last_applied::owned_fields(place, booking.api_version, live)) else {
         return Err(ApplyError::Conflicts(conflicts));
     };
     match conflicts.without(&allowed) {
         Some(conflicts) => Err(ApplyError::Conflicts(conflicts)),
-        None => book_apply(write, live, config, managers, true),
+        None => book_apply(booking, live, config, managers, true),
     }
 }
 
 fn book_apply<V: Versions>(
-    write: &Write<'_, V>,
+    booking: &Booking<'_, V>,
     live: &Value,
     config: &Value,
     managers: &Managers,
     force: bool,
 ) -> Result<(Value, Managers), ApplyError> {
-    let place = checked_place(write, live, config)?;
+    let place = checked_place(booking, live, config)?;
     let mut managers = managers.clone();
-    let manager = Manager::new(write.manager, Operation::Apply, write.api_version, write.subresource);
-    let writer = (&manager, write.api_version);
-    let merged = updater::apply(write.versions, live, config, place, writer, &mut managers, force);
+    let manager = Manager::new(booking.manager, Operation::Apply, booking.api_version, booking.subresource);
+    let writer = (&manager, booking.api_version);
+    let merged = updater::apply(&booking.versions, live, config, place, writer, &mut managers, force);
     let merged = merged.map_err(ApplyError::Conflicts)?;
     if let Some(mut owned) = managers.remove(&manager) {
         owned.set = owned.set.difference(&NEVER_OWNED);
         if merged.is_some() {
-            owned.time = Some(write.time.to_owned());
+            owned.time = Some(booking.time.clone());
         }
         if !owned.set.is_empty() {
             managers.insert(manager, owned);
@@ -202,18 +202,18 @@ fn book_apply<V: Versions>(
 }
 
 /// The place to merge by, once configuration and object are known to fit it.
-fn checked_place<V: Versions>(write: &Write<'_, V>, live: &Value, config: &Value) -> Result<V::Place, ApplyError> {
+fn checked_place<V: Versions>(booking: &Booking<'_, V>, live: &Value, config: &Value) -> Result<V::Place, ApplyError> {
     let version = config.get("apiVersion").and_then(Value::as_str).unwrap_or("");
     let kind = config.get("kind").and_then(Value::as_str).unwrap_or("");
     let is_another = live.get("kind").and_then(Value::as_str).is_some_and(|own| own != kind);
-    if is_another || version.is_empty() || write.versions.place(version).is_none() {
+    if is_another || version.is_empty() || booking.versions.place(version).is_none() {
         let group_version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
         return Err(ApplyError::BadRequest(format!("invalid object type: {group_version}, Kind={kind}")));
     }
-    if version != write.api_version {
+    if version != booking.api_version {
         return Err(ApplyError::BadRequest(format!(
             "Incorrect version specified in apply patch. Specified patch version: {version}, expected: {}",
-            write.api_version
+            booking.api_version
         )));
     }
     if entries(config).is_some() {
@@ -222,7 +222,7 @@ fn checked_place<V: Versions>(write: &Write<'_, V>, live: &Value, config: &Value
     let failed = |what: &str, object: &Value, why: &str| {
         ApplyError::Failed(format!("failed to create typed {what} object ({}): {why}", object_text(object)))
     };
-    let Some(place) = write.versions.place(write.api_version) else {
+    let Some(place) = booking.versions.place(booking.api_version) else {
         return Err(failed("patch", config, "no corresponding type"));
     };
     validate(place, config, Duplicates::Refused).map_err(|why| failed("patch", config, &why))?;

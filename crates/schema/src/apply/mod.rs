@@ -33,7 +33,7 @@ pub use compare::{Comparison, compare};
 pub use conflict::Conflicts;
 pub use field_set::field_set;
 pub use filter::Filter;
-pub use managed_fields::{ApplyError, Write};
+pub use managed_fields::{ApplyError, Booking};
 pub use managers::{Manager, Managers, Operation, Owned, decode, encode};
 pub use merge::merge;
 pub use path::{Path, PathElement, compare_values, path_text, values_equal};

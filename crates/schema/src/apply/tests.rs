@@ -39,7 +39,7 @@ impl Server {
         &mut self,
         manager: &str,
         subresource: &str,
-        run: impl FnOnce(&Write<'_, OneVersion<'_>>, &Value) -> R,
+        run: impl FnOnce(&Booking<'_, OneVersion<'_>>, &Value) -> R,
     ) -> R {
         self.seconds += 1;
         let reset: &[&[&str]] = if subresource == "status" { &[&["spec"], &["metadata"]] } else { &[&["status"]] };
@@ -47,7 +47,7 @@ impl Server {
         let versions =
             OneVersion { api_version: self.api_version, schema: &self.schema, filter: Filter::except(reset) };
         let api_version = self.api_version;
-        run(&Write { versions: &versions, api_version, manager, subresource, time: &time }, &self.live)
+        run(&Booking { versions, api_version, manager, subresource, time }, &self.live)
     }
 
     fn keep(&mut self, mut object: Value) {
@@ -432,6 +432,7 @@ fn replicas_change_hands_through_the_scale() {
 }
 
 /// A kind with two versions: `b` of the newer is `a` of the older.
+#[derive(Clone)]
 struct Renamed {
     schema: KindSchema,
 }
@@ -497,12 +498,12 @@ impl Place for Loose {
 #[test]
 fn owners_in_another_version_lose_and_keep_fields_under_their_names_there() {
     let versions = Renamed { schema: schema("", "v1", "ConfigMap") };
-    let write = |api_version, manager| Write {
-        versions: &versions,
+    let write = |api_version, manager| Booking {
+        versions: versions.clone(),
         api_version,
         manager,
         subresource: "",
-        time: "2026-01-01T00:00:01Z",
+        time: "2026-01-01T00:00:01Z".to_owned(),
     };
     let object = |version: &str, fields: Value| {
         let mut object = json!({"apiVersion": version, "metadata": {"name": "x"}});

@@ -2,7 +2,7 @@
 #![allow(clippy::allow_attributes, dead_code, reason = "each target uses one of these")]
 
 use coracle_meta::{FieldSelector, GroupVersionKind, LabelSelector, Object};
-use coracle_schema::apply::{Filter, OneVersion, Write, managed_fields};
+use coracle_schema::apply::{Booking, Filter, OneVersion, managed_fields};
 use coracle_schema::decode::{self, Format, from_unstructured, normalize};
 use coracle_schema::patch::{JsonPatch, merge_patch, strategic_merge_patch};
 use coracle_schema::sample::{self, Choices};
@@ -87,15 +87,15 @@ pub(crate) fn apply(bytes: &[u8]) {
     let Ok(live) = normalize(live, &schema) else { return };
     let api_version = kind.api_version();
     let versions = OneVersion { api_version: &api_version, schema: &schema, filter: Filter::default() };
-    let time = "2026-01-01T00:00:00Z";
-    let write = Write { versions: &versions, api_version: &api_version, manager: "m", subresource: "", time };
-    let Ok(once) = managed_fields::apply(&write, &live.object.to_value(), &config, true) else { return };
+    let time = "2026-01-01T00:00:00Z".to_owned();
+    let booking = Booking { versions, api_version: &api_version, manager: "m", subresource: "", time };
+    let Ok(once) = managed_fields::apply(&booking, &live.object.to_value(), &config, true) else { return };
     let Some(once) = stored(once, &schema) else { return };
     let held = decode::decode_value(config.clone(), &schema).is_ok_and(|read| holds(read.object.as_value(), &config));
     if !held {
         return;
     }
-    let twice = managed_fields::apply(&write, &once, &config, true).expect("what was applied can be applied again");
+    let twice = managed_fields::apply(&booking, &once, &config, true).expect("what was applied can be applied again");
     assert_eq!(stored(twice, &schema), Some(once), "applied twice");
 }
 

@@ -10,7 +10,7 @@ use coracle_store::{EventKind, KeyValue, Revision, WatchBatch};
 ///
 /// Invariant: the objects are those of `revision`, no more and no less.
 #[derive(Clone, Debug, Default)]
-pub struct View {
+pub struct ClusterState {
     revision: Revision,
     objects: BTreeMap<Bytes, Arc<Object>>,
 }
@@ -28,7 +28,7 @@ pub struct Change {
     pub after: Option<Arc<Object>>,
 }
 
-impl View {
+impl ClusterState {
     /// The revision that is shown.
     pub fn revision(&self) -> Revision {
         self.revision
@@ -51,7 +51,7 @@ impl View {
             .find(|object| object.name() == name && (object.namespace().is_empty() || object.namespace() == namespace))
     }
 
-    /// Takes a batch of the store's history, revision by revision: after each, `look` is shown the view and what changed.
+    /// Takes a batch of the store's history, revision by revision: after each, `look` is shown the cluster and what changed in it.
     /// Values that are no objects (the store holds a few) are passed over.
     pub fn follow(&mut self, batch: &WatchBatch, mut look: impl FnMut(&Self, &[Change])) {
         for group in batch.events.chunk_by(|a, b| a.kv.mod_revision == b.kv.mod_revision) {
@@ -102,12 +102,14 @@ mod tests {
 
     #[test]
     fn each_revision_is_looked_at_once_and_whole() {
-        let mut view = View::default();
+        let mut cluster = ClusterState::default();
         let batch = WatchBatch { revision: 9, events: vec![put("a", 2), put("b", 2), delete("a", 3)] };
         let mut seen = Vec::new();
-        view.follow(&batch, |view, changes| seen.push((view.revision(), view.objects().count(), changes.len())));
+        cluster.follow(&batch, |cluster, changes| {
+            seen.push((cluster.revision(), cluster.objects().count(), changes.len()))
+        });
         assert_eq!(seen, [(2, 2, 2), (3, 1, 1)]);
-        assert_eq!(view.revision(), 9);
-        assert_eq!(view.object("v1", "Pod", "default", "b").unwrap().resource_version(), "2");
+        assert_eq!(cluster.revision(), 9);
+        assert_eq!(cluster.object("v1", "Pod", "default", "b").unwrap().resource_version(), "2");
     }
 }
