@@ -1,6 +1,7 @@
 //! A made-up kind, added as a row and a description, goes through every verb.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -92,8 +93,39 @@ impl Admission for Customs {
     }
 }
 
+/// Counts how often it is asked, to change and to refuse.
+#[derive(Default)]
+struct Toll {
+    mutated: AtomicUsize,
+    validated: AtomicUsize,
+}
+
+#[async_trait]
+impl Admission for Toll {
+    fn name(&self) -> &'static str {
+        "Toll"
+    }
+
+    async fn mutate(&self, _review: &mut Review<'_>) -> Result<(), Status> {
+        self.mutated.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn validate(&self, _review: &Review<'_>) -> Result<(), Status> {
+        self.validated.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn engine() -> Engine {
+    Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off()))
+}
+
 fn registry() -> Registry {
-    let engine = Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off()));
+    registry_over(engine(), Arc::new(Customs))
+}
+
+fn registry_over(engine: Engine, plugin: Arc<dyn Admission>) -> Registry {
     let all = [Trait::Generation, Trait::UnconditionalUpdate];
     let ferries = KindSpec {
         grace_period: |_, requested| requested.or(Some(30)),
@@ -107,10 +139,7 @@ fn registry() -> Registry {
     ];
     let storage = Storage::new(Arc::new(engine));
     tokio::spawn(storage.run());
-    Registry::builder(storage, Ambient::seeded(1), Recorder::off())
-        .kinds(kinds)
-        .admission([Arc::new(Customs) as Arc<dyn Admission>])
-        .build()
+    Registry::builder(storage, Ambient::seeded(1), Recorder::off()).kinds(kinds).admission([plugin]).build()
 }
 
 fn request(registry: &Registry, verb: Verb, plural: &str, name: &str) -> Request {
@@ -207,6 +236,20 @@ async fn a_generated_name_is_made_anew_until_it_is_free() {
         assert!(!names.contains(&created.name().to_owned()));
         names.push(created.name().to_owned());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn plug_ins_change_an_object_once_however_many_names_are_tried() {
+    let engine = engine();
+    let first = registry_over(engine.clone(), Arc::new(Customs));
+    let first = create(&first, "boats", json!({"generateName": "b-"})).await.unwrap();
+    // A server with the same seed draws the same name first.
+    let toll = Arc::new(Toll::default());
+    let second = registry_over(engine, Arc::clone(&toll) as Arc<dyn Admission>);
+    let second = create(&second, "boats", json!({"generateName": "b-"})).await.unwrap();
+    assert_ne!(first.name(), second.name());
+    let asked = (toll.mutated.load(Ordering::Relaxed), toll.validated.load(Ordering::Relaxed));
+    assert_eq!(asked, (1, 2));
 }
 
 #[tokio::test(start_paused = true)]

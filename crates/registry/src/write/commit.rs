@@ -4,7 +4,7 @@ use std::sync::Arc;
 use coracle_meta::{Object, ObjectKey, Status, reason};
 use coracle_storage::{Attempt, Draft, Freshness, Stored, Write};
 
-use super::intent::{Asked, Intent};
+use super::intent::{Asked, Intent, Wanted};
 use super::plan::Plan;
 use crate::{Kind, Operation, Registry, Request, Reservation, object_meta};
 
@@ -65,6 +65,22 @@ impl Registry {
             }
         }
     }
+
+    /// What is wanted after plug-ins have changed it, in the version of the request.
+    pub(super) async fn mutated(
+        &self,
+        request: &Request,
+        kind: &Kind,
+        wanted: Object,
+        live: Option<&Object>,
+    ) -> Result<Object, Status> {
+        let (mut wanted, has_changed) = self.mutate(request, kind, operation(live), wanted, live).await?;
+        object_meta::deduplicate_owners(&mut wanted, request, true);
+        if has_changed {
+            kind.strategy().set_defaults(&mut wanted);
+        }
+        Ok(wanted)
+    }
 }
 
 impl Commit<'_> {
@@ -76,20 +92,23 @@ impl Commit<'_> {
         let mut request = Cow::Borrowed(self.request);
         let existing = current.map(Stored::object);
         let live = existing.as_ref().map(|object| self.kind.served(object)).transpose()?;
-        let (wanted, reservation) = match intent.wanted(self.registry, live.as_deref())? {
-            None => (None, None),
-            Some(wanted) => {
-                let mut wanted = self.mutate(intent, &mut request, wanted, live.as_deref()).await?;
-                intent.complete(self.registry, &mut wanted, existing.as_deref())?;
-                let reservation = match intent.reserves() {
-                    true => self.reserve(&request, &mut wanted, existing.as_deref()).await?,
-                    false => None,
-                };
-                (Some(wanted), reservation)
-            }
+        let mut wanted = match intent.wanted(self.registry, live.as_deref())? {
+            Wanted::Nothing => None,
+            Wanted::ToMutate(wanted) => Some(self.mutate(&mut request, wanted, live.as_deref()).await?),
+            Wanted::Mutated(wanted) => Some(wanted),
         };
-        let plan = intent.plan(wanted, existing.as_ref());
-        let outcome = self.carry_out(intent.admission(), &mut request, plan, current, live.as_deref()).await;
+        let mut reservation = None;
+        if let Some(wanted) = &mut wanted {
+            name(&mut request, wanted);
+            intent.complete(self.registry, wanted, existing.as_deref())?;
+            if intent.reserves() {
+                reservation = self.reserve(&request, wanted, existing.as_deref()).await?;
+            }
+        }
+        let outcome = match intent.plan(wanted, existing.as_ref()) {
+            Ok(plan) => self.carry_out(intent.admission(), &mut request, plan, current, live.as_deref()).await,
+            Err(status) => Err(status),
+        };
         settle(reservation, &outcome).await;
         let Effect { stored, fate, is_real } = match outcome? {
             Outcome::Done(effect) => effect,
@@ -106,18 +125,13 @@ impl Commit<'_> {
     /// What is wanted after plug-ins have changed it, in the stored version.
     async fn mutate(
         &self,
-        intent: &dyn Intent,
         request: &mut Cow<'_, Request>,
         wanted: Object,
         live: Option<&Object>,
     ) -> Result<Object, Status> {
         name(request, &wanted);
-        let (mut wanted, has_changed) = self.registry.mutate(request, self.kind, operation(live), wanted, live).await?;
-        object_meta::deduplicate_owners(&mut wanted, request, true);
-        if has_changed {
-            self.kind.strategy().set_defaults(&mut wanted);
-        }
-        if live.is_none() && !intent.is_creation() {
+        let wanted = self.registry.mutated(request, self.kind, wanted, live).await?;
+        if live.is_none() {
             self.registry.authorize_create(request).await?;
         }
         self.kind.to_hub(wanted)
@@ -145,19 +159,33 @@ impl Commit<'_> {
         current: Option<&Stored>,
         live: Option<&Object>,
     ) -> Result<Outcome<Effect>, Status> {
-        let registry = self.registry;
-        match (&plan, asked, live) {
+        self.admit(asked, request, &plan, live).await?;
+        self.act(asked, plan, current).await
+    }
+
+    /// Lets the plug-ins refuse what is planned.
+    async fn admit(
+        &self,
+        asked: Asked<'_>,
+        request: &mut Cow<'_, Request>,
+        plan: &Plan,
+        live: Option<&Object>,
+    ) -> Result<(), Status> {
+        match (plan, asked, live) {
             (Plan::Put { .. } | Plan::Delete { .. }, Asked::OfDeletions(options), Some(live)) => {
-                registry.admit_delete(request, self.kind, options, live).await?;
+                self.registry.admit_delete(request, self.kind, options, live).await
             }
             (Plan::Put { object, .. } | Plan::Delete { shown: Some(object) }, Asked::OfWrites, live) => {
                 name(request, object);
-                registry.admit_stored(request, self.kind, operation(live), object, live).await?;
+                self.registry.admit_stored(request, self.kind, operation(live), object, live).await
             }
-            _ => {}
+            _ => Ok(()),
         }
+    }
+
+    /// Does what is planned.
+    async fn act(&self, asked: Asked<'_>, plan: Plan, current: Option<&Stored>) -> Result<Outcome<Effect>, Status> {
         match (plan, current) {
-            (Plan::Refuse(status), _) => Err(status),
             (Plan::Put { object, then_delete: false }, current) => self.put(asked, object, current).await,
             (Plan::Put { object, then_delete: true }, current) => match self.put(asked, object, current).await? {
                 Outcome::Done(Effect { stored, .. }) => self.delete(&stored, None).await,

@@ -4,7 +4,7 @@ use coracle_meta::{GroupVersionKind, Object, Status};
 use coracle_schema::Trait;
 use coracle_storage::Stored;
 
-use super::intent::{Asked, Intent};
+use super::intent::{Asked, Intent, Wanted};
 use super::plan::Plan;
 use crate::{Generation, Kind, Registry, Request, object_meta};
 
@@ -15,7 +15,7 @@ const NAME_ATTEMPTS: usize = 8;
 struct Create<'a> {
     request: &'a Request,
     kind: &'a Kind,
-    /// With its owners booked.
+    /// As the plug-ins have made it, in the stored version.
     object: Object,
 }
 
@@ -28,12 +28,12 @@ impl Intent for Create<'_> {
         Asked::OfWrites
     }
 
-    fn wanted(&mut self, _registry: &Registry, live: Option<&Object>) -> Result<Option<Object>, Status> {
+    fn wanted(&mut self, _registry: &Registry, live: Option<&Object>) -> Result<Wanted, Status> {
         match live {
             Some(live) => Err(already_exists(self.request, live)),
-            None if is_named_by_server(&self.object) => Ok(Some(self.object.clone())),
+            None if is_named_by_server(&self.object) => Ok(Wanted::Mutated(self.object.clone())),
             // A name that the client gave is tried once.
-            None => Ok(Some(std::mem::take(&mut self.object))),
+            None => Ok(Wanted::Mutated(std::mem::take(&mut self.object))),
         }
     }
 
@@ -45,7 +45,7 @@ impl Intent for Create<'_> {
         Ok(())
     }
 
-    fn plan(&self, wanted: Option<Object>, _existing: Option<&Arc<Object>>) -> Plan {
+    fn plan(&self, wanted: Option<Object>, _existing: Option<&Arc<Object>>) -> Result<Plan, Status> {
         plan(self.kind, self.request, wanted.unwrap_or_default())
     }
 }
@@ -69,6 +69,8 @@ impl Registry {
         object_meta::deduplicate_owners(&mut object, request, false);
         kind.strategy().set_defaults(&mut object);
         let object = self.book_update(request, &kind, &Object::default(), object, &kind.spec().reset_fields());
+        // Plug-ins change it once, however many names are tried.
+        let object = kind.to_hub(self.mutated(request, &kind, object, None).await?)?;
         let attempts = if is_named_by_server(&object) { NAME_ATTEMPTS } else { 1 };
         let mut create = Create { request, kind: &kind, object };
         let mut attempt = 1;
@@ -95,8 +97,8 @@ pub(super) fn complete(registry: &Registry, request: &Request, object: &mut Obje
 }
 
 /// Prepares and validates a new object. In Kubernetes: `BeforeCreate`.
-pub(super) fn plan(kind: &Kind, request: &Request, object: Object) -> Plan {
-    prepare(kind, request, object).map(Plan::put).into()
+pub(super) fn plan(kind: &Kind, request: &Request, object: Object) -> Result<Plan, Status> {
+    prepare(kind, request, object).map(Plan::put)
 }
 
 fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Result<Object, Status> {

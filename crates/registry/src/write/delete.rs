@@ -32,13 +32,13 @@ impl Intent for Delete<'_> {
         Asked::OfDeletions(self.options)
     }
 
-    fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Plan {
-        let Some(existing) = existing else { return Plan::Refuse(self.request.not_found()) };
+    fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Result<Plan, Status> {
+        let existing = existing.ok_or_else(|| self.request.not_found())?;
         // Kubernetes names the kind here where every other conflict names the resource.
         let resource = GroupResource::new(self.kind.gvk().group.clone(), self.kind.gvk().kind.clone());
         match self.options.preconditions.check(existing) {
-            Ok(()) => plan(self.kind, self.request, self.options, existing),
-            Err(why) => Plan::Refuse(Status::conflict(&resource, existing.name(), &why)),
+            Ok(()) => Ok(plan(self.kind, self.request, self.options, existing)),
+            Err(why) => Err(Status::conflict(&resource, existing.name(), &why)),
         }
     }
 }

@@ -15,10 +15,9 @@ pub(super) trait Intent: Send + Sync {
     /// Which admission plug-ins are asked.
     fn admission(&self) -> Asked<'_>;
 
-    /// What the client wants to be there, in the version of the request, its owners booked, before plug-ins change it.
-    /// `None`: this verb wants no object. `live` is what is there, in the version of the request.
-    fn wanted(&mut self, _registry: &Registry, _live: Option<&Object>) -> Result<Option<Object>, Status> {
-        Ok(None)
+    /// What the client wants to be there. `live` is what is there, in the version of the request.
+    fn wanted(&mut self, _registry: &Registry, _live: Option<&Object>) -> Result<Wanted, Status> {
+        Ok(Wanted::Nothing)
     }
 
     /// Completes what is wanted, in the stored version, before anything is reserved for it.
@@ -31,8 +30,18 @@ pub(super) trait Intent: Send + Sync {
         true
     }
 
-    /// What shall happen. `wanted` is complete and in the stored version, as `existing` is.
-    fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Plan;
+    /// What shall happen, or why nothing. `wanted` is complete and in the stored version, as `existing` is.
+    fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Result<Plan, Status>;
+}
+
+/// What a client wants to be there, its owners booked.
+pub(super) enum Wanted {
+    /// This verb wants no object.
+    Nothing,
+    /// This, in the version of the request, once the plug-ins have changed it.
+    ToMutate(Object),
+    /// This, in the stored version: the plug-ins have changed it before the first attempt.
+    Mutated(Object),
 }
 
 /// Which admission plug-ins are asked about a write.

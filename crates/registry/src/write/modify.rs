@@ -13,15 +13,15 @@ struct Modify<'a, F> {
     plan: F,
 }
 
-impl<F: Fn(&Arc<Object>) -> Plan + Send + Sync> Intent for Modify<'_, F> {
+impl<F: Fn(&Arc<Object>) -> Result<Plan, Status> + Send + Sync> Intent for Modify<'_, F> {
     fn admission(&self) -> Asked<'_> {
         Asked::None
     }
 
-    fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Plan {
+    fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Result<Plan, Status> {
         match existing {
             Some(existing) => (self.plan)(existing),
-            None => Plan::Refuse(self.request.not_found()),
+            None => Err(self.request.not_found()),
         }
     }
 }
@@ -32,7 +32,7 @@ impl Registry {
     pub async fn modify(
         &self,
         request: &Request,
-        plan: impl Fn(&Arc<Object>) -> Plan + Send + Sync,
+        plan: impl Fn(&Arc<Object>) -> Result<Plan, Status> + Send + Sync,
     ) -> Result<Stored, Status> {
         let kind = self.kind_of(request)?;
         let committed = self.commit(request, &kind, &mut Modify { request, plan }).await?;

@@ -20,8 +20,6 @@ pub enum Plan {
     },
     /// It stays as it is.
     Keep,
-    /// The request is refused.
-    Refuse(Status),
 }
 
 impl Plan {
@@ -31,17 +29,12 @@ impl Plan {
     }
 
     /// It is stored as `change` changes it, unless that refuses.
-    pub fn edit(existing: &Object, change: impl FnOnce(&mut Object) -> Result<(), Status>) -> Self {
+    ///
+    /// # Errors
+    /// What `change` refuses with.
+    pub fn edit(existing: &Object, change: impl FnOnce(&mut Object) -> Result<(), Status>) -> Result<Self, Status> {
         let mut object = existing.clone();
-        match change(&mut object) {
-            Ok(()) => Self::put(object),
-            Err(status) => Self::Refuse(status),
-        }
-    }
-}
-
-impl From<Result<Plan, Status>> for Plan {
-    fn from(plan: Result<Plan, Status>) -> Self {
-        plan.unwrap_or_else(Self::Refuse)
+        change(&mut object)?;
+        Ok(Self::put(object))
     }
 }

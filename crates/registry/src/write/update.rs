@@ -7,7 +7,7 @@ use coracle_storage::Stored;
 use super::commit::Fate;
 use super::create::{self, check_kind};
 use super::generation;
-use super::intent::{Asked, Intent};
+use super::intent::{Asked, Intent, Wanted};
 use super::ownership::book;
 use super::plan::Plan;
 use crate::restore::restore;
@@ -103,12 +103,10 @@ impl Intent for Update<'_> {
         Asked::OfWrites
     }
 
-    fn wanted(&mut self, registry: &Registry, live: Option<&Object>) -> Result<Option<Object>, Status> {
+    fn wanted(&mut self, registry: &Registry, live: Option<&Object>) -> Result<Wanted, Status> {
         self.check(live)?;
-        match live {
-            Some(live) => self.updated.make(registry, live).map(Some),
-            None => self.updated.make(registry, &Object::default()).map(Some),
-        }
+        let nothing = Object::default();
+        self.updated.make(registry, live.unwrap_or(&nothing)).map(Wanted::ToMutate)
     }
 
     fn complete(&self, registry: &Registry, wanted: &mut Object, existing: Option<&Object>) -> Result<(), Status> {
@@ -123,10 +121,10 @@ impl Intent for Update<'_> {
         matches!(self.part, Part::Object)
     }
 
-    fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Plan {
+    fn plan(&self, wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Result<Plan, Status> {
         let wanted = wanted.unwrap_or_default();
         match existing {
-            Some(existing) => plan(self.kind, self.request, self.part, wanted, existing).into(),
+            Some(existing) => plan(self.kind, self.request, self.part, wanted, existing),
             None => create::plan(self.kind, self.request, wanted),
         }
     }

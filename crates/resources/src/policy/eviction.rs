@@ -215,7 +215,7 @@ async fn evict(
             "message": "Eviction API: evicting"});
         let marked = registry
             .modify(&about, |pod| match options.preconditions.check(pod) {
-                Err(why) => Plan::Refuse(Status::conflict(&GroupResource::new("", "Pod"), pod.name(), &why)),
+                Err(why) => Err(Status::conflict(&GroupResource::new("", "Pod"), pod.name(), &why)),
                 Ok(()) => Plan::edit(pod, |pod| {
                     update_condition(pod, &condition, &now);
                     Ok(())
