@@ -4,7 +4,7 @@ use coracle_meta::{GroupVersionResource, Status};
 use coracle_registry::{Admission, Operation, Review};
 
 use crate::default_storage_class::newest_default;
-use crate::reading::list;
+use crate::lookup::list;
 
 /// `DefaultIngressClass`: an ingress that names no class gets the default one.
 pub(crate) struct DefaultIngressClass;

@@ -5,7 +5,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 
-use crate::reading::list;
+use crate::lookup::list;
 
 /// `DefaultStorageClass`: a claim that names no class gets the default one.
 pub(crate) struct DefaultStorageClass;

@@ -6,8 +6,9 @@
 //! Start at [`plugins`], the one list, in the order of kube-apiserver.
 //! Not here: RBAC's check of escalation (`auth`), what a kind itself refuses (`resources`).
 
+mod lookup;
 mod plugins;
-mod reading;
+mod refusal;
 
 mod certificates;
 mod default_ingress_class;

@@ -5,7 +5,8 @@ use coracle_meta::{Object, Quantity, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
-use crate::reading::{core, forbidden, list};
+use crate::lookup::{core, list};
+use crate::refusal::forbidden;
 
 /// `LimitRanger`: fills in and holds pods and claims to the limit ranges of their namespace.
 pub(crate) struct LimitRanger;

@@ -2,7 +2,8 @@ use async_trait::async_trait;
 use coracle_meta::{GroupResource, Status};
 use coracle_registry::{Admission, Operation, Review};
 
-use crate::reading::{core, forbidden, get};
+use crate::lookup::{core, get};
+use crate::refusal::forbidden;
 
 /// `NamespaceLifecycle`: nothing is created in a namespace that is missing or going, and some namespaces never go.
 pub(crate) struct NamespaceLifecycle;

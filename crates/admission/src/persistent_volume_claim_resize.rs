@@ -3,7 +3,8 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, Quantity, Status};
 use coracle_registry::{Admission, Operation, Review};
 
-use crate::reading::{forbidden, get};
+use crate::lookup::get;
+use crate::refusal::forbidden;
 
 /// `PersistentVolumeClaimResize`: a claim grows only if its class allows that.
 pub(crate) struct PersistentVolumeClaimResize;

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use coracle_meta::{Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 
-use crate::reading::{core, get};
+use crate::lookup::{core, get};
 
 /// `PodTopologyLabels`: a pod carries the zone and the region of its node as labels.
 pub(crate) struct PodTopologyLabels;

@@ -6,7 +6,8 @@ use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::Value;
 
-use crate::reading::{forbidden, get, list};
+use crate::lookup::{get, list};
+use crate::refusal::forbidden;
 
 /// `Priority`: a pod's priority is that of its class.
 pub(crate) struct Priority;

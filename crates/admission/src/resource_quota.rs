@@ -8,8 +8,9 @@ use coracle_meta::{GroupResource, Object, Quantity, Status};
 use coracle_registry::{Admission, Operation, Request, Review, Verb};
 use serde_json::Value;
 
+use crate::lookup::{core, list, own};
 use crate::quota_usage::{concerns, is_in_scope, unsaid, usage};
-use crate::reading::{core, forbidden, list, own};
+use crate::refusal::forbidden;
 
 /// `ResourceQuota`: nothing is created beyond the quotas of its namespace; what is created is counted at once, and
 /// recounted by the controller when things go.

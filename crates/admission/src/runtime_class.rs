@@ -6,7 +6,8 @@ use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
-use crate::reading::{forbidden, get};
+use crate::lookup::get;
+use crate::refusal::forbidden;
 
 /// `RuntimeClass`: a pod takes overhead and placement from its runtime class.
 pub(crate) struct RuntimeClass;

@@ -6,7 +6,8 @@ use coracle_meta::{Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
-use crate::reading::{core, forbidden, get};
+use crate::lookup::{core, get};
+use crate::refusal::forbidden;
 
 /// `ServiceAccount`: every pod has a service account, and its token unless somebody does not want it.
 pub(crate) struct ServiceAccount;

@@ -19,7 +19,7 @@ impl ApiServerTasks {
 
     /// Starts another.
     pub(crate) fn start(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) {
-        self.running.lock().push(Running::start(&self.tasks, name, |_| task));
+        self.running.lock().push(Running::of(&self.tasks, name, task));
     }
 
     /// Waits for `work`, unless a task panics before it is done.

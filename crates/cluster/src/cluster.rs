@@ -273,7 +273,7 @@ impl Cluster {
     /// # Panics
     /// Outside a tokio runtime.
     pub fn spawn(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) {
-        let running = Running::start(&self.tasks, name, |_| task);
+        let running = Running::of(&self.tasks, name, task);
         self.beside.lock().push(running);
     }
 

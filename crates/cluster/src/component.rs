@@ -51,6 +51,11 @@ impl Running {
         Self { task: tasks.spawn(name, run(signal)), stop }
     }
 
+    /// Starts a task that need not be asked to stop: it is dropped where it stands.
+    pub(crate) fn of(tasks: &Tasks, name: &str, task: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self::start(tasks, name, |_| task)
+    }
+
     /// Asks the component to stop, and waits until it has.
     pub(crate) async fn stop(mut self) {
         self.stop.notify_one();

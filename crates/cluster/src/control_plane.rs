@@ -8,6 +8,7 @@ use coracle_auth::{
 };
 use coracle_journal::Recorder;
 use coracle_registry::{Admission, Authenticator, Registry};
+use coracle_resources::{Cidr, Config, ServerControllers};
 use coracle_storage::Storage;
 use coracle_store::Store;
 use futures_util::FutureExt;
@@ -57,60 +58,30 @@ impl ControlPlane {
         recorder: &Recorder,
     ) -> Result<Self, Error> {
         let ambient = ambient.split("apiserver");
-        let issuer = match &spec.service_account_key {
-            Some(pem) => Issuer::from_pem(&spec.service_account_issuer, pem),
-            None => Issuer::generate(&spec.service_account_issuer),
-        }
-        .map_err(Error::options)?;
+        let issuer = issuer(spec)?;
         let authenticator = authenticator(spec, &issuer)?;
         let authorizer = Authorizers::parse(&spec.authorization_mode).map_err(Error::options)?;
-        // To name a plug-in that is on anyway asks for nothing more; that it is not built is said below.
-        let not_built = coracle_admission::not_built();
-        let named = spec.enable_admission_plugins.iter().filter(|name| !not_built.contains(&name.as_str()));
-        let named: Vec<&str> = named.map(String::as_str).collect();
-        let disabled: Vec<&str> = spec.disable_admission_plugins.iter().map(String::as_str).collect();
-        let plugins = coracle_admission::plugins(&named, &disabled).map_err(Error::options)?;
-        let mut limits = authorizer.limits().to_vec();
-        limits.push(format!("admission plug-ins that are not built: {}", not_built.join(", ")));
+        let limits = limits(&authorizer);
 
-        let config = coracle_resources::Config {
-            service_cluster_ip_ranges: ranges(&spec.service_cluster_ip_range)?,
-            ..coracle_resources::Config::default()
-        };
-        let kinds = coracle_resources::kinds(&config);
-        let (service_accounts, token) = TokenRequests::new(issuer.clone()).into_subresource();
         let storage = Storage::new(store);
-        let caches = Running::start(&tasks, "watch caches", |_| storage.run().map(|never| match never {}));
-        let mut builder = Registry::builder(storage, ambient.clone(), recorder.clone())
-            .kinds(kinds)
-            .admission(plugins)
-            .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>])
-            .subresource(service_accounts, token);
-        for (resource, computed) in coracle_auth::reviews(Arc::clone(&authenticator), issuer.name()) {
-            builder = builder.computed(resource, computed);
-        }
-        let registry = builder.build();
+        let caches = Running::of(&tasks, "watch caches", storage.run().map(|never| match never {}));
+        let config = config(spec)?;
+        let registry = registry(spec, &config, storage, &ambient, recorder, (&authenticator, &issuer))?;
         registry.set_authorizer(Arc::new(authorizer));
-        bootstrap::write(&registry, spec, &config).await?;
-        registry.load_custom_kinds().await?;
-        let controllers = coracle_resources::ServerControllers::new(&registry);
-        controllers.sync().await?;
-        let flows = controllers.flows();
+        let controllers = fill(&registry, spec, &config).await?;
 
         let shutdown = Shutdown::default();
-        let documents = issuer.documents(&spec.url());
-        let documents = documents.into_iter().map(|(path, media_type, body)| Document { path, media_type, body });
         let router = coracle_apiserver::router(ApiServer {
             registry: registry.clone(),
             authenticator,
             nodes,
-            documents: documents.collect(),
+            documents: documents(spec, &issuer),
             descriptions: Arc::clone(&spec.descriptions),
             limits: Limits::default(),
-            flows,
+            flows: controllers.flows(),
             shutdown: shutdown.clone(),
         });
-        let controllers = controllers.tasks().map(|(name, task)| Running::start(&tasks, name, |_| task));
+        let controllers = controllers.tasks().map(|(name, task)| Running::of(&tasks, name, task));
         let running: Vec<_> = controllers.chain([caches]).collect();
         let tasks = Arc::new(ApiServerTasks::new(tasks, running));
         let front = Transport::to(router).kept_by(Arc::clone(&tasks));
@@ -153,6 +124,14 @@ impl ControlPlane {
     }
 }
 
+fn issuer(spec: &ApiServerSpec) -> Result<Issuer, Error> {
+    match &spec.service_account_key {
+        Some(pem) => Issuer::from_pem(&spec.service_account_issuer, pem),
+        None => Issuer::generate(&spec.service_account_issuer),
+    }
+    .map_err(Error::options)
+}
+
 fn authenticator(spec: &ApiServerSpec, issuer: &Issuer) -> Result<Arc<dyn Authenticator>, Error> {
     let mut all: Vec<Arc<dyn Authenticator>> = vec![Arc::new(ClientCertificates)];
     if let Some(tokens) = &spec.tokens {
@@ -162,6 +141,63 @@ fn authenticator(spec: &ApiServerSpec, issuer: &Issuer) -> Result<Arc<dyn Authen
     Ok(Arc::new(Authenticators::new(all)))
 }
 
-fn ranges(list: &str) -> Result<Vec<coracle_resources::Cidr>, Error> {
-    list.split(',').map(|range| coracle_resources::Cidr::parse(range.trim()).map_err(Error::options)).collect()
+/// The admission plug-ins that are on.
+fn plugins(spec: &ApiServerSpec) -> Result<Vec<Arc<dyn Admission>>, Error> {
+    // To name a plug-in that is on anyway asks for nothing more; that it is not built is a limit.
+    let not_built = coracle_admission::not_built();
+    let named = spec.enable_admission_plugins.iter().filter(|name| !not_built.contains(&name.as_str()));
+    let named: Vec<&str> = named.map(String::as_str).collect();
+    let disabled: Vec<&str> = spec.disable_admission_plugins.iter().map(String::as_str).collect();
+    coracle_admission::plugins(&named, &disabled).map_err(Error::options)
+}
+
+/// What the server does not do, though it may be asked for, a sentence each.
+fn limits(authorizer: &Authorizers) -> Vec<String> {
+    let mut limits = authorizer.limits().to_vec();
+    limits.push(format!("admission plug-ins that are not built: {}", coracle_admission::not_built().join(", ")));
+    limits
+}
+
+fn config(spec: &ApiServerSpec) -> Result<Config, Error> {
+    Ok(Config { service_cluster_ip_ranges: ranges(&spec.service_cluster_ip_range)?, ..Config::default() })
+}
+
+/// All that is served, with what may refuse it.
+fn registry(
+    spec: &ApiServerSpec,
+    config: &Config,
+    storage: Storage,
+    ambient: &Ambient,
+    recorder: &Recorder,
+    (authenticator, issuer): (&Arc<dyn Authenticator>, &Issuer),
+) -> Result<Registry, Error> {
+    let (service_accounts, token) = TokenRequests::new(issuer.clone()).into_subresource();
+    let mut builder = Registry::builder(storage, ambient.clone(), recorder.clone())
+        .kinds(coracle_resources::kinds(config))
+        .admission(plugins(spec)?)
+        .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>])
+        .subresource(service_accounts, token);
+    for (resource, computed) in coracle_auth::reviews(Arc::clone(authenticator), issuer.name()) {
+        builder = builder.computed(resource, computed);
+    }
+    Ok(builder.build())
+}
+
+/// Writes what every cluster begins with, and brings up to date what follows from what is stored.
+async fn fill(registry: &Registry, spec: &ApiServerSpec, config: &Config) -> Result<ServerControllers, Error> {
+    bootstrap::write(registry, spec, config).await?;
+    registry.load_custom_kinds().await?;
+    let controllers = ServerControllers::new(registry);
+    controllers.sync().await?;
+    Ok(controllers)
+}
+
+/// How others check the tokens that the issuer signs.
+fn documents(spec: &ApiServerSpec, issuer: &Issuer) -> Vec<Document> {
+    let documents = issuer.documents(&spec.url()).into_iter();
+    documents.map(|(path, media_type, body)| Document { path, media_type, body }).collect()
+}
+
+fn ranges(list: &str) -> Result<Vec<Cidr>, Error> {
+    list.split(',').map(|range| Cidr::parse(range.trim()).map_err(Error::options)).collect()
 }

@@ -14,13 +14,3 @@ pub trait Flows: Send + Sync + 'static {
     /// The flow of a request, if it is known yet.
     fn flow_of(&self, attributes: &Attributes) -> Option<Flow>;
 }
-
-/// All requests are alike.
-#[derive(Clone, Copy, Debug)]
-pub struct NoFlows;
-
-impl Flows for NoFlows {
-    fn flow_of(&self, _attributes: &Attributes) -> Option<Flow> {
-        None
-    }
-}

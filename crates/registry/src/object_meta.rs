@@ -137,7 +137,7 @@ fn validate_common(object: &Object, namespaced: bool, errors: &mut Vec<FieldErro
 }
 
 /// What is wrong with the labels at a path. In Kubernetes: `ValidateLabels`.
-pub fn label_errors(labels: Option<&Map<String, Value>>, path: &str) -> Vec<FieldError> {
+fn label_errors(labels: Option<&Map<String, Value>>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels.into_iter().flatten() {
         let wrong = names::qualified_name(key).into_iter();
@@ -160,7 +160,7 @@ fn validate_annotations(object: &Object, errors: &mut Vec<FieldError>) {
 }
 
 /// What is wrong with the annotations at a path. In Kubernetes: `ValidateAnnotations`.
-pub fn annotation_errors(annotations: Option<&Map<String, Value>>, path: &str) -> Vec<FieldError> {
+fn annotation_errors(annotations: Option<&Map<String, Value>>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut bytes = 0;
     for (key, value) in annotations.into_iter().flatten() {
@@ -262,7 +262,7 @@ fn validate_managed_fields(object: &Object, errors: &mut Vec<FieldError>) {
 }
 
 /// What is wrong with the name of a field manager. In Kubernetes: `ValidateFieldManager`.
-pub fn field_manager_errors(manager: &str, path: &str) -> Vec<FieldError> {
+fn field_manager_errors(manager: &str, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if manager.len() > 128 {
         errors.push(FieldError::too_long(path, 128));

@@ -6,12 +6,13 @@ use coracle_schema::KindSchema;
 use coracle_schema::apply::{Filter, TablePlace, Versions};
 use serde_json::Value;
 
+use crate::registry::ServedVersion;
 use crate::{Kind, Kinds};
 
 /// The versions of a kind, as the book-keeping of field owners asks for them.
 #[derive(Debug)]
 pub(crate) struct KindVersions {
-    versions: Arc<[(String, Arc<Kind>)]>,
+    versions: Arc<[ServedVersion]>,
     filter: Filter,
 }
 

@@ -12,7 +12,6 @@ mod bootstrap;
 mod built_in;
 mod cidr;
 mod config;
-mod controllers;
 mod kinds;
 
 mod cells;
@@ -37,10 +36,11 @@ mod priority_class;
 mod rbac;
 mod resource;
 mod runtime_class;
+mod server_controllers;
 mod storage;
 
 pub use bootstrap::bootstrap;
 pub use cidr::{Cidr, NotACidr};
 pub use config::Config;
-pub use controllers::ServerControllers;
 pub use kinds::kinds;
+pub use server_controllers::ServerControllers;

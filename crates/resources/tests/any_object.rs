@@ -59,7 +59,7 @@ fn ask_everything(kind: &dyn Strategy, mut new: Object, mut old: Object) {
     (spec.row_conditions)(&created);
     (spec.name)(created.name());
     for field in kind.selectable_fields().unwrap_or_default() {
-        spec.field(&created, field);
+        spec.field_value(&created, field);
     }
     (spec.grace_period)(&created, Some(1));
     let mut updated = new.clone();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coracle_journal::EntryId;
 use coracle_meta::{Object, ObjectKey, Status};
-use coracle_store::{Compare, Error, KeyValue, Operation, OperationResult, RangeRequest, Revision, Store, Txn};
+use coracle_store::{Compare, KeyValue, Operation, OperationResult, RangeRequest, Revision, Store, Txn};
 use futures_util::future::{Either, select};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
@@ -274,19 +274,6 @@ impl Storage {
             _ => None,
         });
         Ok(TxnOutcome::Stale(found.map(stored).transpose()?))
-    }
-
-    /// The store's newest revision.
-    pub async fn revision(&self, resource: &Resource) -> Result<Revision, Status> {
-        crate::cache::newest(&self.inner.store, resource).await
-    }
-
-    /// Forgets history up to `revision`; a revision that is forgotten already is no error.
-    pub async fn compact(&self, revision: Revision) -> Result<(), Status> {
-        match self.inner.store.compact(revision).await {
-            Ok(()) | Err(Error::Compacted { .. }) => Ok(()),
-            Err(error) => Err(errors::status(error)),
-        }
     }
 }
 

@@ -17,7 +17,7 @@ use coracle_storage::{
 };
 use coracle_store::Store;
 use kit::{
-    Mirror, delete, fed, key, labelled, list, mirrors_stay_equal, names, put, steps, thing, things, unless_away, watch,
+    Mirror, compact, delete, fed, key, labelled, list, mirrors_stay_equal, names, put, steps, thing, things, watch,
 };
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -50,7 +50,7 @@ async fn pages(storage: &Storage) {
     put(storage, thing("bb", "paged", "")).await;
     let second = list(storage, page(&first.continue_token)).await.unwrap();
     assert_eq!((names(&second), second.revision), (vec!["c".into(), "d".into()], first.revision));
-    storage.compact(storage.revision(&things()).await.unwrap()).await.unwrap();
+    compact(storage).await;
     let expired = list(storage, page(&first.continue_token)).await.unwrap_err();
     let fresh = expired.metadata["continue"].as_str().unwrap();
     assert_eq!((expired.code, names(&list(storage, page(fresh)).await.unwrap())), (410, vec!["bb".into(), "c".into()]));
@@ -196,16 +196,6 @@ impl Witness {
         }
     }
 
-    async fn compact(&self) {
-        loop {
-            if let Some(newest) = unless_away(self.storage.revision(&things()).await).await
-                && unless_away(self.storage.compact(newest).await).await.is_some()
-            {
-                return;
-            }
-        }
-    }
-
     /// Everything acknowledged is there, and every watch has told of it, or has said that it must be listed.
     async fn judge(mut self) {
         for mirror in &mut self.mirrors {
@@ -231,7 +221,7 @@ async fn watches_neither_skip_nor_go_back_while_an_etcd_is_killed_and_started_ag
             etcd.start();
         };
         tokio::join!(witness.work(), restart);
-        witness.compact().await;
+        compact(&witness.storage).await;
         witness.work().await;
     }
     assert!(
@@ -260,7 +250,7 @@ async fn watches_neither_skip_nor_go_back_while_our_store_is_closed_and_opened_a
             serve_engine_at(&address, engine.clone()).await
         };
         ((), served) = tokio::join!(witness.work(), restart);
-        witness.compact().await;
+        compact(&witness.storage).await;
     }
     witness.judge().await;
     engine.close();
@@ -280,7 +270,7 @@ async fn a_watch_that_compaction_passes_while_it_is_cut_off_is_told_to_list() {
     // Another API server goes on and compacts, while this one pulls nothing.
     let mut beside = Witness::over(Arc::new(connect(&etcd.url).await)).await;
     beside.work().await;
-    beside.compact().await;
+    compact(&beside.storage).await;
     beside.work().await;
     quiet.settle(&witness.storage).await;
     beside.judge().await;

@@ -9,7 +9,8 @@ use coracle_meta::{GroupVersionKind, Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::Value;
 
-use crate::reading::{core, forbidden, get};
+use crate::lookup::{core, get};
+use crate::refusal::forbidden;
 use policy::{Policy, Standard};
 
 /// `PodSecurity`: refuses pods that the namespace does not want, and warns of templates that would make them.

@@ -18,7 +18,8 @@ use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, St
 use coracle_registry::{Admission, Derived, ListOptions, Lists, Review, Stored, Verb};
 use serde_json::{Value, json};
 
-use crate::reading::{self, core, forbidden};
+use crate::lookup::{self, core};
+use crate::refusal::forbidden;
 use matching::Matching;
 use policy::{Finding, Policy, Subject};
 
@@ -115,7 +116,7 @@ async fn namespace_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status
     }
     match review.request.at.namespace.as_str() {
         "" => Ok(None),
-        name => reading::get(review, core("namespaces"), "", name).await,
+        name => lookup::get(review, core("namespaces"), "", name).await,
     }
 }
 
@@ -166,12 +167,12 @@ impl Bound {
             "" => {
                 let selector = LabelSelector::from_json(Some(self.parameters.at("selector")));
                 let label_selector = selector.unwrap_or_else(|_| LabelSelector::nothing());
-                let request = reading::own(review.request.about(Verb::List, resource, namespace, ""));
+                let request = lookup::own(review.request.about(Verb::List, resource, namespace, ""));
                 let options = ListOptions { label_selector, ..ListOptions::default() };
                 let list = review.registry.list(&request, &options).await?;
                 list.items.iter().map(Stored::object).collect()
             }
-            name => reading::get(review, resource, namespace, name).await?.into_iter().collect::<Vec<_>>(),
+            name => lookup::get(review, resource, namespace, name).await?.into_iter().collect::<Vec<_>>(),
         };
         if found.is_empty() && self.parameters.text("parameterNotFoundAction") == "Deny" {
             return Ok(Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned()));

@@ -231,7 +231,7 @@ impl Rendering {
         let columns = match &self.projection {
             _ if !self.columns_due => Vec::new(),
             Some(projection) => projection.columns(),
-            None => self.kind.spec().columns(),
+            None => self.kind.spec().headings(),
         };
         let columns = if self.columns_due { columns.iter().map(column).collect() } else { Value::Null };
         let mut table = Map::new();

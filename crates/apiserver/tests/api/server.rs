@@ -8,8 +8,8 @@ use coracle_apiserver::{ApiServer, Body, Limits, NoNodes, Shutdown, router};
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{
-    Attributes, Authenticated, Authenticator, Authorizer, Credentials, Decision, KindSpec, Registry, Request, Rules,
-    Strategy, User, Verb,
+    Attributes, Authenticated, Authenticator, Authorizer, Credentials, Decision, Flow, Flows, KindSpec, Registry,
+    Request, Rules, Strategy, User, Verb,
 };
 use coracle_schema::{ResourceRow, Table};
 use coracle_storage::Storage;
@@ -18,6 +18,15 @@ use http::{Method, Response, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tower::ServiceExt;
+
+/// All requests are alike.
+struct NoFlows;
+
+impl Flows for NoFlows {
+    fn flow_of(&self, _attributes: &Attributes) -> Option<Flow> {
+        None
+    }
+}
 
 /// Knows one token.
 struct OneToken;
@@ -112,7 +121,7 @@ impl Server {
             documents: Vec::new(),
             descriptions: Arc::new(coracle_schema::openapi::Undescribed),
             limits,
-            flows: Arc::new(coracle_registry::NoFlows),
+            flows: Arc::new(NoFlows),
             shutdown: shutdown.clone(),
         };
         Self { router: router(server), shutdown, recorder }

@@ -225,7 +225,7 @@ impl KindSpec {
     }
 
     /// The fields that a write of the object itself resets, and does not own: `status` for most.
-    pub fn reset_fields(&self) -> Vec<Vec<String>> {
+    pub fn all_reset_fields(&self) -> Vec<Vec<String>> {
         let mut fields = paths(self.reset_fields);
         if self.row.subresource("status").is_some() {
             fields.push(vec!["status".to_owned()]);
@@ -244,12 +244,12 @@ impl KindSpec {
     }
 
     /// The value of a selectable field.
-    pub fn field(&self, object: &Object, name: &str) -> String {
+    pub fn field_value(&self, object: &Object, name: &str) -> String {
         (self.field)(object, name).unwrap_or_else(|| selection::text_at(object, name))
     }
 
-    /// The columns of the kind's table.
-    pub fn columns(&self) -> Vec<Column> {
+    /// The headings of the kind's table.
+    pub fn headings(&self) -> Vec<Column> {
         self.columns.iter().filter_map(|column| column.heading.clone()).collect()
     }
 

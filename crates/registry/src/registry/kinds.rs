@@ -6,7 +6,7 @@ use coracle_meta::{GroupVersionKind, GroupVersionResource};
 use super::kind::Kind;
 
 /// An `apiVersion`, and the kind as it is served there.
-type ServedVersion = (String, Arc<Kind>);
+pub(crate) type ServedVersion = (String, Arc<Kind>);
 
 /// The kinds at one moment.
 #[derive(Clone, Default)]
@@ -38,13 +38,13 @@ impl Kinds {
     }
 
     /// The kinds in which the stored objects of `kind` are served, with their `apiVersion`s.
-    pub(crate) fn versions_of(&self, kind: &Kind) -> Arc<[(String, Arc<Kind>)]> {
+    pub(crate) fn versions_of(&self, kind: &Kind) -> Arc<[ServedVersion]> {
         self.versions.get(&kind.row().stored_as).cloned().unwrap_or_default()
     }
 
     /// Finds out anew which kinds are versions of one another.
     pub(super) fn find_versions(&mut self) {
-        let mut versions: BTreeMap<GroupVersionResource, Vec<(String, Arc<Kind>)>> = BTreeMap::new();
+        let mut versions: BTreeMap<GroupVersionResource, Vec<ServedVersion>> = BTreeMap::new();
         for kind in self.iter() {
             let of_kind = versions.entry(kind.row().stored_as.clone()).or_default();
             of_kind.push((kind.gvk().api_version(), Arc::clone(kind)));

@@ -19,6 +19,7 @@ pub use hooks::{Hooks, Reservation};
 pub use kind::Kind;
 pub use kind_spec::{Generation, KindSpec, unknown_finalizer};
 pub use kinds::Kinds;
+pub(crate) use kinds::ServedVersion;
 pub use offers::{Form, Offers, Rank, Refusals};
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};
@@ -129,7 +130,7 @@ fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>]) -> Kind {
     store.selectable = stored.selectable_fields().into_iter().flatten().map(str::to_owned).collect();
     store.indexed = stored.spec().indexed.iter().map(|field| (*field).to_owned()).collect();
     let reader = Arc::clone(stored);
-    store.field = Box::new(move |object, field| reader.spec().field(object, field));
+    store.field = Box::new(move |object, field| reader.spec().field_value(object, field));
     Kind::new(Arc::clone(strategy), hub, Arc::new(store))
 }
 

@@ -68,7 +68,7 @@ impl Registry {
         }
         object_meta::deduplicate_owners(&mut object, request, false);
         kind.strategy().set_defaults(&mut object);
-        let object = self.book_update(request, &kind, &Object::default(), object, &kind.spec().reset_fields());
+        let object = self.book_update(request, &kind, &Object::default(), object, &kind.spec().all_reset_fields());
         // Plug-ins change it once, however many names are tried.
         let object = kind.to_hub(self.mutated(request, &kind, object, None).await?)?;
         let attempts = if is_named_by_server(&object) { NAME_ATTEMPTS } else { 1 };

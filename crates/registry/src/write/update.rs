@@ -192,7 +192,7 @@ impl Part {
     /// The versions of the kind for the book-keeping of a write through this part.
     pub(super) fn versions(&self, registry: &Registry, kind: &Kind) -> KindVersions {
         let filter = match self {
-            Self::Object => all_but(&kind.spec().reset_fields()),
+            Self::Object => all_but(&kind.spec().all_reset_fields()),
             Self::Status => all_but(&kind.strategy().reset_status_fields()),
             Self::View(view) => match view.only_fields() {
                 Some(only) => coracle_schema::apply::Filter::Only(only),

@@ -1,9 +1,10 @@
 //! `admissionregistration.k8s.io/v1`.
 
 mod match_rules;
+pub(crate) mod mutating_webhook_configuration;
 pub(crate) mod validating_admission_policy;
 pub(crate) mod validating_admission_policy_binding;
+pub(crate) mod validating_webhook_configuration;
 mod webhook;
-pub(crate) mod webhook_configuration;
 
 const GROUP: &str = "admissionregistration.k8s.io";

@@ -2,16 +2,41 @@
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::{Generation, KindSpec, TableColumn};
 use serde_json::Value;
 
+use super::GROUP;
 use super::match_rules::{wrong_conditions, wrong_rule};
+use crate::built_in::built_in;
 use crate::field_checks::{Wrong, each_invalid, label_selector, one_of, required};
 
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
 
-/// What is wrong with a configuration of either kind.
-pub(super) fn wrong_webhooks(object: &Object) -> Wrong {
+/// A kind of configurations: the two differ in their names alone.
+pub(super) fn configuration(plural: &str) -> KindSpec {
+    KindSpec {
+        generation: Generation::Fields(&["webhooks"]),
+        validate: wrong_webhooks,
+        columns: columns(),
+        takes_any_finalizer: true,
+        ..built_in(GROUP, "v1", plural)
+    }
+}
+
+fn columns() -> Vec<TableColumn> {
+    vec![
+        TableColumn::name(),
+        TableColumn::integer(
+            "Webhooks",
+            "Webhooks indicates the number of webhooks registered in this configuration",
+            |object| object.list("webhooks").len().into(),
+        ),
+        TableColumn::age(),
+    ]
+}
+
+fn wrong_webhooks(object: &Object) -> Wrong {
     let hooks = object.list("webhooks");
     let mut wrong = Wrong::new();
     for (at, hook) in hooks.iter().enumerate() {

@@ -12,7 +12,7 @@ use coracle_apiserver::{ApiServer, Body, Limits, NoNodes, Shutdown, router};
 use coracle_journal::Recorder;
 use coracle_meta::Status;
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User};
-use coracle_resources::{Config, kinds};
+use coracle_resources::{Config, ServerControllers, kinds};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
 use http_body_util::BodyExt;
@@ -41,6 +41,7 @@ impl Server {
         let mut kinds = kinds(&Config::default());
         kinds.push(Arc::new(ship::kind()));
         let registry = Registry::builder(storage, ambient, recorder).kinds(kinds).build();
+        let flows = ServerControllers::new(&registry).flows();
         let server = Self(BoxCloneService::new(router(ApiServer {
             registry,
             authenticator: Arc::new(Anybody),
@@ -48,7 +49,7 @@ impl Server {
             documents: Vec::new(),
             descriptions: Arc::new(coracle_schema::openapi::Undescribed),
             limits: Limits::default(),
-            flows: Arc::new(coracle_registry::NoFlows),
+            flows,
             shutdown: Shutdown::default(),
         })));
         let harbour = json!({"metadata": {"name": "harbour"}});
