@@ -223,8 +223,18 @@ fn reference(property: &Map<String, Value>) -> Option<String> {
 
 /// The protobuf tags from the message to the field, or `-`.
 fn tags(sources: &Sources, ty: &str, field: &str) -> String {
-    let steps = steps(sources, ty, field);
-    steps.map_or("-".to_owned(), |steps| steps.iter().map(|step| step.tag.to_string()).collect::<Vec<_>>().join("."))
+    let Some(mut steps) = steps(sources, ty, field) else { return "-".to_owned() };
+    steps.extend(items_of_a_named_list(sources, ty, field));
+    steps.iter().map(|step| step.tag.to_string()).collect::<Vec<_>>().join(".")
+}
+
+/// The step to the elements of a list that is a Go type of its own (`metav1.Verbs`): protobuf has a message around them.
+fn items_of_a_named_list(sources: &Sources, ty: &str, field: &str) -> Option<Step> {
+    let is_list = *fields(sources.definitions.get(ty)?).get(field)?.get("type")? == "array";
+    let own = sources.messages.get(&ty.to_lowercase())?.iter().find(|own| own.name == field.to_lowercase())?;
+    let message = own.message.as_ref().filter(|_| is_list)?;
+    let inner = format!("{}.{message}", ty.to_lowercase().rsplit_once('.')?.0);
+    find_steps(&sources.messages, &inner, "items", BTreeSet::new())?.pop()
 }
 
 /// Where a field stands in Go's struct: messages list their fields in its order, and the kind comes before all of them.

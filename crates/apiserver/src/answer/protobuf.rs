@@ -13,10 +13,11 @@ pub(crate) fn encode(value: &Value) -> Vec<u8> {
     }
 }
 
-/// The schema of the kind that a tree names.
+/// The schema of the kind that a tree names. The documents about the core group name no version; they are of `v1`.
 pub(crate) fn schema(tree: &Map<String, Value>) -> Option<KindSchema> {
-    let text = |name: &str| tree.get(name).and_then(Value::as_str).unwrap_or_default();
-    Table::v1_35().kind(&GroupVersion::parse(text("apiVersion"))?.kind(text("kind")))
+    let text = |name: &str| tree.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let version = GroupVersion::parse(text("apiVersion").unwrap_or("v1"))?;
+    Table::v1_35().kind(&version.kind(text("kind")?))
 }
 
 /// An object of `kind`, or of what a subresource of it or a client's wish makes of it.

@@ -1,4 +1,7 @@
 use coracle_apiserver::Body;
+use coracle_meta::GroupVersion;
+use coracle_schema::Table;
+use coracle_schema::decode::{Format, decode};
 use http::{Method, StatusCode};
 use serde_json::json;
 
@@ -16,6 +19,24 @@ async fn the_older_documents_name_groups_versions_and_resources() {
     let names: Vec<_> = resources["resources"].as_array().unwrap().iter().map(|row| row["name"].clone()).collect();
     assert_eq!(names, ["deployments", "deployments/scale", "deployments/status"]);
     assert_eq!(server.get("/apis/nope").await.code, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_older_documents_say_the_same_in_protobuf() {
+    let server = Server::start().await;
+    let v1 = GroupVersion::new("", "v1");
+    for path in ["/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1"] {
+        let in_json = server.get(path).await.json();
+        let accept = [("accept", "application/vnd.kubernetes.protobuf")];
+        let answer = server.send(request(Method::GET, path, &accept, Body::empty())).await;
+        let kind = v1.kind(in_json["kind"].as_str().unwrap());
+        let schema = Table::v1_35().kind(&kind).unwrap();
+        let mut read = decode(&answer.body, Format::Protobuf, &kind, &schema).unwrap().object.to_value();
+        if in_json.get("apiVersion").is_none() {
+            read.as_object_mut().unwrap().remove("apiVersion");
+        }
+        assert_eq!(read, in_json, "{path}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -128,3 +128,15 @@ fn a_watch_frame_says_its_length() {
     let frame = encode_watch_event(WatchEventType::Added, b"k8s\0");
     assert_eq!(frame, [0, 0, 0, 15, 10, 5, b'A', b'D', b'D', b'E', b'D', 18, 6, 10, 4, b'k', b'8', b's', 0]);
 }
+
+#[test]
+fn a_list_that_is_a_type_of_its_own_in_go_is_a_message_of_its_own() {
+    let kind = GroupVersionKind::new("", "v1", "APIResourceList");
+    let schema = Table::v1_35().kind(&kind).unwrap();
+    let list = json!({"resources": [{"name": "a", "verbs": ["get", "list"]}]});
+    let resource = b"\x0a\x01a\x22\x0b\x0a\x03get\x0a\x04list";
+    let message = transcode(list.to_string().as_bytes(), &schema).unwrap();
+    assert_eq!(message, [&[0x12, resource.len() as u8], resource.as_slice()].concat());
+    let read = decode(&seal(&kind, &message), Format::Protobuf, &kind, &schema).unwrap();
+    assert_eq!(read.object.to_value()["resources"][0]["verbs"], json!(["get", "list"]));
+}

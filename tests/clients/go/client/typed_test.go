@@ -260,6 +260,28 @@ func TestALongListComesInPagesOfOneMoment(t *testing.T) {
 	})
 }
 
+func TestDiscoveryReadsTheSameInEveryFormat(t *testing.T) {
+	verbs := map[string]string{}
+	eachFormat(t, func(t *testing.T, client kubernetes.Interface) {
+		versions := &metav1.APIVersions{}
+		must(t, client.CoreV1().RESTClient().Get().AbsPath("/api").Do(ctx(t)).Into(versions))
+		equal(t, "the versions of the core group", fmt.Sprint(versions.Versions), "[v1]")
+		groups := &metav1.APIGroupList{}
+		must(t, client.CoreV1().RESTClient().Get().AbsPath("/apis").Do(ctx(t)).Into(groups))
+		holds(t, "there are groups", len(groups.Groups) > 10)
+		for _, version := range []string{"v1", "apps/v1"} {
+			list, err := client.Discovery().ServerResourcesForGroupVersion(version)
+			must(t, err)
+			equal(t, "the version", list.GroupVersion, version)
+			told := fmt.Sprintf("%v", list.APIResources)
+			if known, ok := verbs[version]; ok {
+				equal(t, "the resources of "+version, told, known)
+			}
+			verbs[version] = told
+		}
+	})
+}
+
 func TestErrorsAreTheOnesThatClientGoKnows(t *testing.T) {
 	eachFormat(t, func(t *testing.T, client kubernetes.Interface) {
 		ns := namespace(t, client)
