@@ -258,6 +258,8 @@ async fn a_dry_run_does_everything_but_the_write() {
     let dry = Request { dry_run: true, ..request(&registry, Verb::Create, "boats", "") };
     let created = registry.create(&dry, boat(json!({"name": "a"}), json!({}))).await.unwrap().object();
     assert_eq!((created.resource_version(), created.generation()), ("", 1));
+    let versioned = registry.create(&dry, boat(json!({"name": "a", "resourceVersion": "7"}), json!({}))).await;
+    assert_eq!(versioned.unwrap().object().resource_version(), "7", "only a store minds that it has one");
     assert!(get(&registry, "boats", "a").await.unwrap_err().is_not_found());
     let before = create(&registry, "boats", json!({"name": "a"})).await.unwrap();
     let again = registry.create(&dry, boat(json!({"name": "a"}), json!({}))).await.unwrap_err();

@@ -266,7 +266,8 @@ impl Commit<'_> {
         Ok(match (write, current) {
             (Write::Put { draft, .. }, Some(current)) => Attempt::Done(draft.as_of(current.revision())),
             (Write::Put { draft, .. }, None) => match self.read(key).await? {
-                None => Attempt::Done(draft.as_of(0)),
+                // Nobody gives it a version, so it has the one that the client sent.
+                None => Attempt::Done(draft.as_of(draft.object().resource_version().parse().unwrap_or(0))),
                 taken => Attempt::Stale(taken),
             },
             (Write::Delete, Some(current)) => Attempt::Done(current.clone()),

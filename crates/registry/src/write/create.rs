@@ -38,15 +38,19 @@ impl Intent for Create<'_> {
     }
 
     fn complete(&self, registry: &Registry, wanted: &mut Object, _existing: Option<&Object>) -> Result<(), Status> {
-        if !matches!(wanted.resource_version(), "" | "0") {
-            return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
-        }
         complete(registry, self.request, wanted);
         Ok(())
     }
 
     fn plan(&self, wanted: Option<Object>, _existing: Option<&Arc<Object>>) -> Result<Plan, Status> {
-        plan(self.kind, self.request, wanted.unwrap_or_default())
+        let wanted = wanted.unwrap_or_default();
+        let is_versioned = wanted.resource_version().parse().is_ok_and(|version: u64| version != 0);
+        let plan = plan(self.kind, self.request, wanted)?;
+        // In Kubernetes it is the store that refuses, as far as which a dry run does not come.
+        if is_versioned && !self.request.dry_run {
+            return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
+        }
+        Ok(plan)
     }
 }
 
@@ -105,7 +109,9 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Result<Object,
     let strategy = kind.hub();
     let spec = strategy.spec();
     object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
-    object.remove("metadata.resourceVersion");
+    if !request.dry_run {
+        object.remove("metadata.resourceVersion");
+    }
     if kind.has_status() && !spec.takes_new_status {
         object.remove("status");
     }
