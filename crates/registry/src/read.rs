@@ -222,22 +222,8 @@ fn validate_list(options: &ListOptions, is_watch: bool) -> Result<(), Status> {
 
 /// Which objects; 400 if a field selector names a field that the kind does not offer.
 fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Selection, Status> {
-    let labels = kind.hub().selectable_fields();
-    for requirement in &options.field_selector.requirements {
-        let field = requirement.field.as_str();
-        let known = matches!(field, "metadata.name" | "metadata.namespace")
-            || labels.as_ref().is_some_and(|labels| labels.contains(&field));
-        if !known {
-            return Err(Status::bad_request(match labels {
-                None => {
-                    format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
-                }
-                Some(_) => format!("field label not supported: {field}"),
-            }));
-        }
-    }
-    let FieldSelector { requirements } = &options.field_selector;
-    let name = match (request.at.name.as_str(), options.field_selector.exact("metadata.name")) {
+    let selector = stored_selector(kind, &options.field_selector)?;
+    let name = match (request.at.name.as_str(), selector.exact("metadata.name")) {
         ("", exact) => exact.unwrap_or(""),
         (name, Some(exact)) if exact != name => {
             let why = format!("fieldSelector metadata.name={exact} doesn't match requested name");
@@ -248,11 +234,35 @@ fn selection(request: &Request, kind: &Kind, options: &ListOptions) -> Result<Se
     // What the key says already need not be compared again, and does not count as a filter.
     let is_said =
         |own: &&FieldRequirement| own.field == "metadata.name" && own.equal && own.value == name && !name.is_empty();
-    let rest = requirements.iter().filter(|requirement| !is_said(requirement));
+    let rest = selector.requirements.iter().filter(|requirement| !is_said(requirement));
     Ok(Selection {
         namespace: if kind.is_namespaced() { request.at.namespace.clone() } else { String::new() },
         name: name.to_owned(),
         labels: options.label_selector.clone(),
         fields: FieldSelector { requirements: rest.cloned().collect() },
+    })
+}
+
+/// A field selector in the words of the stored version.
+fn stored_selector(kind: &Kind, selector: &FieldSelector) -> Result<FieldSelector, Status> {
+    let requirements = selector.requirements.iter().map(|requirement| {
+        let field = stored_label(kind, &requirement.field)?;
+        Ok(FieldRequirement { field, ..requirement.clone() })
+    });
+    Ok(FieldSelector { requirements: requirements.collect::<Result<_, Status>>()? })
+}
+
+fn stored_label(kind: &Kind, field: &str) -> Result<String, Status> {
+    let labels = kind.hub().selectable_fields();
+    let stored = match kind.spec().field_labels {
+        _ if matches!(field, "metadata.name" | "metadata.namespace") => Some(field),
+        Some(own) => own.iter().find(|(label, _)| *label == field).map(|(_, stored)| *stored),
+        None => labels.as_ref().is_some_and(|labels| labels.contains(&field)).then_some(field),
+    };
+    stored.map(str::to_owned).ok_or_else(|| {
+        Status::bad_request(match labels {
+            None => format!("{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""),
+            Some(_) => format!("field label not supported: {field}"),
+        })
     })
 }

@@ -9,8 +9,23 @@ use crate::field_checks::{Wrong, each_invalid};
 
 /// `events.events.k8s.io`. In Kubernetes: `pkg/apis/events/v1`.
 pub(crate) fn kind() -> KindSpec {
-    KindSpec { to_hub, from_hub, review, ..event::kind().in_version("events.k8s.io", "v1") }
+    let field_labels = Some(FIELD_LABELS);
+    KindSpec { to_hub, from_hub, review, field_labels, ..event::kind().in_version("events.k8s.io", "v1") }
 }
+
+/// In Kubernetes: `AddFieldLabelConversionsForEvent`.
+const FIELD_LABELS: &[(&str, &str)] = &[
+    ("reason", "reason"),
+    ("regarding.kind", "involvedObject.kind"),
+    ("regarding.namespace", "involvedObject.namespace"),
+    ("regarding.name", "involvedObject.name"),
+    ("regarding.uid", "involvedObject.uid"),
+    ("regarding.apiVersion", "involvedObject.apiVersion"),
+    ("regarding.resourceVersion", "involvedObject.resourceVersion"),
+    ("regarding.fieldPath", "involvedObject.fieldPath"),
+    ("reportingController", "reportingComponent"),
+    ("type", "type"),
+];
 
 /// The fields in the words of core `v1`, and in the newer ones.
 const NAMES: [(&str, &str); 7] = [

@@ -126,6 +126,9 @@ pub struct KindSpec {
     /// The fields that a field selector may name, besides `metadata.name` and `metadata.namespace`. `None` if
     /// Kubernetes registers no field labels for the kind.
     pub selectable: Option<&'static [&'static str]>,
+    /// What a field selector of this version may name, and what the stored version calls it, where the two have names of
+    /// their own. In Kubernetes: `AddFieldLabelConversionFunc`.
+    pub field_labels: Option<&'static [(&'static str, &'static str)]>,
     /// Those selectable fields by which many watch at once (`spec.nodeName`): they are indexed.
     pub indexed: &'static [&'static str],
     /// The value of a selectable field, where it does not stand at the path of its name.
@@ -184,6 +187,7 @@ impl KindSpec {
             orphans_by_default: false,
             delete_warnings: |_| Vec::new(),
             selectable: None,
+            field_labels: None,
             indexed: &[],
             field: |_, _| None,
             hidden_annotations: &[],
