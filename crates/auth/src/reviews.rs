@@ -67,6 +67,9 @@ struct TokenReview {
     audience: String,
 }
 
+/// What is said of a token that is nobody's, or not meant for whom it is asked about.
+const INVALID_TOKEN: &str = "invalid bearer token";
+
 #[async_trait]
 impl Computed for TokenReview {
     async fn create(&self, registry: &Registry, _request: &Request, mut body: Object) -> Result<Object, Status> {
@@ -78,23 +81,24 @@ impl Computed for TokenReview {
         if wanted.is_empty() {
             wanted.push(self.audience.clone());
         }
-        let credentials = Credentials { bearer_token: Some(token), certificates: Vec::new() };
+        let credentials =
+            Credentials { bearer_token: Some(token), audiences: wanted.clone(), ..Credentials::default() };
         let status = match self.authenticator.authenticate(registry, &credentials).await {
             Ok(Some(found)) => {
-                // A token that does not say for whom it is meant is meant for this server.
+                // A credential that does not say for whom it is meant is meant for this server.
                 let meant = if found.audiences.is_empty() { vec![self.audience.clone()] } else { found.audiences };
                 wanted.retain(|audience| meant.contains(audience));
                 if wanted.is_empty() {
-                    json!({"user": {}, "error": "token audiences are not among those that are asked for"})
+                    json!({"user": {}, "error": INVALID_TOKEN})
                 } else {
                     let mut user = User::clone(&found.user);
                     user.groups.push("system:authenticated".to_owned());
                     json!({"authenticated": true, "user": user_info(&user), "audiences": wanted})
                 }
             }
-            Ok(None) => json!({"user": {}, "error": "invalid bearer token"}),
+            Ok(None) => json!({"user": {}, "error": INVALID_TOKEN}),
             Err(status) if status.code == 401 => {
-                json!({"user": {}, "error": format!("[invalid bearer token, {}]", status.message)})
+                json!({"user": {}, "error": format!("[{INVALID_TOKEN}, {}]", status.message)})
             }
             Err(status) => return Err(status),
         };

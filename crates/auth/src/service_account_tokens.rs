@@ -26,12 +26,20 @@ impl ServiceAccountTokens {
         Self { issuer }
     }
 
-    async fn accept(&self, registry: &Registry, claims: &Map<String, Value>) -> Result<Authenticated, Status> {
+    /// Accepts claims that are meant for one of `targets`.
+    async fn accept(
+        &self,
+        registry: &Registry,
+        claims: &Map<String, Value>,
+        targets: &[String],
+    ) -> Result<Authenticated, Status> {
         let now = registry.ambient().clock.now();
         check_times(claims, now)?;
-        let audiences = audiences(claims);
-        if !audiences.iter().any(|audience| audience == self.issuer.name()) {
-            return Err(refused(&format!("token audiences {audiences:?} is invalid for the target audiences")));
+        let own = audiences(claims);
+        let audiences: Vec<_> = targets.iter().filter(|target| own.contains(target)).cloned().collect();
+        if audiences.is_empty() {
+            let (own, targets) = (quoted(&own), quoted(targets));
+            return Err(refused(&format!("token audiences {own} is invalid for the target audiences {targets}")));
         }
         let bound = Bound::read(claims).ok_or_else(|| refused("the token has no claims of Kubernetes"))?;
         self.check_object(registry, now, &bound.namespace, "serviceaccounts", &bound.account).await?;
@@ -81,12 +89,20 @@ impl Authenticator for ServiceAccountTokens {
         credentials: &Credentials,
     ) -> Result<Option<Authenticated>, Status> {
         let Some(token) = &credentials.bearer_token else { return Ok(None) };
+        let this_server = [self.issuer.name().to_owned()];
+        let targets = if credentials.audiences.is_empty() { &this_server } else { credentials.audiences.as_slice() };
         match self.issuer.verify(token) {
-            Ok(claims) => self.accept(registry, &claims).await.map(Some),
+            Ok(claims) => self.accept(registry, &claims, targets).await.map(Some),
             Err(TokenError::Foreign) => Ok(None),
             Err(error @ TokenError::Signature) => Err(refused(&error.to_string())),
         }
     }
+}
+
+/// Texts as Go prints a list of them.
+fn quoted(texts: &[String]) -> String {
+    let texts: Vec<_> = texts.iter().map(|text| format!("{text:?}")).collect();
+    format!("[{}]", texts.join(" "))
 }
 
 /// A 401 that says why, for a review.

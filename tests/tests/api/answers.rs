@@ -40,3 +40,26 @@ async fn the_store_is_a_healthy_component() {
     let absent = send(&cluster, Request::get("/api/v1/componentstatuses/x").body(Vec::new()).unwrap()).await;
     assert_eq!(absent.code, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_token_is_reviewed_for_the_audiences_that_are_asked_for() {
+    let cluster = api_server().await;
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    call(&cluster, Method::POST, accounts, &json!({"metadata": {"name": "robot"}})).await;
+    let wanted = json!({"spec": {"audiences": ["vault", "safe"]}});
+    let made = call(&cluster, Method::POST, &format!("{accounts}/robot/token"), &wanted).await.json();
+    let review = async |audiences: &[&str]| {
+        let body = json!({"spec": {"token": made["status"]["token"], "audiences": audiences}});
+        let answer = call(&cluster, Method::POST, "/apis/authentication.k8s.io/v1/tokenreviews", &body).await;
+        answer.json()["status"].clone()
+    };
+    let fits = review(&["safe", "other", "vault"]).await;
+    assert_eq!((&fits["authenticated"], &fits["audiences"]), (&json!(true), &json!(["safe", "vault"])));
+    assert_eq!(fits["user"]["username"], "system:serviceaccount:default:robot");
+    for (audiences, targets) in [(&["other"][..], "other"), (&[], "https://kubernetes.default.svc")] {
+        let error = format!(
+            "[invalid bearer token, token audiences [\"vault\" \"safe\"] is invalid for the target audiences [\"{targets}\"]]"
+        );
+        assert_eq!(review(audiences).await, json!({"user": {}, "error": error}));
+    }
+}

@@ -25,6 +25,7 @@ pub(crate) async fn authenticate(
     let credentials = Credentials {
         bearer_token: bearer_token(&parts.headers),
         certificates: parts.extensions.get::<PeerCertificates>().map(|peer| peer.0.clone()).unwrap_or_default(),
+        audiences: Vec::new(),
     };
     let nothing_shown = credentials == Credentials::default();
     if nothing_shown {

@@ -12,6 +12,8 @@ pub struct Credentials {
     pub bearer_token: Option<String>,
     /// The client's certificates in DER, its own first, already verified against the client authority by the listener.
     pub certificates: Vec<Vec<u8>>,
+    /// For whom the proof has to be meant; empty for this server. In Kubernetes: `WithAudiences`.
+    pub audiences: Vec<String>,
 }
 
 /// Who an authenticator says is asking.
@@ -19,7 +21,7 @@ pub struct Credentials {
 pub struct Authenticated {
     /// The user, without the group of all authenticated users.
     pub user: Arc<User>,
-    /// For whom the credential is meant; empty if it does not say.
+    /// Of those for whom it has to be meant, for whom the credential is meant; empty if it does not say.
     pub audiences: Vec<String>,
 }
 
