@@ -100,6 +100,15 @@ impl Digits {
             Self::Read(number) => number,
         }
     }
+
+    /// As Go prints a `float64` that holds it: without a point where it is whole.
+    pub(crate) fn double(self) -> Number {
+        let read = self.number();
+        match read.as_f64() {
+            Some(double) if read.is_f64() => number(&double.to_string()),
+            _ => read,
+        }
+    }
 }
 
 impl std::fmt::Display for Digits {

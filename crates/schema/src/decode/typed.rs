@@ -96,7 +96,7 @@ impl<'t> Pass<'t> {
             (Node::Bool, Opened::Bool(value)) => Some(Value::Bool(value)),
             (Node::Int32, Opened::Number(digits)) if is_int32(&digits) => Some(Value::Number(digits.number())),
             (Node::Int64, Opened::Number(digits)) if digits.whole().is_some() => Some(Value::Number(digits.number())),
-            (Node::Double, Opened::Number(digits)) => Some(Value::Number(digits.number())),
+            (Node::Double, Opened::Number(digits)) => Some(Value::Number(digits.double())),
             (Node::Int32 | Node::Int64, Opened::Number(digits)) => self.wrong_type(&format!("number {digits}"), ty),
             (Node::Bytes, Opened::String(text)) => self.bytes(&text),
             (Node::Struct(body), Opened::Object(fields)) => Some(self.object::<S>(fields, body, ty)),
