@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle::Cluster;
@@ -18,6 +18,7 @@ use kube::runtime::controller::{Action, Controller};
 use kube::runtime::finalizer::{self, Event};
 use kube::runtime::watcher;
 use kube::{Client, ResourceExt};
+use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -31,12 +32,12 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>) -> Result<Action,
     finalizer::finalizer(&maps, "example.com/bucket", map, async |event| {
         match event {
             Event::Apply(map) => {
-                let made = buckets.lock().unwrap().insert(map.name_any());
+                let made = buckets.lock().insert(map.name_any());
                 println!("  reconcile {}: the bucket {}", map.name_any(), if made { "is made" } else { "is there" });
             }
             Event::Cleanup(map) => {
                 sleep(Duration::from_secs(10)).await;
-                buckets.lock().unwrap().remove(&map.name_any());
+                buckets.lock().remove(&map.name_any());
                 println!("  reconcile {}: the bucket is gone", map.name_any());
             }
         }
@@ -48,7 +49,7 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<Context>) -> Result<Action,
 async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
     let maps = Api::<ConfigMap>::default_namespaced(cluster.client());
     let context = Arc::<Context>::new((cluster.client(), Mutex::default()));
-    let bucket_exists = || context.1.lock().unwrap().contains("logs");
+    let bucket_exists = || context.1.lock().contains("logs");
     let controller = Controller::new(maps.clone(), watcher::Config::default().labels("is=bucket"))
         .run(reconcile, |_, _, _| Action::requeue(Duration::from_secs(1)), context.clone())
         .for_each(async |_| ());

@@ -1,6 +1,6 @@
 //! A value made from objects of definitions' kinds and of a kind that comes and goes.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Ambient;
@@ -9,6 +9,7 @@ use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{DeleteOptions, Derived, Lists, Registry, Request, Strategy, Verb, custom};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 fn definitions() -> GroupVersionResource {
@@ -92,7 +93,7 @@ async fn whoever_follows_a_value_acts_on_each_change_and_after_an_error_again() 
     let act = {
         let acted = Arc::clone(&acted);
         move |_: Registry, value: Arc<Vec<String>>| {
-            let mut acted = acted.lock().unwrap();
+            let mut acted = acted.lock();
             acted.push(value.len());
             let refuse = value.len() == 2 && !acted[..acted.len() - 1].contains(&2);
             std::future::ready(if refuse { Err(Status::internal("not now")) } else { Ok(()) })
@@ -104,7 +105,7 @@ async fn whoever_follows_a_value_acts_on_each_change_and_after_an_error_again() 
     });
     let settle = async || {
         tokio::time::sleep(Duration::from_secs(10)).await;
-        acted.lock().unwrap().clone()
+        acted.lock().clone()
     };
     define(&registry).await;
     launch(&registry, "a").await;

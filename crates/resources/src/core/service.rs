@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::pod_connect::NoProxy;
 use super::service_allocation::ServiceHooks;
+use super::service_needs::{needs_cluster_ip, needs_health_check_port, needs_node_ports};
 use super::service_validation::{wrong_change, wrong_service};
 use crate::built_in::built_in;
 use crate::cells::{labels, load_balancer_addresses};
@@ -122,8 +123,8 @@ fn is_external(spec: &Tree) -> bool {
 /// In Kubernetes: `dropTypeDependentFields`.
 fn drop_fields_of_other_types(new: &mut Object, old: &Object) {
     let same = |new: &Object, field: &str| new.at("spec").at(field) == old.at("spec").at(field);
-    let had_cluster_ip = super::service_allocation::needs_cluster_ip(old);
-    let has_cluster_ip = super::service_allocation::needs_cluster_ip(new);
+    let had_cluster_ip = needs_cluster_ip(old);
+    let has_cluster_ip = needs_cluster_ip(new);
     if had_cluster_ip && !has_cluster_ip {
         if same(new, "clusterIP") && same(new, "clusterIPs") {
             for field in ["clusterIP", "clusterIPs"] {
@@ -136,14 +137,11 @@ fn drop_fields_of_other_types(new: &mut Object, old: &Object) {
             }
         }
     }
-    if super::service_allocation::needs_node_ports(old)
-        && !super::service_allocation::needs_node_ports(new)
-        && same_node_ports(new, old)
-    {
+    if needs_node_ports(old) && !needs_node_ports(new) && same_node_ports(new, old) {
         edit_spec(new, |spec| spec.each_in("ports", |port| drop(port.remove("nodePort"))));
     }
-    let had_check = super::service_allocation::needs_health_check_port(old);
-    let has_check = super::service_allocation::needs_health_check_port(new);
+    let had_check = needs_health_check_port(old);
+    let has_check = needs_health_check_port(new);
     if had_check && !has_check && same(new, "healthCheckNodePort") {
         new.remove("spec.healthCheckNodePort");
     }

@@ -1,0 +1,120 @@
+//! What a service gets from the cluster: addresses out of the service range, and node ports.
+//!
+//! An address is taken by an `IPAddress` object of its name, so that several API servers on one store never hand out
+//! the same one. A node port is taken by being written in a service; between choosing and writing it is noted here.
+//! In Kubernetes: `pkg/registry/core/service/storage/alloc.go`, `ipallocator`, `portallocator`.
+
+mod addresses;
+mod allocator;
+mod cluster_ips;
+mod families;
+mod node_ports;
+mod taken;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, Status};
+use coracle_registry::{DeleteOptions, Hooks, Registry, Request, Reservation, Verb};
+
+use self::allocator::Allocator;
+use self::cluster_ips::{align_cluster_ips, patch_allocated, refuse_wrong_ips};
+use self::families::fill_families;
+use self::taken::Taken;
+use super::service_needs::addresses_of;
+use crate::cidr::Cidr;
+
+/// Allocation for services.
+pub(crate) struct ServiceHooks {
+    allocator: Arc<Allocator>,
+}
+
+impl ServiceHooks {
+    /// Hands out of these ranges, the first of which is the default; node ports from the first to the last, included.
+    pub(crate) fn new(ranges: Vec<Cidr>, node_ports: (u16, u16)) -> Self {
+        Self { allocator: Arc::new(Allocator::new(ranges, node_ports)) }
+    }
+
+    /// Takes what a service needs and has not got.
+    async fn allocate(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        service: &mut Object,
+        old: Option<&Object>,
+    ) -> Result<Option<Box<dyn Reservation>>, Status> {
+        let mut taken = Box::new(Taken::new(&self.allocator, registry, request, service));
+        taken.settle_abandoned().await;
+        match allocate(&mut taken, service, old).await {
+            Ok(()) => Ok(Some(taken)),
+            Err(status) => {
+                taken.release().await;
+                Err(status)
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Hooks for ServiceHooks {
+    async fn begin_create(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        object: &mut Object,
+    ) -> Result<Option<Box<dyn Reservation>>, Status> {
+        align_cluster_ips(object, None);
+        refuse_wrong_ips(object)?;
+        self.allocate(registry, request, object, None).await
+    }
+
+    async fn begin_update(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        new: &mut Object,
+        old: &Object,
+    ) -> Result<Option<Box<dyn Reservation>>, Status> {
+        patch_allocated(new, old);
+        align_cluster_ips(new, Some(old));
+        refuse_wrong_ips(new)?;
+        self.allocate(registry, request, new, Some(old)).await
+    }
+
+    async fn after(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        new: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<(), Status> {
+        let (None, Some(old)) = (new, old) else { return Ok(()) };
+        let taken = Taken::new(&self.allocator, registry, request, old);
+        for address in addresses_of(old) {
+            taken.free(&address).await;
+        }
+        // The endpoints of a service go with it.
+        let endpoints = GroupVersionResource::new("", "v1", "endpoints");
+        let about = taken.request().about(Verb::Delete, endpoints, old.namespace(), old.name());
+        match registry.delete(&about, &DeleteOptions::default()).await {
+            Err(status) if !status.is_not_found() => Err(status),
+            _ => Ok(()),
+        }
+    }
+}
+
+async fn allocate(taken: &mut Taken, service: &mut Object, old: Option<&Object>) -> Result<(), Status> {
+    fill_families(taken.ranges(), service, old)?;
+    taken.take_addresses(service, old).await?;
+    taken.take_ports(service, old).await
+}
+
+fn invalid(service: &Object, errors: &[FieldError]) -> Status {
+    Status::invalid(&GroupVersionKind::new("", "v1", "Service"), service.name(), errors)
+}
+
+/// FNV-1a: a start for the search that is the same in every run.
+fn hash(service: &Object) -> u64 {
+    let text = format!("{}/{}", service.namespace(), service.name());
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}

@@ -1,0 +1,133 @@
+//! Node ports, and the port at which load balancers ask each node how it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
+use coracle_meta::{FieldError, GroupVersionResource, Object, Status};
+use coracle_registry::{ListOptions, Verb};
+use serde_json::Value;
+
+use super::super::service_needs::{needs_health_check_port, needs_node_ports, ports_of};
+use super::taken::Taken;
+use super::{hash, invalid};
+
+/// The node ports that a write has to know.
+struct KnownPorts {
+    /// Those of other services.
+    used: BTreeSet<i64>,
+    /// Those that the service had.
+    held: BTreeSet<i64>,
+    /// Those that it has got in this write.
+    own: BTreeSet<i64>,
+}
+
+impl Taken {
+    pub(super) async fn take_ports(&mut self, service: &mut Object, old: Option<&Object>) -> Result<(), Status> {
+        let may_have = matches!(service.text("spec.type"), "NodePort" | "LoadBalancer");
+        let wants_check = needs_health_check_port(service);
+        if !may_have && !wants_check {
+            return Ok(());
+        }
+        let mut known = self.known_ports(old).await?;
+        if may_have {
+            let ports = self.take_node_ports(service, old.is_none(), &mut known)?;
+            write_node_ports(service, &ports);
+        }
+        if wants_check {
+            let port = self.take_health_check_port(service, &known)?;
+            service.set("spec.healthCheckNodePort", port);
+        }
+        Ok(())
+    }
+
+    async fn known_ports(&self, old: Option<&Object>) -> Result<KnownPorts, Status> {
+        let services = GroupVersionResource::new("", "v1", "services");
+        let about = self.request().about(Verb::List, services, "", "");
+        let all = self.registry().list(&about, &ListOptions::default()).await?;
+        let held: BTreeSet<i64> = old.map(ports_of).unwrap_or_default().into_iter().collect();
+        let used = all.items.iter().flat_map(|stored| ports_of(&stored.object()));
+        Ok(KnownPorts { used: used.filter(|port| !held.contains(port)).collect(), held, own: BTreeSet::new() })
+    }
+
+    /// A node port for each port of the service; 0 for one that gets none.
+    fn take_node_ports(&mut self, service: &Object, is_new: bool, known: &mut KnownPorts) -> Result<Vec<i64>, Status> {
+        let ports = service.list("spec.ports");
+        let mut by_port: BTreeMap<i64, i64> = BTreeMap::new();
+        let mut taken = Vec::new();
+        for (at, port) in ports.iter().enumerate() {
+            if port.int("nodePort") == 0 && !needs_node_ports(service) {
+                taken.push(0);
+                continue;
+            }
+            let node_port = match wanted_port(ports, port, &by_port, is_new) {
+                0 => self.choose_port(service, known)?,
+                wanted if known.held.contains(&wanted) || known.own.contains(&wanted) => wanted,
+                wanted => self.claim_port(wanted, known).map_err(|why| {
+                    let error = FieldError::invalid(format!("spec.ports[{at}].nodePort"), wanted, why);
+                    invalid(service, &[error])
+                })?,
+            };
+            known.own.insert(node_port);
+            by_port.insert(port.int("port"), node_port);
+            taken.push(node_port);
+        }
+        Ok(taken)
+    }
+
+    fn take_health_check_port(&mut self, service: &Object, known: &KnownPorts) -> Result<i64, Status> {
+        match service.int("spec.healthCheckNodePort") {
+            0 => self.choose_port(service, known),
+            asked if known.held.contains(&asked) => Ok(asked),
+            asked => self.claim_port(asked, known).map_err(|why| {
+                Status::internal(format!("failed to allocate requested HealthCheck NodePort {asked}: {why}"))
+            }),
+        }
+    }
+
+    /// Takes a port that was asked for.
+    fn claim_port(&mut self, port: i64, known: &KnownPorts) -> Result<i64, String> {
+        let (first, last) = self.port_range();
+        if !(first..=last).contains(&port) {
+            return Err(format!("provided port is not in the valid range. The range of valid ports is {first}-{last}"));
+        }
+        if known.used.contains(&port) || !self.take_port(port) {
+            return Err("provided port is already allocated".to_owned());
+        }
+        Ok(port)
+    }
+
+    /// Takes a port that nobody has.
+    fn choose_port(&mut self, service: &Object, known: &KnownPorts) -> Result<i64, Status> {
+        let (first, last) = self.port_range();
+        let count = (last - first).max(0) + 1;
+        let start = i64::try_from(hash(service) % count.unsigned_abs()).expect("a port fits");
+        let mut ports = (0..count).map(|step| first + (start + step) % count);
+        let is_free = |port: &i64| !known.used.contains(port) && !known.own.contains(port);
+        let found = ports.find(|port| is_free(port) && self.take_port(*port));
+        found.ok_or_else(|| Status::internal("failed to allocate a nodePort: range is full"))
+    }
+}
+
+/// The node port that a port asks for; 0 for any. In a new service, ports of one number share it.
+fn wanted_port(ports: &[Value], port: &Value, by_port: &BTreeMap<i64, i64>, is_new: bool) -> i64 {
+    let (number, asked) = (port.int("port"), port.int("nodePort"));
+    if asked != 0 || !is_new {
+        return asked;
+    }
+    let of_another = || {
+        let others = ports.iter().filter(|other| other.int("port") == number);
+        others.map(|other| other.int("nodePort")).find(|node_port| *node_port != 0)
+    };
+    by_port.get(&number).copied().or_else(of_another).unwrap_or(0)
+}
+
+fn write_node_ports(service: &mut Object, ports: &[i64]) {
+    let mut ports = ports.iter();
+    edit_spec(service, |spec| {
+        spec.each_in("ports", |port| {
+            if let Some(node_port @ 1..) = ports.next().copied() {
+                port.insert("nodePort".to_owned(), node_port.into());
+            }
+        });
+    });
+}
