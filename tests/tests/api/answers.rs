@@ -63,3 +63,35 @@ async fn a_token_is_reviewed_for_the_audiences_that_are_asked_for() {
         assert_eq!(review(audiences).await, json!({"user": {}, "error": error}));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_leads_into_a_container_is_refused_in_a_sentence_however_it_is_asked_for() {
+    let cluster = api_server().await;
+    let default = "/api/v1/namespaces/default";
+    call(&cluster, Method::POST, &format!("{default}/serviceaccounts"), &json!({"metadata": {"name": "default"}}))
+        .await;
+    call(&cluster, Method::POST, "/api/v1/nodes", &json!({"metadata": {"name": "n"}})).await;
+    let spec = json!({"nodeName": "n", "containers": [{"name": "c", "image": "i"}]});
+    call(&cluster, Method::POST, &format!("{default}/pods"), &json!({"metadata": {"name": "p"}, "spec": spec})).await;
+    let processes = "simulated containers run no processes";
+    for (path, method, upgrade, why) in [
+        ("exec?command=ls", "POST", "SPDY/3.1", processes),
+        ("exec?command=ls", "GET", "websocket", processes),
+        ("attach", "POST", "SPDY/3.1", processes),
+        ("portforward?ports=80", "GET", "websocket", "simulated pods listen on no ports"),
+        ("proxy/index.html", "GET", "", "simulated pods serve no HTTP of their own"),
+    ] {
+        let mut request = Request::builder().method(method).uri(format!("{default}/pods/p/{path}"));
+        if !upgrade.is_empty() {
+            let protocol = "v5.channel.k8s.io";
+            request = request.header("connection", "Upgrade").header("upgrade", upgrade);
+            request =
+                request.header("sec-websocket-version", "13").header("sec-websocket-key", "AAAAAAAAAAAAAAAAAAAAAA==");
+            request = request.header("sec-websocket-protocol", protocol).header("x-stream-protocol-version", protocol);
+        }
+        let answer = send(&cluster, request.body(Vec::new()).unwrap()).await;
+        let (name, _) = path.split_once(['?', '/']).unwrap_or((path, ""));
+        assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED, "{path}: {:?}", answer.json());
+        assert_eq!(answer.json()["message"], format!("pods/{name} is not supported: {why}"));
+    }
+}

@@ -139,12 +139,17 @@ fn a_deployment_goes_through_its_life(kubectl: &Release<'_>) {
     kubectl.says("rollout status deployment/web --timeout=60s", "successfully rolled out");
     kubectl.says("describe deployment web", "ScalingReplicaSet");
     kubectl.says("events", "Scheduled");
-    let pod = kubectl.say("get pods -l app=web --field-selector=status.phase=Running -o name");
-    let pod = pod.lines().next().unwrap().to_owned();
+    let pod = one_that_stays(&kubectl.say("get pods -l app=web --field-selector=status.phase=Running -o json"));
     kubectl.says(&format!("describe {pod}"), "Node:");
     assert!(!kubectl.say(&format!("logs {pod}")).is_empty());
-    let refused = text(&kubectl.fails(&format!("exec {pod} -- true")));
-    assert!(!refused.contains("panic"), "{refused}");
+    for (asked, refusal) in [
+        (format!("exec {pod} -- true"), "pods/exec is not supported: simulated containers run no processes"),
+        (format!("attach {pod}"), "pods/attach is not supported: simulated containers run no processes"),
+        (format!("port-forward {pod} 0:80"), "pods/portforward is not supported: simulated pods listen on no ports"),
+    ] {
+        let refused = text(&kubectl.fails(&asked));
+        assert!(refused.contains(refusal), "{asked}: {refused}");
+    }
     kubectl.says("expose deployment web --port=80", "exposed");
     kubectl.says("autoscale deployment web --min=1 --max=3", "autoscaled");
     kubectl.says("get all", "horizontalpodautoscaler.autoscaling/web");
@@ -154,4 +159,12 @@ fn a_deployment_goes_through_its_life(kubectl: &Release<'_>) {
         let seen = std::fs::read_to_string(&events).unwrap();
         (seen.contains("ADDED") && seen.contains("DELETED")).then_some(())
     });
+}
+
+/// A pod of a list that is not being deleted, as one of the restart before may still be.
+fn one_that_stays(pods: &str) -> String {
+    let pods: serde_json::Value = serde_json::from_str(pods).unwrap();
+    let stays = |pod: &&serde_json::Value| pod["metadata"].get("deletionTimestamp").is_none();
+    let pod = pods["items"].as_array().unwrap().iter().find(stays).unwrap();
+    format!("pod/{}", pod["metadata"]["name"].as_str().unwrap())
 }

@@ -41,23 +41,23 @@ impl Connect for Log {
     }
 }
 
-/// `pods/exec`, `pods/attach`, `pods/portforward`: streams to a container.
-pub(crate) struct Stream {
+/// `pods/exec`, `pods/attach`, `pods/portforward`: streams to a container, where there is none to speak to.
+pub(crate) struct NoStream {
     name: &'static str,
-    path: &'static str,
+    why: &'static str,
 }
 
-impl Stream {
+impl NoStream {
     /// `exec`
-    pub(crate) const EXEC: Self = Self { name: "exec", path: "exec" };
+    pub(crate) const EXEC: Self = Self { name: "exec", why: "simulated containers run no processes" };
     /// `attach`
-    pub(crate) const ATTACH: Self = Self { name: "attach", path: "attach" };
+    pub(crate) const ATTACH: Self = Self { name: "attach", why: "simulated containers run no processes" };
     /// `portforward`
-    pub(crate) const PORT_FORWARD: Self = Self { name: "portforward", path: "portForward" };
+    pub(crate) const PORT_FORWARD: Self = Self { name: "portforward", why: "simulated pods listen on no ports" };
 }
 
 #[async_trait]
-impl Connect for Stream {
+impl Connect for NoStream {
     fn name(&self) -> &str {
         self.name
     }
@@ -66,6 +66,7 @@ impl Connect for Stream {
         &[Verb::Create, Verb::Get]
     }
 
+    /// Refuses what Kubernetes refuses in its words, and all else in our own.
     async fn connect(
         &self,
         registry: &Registry,
@@ -74,17 +75,20 @@ impl Connect for Stream {
         query: &[(String, String)],
     ) -> Result<Destination, Status> {
         let pod = pod(registry, request).await?;
-        let container =
-            if self.name == "portforward" { String::new() } else { format!("/{}", container(&pod, query)?) };
-        let node = node_of(registry, request, &pod).await?;
-        if node.is_empty() {
+        if self.name != "portforward" {
+            container(&pod, query)?;
+        }
+        if node_of(registry, request, &pod).await?.is_empty() {
             return Err(Status::bad_request(format!("pod {} does not have a host assigned", pod.name())));
         }
-        let parameters: Vec<String> =
-            query.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
-        let path = format!("/{}/{}/{}{container}", self.path, pod.namespace(), pod.name());
-        Ok(Destination { node, path_and_query: format!("{path}?{}", parameters.join("&")) })
+        Err(not_supported(request, self.why))
     }
+}
+
+/// Unlike Kubernetes: behind a simulated object there is nothing that one could be connected to.
+fn not_supported(request: &Request, why: &str) -> Status {
+    let what = format!("{}/{}", request.at.resource.resource, request.at.subresource);
+    Status::failure(501, "NotImplemented", format!("{what} is not supported: {why}"))
 }
 
 async fn pod(registry: &Registry, request: &Request) -> Result<Object, Status> {
@@ -161,12 +165,8 @@ impl Connect for NoProxy {
         _path: &str,
         _query: &[(String, String)],
     ) -> Result<Destination, Status> {
-        let what = &request.at.resource.resource;
-        Err(Status::failure(
-            503,
-            "ServiceUnavailable",
-            format!("{what}/proxy is not supported: simulated {what} serve no HTTP of their own"),
-        ))
+        let why = format!("simulated {} serve no HTTP of their own", request.at.resource.resource);
+        Err(not_supported(request, &why))
     }
 }
 
