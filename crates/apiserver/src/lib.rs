@@ -19,6 +19,7 @@ mod server;
 mod shutdown;
 mod verbs;
 
+pub use answer::yaml::to_yaml;
 pub use axum::body::Body;
 pub use front::authenticate::PeerCertificates;
 pub use front::limits::Limits;

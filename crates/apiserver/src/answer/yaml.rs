@@ -5,7 +5,7 @@ use crate::answer::yaml_text::write_text;
 /// Writes a JSON value as YAML: block style, keys in their order, text as `yaml_text` writes it.
 ///
 /// In Kubernetes: `sigs.k8s.io/yaml`, whose emitter is that of go-yaml 2.
-pub(crate) fn to_yaml(value: &Value) -> String {
+pub fn to_yaml(value: &Value) -> String {
     let mut out = String::new();
     match value {
         Value::Object(map) if !map.is_empty() => write_block(value, 0, &mut out),

@@ -1,5 +1,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use coracle_apiserver::to_yaml;
 use serde_json::{Value, json};
 
 use super::Identity;
@@ -14,8 +15,6 @@ pub enum Credential<'a> {
 }
 
 /// A kubeconfig with one cluster, one user and one context, all called `name`.
-///
-/// It is written as JSON, which is YAML too: every program that reads kubeconfigs reads it.
 pub fn kubeconfig(name: &str, server: &str, authority: &str, credential: Credential<'_>) -> String {
     let encoded = |text: &str| Value::from(STANDARD.encode(text));
     let user = match credential {
@@ -25,16 +24,46 @@ pub fn kubeconfig(name: &str, server: &str, authority: &str, credential: Credent
         }),
         Credential::Token(token) => json!({"token": token}),
     };
-    let config = json!({
+    // In the order in which kubectl writes them.
+    to_yaml(&json!({
         "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": name, "cluster": {
-            "server": server,
-            "certificate-authority-data": encoded(authority),
-        }}],
-        "users": [{"name": name, "user": user}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "clusters": [{
+            "cluster": {"certificate-authority-data": encoded(authority), "server": server},
+            "name": name,
+        }],
+        "contexts": [{"context": {"cluster": name, "user": name}, "name": name}],
         "current-context": name,
-    });
-    format!("{config:#}\n")
+        "kind": "Config",
+        "users": [{"name": name, "user": user}],
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kubeconfig_reads_as_kubectl_writes_one() {
+        let text = kubeconfig("tiny", "https://127.0.0.1:6443", "PEM", Credential::Token("secret"));
+        let expected = "\
+apiVersion: v1
+clusters:
+- cluster:
+    certificate-authority-data: UEVN
+    server: https://127.0.0.1:6443
+  name: tiny
+contexts:
+- context:
+    cluster: tiny
+    user: tiny
+  name: tiny
+current-context: tiny
+kind: Config
+users:
+- name: tiny
+  user:
+    token: secret
+";
+        assert_eq!(text, expected);
+    }
 }
