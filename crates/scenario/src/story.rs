@@ -2,7 +2,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use coracle_journal::{Entry, EntryId, Stage};
-use serde_json::Value;
+
+use crate::sentence::{sentence, word};
+use crate::steps::Steps;
+
+/// How much of a story is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Telling {
+    /// A line a step of `docs/walk.md`: the write, who is told of it, the sync, the pick, the pod's transition.
+    #[default]
+    Steps,
+    /// Every entry of the log that is on the way.
+    Everything,
+}
 
 /// Why there is no story to tell.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +37,7 @@ pub enum NothingToTell {
 /// use coracle::journal::{EntryId, Recorder};
 /// use coracle::meta::Resource;
 /// use coracle::runtime::{Api, DeleteParams};
+/// use coracle::scenario::{Telling, story};
 /// use coracle::simulation::{ClockMode, run_in};
 ///
 /// let told = run_in(ClockMode::Virtual, async {
@@ -36,27 +49,34 @@ pub enum NothingToTell {
 ///     namespaces.create(&shop).await.unwrap();
 ///     namespaces.delete(&shop.key(), &DeleteParams::default()).await.unwrap();
 ///     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
-///     coracle::scenario::story(&recorder.entries(EntryId(0)), None).unwrap()
+///     story(&recorder.entries(EntryId(0)), None, Telling::Steps).unwrap()
 /// });
 /// assert!(told.unwrap().contains("kubernetes-admin asks to delete namespaces/shop"));
 /// ```
-pub fn story(entries: &[Entry], about: Option<&str>) -> Result<String, NothingToTell> {
+pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result<String, NothingToTell> {
     let start = beginning(entries, about)?;
     let told = on_the_way(entries, start);
     let origin = entries.iter().find(|entry| entry.id == start).map_or_else(Default::default, |entry| entry.at);
-    let mut text = String::new();
+    let mut text = format!("      time     rev  {:<34} what\n", "who");
     let mut revision = None;
-    for entry in entries.iter().filter(|entry| told.contains(&entry.id)) {
-        if entry.stage == Stage::StoreCommit && entry.revision != revision {
+    let mut tell = |entry: &Entry, actor: &str, what: &str| {
+        if telling == Telling::Everything && entry.stage == Stage::StoreCommit && entry.revision != revision {
             revision = entry.revision;
             text.push('\n');
         }
         let millis = entry.at.saturating_sub(origin).as_secs_f64() * 1000.0;
         let at = entry.revision.map_or(String::new(), |revision| revision.to_string());
-        let _ = writeln!(text, "{millis:>10.1} ms  {at:>5}  {:<34} {}", entry.actor, sentence(entry));
+        let _ = writeln!(text, "{millis:>10.1} ms  {at:>5}  {actor:<34} {what}");
+    };
+    let on_the_way = || entries.iter().filter(|entry| told.contains(&entry.id));
+    match telling {
+        Telling::Everything => on_the_way().for_each(|entry| tell(entry, &entry.actor, &sentence(entry))),
+        Telling::Steps => {
+            Steps::of(on_the_way().collect()).each(|entry, actor, what| tell(entry, actor, what));
+        }
     }
     let _ = write!(text, "\n{}", summary(entries, &told));
-    Ok(format!("      time     rev  {:<34} what\n{text}", "who"))
+    Ok(text)
 }
 
 fn beginning(entries: &[Entry], about: Option<&str>) -> Result<EntryId, NothingToTell> {
@@ -103,101 +123,10 @@ fn on_the_way(entries: &[Entry], start: EntryId) -> BTreeSet<EntryId> {
     told
 }
 
-/// What an entry says, as a sentence.
-///
-/// ```
-/// use coracle_journal::{Detail, EntryId, Recorder, Stage};
-/// use coracle_scenario::sentence;
-///
-/// let recorder = Recorder::ring(10);
-/// recorder.record("program", Stage::QueueGet, || Detail::about("default/web"));
-/// assert_eq!(sentence(&recorder.entries(EntryId(0))[0]), "a worker takes the key default/web");
-/// ```
-pub fn sentence(entry: &Entry) -> String {
-    let subject = &entry.subject;
-    let has = |name: &str| entry.data.contains_key(name);
-    match entry.stage {
-        Stage::ApiRequest => {
-            let part = suffix("/", &word(entry, "subresource"));
-            format!("{} asks to {} {subject}{part}", word(entry, "user"), word(entry, "verb"))
-        }
-        Stage::ApiRespond => format!("answers {} {}", word(entry, "code"), word(entry, "reason")).trim_end().to_owned(),
-        Stage::StoreCommit => format!("{} {subject}", past(&word(entry, "op"))),
-        Stage::WatchSend => format!("sends {} {subject} to {}", word(entry, "type"), word(entry, "watcher")),
-        Stage::WatchExpired => format!("ends the watch: {}", word(entry, "why")),
-        Stage::ReflectorList => format!("lists {}: {}", word(entry, "kind"), word(entry, "why")),
-        Stage::ReflectorWatch => format!("watches {}", word(entry, "kind")),
-        Stage::FifoAdd => format!("queues the delta {} {subject}", word(entry, "type")),
-        Stage::FifoPop => format!("takes the delta {} {subject}", word(entry, "type")),
-        Stage::CacheApply => format!("the cache now shows {subject} at {}", entry.revision.unwrap_or_default()),
-        Stage::HandlerCall => format!("the handler is told {} {subject}", word(entry, "notification")),
-        Stage::QueueAdd => format!("the key {subject} is {}", word(entry, "how")),
-        Stage::QueueDelay => format!("the key {subject} comes back later: {}", word(entry, "why")),
-        Stage::QueueGet => format!("a worker takes the key {subject}"),
-        Stage::QueueDone => format!("the worker gives the key {subject} back"),
-        Stage::SyncStart => match has("reads") {
-            true => format!("sync of {subject}, reading {}", reads(entry)),
-            false => format!("sync of {subject}"),
-        },
-        Stage::SyncWaitStale => format!(
-            "waits: the cache of {} has not seen its own write at {}",
-            word(entry, "kind"),
-            word(entry, "needs")
-        ),
-        Stage::SyncWrite => match has("precondition") {
-            true => format!("writes: {} {subject}, only if {}", word(entry, "verb"), word(entry, "precondition")),
-            false => format!("writes: {} {subject}", word(entry, "verb")),
-        },
-        Stage::SyncEnd => {
-            format!("sync of {subject} ends: {}{}", word(entry, "result"), suffix(": ", &word(entry, "error")))
-        }
-        Stage::SchedulerPick => match word(entry, "node") {
-            node if node.is_empty() => format!("finds no node for {subject}: {}", word(entry, "why")),
-            node => format!("picks {node} for {subject}"),
-        },
-        Stage::KubeletTransition => format!("{subject} goes from {} to {}", word(entry, "from"), word(entry, "to")),
-        Stage::StepStart => format!("step: {}", word(entry, "name")),
-        Stage::StepEnd => format!("step is over: {}", word(entry, "name")),
-        Stage::CheckPass => format!("holds: {}", word(entry, "name")),
-        Stage::CheckFail => format!("does not hold: {}", word(entry, "name")),
-        Stage::ComponentStart => "starts".to_owned(),
-        Stage::ComponentStop => "stops".to_owned(),
-    }
-}
-
 fn summary(entries: &[Entry], told: &BTreeSet<EntryId>) -> String {
     let count = |stage: Stage| entries.iter().filter(|entry| told.contains(&entry.id) && entry.stage == stage).count();
     let (commits, syncs) = (count(Stage::StoreCommit), count(Stage::SyncEnd));
     format!("{commits} writes, {syncs} syncs; {} of {} entries of the log are on the way\n", told.len(), entries.len())
-}
-
-fn reads(entry: &Entry) -> String {
-    let Some(Value::Object(reads)) = entry.data.get("reads") else { return String::new() };
-    reads.iter().map(|(kind, revision)| format!("{kind} at {}", plain(revision))).collect::<Vec<_>>().join(", ")
-}
-
-fn past(op: &str) -> String {
-    match op {
-        "create" => "creates".to_owned(),
-        "put" => "updates".to_owned(),
-        "delete" => "removes".to_owned(),
-        other => other.to_owned(),
-    }
-}
-
-fn suffix(before: &str, text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("{before}{text}") }
-}
-
-fn word(entry: &Entry, name: &str) -> String {
-    entry.data.get(name).map(plain).unwrap_or_default()
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]
@@ -240,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_story_runs_from_the_deletion_to_the_replacement_and_leaves_out_what_led_nowhere() {
-        let text = story(&log(), None).unwrap();
+        let text = story(&log(), None, Telling::Everything).unwrap();
         let actors: Vec<&str> =
             text.lines().skip(1).filter_map(|line| line.get(21..)?.split_whitespace().next()).collect();
         assert_eq!(
@@ -252,11 +181,27 @@ mod tests {
     }
 
     #[test]
+    fn in_steps_the_story_is_who_asked_what_was_written_and_which_sync_wrote() {
+        let text = story(&log(), None, Telling::Steps).unwrap();
+        let told: Vec<&str> = text.lines().skip(1).filter_map(|line| line.get(21..)).collect();
+        let told: Vec<String> = told.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(
+            told[..4],
+            [
+                "apiserver admin asks to delete pods/default/a",
+                "store updates pods/default/a, for admin",
+                "cm/replicaset sync of default/web",
+                "store creates pods/default/b",
+            ]
+        );
+    }
+
+    #[test]
     fn an_object_that_the_log_does_not_know_has_no_story() {
         assert_eq!(
-            story(&log(), Some("pods/default/zzz")),
+            story(&log(), Some("pods/default/zzz"), Telling::Steps),
             Err(NothingToTell::UnknownObject("pods/default/zzz".into()))
         );
-        assert_eq!(story(&[], None), Err(NothingToTell::NoDeletion));
+        assert_eq!(story(&[], None, Telling::Steps), Err(NothingToTell::NoDeletion));
     }
 }

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use coracle_journal::Recorder;
+use coracle_scenario::Telling;
 
 use crate::exit;
 
@@ -13,12 +14,16 @@ pub(crate) struct Story {
     events: PathBuf,
     /// The object to begin with, as in `pods/default/web-1`; without it, the first deletion somebody asked for
     object: Option<String>,
+    /// Tell every entry of the log that is on the way, not only the steps
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 impl Story {
     pub(crate) fn run(self) -> Result<u8> {
         let entries = Recorder::read(&self.events).map_err(|error| exit::Usage(chain(&error)))?;
-        match coracle_scenario::story(&entries, self.object.as_deref()) {
+        let telling = if self.verbose { Telling::Everything } else { Telling::Steps };
+        match coracle_scenario::story(&entries, self.object.as_deref(), telling) {
             Ok(story) => {
                 print!("{story}");
                 Ok(exit::PASS)

@@ -57,7 +57,13 @@ fn the_log_of_the_demo_has_every_stage_of_the_walk_and_names_causes_that_came_be
     ] {
         assert!(stages.contains(stage), "no {stage} in the log");
     }
-    let story = succeed(coracle().arg("story").arg(&events));
+    let steps = succeed(coracle().arg("story").arg(&events));
+    assert!(steps.lines().count() < 60, "a line a step:\n{steps}");
+    for part in ["scenario asks to delete pods/default/", "updates pods/default/", "sync of default/web", "picks node-"]
+    {
+        assert!(steps.contains(part), "no `{part}` in the story:\n{steps}");
+    }
+    let story = succeed(coracle().args(["story", "-v"]).arg(&events));
     for part in [
         "asks to delete pods/default/",
         "the key default/web is",
