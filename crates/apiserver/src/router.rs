@@ -39,7 +39,7 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
         return finish(respond::not_found_page(), &method, &audit_id, None);
     };
     let (info, format) = (Arc::new(info), respond::error_format(&parts.headers));
-    let (admitted, flow) = admit(server, &parts, &info).await;
+    let (admitted, flow) = admit(server, &parts, &info, &query).await;
     let result = match admitted {
         Ok(user) => {
             let received = receive(parts, query, Arc::clone(&info), audit_id.clone(), user).await;
@@ -61,12 +61,17 @@ fn audit_id(server: &Server, headers: &HeaderMap) -> String {
 }
 
 /// Who is asking, if he may. What flow a request belongs to is known even of one that is refused.
-async fn admit(server: &Server, parts: &Parts, info: &RequestInfo) -> (Result<Arc<User>, Status>, Option<Flow>) {
+async fn admit(
+    server: &Server,
+    parts: &Parts,
+    info: &RequestInfo,
+    query: &Query,
+) -> (Result<Arc<User>, Status>, Option<Flow>) {
     let user = match identify(server, parts).await {
         Ok(user) => user,
         Err(status) => return (Err(status), None),
     };
-    let attributes = access::attributes(&user, info);
+    let attributes = access::attributes(&user, info, query);
     let flow = server.flows.flow_of(&attributes);
     let allowed = access::decide(&server.registry, &attributes).await;
     (allowed.map(|()| user), flow)

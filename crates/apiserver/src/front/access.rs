@@ -1,17 +1,26 @@
 use std::sync::Arc;
 
-use coracle_meta::Status;
+use coracle_meta::{FieldSelector, LabelSelector, Status};
 use coracle_registry::{Attributes, Decision, Registry, Target, User, forbidden};
 
+use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
 
-/// What `user` asks for.
-pub(crate) fn attributes(user: &Arc<User>, info: &RequestInfo) -> Attributes {
-    let target = match &info.resource {
-        None => Target::Path(info.path.clone()),
-        Some(asked) => Target::Resource(Arc::clone(&asked.at)),
+/// What `user` asks for. In Kubernetes: `GetAuthorizerAttributes`.
+pub(crate) fn attributes(user: &Arc<User>, info: &RequestInfo, query: &Query) -> Attributes {
+    let Some(asked) = &info.resource else {
+        return Attributes::new(user, &info.verb, Target::Path(info.path.clone()));
     };
-    Attributes::new(user, &info.verb, target)
+    let attributes = Attributes::of_resource(user, &info.verb, Arc::clone(&asked.at));
+    // The old paths of watches take selectors in some cases only, so that nothing is granted for them.
+    let has_selectors = matches!(info.verb.as_str(), "list" | "watch" | "deletecollection") && !asked.watch_in_path;
+    if !has_selectors {
+        return attributes;
+    }
+    // What cannot be read selects nothing that a right could be granted for; the verb refuses it.
+    let fields = query.get("fieldSelector").and_then(|text| FieldSelector::parse(text).ok());
+    let labels = query.get("labelSelector").and_then(|text| LabelSelector::parse(text).ok());
+    Attributes { field_selector: fields.unwrap_or_default(), label_selector: labels.unwrap_or_default(), ..attributes }
 }
 
 /// Refuses what is not allowed. In Kubernetes: `WithAuthorization`.

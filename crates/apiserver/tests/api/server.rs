@@ -40,14 +40,18 @@ impl Authenticator for OneToken {
     }
 }
 
-/// Lets everybody do everything but touch secrets, and editors but create.
+/// Lets everybody do everything but touch secrets that are not selected as public, and editors but create.
 struct NoSecrets;
 
 #[async_trait]
 impl Authorizer for NoSecrets {
     async fn authorize(&self, _: &Registry, attributes: &Attributes) -> Result<Decision, Status> {
         match &attributes.target {
-            coracle_registry::Target::Resource(at) if at.resource.resource == "secrets" => {
+            coracle_registry::Target::Resource(at)
+                if at.resource.resource == "secrets"
+                    && attributes.label_selector.to_string() != "public=yes"
+                    && attributes.field_selector.exact("metadata.namespace") != Some("public") =>
+            {
                 Ok(Decision::NoOpinion(String::new()))
             }
             _ if attributes.verb == "create" && attributes.user.name.starts_with("editor") => {

@@ -66,6 +66,24 @@ async fn nobody_comes_in_with_a_wrong_token_and_the_known_do_only_what_they_may(
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_request_selects_counts_for_what_it_may() {
+    let server = Server::start().await;
+    const SECRETS: &str = "/api/v1/namespaces/default/secrets";
+    for (target, code) in [
+        (format!("{SECRETS}?labelSelector=public%3Dyes"), 200),
+        (format!("{SECRETS}?fieldSelector=metadata.namespace%3Dpublic"), 200),
+        (format!("{SECRETS}?labelSelector=public%3Dno"), 403),
+        // Selectors count where objects are selected, and the old path of watches is no such place.
+        (format!("{SECRETS}/a?labelSelector=public%3Dyes"), 403),
+        ("/api/v1/watch/namespaces/default/secrets?labelSelector=public%3Dyes".to_owned(), 403),
+    ] {
+        assert_eq!(server.get(&target).await.code, code, "{target}");
+    }
+    let target = format!("{SECRETS}?labelSelector=public%3Dyes");
+    assert_eq!(server.call(Method::DELETE, &target, &[], json!({})).await.code, 200);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_apply_that_creates_is_refused_in_the_words_of_a_create() {
     let server = Server::start().await;
     let as_editor = [("impersonate-user", "editor <&>"), ("content-type", "application/apply-patch+yaml")];
