@@ -117,6 +117,7 @@ pub(crate) fn patched(
     let document = value.clone();
     let decoded = match kind.offers().form {
         Form::Structs => made_by.decode(value, kind.gvk(), kind.schema()),
+        Form::Maps if value.get("kind").is_none_or(Value::is_null) => Err(decode::missing_kind(&quote(&value))),
         Form::Maps => kind.decode_value(value),
     };
     let decoded = decoded.map_err(|error| invalid_patch(&quote(&document), &error))?;

@@ -159,6 +159,16 @@ async fn schema_and_rules_refuse_with_their_causes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_patch_may_not_take_the_kind() {
+    let world = World::new();
+    world.create(definitions(), definition(spec())).await.unwrap();
+    world.create(boats(), boat("b", json!({"oars": 2}))).await.unwrap();
+    let status = world.merge("b", "", json!({"kind": null})).await.unwrap_err();
+    assert_eq!(status.code, 422);
+    assert!(status.message.contains(": Object 'Kind' is missing in '{\"apiVersion\":"), "{}", status.message);
+}
+
+#[tokio::test(start_paused = true)]
 async fn status_and_scale_are_parts_of_their_own() {
     let world = World::new();
     world.create(definitions(), definition(spec())).await.unwrap();

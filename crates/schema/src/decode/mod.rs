@@ -89,8 +89,8 @@ impl Decoded {
 
 /// Reads the body of a create or an update.
 ///
-/// `expected` is the kind of the URL, which a body without `apiVersion` or `kind` is taken to be of; that the body's
-/// own kind is another one is refused where no conversion exists, else the registry's business.
+/// `expected` is the kind of the URL, which a body without `apiVersion` or `kind` is taken to be of, unless it is a custom
+/// kind: of those a body has to say what it is. That the body's own kind is another one is refused where no conversion exists, else the registry's business.
 ///
 /// Errors are those of Kubernetes: 400 with Go's words.
 pub fn decode(
@@ -122,6 +122,9 @@ pub fn decode(
             crate::protobuf::decode_raw(body, expected, schema).map_err(|error| unrecognized(&error))?
         }
     };
+    if schema.structural().is_some() {
+        says_what_it_is(&raw, expected, || unrecognized(&missing_kind(&String::from_utf8_lossy(body))))?;
+    }
     let mut decoded = decode_raw(raw, expected, schema, &unrecognized)?;
     if format == Format::Json {
         decoded.object = decoded.object.with_verbatim(foreign::texts(body, schema));
@@ -142,6 +145,34 @@ fn type_meta_error(raw: &Raw) -> Option<String> {
             Some(format!("json: cannot unmarshal {} into Go struct field .{name} of type string", other.kind_name()))
         }
     })
+}
+
+/// Go's complaint about a document that does not say its kind. In Kubernetes: `runtime.NewMissingKindErr`.
+pub fn missing_kind(document: &str) -> String {
+    format!("Object 'Kind' is missing in '{document}'")
+}
+
+/// Whether a custom object has a kind and a version. In Kubernetes it is read into a map, which has none of its own.
+fn says_what_it_is(
+    raw: &Raw,
+    expected: &GroupVersionKind,
+    without_kind: impl FnOnce() -> Status,
+) -> Result<(), Status> {
+    let is_said = |name: &str| matches!(raw.get(name), Some(Raw::String(text)) if !text.is_empty());
+    if !is_said("kind") {
+        return Err(without_kind());
+    }
+    if !is_said("apiVersion") {
+        return Err(another_version("", expected));
+    }
+    Ok(())
+}
+
+fn another_version(found: &str, expected: &GroupVersionKind) -> Status {
+    Status::bad_request(format!(
+        "the API version in the data ({found}) does not match the expected API version ({})",
+        expected.group_version()
+    ))
 }
 
 fn decode_raw(
@@ -183,11 +214,7 @@ const IN_EVERY_GROUP: [&str; 1] = ["DeleteOptions"];
 /// Whether the body's kind can be had as the expected one.
 fn check_kind(found: &GroupVersionKind, expected: &GroupVersionKind) -> Result<(), Status> {
     if retired::is_registered(found) && found.group == expected.group && found.kind == expected.kind {
-        return Err(Status::bad_request(format!(
-            "the API version in the data ({}) does not match the expected API version ({})",
-            found.group_version(),
-            expected.group_version()
-        )));
+        return Err(another_version(&found.group_version().to_string(), expected));
     }
     match conversion_error(found, expected) {
         Some(error) => Err(cannot_be_handled(found, expected, &error)),
