@@ -83,6 +83,24 @@ impl Preconditions {
     }
 }
 
+impl Preconditions {
+    /// Whether what is stored under `key` fulfils them; why not, in the words of the storage.
+    ///
+    /// In Kubernetes: `storage.Preconditions.Check`.
+    pub fn check_stored(&self, key: &str, object: &Object) -> Result<(), String> {
+        let fields =
+            [("UID", &self.uid, object.uid()), ("ResourceVersion", &self.resource_version, object.resource_version())];
+        for (name, wanted, found) in fields {
+            if let Some(wanted) = wanted.as_ref().filter(|wanted| *wanted != found) {
+                return Err(format!(
+                    "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {found}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// How to delete. In Kubernetes: `metav1.DeleteOptions` (dry run stands in the [`Request`](crate::Request)).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOptions {

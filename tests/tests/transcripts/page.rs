@@ -86,7 +86,8 @@ impl Pages {
 
     /// A sentence that tells which revision there is.
     fn with_revisions_related(&self, sentence: &str) -> String {
-        const BEFORE: [&str; 2] = ["the ResourceVersion in record (", ", current: "];
+        const BEFORE: [&str; 3] =
+            ["the ResourceVersion in record (", "ResourceVersion in object meta: ", ", current: "];
         let told =
             BEFORE.iter().find_map(|before| sentence.split_once(before).map(|(start, rest)| (start, *before, rest)));
         let Some((start, before, rest)) = told else { return sentence.to_owned() };

@@ -97,6 +97,11 @@ impl Kind {
         ObjectKey::new(if self.is_namespaced() { request.at.namespace.as_str() } else { "" }, request.at.name.as_str())
     }
 
+    /// The key in the store of the object of a request.
+    pub fn store_key(&self, request: &Request) -> String {
+        String::from_utf8_lossy(&self.store.key(&self.key(request))).into_owned()
+    }
+
     /// Whether objects live in namespaces.
     pub fn is_namespaced(&self) -> bool {
         self.row().scope == Scope::Namespaced

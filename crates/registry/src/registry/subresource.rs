@@ -131,6 +131,12 @@ pub trait Action: Send + Sync + 'static {
     /// The kind of the body.
     fn body(&self) -> BodyKind;
 
+    /// Whether the body's uid says which object is meant, and so is left in it.
+    /// In Kubernetes: `PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate`.
+    fn keeps_system_fields(&self) -> bool {
+        false
+    }
+
     /// Does it to the object that the request names; answers with what the client gets (an object or a `Status`).
     /// `body` has been decoded and admitted, and its name and namespace are the request's.
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status>;

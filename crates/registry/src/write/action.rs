@@ -31,7 +31,9 @@ impl Registry {
         };
         let body_kind = action.body();
         check_kind(&body, &body_kind.gvk)?;
-        object_meta::wipe_system_fields(&mut body);
+        if !action.keeps_system_fields() {
+            object_meta::wipe_system_fields(&mut body);
+        }
         object_meta::ensure_namespace(&mut body, &request.at.namespace, kind.is_namespaced())?;
         let body = book_body(request, body_kind, body);
         let body = self.reviewed(request, kind, body).await?;

@@ -12,7 +12,9 @@ use super::ownership::book;
 use super::plan::Plan;
 use crate::restore::restore;
 use crate::versions::{KindVersions, all_but};
-use crate::{Attributes, Decision, Kind, Projection, Registry, Request, Subresource, View, forbidden, object_meta};
+use crate::{
+    Attributes, Decision, Kind, Preconditions, Projection, Registry, Request, Subresource, View, forbidden, object_meta,
+};
 
 /// What an update or a patch made.
 #[derive(Clone, Debug)]
@@ -87,14 +89,11 @@ impl Update<'_> {
         if live.is_none() && !creates() {
             return Err(self.request.not_found());
         }
-        let found = live.map_or("", Object::uid);
-        match self.updated.uid() {
-            Some(uid) if uid != found => {
-                let why = precondition_failed(self.kind, self.request, uid, found);
-                Err(Status::conflict(&self.request.group_resource(), &self.request.at.name, &why))
-            }
-            _ => Ok(()),
-        }
+        let Some(uid) = self.updated.uid() else { return Ok(()) };
+        let preconditions = Preconditions { uid: Some(uid.to_owned()), ..Preconditions::default() };
+        let nothing = Object::default();
+        let checked = preconditions.check_stored(&self.kind.store_key(self.request), live.unwrap_or(&nothing));
+        checked.map_err(|why| Status::conflict(&self.request.group_resource(), &self.request.at.name, &why))
     }
 }
 
@@ -309,12 +308,4 @@ fn goes_with_this_update(new: &Object, old: &Object) -> bool {
     new.finalizers().is_empty()
         && old.is_terminating()
         && old.number("metadata.deletionGracePeriodSeconds").unwrap_or(0) == 0
-}
-
-/// In Kubernetes: `storage.NewInvalidObjError`.
-fn precondition_failed(kind: &Kind, request: &Request, wanted: &str, found: &str) -> String {
-    let key = String::from_utf8_lossy(&kind.store.key(&kind.key(request))).into_owned();
-    format!(
-        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
-    )
 }

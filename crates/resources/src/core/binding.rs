@@ -21,6 +21,10 @@ impl Action for Binding {
         BodyKind::built_in("", "v1", "Binding")
     }
 
+    fn keeps_system_fields(&self) -> bool {
+        true
+    }
+
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {
         bind(registry, request, &body).await
     }
@@ -52,15 +56,16 @@ pub(crate) async fn bind(registry: &Registry, request: &Request, binding: &Objec
     }
     let name = binding.name().to_owned();
     let pods = GroupVersionResource::new("", "v1", "pods");
-    let about = request.about(Verb::Update, pods, &request.at.namespace, &name);
+    let about = request.about(Verb::Update, pods.clone(), &request.at.namespace, &name);
     let set = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let preconditions = Preconditions { uid: set(binding.uid()), resource_version: set(binding.resource_version()) };
+    let key = registry.kind(&pods).map(|kind| kind.store_key(&about)).unwrap_or_default();
     let now = format_time(request.now);
+    let conflict = |with: &str, why: &str| Status::conflict(&GroupResource::new("", with), &name, why);
     registry
         .modify(&about, |pod| {
-            let assigned = |pod: &mut Object| preconditions.check(pod).and_then(|()| assign(pod, binding, &now));
-            let conflict = |why: String| Status::conflict(&GroupResource::new("", "pods/binding"), &name, &why);
-            Plan::edit(pod, |pod| assigned(pod).map_err(conflict))
+            preconditions.check_stored(&key, pod).map_err(|why| conflict("pods", &why))?;
+            Plan::edit(pod, |pod| assign(pod, binding, &now).map_err(|why| conflict("pods/binding", &why)))
         })
         .await?;
     Ok(success())

@@ -18,7 +18,7 @@ pub(super) fn wrong_pod(pod: &Object) -> Wrong {
         let path = "metadata.annotations[kubernetes.io/config.mirror]";
         wrong.push(FieldError::invalid(path, value, "must set spec.nodeName if mirror pod annotation is set"));
     }
-    for list in ["containers", "initContainers"] {
+    for list in ["containers", "initContainers", "ephemeralContainers"] {
         for (at, container) in spec.list(list).iter().enumerate() {
             let image = container.text("image");
             if image.trim() != image {

@@ -5,6 +5,8 @@ use coracle_meta::{FieldError, Object};
 use coracle_registry::{Request, View, restore, restore_metadata};
 use serde_json::Value;
 
+use super::pod_validation::wrong_pod;
+
 /// `pods/ephemeralcontainers`: adds containers to look around in.
 pub(crate) struct EphemeralContainers;
 
@@ -29,7 +31,7 @@ impl View for EphemeralContainers {
         let by_name = |object: &Object, name: &str| {
             object.list(path).iter().find(|container| container.text("name") == name).cloned()
         };
-        let mut wrong = Vec::new();
+        let mut wrong = wrong_pod(new);
         for container in old.list(path) {
             let name = container.text("name");
             match by_name(new, name) {
@@ -90,7 +92,7 @@ impl View for Resize {
     }
 
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
-        let mut wrong = Vec::new();
+        let mut wrong = wrong_pod(new);
         if coracle_api::pod_resources::quality_of_service(new) != coracle_api::pod_resources::quality_of_service(old) {
             // What the pod's status says is quoted, which is still the class before.
             wrong.push(FieldError::invalid(
