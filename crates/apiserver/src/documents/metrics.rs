@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use coracle_exposition::{Exposition, MetricKind, Observations};
 use coracle_meta::{GroupVersionResource, KUBERNETES_VERSION, kubernetes_major_minor};
 use http::Method;
 use parking_lot::Mutex;
@@ -77,13 +77,22 @@ impl Label {
         Self { verb: verb.to_owned(), resource, subresource, scope }
     }
 
-    fn write(&self, out: &mut String) {
+    fn pairs(&self) -> [(&str, &str); 8] {
         let Self { verb, resource: GroupVersionResource { group, version, resource }, subresource, scope } = self;
-        // Writing to memory does not fail.
-        let _ = write!(
-            out,
-            "component=\"apiserver\",dry_run=\"\",group=\"{group}\",resource=\"{resource}\",scope=\"{scope}\",subresource=\"{subresource}\",verb=\"{verb}\",version=\"{version}\""
-        );
+        [
+            ("component", "apiserver"),
+            ("dry_run", ""),
+            ("group", group),
+            ("resource", resource),
+            ("scope", scope),
+            ("subresource", subresource),
+            ("verb", verb),
+            ("version", version),
+        ]
+    }
+
+    fn pairs_with_code<'a>(&'a self, code: &'a str) -> Vec<(&'a str, &'a str)> {
+        [&[("code", code)], &self.pairs()[..]].concat()
     }
 }
 
@@ -116,23 +125,19 @@ impl Metrics {
     /// All counts in the text format of Prometheus.
     pub(crate) fn exposition(&self, in_flight: &InFlight) -> String {
         let requests = self.requests.lock().clone();
-        let mut out = String::new();
-        head(&mut out, "apiserver_request_total", "counter", "Requests by verb, resource and HTTP response code.");
-        for (label, series) in &requests {
-            for (code, count) in &series.by_code {
-                let _ = write!(out, "apiserver_request_total{{code=\"{code}\",");
-                label.write(&mut out);
-                let _ = writeln!(out, "}} {count}");
-            }
-        }
+        let mut out = Exposition::default();
+        let name = "apiserver_request_total";
+        stable(&mut out, name, MetricKind::Counter, "Requests by verb, resource and HTTP response code.");
         let ended =
-            requests.iter().flat_map(|(label, series)| series.by_code.iter().map(move |(code, n)| (label, code, n)));
+            || requests.iter().flat_map(|(label, series)| series.by_code.iter().map(move |(code, n)| (label, code, n)));
+        for (label, code, count) in ended() {
+            out.sample(name, &label.pairs_with_code(&code.to_string()), count);
+        }
         let name = "apiserver_request_terminations_total";
-        head(&mut out, name, "counter", "Requests that the server gave up: too many at once, or out of time.");
-        for (label, code, count) in ended.filter(|(_, code, _)| matches!(code, 429 | 504)) {
-            let _ = write!(out, "{name}{{code=\"{code}\",");
-            label.write(&mut out);
-            let _ = writeln!(out, "}} {count}");
+        let help = "Requests that the server gave up: too many at once, or out of time.";
+        stable(&mut out, name, MetricKind::Counter, help);
+        for (label, code, count) in ended().filter(|(_, code, _)| matches!(code, 429 | 504)) {
+            out.sample(name, &label.pairs_with_code(&code.to_string()), count);
         }
         let all = requests.iter();
         histogram(&mut out, "apiserver_request_duration_seconds", "How long requests took, by verb and resource.", all);
@@ -141,62 +146,43 @@ impl Metrics {
         let help = "How long requests took, streams and the time of others aside.";
         histogram(&mut out, "apiserver_request_sli_duration_seconds", help, answered);
         let name = "apiserver_longrunning_requests";
-        head(&mut out, name, "gauge", "Streams that are open, by verb and resource.");
+        stable(&mut out, name, MetricKind::Gauge, "Streams that are open, by verb and resource.");
         for (label, count) in self.streams.lock().iter() {
-            let _ = write!(out, "{name}{{");
-            label.write(&mut out);
-            let _ = writeln!(out, "}} {count}");
+            out.sample(name, &label.pairs(), count);
         }
         let name = "apiserver_current_inflight_requests";
-        head(&mut out, name, "gauge", "Requests that are being answered, streams aside.");
+        stable(&mut out, name, MetricKind::Gauge, "Requests that are being answered, streams aside.");
         let (reads, writes) = in_flight.taken();
-        let _ = writeln!(out, "{name}{{request_kind=\"mutating\"}} {writes}");
-        let _ = writeln!(out, "{name}{{request_kind=\"readOnly\"}} {reads}");
+        out.sample(name, &[("request_kind", "mutating")], writes);
+        out.sample(name, &[("request_kind", "readOnly")], reads);
         build_info(&mut out);
-        out
+        out.into_text()
     }
 }
 
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
-    head_of(out, "STABLE", name, kind, help);
-}
-
-fn head_of(out: &mut String, stability: &str, name: &str, kind: &str, help: &str) {
-    let _ = writeln!(out, "# HELP {name} [{stability}] {help}\n# TYPE {name} {kind}");
+fn stable(out: &mut Exposition, name: &str, kind: MetricKind, help: &str) {
+    out.metric(name, kind, &format!("[STABLE] {help}"));
 }
 
 /// The version as a metric, by which dashboards tell servers apart.
-fn build_info(out: &mut String) {
+fn build_info(out: &mut Exposition) {
     let (major, minor) = kubernetes_major_minor();
     let name = "kubernetes_build_info";
-    head_of(out, "ALPHA", name, "gauge", "What this server speaks.");
-    let _ = writeln!(
-        out,
-        "{name}{{compiler=\"rustc\",git_version=\"{KUBERNETES_VERSION}\",major=\"{major}\",minor=\"{minor}\"}} 1"
-    );
+    out.metric(name, MetricKind::Gauge, "[ALPHA] What this server speaks.");
+    let labels = [("compiler", "rustc"), ("git_version", KUBERNETES_VERSION), ("major", major), ("minor", minor)];
+    out.sample(name, &labels, 1);
 }
 
-fn histogram<'a>(out: &mut String, name: &str, help: &str, all: impl Iterator<Item = (&'a Label, &'a Series)>) {
-    head(out, name, "histogram", help);
+fn histogram<'a>(out: &mut Exposition, name: &str, help: &str, all: impl Iterator<Item = (&'a Label, &'a Series)>) {
+    stable(out, name, MetricKind::Histogram, help);
     for (label, series) in all {
         let mut up_to = 0;
-        for (bound, count) in BUCKETS.iter().zip(series.buckets) {
+        let cumulative = BUCKETS.iter().zip(series.buckets).map(|(bound, count)| {
             up_to += count;
-            histogram_line(out, name, label, &bound.to_string(), up_to);
-        }
-        histogram_line(out, name, label, "+Inf", series.count);
-        for (suffix, value) in [("sum", series.seconds.to_string()), ("count", series.count.to_string())] {
-            let _ = write!(out, "{name}_{suffix}{{");
-            label.write(out);
-            let _ = writeln!(out, "}} {value}");
-        }
+            (*bound, up_to)
+        });
+        out.histogram(name, &label.pairs(), Observations { cumulative, count: series.count, sum: series.seconds });
     }
-}
-
-fn histogram_line(out: &mut String, name: &str, label: &Label, bound: &str, count: u64) {
-    let _ = write!(out, "{name}_bucket{{");
-    label.write(out);
-    let _ = writeln!(out, ",le=\"{bound}\"}} {count}");
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use coracle_exposition::{Exposition, MetricKind};
 
 /// The requests that are counted: service, method, and whether it streams.
 const COUNTED: [(&str, &str, &str); 13] = [
@@ -32,15 +33,12 @@ impl Counts {
     }
 
     /// Writes the counts as an etcd names them.
-    pub(super) fn write(&self, text: &mut String) {
+    pub(super) fn write(&self, text: &mut Exposition) {
         const NAME: &str = "grpc_server_started_total";
-        let _ = writeln!(text, "# HELP {NAME} Total number of RPCs started on the server.\n# TYPE {NAME} counter");
+        text.metric(NAME, MetricKind::Counter, "Total number of RPCs started on the server.");
         for ((service, method, kind), count) in COUNTED.iter().zip(&self.0) {
-            let count = count.load(Ordering::Relaxed);
-            let _ = writeln!(
-                text,
-                "{NAME}{{grpc_method=\"{method}\",grpc_service=\"{service}\",grpc_type=\"{kind}\"}} {count}"
-            );
+            let labels = [("grpc_method", *method), ("grpc_service", *service), ("grpc_type", *kind)];
+            text.sample(NAME, &labels, count.load(Ordering::Relaxed));
         }
     }
 }

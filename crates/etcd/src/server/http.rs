@@ -1,8 +1,7 @@
 //! What is asked over plain HTTP: health, version, metrics.
 
-use std::fmt::Write;
-
 use bytes::Bytes;
+use coracle_exposition::{Exposition, MetricKind, Observations};
 use coracle_store::{Latency, StoreStatus};
 use http::{Response, StatusCode};
 use http_body_util::Full;
@@ -32,7 +31,7 @@ impl Shared {
             ("/metrics", Ok(status)) => {
                 let mut body = metrics(&status);
                 self.counts.write(&mut body);
-                text("text/plain; version=0.0.4; charset=utf-8", StatusCode::OK, body)
+                text("text/plain; version=0.0.4; charset=utf-8", StatusCode::OK, body.into_text())
             }
             ("/version" | "/metrics", Err(error)) => {
                 text("text/plain; charset=utf-8", StatusCode::SERVICE_UNAVAILABLE, error.to_string())
@@ -54,7 +53,7 @@ pub(super) fn text(kind: &'static str, code: StatusCode, body: String) -> Respon
 }
 
 /// etcd's metrics, under etcd's names.
-fn metrics(status: &StoreStatus) -> String {
+fn metrics(status: &StoreStatus) -> Exposition {
     let gauges = [
         ("etcd_mvcc_db_total_size_in_bytes", "Bytes of the data, on disk if there is one.", status.size_bytes),
         ("etcd_mvcc_db_total_size_in_use_in_bytes", "Bytes of the live data.", status.size_in_use_bytes),
@@ -66,13 +65,15 @@ fn metrics(status: &StoreStatus) -> String {
         ("etcd_server_is_leader", "Always 1: there is one member.", 1),
         ("etcd_server_quota_backend_bytes", "Always 0: there is no quota, only the disk.", 0),
     ];
-    let mut text = String::new();
+    let mut text = Exposition::default();
     for (name, help, value) in gauges {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
+        text.metric(name, MetricKind::Gauge, help);
+        text.sample(name, &[], value);
     }
     if let Some(bytes) = resident_bytes() {
         let name = "process_resident_memory_bytes";
-        let _ = writeln!(text, "# HELP {name} Resident memory size in bytes.\n# TYPE {name} gauge\n{name} {bytes}");
+        text.metric(name, MetricKind::Gauge, "Resident memory size in bytes.");
+        text.sample(name, &[], bytes);
     }
     histogram(
         &mut text,
@@ -86,12 +87,13 @@ fn metrics(status: &StoreStatus) -> String {
         "How long a group of commits took from the first byte until it was on disk.",
         &status.disk_writes,
     );
-    let _ = writeln!(
-        text,
-        "# HELP etcd_server_version Which version is running. 1 for 'server_version' label with current version.\n\
-         # TYPE etcd_server_version gauge\netcd_server_version{{server_version=\"{}\"}} 1",
-        status.version
+    let name = "etcd_server_version";
+    text.metric(
+        name,
+        MetricKind::Gauge,
+        "Which version is running. 1 for 'server_version' label with current version.",
     );
+    text.sample(name, &[("server_version", &status.version)], 1);
     text
 }
 
@@ -102,13 +104,12 @@ fn resident_bytes() -> Option<u64> {
     Some(kib.trim().parse::<u64>().ok()? * 1024)
 }
 
-fn histogram(text: &mut String, name: &str, help: &str, latency: &Latency) {
-    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} histogram");
-    for (micros, below) in &latency.cumulative {
-        let _ = writeln!(text, "{name}_bucket{{le=\"{}\"}} {below}", *micros as f64 / 1e6);
-    }
-    let _ = writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {}", latency.count);
-    let _ = writeln!(text, "{name}_sum {}\n{name}_count {}", latency.sum_micros as f64 / 1e6, latency.count);
+fn histogram(text: &mut Exposition, name: &str, help: &str, latency: &Latency) {
+    let seconds = |micros: u64| micros as f64 / 1e6;
+    text.metric(name, MetricKind::Histogram, help);
+    let cumulative = latency.cumulative.iter().map(|(micros, below)| (seconds(*micros), *below));
+    let observed = Observations { cumulative, count: latency.count, sum: seconds(latency.sum_micros) };
+    text.histogram(name, &[], observed);
 }
 
 fn count(number: usize) -> i64 {

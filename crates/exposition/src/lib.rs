@@ -1,0 +1,111 @@
+//! Metrics as text, as Prometheus reads them.
+//!
+//! Start at [`Exposition`]. Not here: what is counted (`apiserver`, `etcd`).
+
+use std::fmt::{Display, Write};
+
+/// What a metric is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricKind {
+    /// A number that only grows.
+    Counter,
+    /// A number that comes and goes.
+    Gauge,
+    /// How many values were at most so large.
+    Histogram,
+}
+
+/// How often a value was at most so large.
+#[derive(Clone, Copy, Debug)]
+pub struct Observations<B> {
+    /// Upper bounds, and how many values were no larger.
+    pub cumulative: B,
+    /// How many values there were.
+    pub count: u64,
+    /// Their sum.
+    pub sum: f64,
+}
+
+/// The text of a `/metrics`, written metric by metric.
+#[derive(Clone, Debug, Default)]
+pub struct Exposition(String);
+
+impl Exposition {
+    /// Begins a metric; its samples follow.
+    pub fn metric(&mut self, name: &str, kind: MetricKind, help: &str) {
+        let kind = match kind {
+            MetricKind::Counter => "counter",
+            MetricKind::Gauge => "gauge",
+            MetricKind::Histogram => "histogram",
+        };
+        // Writing to memory does not fail.
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    /// One number of a metric.
+    pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+        self.0.push_str(name);
+        for (at, (label, text)) in labels.iter().enumerate() {
+            let _ = write!(self.0, "{}{label}=\"", if at == 0 { '{' } else { ',' });
+            text.chars().for_each(|sign| self.push_escaped(sign));
+            self.0.push('"');
+        }
+        let end = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(self.0, "{end} {value}");
+    }
+
+    /// All numbers of a histogram with these labels.
+    pub fn histogram<B: IntoIterator<Item = (f64, u64)>>(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        observed: Observations<B>,
+    ) {
+        let bucket = format!("{name}_bucket");
+        let mut write = |bound: &str, count: u64| {
+            self.sample(&bucket, &[labels, &[("le", bound)]].concat(), count);
+        };
+        observed.cumulative.into_iter().for_each(|(bound, count)| write(&bound.to_string(), count));
+        write("+Inf", observed.count);
+        self.sample(&format!("{name}_sum"), labels, observed.sum);
+        self.sample(&format!("{name}_count"), labels, observed.count);
+    }
+
+    /// The text.
+    pub fn into_text(self) -> String {
+        self.0
+    }
+
+    fn push_escaped(&mut self, sign: char) {
+        match sign {
+            '\\' => self.0.push_str("\\\\"),
+            '"' => self.0.push_str("\\\""),
+            '\n' => self.0.push_str("\\n"),
+            sign => self.0.push(sign),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_written_as_prometheus_reads_them() {
+        let mut text = Exposition::default();
+        text.metric("a_total", MetricKind::Counter, "As.");
+        text.sample("a_total", &[], 3);
+        text.sample("a_total", &[("b", "c"), ("d", "\"\\\n")], 1.5);
+        let expected =
+            "# HELP a_total As.\n# TYPE a_total counter\na_total 3\na_total{b=\"c\",d=\"\\\"\\\\\\n\"} 1.5\n";
+        assert_eq!(text.into_text(), expected);
+    }
+
+    #[test]
+    fn a_histogram_ends_with_all_that_was_observed() {
+        let mut text = Exposition::default();
+        text.histogram("h", &[("a", "b")], Observations { cumulative: [(0.5, 1), (2.0, 1)], count: 2, sum: 10.25 });
+        let expected = "h_bucket{a=\"b\",le=\"0.5\"} 1\nh_bucket{a=\"b\",le=\"2\"} 1\nh_bucket{a=\"b\",le=\"+Inf\"} 2\nh_sum{a=\"b\"} 10.25\nh_count{a=\"b\"} 2\n";
+        assert_eq!(text.into_text(), expected);
+    }
+}
