@@ -102,6 +102,17 @@ fn errors_read_as_in_kubernetes() {
 }
 
 #[test]
+fn errors_stand_in_the_order_in_which_kubernetes_looks() {
+    let schema = Structural::from_json(&json!({
+        "type": "object", "enum": [{}], "minProperties": 5, "required": ["z"], "additionalProperties": false,
+        "properties": {"b": {"type": "string", "format": "date", "pattern": "^x"}, "a": {"type": "array", "minItems": 2, "items": {"type": "integer"}}}
+    }));
+    let found: Vec<_> =
+        schema.validate(&json!({"x": 1, "b": "y", "a": ["no"]}), "").iter().map(|error| error.field.clone()).collect();
+    assert_eq!(found, ["", "", "x", "a[0]", "a", "b", "b", "z"], "enum, count, unknown, known, missing");
+}
+
+#[test]
 fn alternatives_tell_the_errors_of_the_one_that_fits_best() {
     let schema = schema(json!({"x": {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}}));
     assert!(errors(&schema, json!({"x": {"a": 1}})).is_empty());

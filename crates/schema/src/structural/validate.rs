@@ -55,10 +55,12 @@ fn check(schema: &Structural, value: &Value, path: &str, result: &mut Outcome) {
         Value::String(text) => check_text(constraints, text, path, result),
         Value::Number(number) => check_number(constraints, number, path, result),
         Value::Array(items) => check_list(schema, items, path, result),
-        Value::Object(fields) => check_object(schema, fields, path, result),
-        Value::Bool(_) | Value::Null => {}
+        Value::Object(_) | Value::Bool(_) | Value::Null => {}
     }
     check_values(constraints, value, path, result);
+    if let Value::Object(fields) = value {
+        check_object(schema, fields, path, result);
+    }
     if result.errors.len() == before {
         result.matches += 1;
     }
@@ -154,18 +156,18 @@ fn check_number(constraints: &Constraints, number: &Number, path: &str, result: 
             complain(format!("should be a multiple of {factor}"));
         }
     }
-    if let Some(most) = constraints.maximum {
-        if constraints.exclusive_maximum && value >= most {
-            complain(format!("should be less than {most}"));
-        } else if !constraints.exclusive_maximum && value > most {
-            complain(format!("should be less than or equal to {most}"));
-        }
-    }
     if let Some(least) = constraints.minimum {
         if constraints.exclusive_minimum && value <= least {
             complain(format!("should be greater than {least}"));
         } else if !constraints.exclusive_minimum && value < least {
             complain(format!("should be greater than or equal to {least}"));
+        }
+    }
+    if let Some(most) = constraints.maximum {
+        if constraints.exclusive_maximum && value >= most {
+            complain(format!("should be less than {most}"));
+        } else if !constraints.exclusive_maximum && value > most {
+            complain(format!("should be less than or equal to {most}"));
         }
     }
 }
@@ -196,19 +198,24 @@ fn check_object(schema: &Structural, fields: &Map<String, Value>, path: &str, re
     if let Some(most) = constraints.max_properties.filter(|most| count > *most) {
         result.errors.push(FieldError::too_many(path.trim_start_matches('.'), fields.len(), most as usize));
     }
-    for (name, value) in fields {
-        let dot = if path.is_empty() { "" } else { "." };
-        match (schema.properties.get(name), &schema.additional) {
-            (Some(below), _) => check(below, value, &format!("{path}{dot}{name}"), result),
-            (None, Additional::Schema(below)) => check(below, value, &format!("{path}.{name}"), result),
-            (None, Additional::Allowed(false)) => {
+    // What the schema does not name comes first, then what it names, then what it misses.
+    for (name, value) in fields.iter().filter(|(name, _)| !schema.properties.contains_key(*name)) {
+        match &schema.additional {
+            Additional::Schema(below) => check(below, value, &format!("{path}.{name}"), result),
+            Additional::Allowed(false) => {
                 result.errors.push(FieldError::invalid(
                     format!("{path}.{name}").trim_start_matches('.'),
                     "",
                     format!("{path}.{name} in body is a forbidden property"),
                 ));
             }
-            (None, _) => {}
+            Additional::Allowed(true) | Additional::Unsaid => {}
+        }
+    }
+    let dot = if path.is_empty() { "" } else { "." };
+    for (name, below) in &schema.properties {
+        if let Some(value) = fields.get(name) {
+            check(below, value, &format!("{path}{dot}{name}"), result);
         }
     }
     for name in constraints.required.iter().filter(|name| !fields.contains_key(*name)) {
