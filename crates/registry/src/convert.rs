@@ -3,10 +3,35 @@ use std::sync::Arc;
 use coracle_meta::{Object, Status};
 use coracle_storage::Stored;
 
-use crate::Kind;
+use crate::{Kind, Strategy};
 
 impl Kind {
-    /// An object of the served version in the form in which it is stored and in which the rules are.
+    /// The strategy whose rules hold for what is sent in the served version.
+    pub(crate) fn ruling(&self) -> &Arc<dyn Strategy> {
+        if self.strategy().has_own_rules() { self.strategy() } else { self.hub() }
+    }
+
+    /// An object of the served version in the form in which the rules are.
+    pub(crate) fn to_ruled(&self, object: Object) -> Result<Object, Status> {
+        if self.strategy().has_own_rules() { Ok(object) } else { self.to_hub(object) }
+    }
+
+    /// A stored object in the form in which the rules are.
+    pub(crate) fn ruled(&self, stored: &Arc<Object>) -> Result<Arc<Object>, Status> {
+        if self.strategy().has_own_rules() { self.served(stored) } else { Ok(Arc::clone(stored)) }
+    }
+
+    /// An object that the rules let pass in the form in which it is stored.
+    pub(crate) fn to_stored(&self, ruled: Object) -> Result<Object, Status> {
+        if !self.strategy().has_own_rules() {
+            return Ok(ruled);
+        }
+        let mut object = self.to_hub(ruled)?;
+        self.hub().prune(&mut object);
+        Ok(object)
+    }
+
+    /// An object of the served version in the stored one.
     pub(crate) fn to_hub(&self, mut object: Object) -> Result<Object, Status> {
         if self.is_converted() {
             self.strategy().to_hub(&mut object)?;
@@ -15,7 +40,7 @@ impl Kind {
         Ok(object)
     }
 
-    /// An object of the stored form in the served version.
+    /// An object of the stored version in the served one.
     #[expect(clippy::wrong_self_convention, reason = "the object is converted, not the kind")]
     pub(crate) fn from_hub(&self, mut object: Object) -> Result<Object, Status> {
         if self.is_converted() {
@@ -25,17 +50,38 @@ impl Kind {
         Ok(object)
     }
 
-    /// An object of the stored form as clients of the served version see it; shared where that is the same.
-    pub(crate) fn served(&self, object: &Arc<Object>) -> Result<Arc<Object>, Status> {
-        if self.is_converted() { self.from_hub(Object::clone(object)).map(Arc::new) } else { Ok(Arc::clone(object)) }
+    /// Whether clients of the served version see objects as they are stored.
+    pub(crate) fn is_served_as_stored(&self) -> bool {
+        !self.is_converted() && !self.strategy().fits_when_read()
+    }
+
+    /// A stored object as clients of the served version see it; shared where that is the same.
+    pub(crate) fn served(&self, stored: &Arc<Object>) -> Result<Arc<Object>, Status> {
+        match self.is_served_as_stored() {
+            true => Ok(Arc::clone(stored)),
+            false => self.read(Object::clone(stored)).map(Arc::new),
+        }
     }
 
     /// What a client of the served version gets.
     pub(crate) fn answer(&self, stored: Stored) -> Result<Stored, Status> {
-        if !self.is_converted() {
+        if self.is_served_as_stored() {
             return Ok(stored);
         }
-        let object = self.from_hub(Object::clone(&stored.object()))?;
+        let object = self.read(Object::clone(&stored.object()))?;
         Ok(Stored::from_object(&Arc::new(object), stored.revision()))
+    }
+
+    /// A stored object in the served version. That of a custom kind is made to fit by the schema and the defaults of the
+    /// stored version: it was sent in another one, or its definition has changed since.
+    fn read(&self, mut object: Object) -> Result<Object, Status> {
+        if !self.strategy().has_own_rules() {
+            return self.from_hub(object);
+        }
+        self.hub().prune(&mut object);
+        self.hub().set_defaults(&mut object);
+        let mut object = self.from_hub(object)?;
+        self.strategy().prune(&mut object);
+        Ok(object)
     }
 }

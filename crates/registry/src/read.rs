@@ -97,7 +97,7 @@ impl Registry {
             continue_token: options.continue_token.clone(),
         };
         let mut list = self.inner.storage.list(&kind.store, &query).await?;
-        if kind.is_converted() {
+        if !kind.is_served_as_stored() {
             list.items = list.items.into_iter().map(|stored| kind.answer(stored)).collect::<Result<_, _>>()?;
         }
         Ok(list)

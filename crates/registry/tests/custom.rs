@@ -281,3 +281,86 @@ async fn a_field_that_is_declared_selectable_selects() {
     let names: Vec<_> = list.items.iter().map(|item| item.object().name().to_owned()).collect();
     assert_eq!(names, ["b"]);
 }
+
+fn beta() -> GroupVersionResource {
+    GroupVersionResource::new("o.example.com", "v1beta1", "boats")
+}
+
+/// The definition with a version beside the stored one: it knows a crew instead of oars, and both know a colour.
+fn two_versions(serves_stored: bool) -> Value {
+    let mut definition = definition(spec());
+    let mut beta = definition["spec"]["versions"][0].clone();
+    beta["name"] = "v1beta1".into();
+    beta["storage"] = false.into();
+    beta["schema"]["openAPIV3Schema"]["properties"]["spec"] = json!({"type": "object", "properties": {
+        "crew": {"type": "integer", "maximum": 5, "default": 2}, "colour": {"type": "string"}
+    }});
+    definition["spec"]["versions"][0]["served"] = serves_stored.into();
+    definition["spec"]["versions"].as_array_mut().unwrap().push(beta);
+    definition
+}
+
+fn beta_boat(name: &str, spec: Value) -> Value {
+    json!({"apiVersion": "o.example.com/v1beta1", "kind": "Boat", "metadata": {"name": name}, "spec": spec})
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_sent_in_a_version_is_held_to_the_schema_of_that_version() {
+    let world = World::new();
+    world.create(definitions(), two_versions(true)).await.unwrap();
+    let made = world.create(beta(), beta_boat("b", json!({"crew": 3}))).await.unwrap();
+    assert_eq!(made.api_version(), "o.example.com/v1beta1", "the stored version asks for oars, this one does not");
+    assert_eq!(made.field("spec"), Some(&json!({"colour": "red"})), "by the defaults and the fields of the stored one");
+    let refused = world.create(beta(), beta_boat("c", json!({"crew": 6}))).await.unwrap_err();
+    assert_eq!(causes(&refused), ["spec.crew: Invalid value: 6: spec.crew in body should be less than or equal to 5"]);
+    let refused = world.create(boats(), boat("c", json!({}))).await.unwrap_err();
+    assert!(causes(&refused).contains(&"spec.oars: Required value".to_owned()), "{refused}");
+    let stored = world.get(boats(), "b").await.unwrap();
+    assert_eq!(stored.field("spec"), Some(&json!({"colour": "red"})));
+
+    let mut changed = made.clone();
+    changed.set("spec.crew", 6);
+    let request = world.request(Verb::Update, beta(), "b");
+    let refused = world.registry.update(&request, changed.clone()).await.unwrap_err();
+    assert_eq!(refused.code, 422);
+    changed.set("spec.crew", 4);
+    changed.set("metadata.labels.seen", "yes");
+    let written = world.registry.update(&request, changed).await.unwrap().object.object();
+    assert_eq!(written.field("metadata.labels.seen"), Some(&json!("yes")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_not_served_is_stored_all_the_same() {
+    let world = World::new();
+    world.create(definitions(), two_versions(false)).await.unwrap();
+    assert!(world.registry.kind(&boats()).is_none());
+    let made = world.create(beta(), beta_boat("b", json!({"colour": "blue"}))).await.unwrap();
+    assert_eq!(made.api_version(), "o.example.com/v1beta1");
+    let kind = world.registry.kind(&beta()).unwrap();
+    assert_eq!(kind.hub().spec().gvk().version, "v1");
+    assert_eq!(world.get(beta(), "b").await.unwrap().field("spec"), Some(&json!({"colour": "blue"})));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_stored_before_its_definition_changed_is_read_as_the_definition_has_it_now() {
+    let world = World::new();
+    world.create(definitions(), definition(spec())).await.unwrap();
+    world.create(boats(), boat("b", json!({"oars": 2, "min": 1}))).await.unwrap();
+    let mut changed = world.get(definitions(), "boats.o.example.com").await.unwrap();
+    let mut versions = changed.field("spec.versions").unwrap().clone();
+    let properties = &mut versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
+    properties["sails"] = json!({"type": "integer", "default": 1});
+    properties.as_object_mut().unwrap().remove("colour");
+    versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        .as_object_mut()
+        .unwrap()
+        .remove("x-kubernetes-validations");
+    versions[0].as_object_mut().unwrap().remove("selectableFields");
+    changed.set("spec.versions", versions);
+    let request = world.request(Verb::Update, definitions(), "boats.o.example.com");
+    world.registry.update(&request, changed).await.unwrap();
+    let expected = json!({"oars": 2, "min": 1, "sails": 1});
+    assert_eq!(world.get(boats(), "b").await.unwrap().field("spec"), Some(&expected));
+    let list = world.registry.list(&world.request(Verb::List, boats(), ""), &ListOptions::default()).await.unwrap();
+    assert_eq!(list.items[0].object().field("spec"), Some(&expected));
+}

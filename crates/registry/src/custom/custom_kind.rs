@@ -23,10 +23,26 @@ pub(super) struct CustomKind {
     version: Version,
     rules: ValidationRules,
     converts_by_webhook: bool,
+    /// The version in which objects are stored, if it is another one.
+    hub: Option<Arc<CustomKind>>,
+    fits_when_read: bool,
 }
 
 impl CustomKind {
-    pub(super) fn new(definition: &Definition, version: &Version) -> Self {
+    /// All served versions of a definition.
+    pub(super) fn all(definition: &Definition) -> Vec<Arc<dyn Strategy>> {
+        let stored = definition.storage_version();
+        let stored = stored.map(|version| Arc::new(Self::new(definition, version, None)));
+        let strategy = |version: &Version| -> Arc<dyn Strategy> {
+            match &stored {
+                Some(stored) if stored.version.name == version.name => Arc::clone(stored) as _,
+                stored => Arc::new(Self::new(definition, version, stored.clone())),
+            }
+        };
+        definition.versions.iter().filter(|version| version.served).map(strategy).collect()
+    }
+
+    fn new(definition: &Definition, version: &Version, hub: Option<Arc<Self>>) -> Self {
         let kind = definition.kind(&version.name);
         let scale = version.scale.clone().map(|scale| Subresource::Projection(Arc::new(scale)));
         let row = row(definition, version, &kind);
@@ -44,6 +60,8 @@ impl CustomKind {
             spec,
             rules: ValidationRules::compile(&version.schema),
             converts_by_webhook: definition.converts_by_webhook,
+            hub,
+            fits_when_read: definition.generation > 1 || definition.versions.len() > 1,
             version: version.clone(),
         }
     }
@@ -186,10 +204,24 @@ impl Strategy for CustomKind {
         self.refuse_conversion()
     }
 
-    fn from_hub(&self, object: &mut Object) -> Result<(), Status> {
-        self.refuse_conversion()?;
-        self.set_defaults(object);
-        Ok(())
+    fn from_hub(&self, _object: &mut Object) -> Result<(), Status> {
+        self.refuse_conversion()
+    }
+
+    fn has_own_rules(&self) -> bool {
+        true
+    }
+
+    fn hub(&self) -> Option<Arc<dyn Strategy>> {
+        self.hub.clone().map(|hub| hub as _)
+    }
+
+    fn fits_when_read(&self) -> bool {
+        self.fits_when_read
+    }
+
+    fn prune(&self, object: &mut Object) {
+        object.edit(|tree| drop(self.version.schema.prune(tree)));
     }
 
     fn set_defaults(&self, object: &mut Object) {

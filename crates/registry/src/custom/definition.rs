@@ -23,6 +23,8 @@ pub(super) struct Definition {
     pub scope: Scope,
     pub names: Names,
     pub versions: Vec<Version>,
+    /// How often it was defined otherwise, and once more.
+    pub generation: i64,
     /// Whether versions are converted by more than their name.
     pub converts_by_webhook: bool,
 }
@@ -98,6 +100,7 @@ impl Definition {
                 categories: texts(value, "/spec/names/categories"),
             },
             versions: list(value, "/spec/versions").iter().map(Version::read).collect(),
+            generation: object.generation(),
             converts_by_webhook: text(value, "/spec/conversion/strategy") == "Webhook",
         }
     }

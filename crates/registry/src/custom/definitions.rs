@@ -8,7 +8,7 @@ use super::check::{check, check_update};
 use super::custom_kind::CustomKind;
 use super::definition::{Definition, MANAGER, list, resource};
 use super::deletion::{CLEANUP, delete_objects};
-use crate::{Hooks, KindSpec, ListOptions, Registry, Request, Strategy, Verb};
+use crate::{Hooks, KindSpec, ListOptions, Registry, Request, Verb};
 
 /// CustomResourceDefinitions: they define kinds, which are served as soon as they are stored.
 pub fn definitions() -> KindSpec {
@@ -212,15 +212,11 @@ impl Registry {
 
     /// Serves the kinds of a definition, and no longer the versions that it serves no more.
     pub(super) fn serve(&self, definition: &Definition) {
-        let mut versions: Vec<_> = definition.versions.iter().filter(|version| version.served).collect();
-        // The other versions look for the one in which objects are stored.
-        versions.sort_by_key(|version| !version.storage);
-        for version in &versions {
-            let strategy: Arc<dyn Strategy> = Arc::new(CustomKind::new(definition, version));
-            self.add_kind(&strategy);
-        }
-        let is_served =
-            |resource: &GroupVersionResource| versions.iter().any(|version| version.name == resource.version);
+        let versions = CustomKind::all(definition);
+        versions.iter().for_each(|strategy| self.add_kind(strategy));
+        let is_served = |resource: &GroupVersionResource| {
+            versions.iter().any(|strategy| strategy.spec().row.kind.version == resource.version)
+        };
         for kind in self.kinds().iter() {
             let gvr = kind.gvr();
             let is_own = gvr.group == definition.group && gvr.resource == definition.names.plural;

@@ -73,7 +73,7 @@ impl Kind {
         let hub = self.hub().spec();
         match hub.offers.form {
             Form::Structs => Ok(decode::normalize(object, &hub.schema).map_err(Status::internal)?.object),
-            Form::Maps => Ok(object),
+            Form::Maps => self.to_stored(object),
         }
     }
 

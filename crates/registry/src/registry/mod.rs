@@ -122,7 +122,8 @@ impl RegistryBuilder {
 fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>]) -> Kind {
     let row = &strategy.spec().row;
     let is_hub = |other: &&Arc<dyn Strategy>| other.spec().row.resource() == row.stored_as;
-    let hub = strategy.spec().is_converted().then(|| all.iter().find(is_hub).cloned()).flatten();
+    let found = || strategy.hub().or_else(|| all.iter().find(is_hub).cloned());
+    let hub = if strategy.spec().is_converted() { found() } else { None };
     let stored = hub.as_ref().unwrap_or(strategy);
     let name = row.resource().group_resource();
     let directory = stored.spec().store_directory.clone();

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use coracle_meta::{FieldError, Object, Status};
 
 use super::kind_spec::paths;
@@ -24,6 +26,25 @@ pub trait Strategy: Send + Sync + 'static {
         (self.spec().from_hub)(object);
         Ok(())
     }
+
+    /// Whether what is sent in this version is held to its own rules, and not to the hub's: of a custom kind each version
+    /// has a schema.
+    fn has_own_rules(&self) -> bool {
+        false
+    }
+
+    /// The strategy of the stored version, where that need not be served.
+    fn hub(&self) -> Option<Arc<dyn Strategy>> {
+        None
+    }
+
+    /// Whether what is stored may not be as the stored version has it now, so that it is made to fit when it is read.
+    fn fits_when_read(&self) -> bool {
+        false
+    }
+
+    /// Removes what this version does not have.
+    fn prune(&self, _object: &mut Object) {}
 
     /// Fills in the defaults of this version.
     fn set_defaults(&self, object: &mut Object) {

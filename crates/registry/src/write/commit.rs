@@ -134,7 +134,7 @@ impl Commit<'_> {
         if live.is_none() {
             self.registry.authorize_create(request).await?;
         }
-        self.kind.to_hub(wanted)
+        self.kind.to_ruled(wanted)
     }
 
     async fn reserve(

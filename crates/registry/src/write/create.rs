@@ -74,7 +74,7 @@ impl Registry {
         kind.strategy().set_defaults(&mut object);
         let object = self.book_update(request, &kind, &Object::default(), object, &kind.spec().all_reset_fields());
         // Plug-ins change it once, however many names are tried.
-        let object = kind.to_hub(self.mutated(request, &kind, object, None).await?)?;
+        let object = kind.to_ruled(self.mutated(request, &kind, object, None).await?)?;
         let attempts = if is_named_by_server(&object) { NAME_ATTEMPTS } else { 1 };
         let mut create = Create { request, kind: &kind, object };
         let mut attempt = 1;
@@ -106,7 +106,7 @@ pub(super) fn plan(kind: &Kind, request: &Request, object: Object) -> Result<Pla
 }
 
 fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Result<Object, Status> {
-    let strategy = kind.hub();
+    let strategy = kind.ruling();
     let spec = strategy.spec();
     object_meta::ensure_namespace(&mut object, &request.at.namespace, kind.is_namespaced())?;
     if !request.dry_run {

@@ -210,7 +210,8 @@ fn plan(
     mut wanted: Object,
     existing: &Arc<Object>,
 ) -> Result<Plan, Status> {
-    prepare(request, kind, part, &mut wanted, existing)?;
+    let old = kind.ruled(existing)?;
+    prepare(request, kind, part, &mut wanted, &old)?;
     let new = kind.normalize(wanted)?;
     let is_same =
         same_content(&new, existing) && managed_fields::differ_in_times_only(existing.as_value(), new.as_value());
@@ -255,7 +256,7 @@ fn check_version(request: &Request, kind: &Kind, new: &mut Object, existing: &Ob
 
 /// Prepares and validates a change. In Kubernetes: `BeforeUpdate`.
 fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &Object) -> Result<(), Status> {
-    let strategy = kind.hub();
+    let strategy = kind.ruling();
     let spec = strategy.spec();
     object_meta::ensure_namespace(new, &request.at.namespace, kind.is_namespaced())?;
     restore(new, old, "metadata.generation");
