@@ -71,7 +71,10 @@ fn boats() -> ResourceRow {
 #[test]
 fn a_custom_kind_is_published_under_its_reversed_group() {
     let row = boats();
-    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {"oars": {"type": "integer", "nullable": true}}}}});
+    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "oars": {"type": "integer", "nullable": true}, "colour": {"type": "string", "enum": ["red"], "default": "red"},
+        "rest": {"type": "object", "properties": {"a": {}}, "x-kubernetes-preserve-unknown-fields": true}
+    }, "required": ["oars", "colour"]}}});
     let resources = [Published { row: &row, schema: Some(&schema) }];
     let document = v3("apis/example.com/v1", &resources, &Undescribed).unwrap();
     let boat = &document["components"]["schemas"]["com.example.v1.Boat"];
@@ -81,8 +84,12 @@ fn a_custom_kind_is_published_under_its_reversed_group() {
     let patch = &document["paths"]["/apis/example.com/v1/namespaces/{namespace}/boats/{name}/status"]["patch"];
     assert!(patch["requestBody"]["content"].get("application/strategic-merge-patch+json").is_none());
     let v2 = v2(&resources, &Undescribed);
-    let oars = &v2["definitions"]["com.example.v1.Boat"]["properties"]["spec"]["properties"]["oars"];
-    assert_eq!(oars, &json!({"type": "integer"}));
+    let mut spec = schema["properties"]["spec"].clone();
+    spec["properties"]["oars"] = json!({});
+    spec["properties"]["rest"] = json!({"x-kubernetes-preserve-unknown-fields": true});
+    spec["properties"]["colour"] = json!({"type": "string", "enum": ["red"]});
+    spec["required"] = json!(["colour"]);
+    assert_eq!(v2["definitions"]["com.example.v1.Boat"]["properties"]["spec"], spec);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{Descriptions, Published, v3, v3_paths};
 
 /// One document for everything. Swagger 2 cannot say all that version 3 can: unions and `nullable` are left out, and
-/// so are defaults and lists of values, which Kubernetes publishes in version 3 alone.
+/// so are defaults, which Kubernetes publishes in version 3 alone.
 pub fn v2(resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Value {
     let (mut paths, mut definitions) = (Map::new(), Map::new());
     for path in v3_paths(resources) {
@@ -109,9 +109,32 @@ fn of_schema(schema: &Value) -> Value {
             "items" | "additionalProperties" => drop(out.insert(name.clone(), of_schema(value))),
             // Kubernetes publishes quantities and int-or-strings as texts here.
             "oneOf" => drop(out.insert("type".to_owned(), "string".into())),
-            "anyOf" | "not" | "nullable" | "default" | "enum" => {}
+            "anyOf" | "not" | "nullable" | "default" => {}
             _ => drop(out.insert(name.clone(), value.clone())),
         }
     }
+    leave_untyped(fields, &mut out);
     Value::Object(out)
+}
+
+/// What may be `null`, or hold what nobody knows, has no type here, and nothing below it: kubectl cannot cope with more.
+/// In Kubernetes: `ToStructuralOpenAPIV2`.
+fn leave_untyped(schema: &Map<String, Value>, out: &mut Map<String, Value>) {
+    let says = |name: &str| schema.get(name) == Some(&Value::Bool(true));
+    let (nullable, unknown) = (says("nullable"), says("x-kubernetes-preserve-unknown-fields"));
+    if nullable || unknown {
+        out.remove("items");
+        out.remove("properties");
+    }
+    let has_type = |name: &str| schema.get("type").is_some_and(|own| own == name);
+    if nullable || unknown && has_type("object") || has_type("array") && !out.contains_key("items") {
+        out.remove("type");
+    }
+    let may_be_null = |name: &Value| {
+        let property = schema.get("properties").and_then(|all| all.get(name.as_str().unwrap_or_default()));
+        property.is_some_and(|property| property["nullable"] == true)
+    };
+    if let Some(Value::Array(required)) = out.get_mut("required") {
+        required.retain(|name| !may_be_null(name));
+    }
 }
