@@ -18,6 +18,7 @@ mod retired;
 mod typed;
 mod unstructured;
 mod yaml;
+mod yaml_twice;
 
 #[cfg(test)]
 mod tests;
@@ -126,6 +127,9 @@ pub fn decode(
         says_what_it_is(&raw, expected, || unrecognized(&missing_kind(&String::from_utf8_lossy(body))))?;
     }
     let mut decoded = decode_raw(raw, expected, schema, &unrecognized)?;
+    if format == Format::Yaml {
+        decoded.strict = as_go_yaml_tells(body, "", decoded.strict);
+    }
     if format == Format::Json {
         decoded.object = decoded.object.with_verbatim(foreign::texts(body, schema));
     }
@@ -360,8 +364,21 @@ pub fn parse(body: &[u8], format: Format) -> Result<(Value, Vec<String>), String
     };
     let mut pass = Pass::new(Form::Received);
     let value = pass.free(raw);
-    Ok((value, pass.strict))
+    Ok(match format {
+        Format::Yaml => (value, as_go_yaml_tells(body, "error converting YAML to JSON: ", pass.strict)),
+        Format::Json | Format::Protobuf => (value, pass.strict),
+    })
 }
+
+/// What is objected to in a document of YAML: fields that are there twice are told at once, before all else.
+fn as_go_yaml_tells(body: &[u8], prefix: &str, strict: Vec<String>) -> Vec<String> {
+    let (twice, others): (Vec<_>, Vec<_>) = strict.into_iter().partition(|text| text.starts_with(DUPLICATE));
+    let told = if twice.is_empty() { None } else { yaml_twice::keys_that_are_there_twice(body) };
+    told.map(|told| format!("{prefix}{told}")).into_iter().chain(others).collect()
+}
+
+/// How every objection to a field that is there twice begins.
+const DUPLICATE: &str = "duplicate field ";
 
 fn cannot_be_handled(found: &GroupVersionKind, expected: &GroupVersionKind, error: &str) -> Status {
     Status::bad_request(format!(

@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Raw, String> {
 }
 
 /// The text up to the mark that ends its first document.
-fn first_document(text: &[u8]) -> &[u8] {
+pub(crate) fn first_document(text: &[u8]) -> &[u8] {
     let (mut at, mut begun) = (0, false);
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let is_mark = |mark: &[u8]| {
