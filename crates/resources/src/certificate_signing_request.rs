@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use coracle_meta::fields::{Fields, FieldsMut, edit_at, edit_spec};
 use coracle_meta::{FieldError, Object, format_time, human_duration, names};
 use coracle_registry::{KindSpec, Request, Subresource, TableColumn, View, restore};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 use crate::cells::text_or;
@@ -29,8 +29,9 @@ pub(crate) fn kind() -> KindSpec {
         validate_create: wrong,
         name: names::path_segment,
         reset_fields: &["spec"],
-        reset_by_status: &["spec", "status.conditions"],
+        disowned_by_status: &["status.conditions"],
         prepare_status,
+        validate_status: wrong_status,
         selectable: Some(&["spec.signerName"]),
         columns: columns(),
         subresources: vec![Subresource::View(Arc::new(Approval))],
@@ -56,9 +57,57 @@ fn name_requestor(object: &mut Object, request: &Request) {
     });
 }
 
-/// `/status` may not approve or deny.
-fn prepare_status(new: &mut Object, _old: &Object, request: &Request) {
+/// The conditions that only `/approval` sets.
+const OF_APPROVAL: [&str; 2] = ["Approved", "Denied"];
+
+/// `/status` may not approve or deny: what it says of that again stays as it was.
+fn prepare_status(new: &mut Object, old: &Object, request: &Request) {
+    for kind in OF_APPROVAL {
+        let before: Vec<Value> = conditions(old, kind).cloned().collect();
+        if before.len() == conditions(new, kind).count() {
+            let mut before = before.into_iter();
+            edit_at(new, "status", |status| {
+                status.each_in("conditions", |condition| {
+                    if condition.text("type") == kind
+                        && let Some(Value::Object(before)) = before.next()
+                    {
+                        *condition = before;
+                    }
+                });
+            });
+        }
+    }
     stamp_conditions(new, request);
+}
+
+fn conditions<'o>(object: &'o Object, kind: &'o str) -> impl Iterator<Item = &'o Value> {
+    object.list("status.conditions").iter().filter(move |condition| condition.text("type") == kind)
+}
+
+/// In Kubernetes: `ValidateCertificateSigningRequestStatusUpdate`.
+fn wrong_status(new: &Object, old: &Object) -> Wrong {
+    const CONDITIONS: &str = "status.conditions";
+    let change = |kind: &str| (conditions(old, kind).count(), conditions(new, kind).count());
+    let mut wrong = Wrong::new();
+    for kind in ["Approved", "Denied", "Failed"] {
+        let (before, after) = change(kind);
+        if after < before {
+            let what = format!("updates may not remove a condition of type {kind:?}");
+            wrong.push(FieldError::forbidden(CONDITIONS, what));
+        }
+    }
+    for kind in OF_APPROVAL {
+        let (before, after) = change(kind);
+        if after > before {
+            wrong.push(FieldError::forbidden(CONDITIONS, format!("updates may not add a condition of type {kind:?}")));
+        }
+    }
+    let (before, after) = (old.text("status.certificate"), new.text("status.certificate"));
+    if !before.is_empty() && before != after {
+        let what = "updates may not modify existing certificate content";
+        wrong.push(FieldError::forbidden("status.certificate", what));
+    }
+    wrong
 }
 
 fn stamp_conditions(object: &mut Object, request: &Request) {

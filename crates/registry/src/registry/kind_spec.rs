@@ -102,6 +102,8 @@ pub struct KindSpec {
     // The status subresource, for kinds whose row has one.
     /// The fields that an update through `/status` resets, and does not own: dotted paths.
     pub reset_by_status: &'static [&'static str],
+    /// Further fields that a write through `/status` does not own, though it may change them.
+    pub disowned_by_status: &'static [&'static str],
     /// Last touches of an update (new, old) through `/status`.
     pub prepare_status: fn(&mut Object, &Object, &Request),
     /// What is wrong with an update (new, old) through `/status`.
@@ -178,6 +180,7 @@ impl KindSpec {
             reset_fields: &[],
             time_to_live: None,
             reset_by_status: &["spec"],
+            disowned_by_status: &[],
             prepare_status: |_, _, _| {},
             validate_status: |_, _| Vec::new(),
             subresources: Vec::new(),

@@ -90,7 +90,8 @@ pub trait Strategy: Send + Sync + 'static {
 
     /// The fields that a write through `/status` resets, and does not own.
     fn reset_status_fields(&self) -> Vec<Vec<String>> {
-        paths(self.spec().reset_by_status)
+        let spec = self.spec();
+        paths(&[spec.reset_by_status, spec.disowned_by_status].concat())
     }
 
     /// The fields that a field selector may name, see [`KindSpec::selectable`].
