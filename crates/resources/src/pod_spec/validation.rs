@@ -137,13 +137,46 @@ fn wrong_security(spec: &Value, path: &str) -> Wrong {
         let path = format!("{path}.sysctls[{at}].name");
         let name = sysctl.text("name");
         if name.is_empty() {
-            wrong.push(FieldError::required(path, ""));
+            wrong.push(FieldError::required(&path, ""));
+        } else if !is_sysctl(name) {
+            let what = "must have at most 253 characters and match regex \
+                ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
+            wrong.push(FieldError::invalid(&path, name, what));
         } else if !seen.insert(name) {
-            wrong.push(FieldError::duplicate(path, name));
+            wrong.push(FieldError::duplicate(&path, name));
+        }
+        for shared in ["hostNetwork", "hostIPC"] {
+            if spec.flag(shared) && namespace_of_sysctl(name) == Some(shared) {
+                wrong.push(FieldError::invalid(&path, name, format!("may not be specified when '{shared}' is true")));
+            }
         }
     }
     wrong.extend(wrong_seccomp(security, &path));
     wrong
+}
+
+/// Words of letters, digits and, inside them, `-` and `_`, between dots or slashes. In Kubernetes: `IsValidSysctlName`.
+fn is_sysctl(name: &str) -> bool {
+    let is_plain = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit();
+    name.len() <= 253
+        && name.split(['.', '/']).all(|word| {
+            word.starts_with(is_plain)
+                && word.ends_with(is_plain)
+                && word.chars().all(|sign| is_plain(sign) || matches!(sign, '-' | '_'))
+        })
+}
+
+/// The flag of a pod that shares the host's namespace to which a sysctl belongs. In Kubernetes: `sysctl.GetNamespace`.
+fn namespace_of_sysctl(name: &str) -> Option<&'static str> {
+    let first = name.find(['.', '/']).map(|at| name.as_bytes()[at]);
+    // Where slashes stand between the words, dots stand inside them.
+    let dotted = if first == Some(b'/') { name.replace('/', ".") } else { name.to_owned() };
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| dotted.starts_with(prefix));
+    match () {
+        () if dotted == "kernel.sem" || begins(&["kernel.shm", "kernel.msg", "fs.mqueue."]) => Some("hostIPC"),
+        () if begins(&["net."]) => Some("hostNetwork"),
+        () => None,
+    }
 }
 
 fn wrong_seccomp(security: &Value, path: &str) -> Wrong {
