@@ -93,6 +93,16 @@ fn a_custom_kind_is_published_under_its_reversed_group() {
 }
 
 #[test]
+fn a_kind_that_takes_any_field_is_but_an_object_in_version_two() {
+    let row = boats();
+    let schema = json!({"type": "object", "description": "", "properties": {"a": {}}, "x-kubernetes-preserve-unknown-fields": true});
+    let v2 = v2(&[Published { row: &row, schema: Some(&schema) }], &Undescribed);
+    let kind = json!([{"group": "example.com", "version": "v1", "kind": "Boat"}]);
+    let boat = &v2["definitions"]["com.example.v1.Boat"];
+    assert_eq!(boat, &json!({"type": "object", "x-kubernetes-group-version-kind": kind}));
+}
+
+#[test]
 fn version_two_refers_to_its_own_definitions() {
     let text = v2(&built_in(), &Undescribed).to_string();
     assert!(!text.contains("#/components/"));

@@ -16,7 +16,7 @@ pub fn v2(resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Value
         }
         for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
             if !definitions.contains_key(name) {
-                definitions.insert(name.clone(), of_schema(schema));
+                definitions.insert(name.clone(), of_definition(schema));
             }
         }
     }
@@ -85,6 +85,17 @@ fn of_operation(operation: &Value) -> Value {
     });
     out.insert("responses".to_owned(), answers.collect());
     Value::Object(out)
+}
+
+/// A kind that takes any field is an object of which nothing else is said: kubectl would refuse what is not named.
+/// In Kubernetes: `buildKubeNative`.
+fn of_definition(schema: &Value) -> Value {
+    if schema["x-kubernetes-preserve-unknown-fields"] != true {
+        return of_schema(schema);
+    }
+    let kept = ["x-kubernetes-group-version-kind", "x-kubernetes-selectable-fields"];
+    let kept = kept.into_iter().filter_map(|name| Some((name.to_owned(), schema.get(name)?.clone())));
+    Value::Object([("type".to_owned(), "object".into())].into_iter().chain(kept).collect())
 }
 
 /// What version 2 knows of a schema.
