@@ -15,6 +15,7 @@ mod node;
 mod pod;
 pub mod pod_resources;
 mod resource;
+mod scalable;
 
 pub use generated::*;
 pub use pod::controller_of;

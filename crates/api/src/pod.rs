@@ -1,4 +1,4 @@
-use coracle_meta::{OwnerReference, Resource};
+use coracle_meta::{OwnerReference, Resource, RunsOnNode};
 
 use crate::core_v1::{ContainerStatus, Pod, PodCondition};
 
@@ -6,6 +6,9 @@ use crate::core_v1::{ContainerStatus, Pod, PodCondition};
 pub fn controller_of<K: Resource>(object: &K) -> Option<&OwnerReference> {
     object.meta().controller()
 }
+
+/// Pods are what runs on nodes.
+impl RunsOnNode for Pod {}
 
 impl Pod {
     /// The name of the pod.

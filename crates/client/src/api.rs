@@ -1,20 +1,15 @@
 use std::marker::PhantomData;
+use std::sync::Arc;
 
+use coracle_meta::any_object::unwrap;
 use coracle_meta::{
-    ApiObject, GroupVersionKind, GroupVersionResource, Object, ObjectKey, PartialObject, Resource, Status,
+    AnyObject, ApiObject, GroupVersionResource, Object, ObjectKey, ObjectType, PartialObject, Resource, Status,
 };
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use crate::client::malformed;
-use crate::request::{Projection, Request, ResourceUrl, not_writable, to_json};
-use crate::{
-    Client, DeleteParams, List, ListParams, LogParams, LogStream, Patch, Result, Watch, WatchParams, WriteParams,
-};
-
-/// How many items a page of [`Api::list_all`] has. In Kubernetes: `pager.defaultPageSize`.
-const PAGE_SIZE: u32 = 500;
+use crate::request::{Projection, not_writable, to_json};
+use crate::{AnyApi, Client, DeleteParams, List, ListParams, Patch, Result, Watch, WatchParams, WriteParams};
 
 /// The verbs of one resource. Objects are named by their [`ObjectKey`]; lists and watches cover all namespaces, or the
 /// one of [`Api::within`].
@@ -42,14 +37,16 @@ const PAGE_SIZE: u32 = 500;
 /// })
 /// .unwrap();
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Api<T> {
-    client: Client,
-    resource: GroupVersionResource,
-    namespace: String,
-    projection: Projection,
-    write: WriteParams,
+    pub(crate) any: AnyApi,
     _object: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Api<T> {
+    fn clone(&self) -> Self {
+        Self::over(self.any.clone())
+    }
 }
 
 /// What a delete left behind.
@@ -94,73 +91,58 @@ impl Api<PartialObject> {
 }
 
 impl<T> Api<T> {
-    fn new(client: &Client, resource: GroupVersionResource, projection: Projection) -> Self {
-        Self {
-            client: client.clone(),
-            resource,
-            namespace: String::new(),
-            projection,
-            write: WriteParams::default(),
-            _object: PhantomData,
-        }
+    fn over(any: AnyApi) -> Self {
+        Self { any, _object: PhantomData }
     }
 
     /// The same, but lists and watches cover this namespace only, and new objects without a namespace go there.
     #[must_use]
-    pub fn within(mut self, namespace: &str) -> Self {
-        namespace.clone_into(&mut self.namespace);
-        self
+    pub fn within(self, namespace: &str) -> Self {
+        Self::over(self.any.within(namespace))
     }
 
     /// The same, writing in this manner.
     #[must_use]
-    pub fn writing(mut self, write: WriteParams) -> Self {
-        self.write = write;
-        self
+    pub fn writing(self, write: WriteParams) -> Self {
+        Self::over(self.any.writing(write))
     }
 
     /// The same, through another client: on behalf of another [`Origin`](crate::Origin), say.
     #[must_use]
     pub fn through(&self, client: &Client) -> Self {
-        Self {
-            client: client.clone(),
-            resource: self.resource.clone(),
-            namespace: self.namespace.clone(),
-            projection: self.projection,
-            write: self.write.clone(),
-            _object: PhantomData,
-        }
+        Self::over(self.any.through(client))
     }
 
     /// The client underneath.
     pub fn client(&self) -> &Client {
-        &self.client
+        &self.any.client
     }
 
     /// Which resource this is.
     pub fn resource(&self) -> &GroupVersionResource {
-        &self.resource
+        self.any.resource()
     }
 
-    fn all(&self) -> ResourceUrl<'_> {
-        ResourceUrl { resource: &self.resource, namespace: &self.namespace, name: "", subresource: "" }
-    }
-
-    fn one<'a>(&'a self, key: &'a ObjectKey, subresource: &'a str) -> ResourceUrl<'a> {
-        ResourceUrl { resource: &self.resource, namespace: &key.namespace, name: &key.name, subresource }
+    /// The same verbs over objects whose type is forgotten; they are still read as `T`.
+    pub fn any(&self) -> &AnyApi {
+        &self.any
     }
 }
 
 impl<T: ApiObject> Api<T> {
+    fn new(client: &Client, resource: GroupVersionResource, projection: Projection) -> Self {
+        Self::over(AnyApi::new(client, resource, projection, ObjectType::of::<T>()))
+    }
+
     /// Reads one object, live.
     pub async fn get(&self, key: &ObjectKey) -> Result<T> {
-        self.client.call_object(&self.one(key, "").get(self.projection)?).await
+        self.any.get(key).await.map(unwrap)
     }
 
     /// Reads one object, live; `None` if it is not there.
     pub async fn find(&self, key: &ObjectKey) -> Result<Option<T>> {
-        match self.get(key).await {
-            Ok(object) => Ok(Some(object)),
+        match self.any.get(key).await {
+            Ok(object) => Ok(Some(unwrap(object))),
             Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(error),
         }
@@ -168,13 +150,7 @@ impl<T: ApiObject> Api<T> {
 
     /// One answer to a list: all of it, or a page if a limit is asked for.
     pub async fn list(&self, params: &ListParams) -> Result<List<T>> {
-        let request = self.all().list(params, self.projection)?;
-        let answer = self.client.fetch(&request).await?;
-        let mut list = List::<T>::read_json(&answer).map_err(|source| malformed(&request, source))?;
-        if let Some(kind) = item_kind(&list) {
-            list.items.iter_mut().for_each(|item| item.assume_kind(&kind));
-        }
-        Ok(list)
+        self.any.list(params).await.map(typed_list)
     }
 
     /// The whole list, page by page, at one version.
@@ -182,96 +158,59 @@ impl<T: ApiObject> Api<T> {
     /// If the version of a later page is gone, the rest is asked for at once, at the latest version, as the server
     /// offers. In Kubernetes: `pager.ListPager`.
     pub async fn list_all(&self, params: &ListParams) -> Result<List<T>> {
-        let mut params = params.clone();
-        // A version that may be an older one can be answered from a cache, which has no pages.
-        if params.limit == 0 && params.resource_version.is_none() {
-            params.limit = PAGE_SIZE;
-        }
-        let whole = ListParams { limit: 0, continue_token: String::new(), ..params.clone() };
-        let mut list = self.list(&params).await?;
-        while !list.metadata.continue_token.is_empty() {
-            params.continue_token = std::mem::take(&mut list.metadata.continue_token);
-            // A later page is at the version of the first, which its token names.
-            params.resource_version = None;
-            params.version_match = None;
-            match self.list(&params).await {
-                Ok(page) => {
-                    list.metadata = page.metadata;
-                    list.items.extend(page.items);
-                }
-                Err(error) if error.is_expired() => return self.list(&whole).await,
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(list)
+        self.any.list_all(params).await.map(typed_list)
     }
 
     /// Opens a stream of what happens from a version on.
     pub async fn watch(&self, params: &WatchParams) -> Result<Watch<T>> {
-        let request = self.all().watch(params, self.projection)?;
-        let body = self.client.open(&request).await?;
-        Ok(Watch::new(request.uri, body))
+        self.any.watch(params).await.map(Watch::over)
     }
 
     /// Creates an object, in its own namespace or else in the one of [`within`](Self::within).
     pub async fn create(&self, object: &T) -> Result<T> {
-        let key = object.object_key();
-        let namespace = if key.namespace.is_empty() { &self.namespace } else { &key.namespace };
-        let url = ResourceUrl { namespace, ..self.all() };
-        self.send(&url.create(object.write_json().map_err(not_writable)?, &key.name, &self.write)?).await
+        self.any.create(&object.object_key(), json_of(object)?).await.map(unwrap)
     }
 
     /// Replaces an object; if it carries a version, only at that version.
     pub async fn update(&self, object: &T) -> Result<T> {
-        self.put(object, "").await
+        let json = json_of(object)?;
+        self.any.update(&object.object_key(), "", json, object.resource_version()).await.map(unwrap)
     }
 
     /// Replaces an object's status, and nothing else of it.
     pub async fn update_status(&self, object: &T) -> Result<T> {
-        self.put(object, "status").await
-    }
-
-    async fn put(&self, object: &T, subresource: &str) -> Result<T> {
-        let key = object.object_key();
-        let body = object.write_json().map_err(not_writable)?;
-        let request = self.one(&key, subresource).update(body, object.resource_version(), &self.write)?;
-        self.send(&request).await
+        let json = json_of(object)?;
+        self.any.update(&object.object_key(), "status", json, object.resource_version()).await.map(unwrap)
     }
 
     /// Changes an object.
     pub async fn patch(&self, key: &ObjectKey, patch: &Patch) -> Result<T> {
-        self.send(&self.one(key, "").patch(patch, &self.write, self.projection)?).await
+        self.any.patch(key, "", patch).await.map(unwrap)
     }
 
     /// Changes an object's status, and nothing else of it.
     pub async fn patch_status(&self, key: &ObjectKey, patch: &Patch) -> Result<T> {
-        self.send(&self.one(key, "status").patch(patch, &self.write, self.projection)?).await
+        self.any.patch(key, "status", patch).await.map(unwrap)
     }
 
     /// Deletes an object, or begins to.
     pub async fn delete(&self, key: &ObjectKey, params: &DeleteParams) -> Result<Deletion<T>> {
-        let request = self.one(key, "").delete(params)?;
-        let answer = self.client.fetch(&request).await?;
-        let read = |source| malformed(&request, source);
-        let OfKind { kind } = serde_json::from_slice(&answer).map_err(read)?;
-        if kind == "Status" {
-            let status: Status = serde_json::from_slice(&answer).map_err(read)?;
-            return Ok(Deletion::Done(Box::new(status)));
-        }
-        let object = T::read_json(&answer).map_err(read)?;
-        self.note(&object);
-        Ok(Deletion::Object(Box::new(object)))
+        Ok(match self.any.delete(key, params).await? {
+            Deletion::Object(object) => Deletion::Object(Box::new(unwrap(*object))),
+            Deletion::Done(status) => Deletion::Done(status),
+        })
     }
 
     /// Deletes what a list would find.
     pub async fn delete_collection(&self, params: &DeleteParams, list: &ListParams) -> Result<()> {
-        let _: Value = self.client.call(&self.all().delete_collection(params, list)?).await?;
-        Ok(())
+        self.any.delete_collection(params, list).await
     }
+}
 
+impl<T> Api<T> {
     /// Reads a subresource: `scale`, say.
     pub async fn get_subresource<R: DeserializeOwned>(&self, key: &ObjectKey, subresource: &str) -> Result<R> {
-        self.client.call(&self.one(key, subresource).get(Projection::Whole)?).await
+        self.any.client.call(&self.any.one(key, subresource).get(Projection::Whole)?).await
     }
 
     /// Posts to a subresource: `binding`, `eviction`, `token`.
@@ -281,7 +220,7 @@ impl<T: ApiObject> Api<T> {
         subresource: &str,
         body: &impl Serialize,
     ) -> Result<R> {
-        self.client.call(&self.one(key, subresource).create(to_json(body)?, &key.name, &self.write)?).await
+        self.any.client.call(&self.any.one(key, subresource).create(to_json(body)?, &key.name, &self.any.write)?).await
     }
 
     /// Replaces a subresource: `scale`, `finalize`, `approval`. `version` makes it conditional unless it is empty.
@@ -292,7 +231,7 @@ impl<T: ApiObject> Api<T> {
         body: &impl Serialize,
         version: &str,
     ) -> Result<R> {
-        self.client.call(&self.one(key, subresource).update(to_json(body)?, version, &self.write)?).await
+        self.any.client.call(&self.any.one(key, subresource).update(to_json(body)?, version, &self.any.write)?).await
     }
 
     /// Changes a subresource.
@@ -302,78 +241,17 @@ impl<T: ApiObject> Api<T> {
         subresource: &str,
         patch: &Patch,
     ) -> Result<R> {
-        self.client.call(&self.one(key, subresource).patch(patch, &self.write, Projection::Whole)?).await
-    }
-
-    /// Reads how many replicas are wanted and there (`autoscaling/v1` Scale).
-    pub async fn scale(&self, key: &ObjectKey) -> Result<Object> {
-        self.get_subresource(key, "scale").await
-    }
-
-    /// Sets how many replicas are wanted.
-    pub async fn patch_scale(&self, key: &ObjectKey, replicas: i32) -> Result<Object> {
-        self.patch_subresource(key, "scale", &Patch::Merge(json!({"spec": {"replicas": replicas}}))).await
-    }
-
-    /// Gives a pod to a node.
-    pub async fn bind(&self, key: &ObjectKey, uid: &str, node: &str) -> Result<()> {
-        let mut binding = json!({
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": key.name, "namespace": key.namespace},
-            "target": {"kind": "Node", "name": node},
-        });
-        if !uid.is_empty() {
-            binding["metadata"]["uid"] = uid.into();
-        }
-        let _: Value = self.create_subresource(key, "binding", &binding).await?;
-        Ok(())
-    }
-
-    /// Deletes a pod if its disruption budgets allow.
-    pub async fn evict(&self, key: &ObjectKey, params: &DeleteParams) -> Result<()> {
-        let eviction = json!({
-            "apiVersion": "policy/v1",
-            "kind": "Eviction",
-            "metadata": {"name": key.name, "namespace": key.namespace},
-            "deleteOptions": params,
-        });
-        let _: Value = self.create_subresource(key, "eviction", &eviction).await?;
-        Ok(())
-    }
-
-    /// Opens a pod's log.
-    pub async fn logs(&self, key: &ObjectKey, params: &LogParams) -> Result<LogStream> {
-        let body = self.client.open(&self.one(key, "log").logs(params)?).await?;
-        Ok(LogStream { body })
-    }
-
-    /// Sends a write whose answer is the object.
-    async fn send(&self, request: &Request) -> Result<T> {
-        let object = self.client.call_object(request).await?;
-        self.note(&object);
-        Ok(object)
-    }
-
-    /// Lets whoever writes know up to which revision a cache has to come to show this write.
-    fn note(&self, object: &T) {
-        if let Some(origin) = self.client.origin() {
-            origin.wrote(&self.resource, object.resource_version());
-        }
+        self.any.client.call(&self.any.one(key, subresource).patch(patch, &self.any.write, Projection::Whole)?).await
     }
 }
 
-/// The kind of an answer that may be the object or a `Status`.
-#[derive(Deserialize)]
-struct OfKind {
-    #[serde(default)]
-    kind: String,
+fn json_of<T: ApiObject>(object: &T) -> Result<Vec<u8>> {
+    object.write_json().map_err(not_writable)
 }
 
-/// `PodList` lists Pods.
-fn item_kind<T>(list: &List<T>) -> Option<GroupVersionKind> {
-    let kind = list.kind.strip_suffix("List")?;
-    Some(coracle_meta::GroupVersion::parse(&list.api_version)?.kind(kind))
+fn typed_list<T: ApiObject>(list: List<Arc<dyn AnyObject>>) -> List<T> {
+    let List { kind, api_version, metadata, items } = list;
+    List { kind, api_version, metadata, items: items.into_iter().map(unwrap).collect() }
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coracle_ambient::{Ambient, Random};
+use coracle_handover::Offer;
 use coracle_journal::Recorder;
-use coracle_meta::{ApiObject, Status};
+use coracle_meta::{AnyObject, ObjectType, Status};
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderValue, Response};
-use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
@@ -22,8 +22,8 @@ use crate::{BoxError, Error, Origin, Result};
 /// The body of a request.
 pub type Body = Full<Bytes>;
 
-/// The body of an answer.
-pub type ResponseBody = UnsyncBoxBody<Bytes, BoxError>;
+/// The body of an answer; from a server in the same process, with what it offers.
+pub type ResponseBody = coracle_handover::Body;
 
 /// How often a server that asks to be tried again is tried again. In Kubernetes: `rest.Request`, `maxRetries`.
 const MAX_RETRIES: u32 = 10;
@@ -130,15 +130,19 @@ impl Client {
     }
 
     /// Sends a request whose answer is one object.
-    pub(crate) async fn call_object<T: ApiObject>(&self, request: &Request) -> Result<T> {
-        let bytes = self.fetch(request).await?;
-        T::read_json(&bytes).map_err(|source| malformed(request, source))
+    pub(crate) async fn call_object(&self, request: &Request, form: ObjectType) -> Result<Arc<dyn AnyObject>> {
+        let mut body = self.open(request).await?;
+        let read = match body.take_offer() {
+            Some(Offer::Object(object)) => object.decode(form),
+            _ => form.read(&whole(request, body).await?, None),
+        };
+        read.map_err(|source| malformed(request, source))
     }
 
     /// Sends a request and gives the whole answer as it came.
     pub(crate) async fn fetch(&self, request: &Request) -> Result<Bytes> {
         let body = self.open(request).await?;
-        Ok(body.collect().await.map_err(|source| transport_error(request, source))?.to_bytes())
+        whole(request, body).await
     }
 
     /// Sends a request, and gives the body of an answer that is not an error.
@@ -190,6 +194,10 @@ impl Client {
         origin.record(&self.recorder, written, &audit_id);
         Some(audit_id)
     }
+}
+
+async fn whole(request: &Request, body: ResponseBody) -> Result<Bytes> {
+    Ok(body.collect().await.map_err(|source| transport_error(request, source))?.to_bytes())
 }
 
 /// A request that reads a path.
@@ -254,7 +262,7 @@ where
         let service = self.0.lock().clone();
         Box::pin(async move {
             let response = service.oneshot(request).await.map_err(Into::into)?;
-            Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
+            Ok(response.map(ResponseBody::new))
         })
     }
 }

@@ -10,6 +10,7 @@
 //! With the feature `kubeconfig`, [`Kubeconfig`](kubeconfig::Kubeconfig) reaches a server over HTTPS.
 //! Not here: caches (`informer`), and what a verb means (`registry`).
 
+mod any_api;
 mod api;
 mod client;
 mod discovery;
@@ -22,10 +23,13 @@ mod list;
 mod log;
 mod origin;
 mod params;
+mod pods;
 mod rate_limit;
 mod request;
+mod scale;
 mod watch;
 
+pub use any_api::AnyApi;
 pub use api::{Api, Deletion};
 pub use client::{Body, Client, ResponseBody};
 pub use discovery::ApiResource;
@@ -38,7 +42,7 @@ pub use origin::Origin;
 pub use params::{
     DeleteParams, ListParams, LogParams, Patch, Preconditions, Propagation, VersionMatch, WatchParams, WriteParams,
 };
-pub use watch::Watch;
+pub use watch::{AnyWatch, Watch};
 
 /// What a call gives, or why it failed.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

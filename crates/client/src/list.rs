@@ -1,6 +1,10 @@
-use coracle_meta::ApiObject;
+use std::sync::Arc;
+
+use coracle_meta::{AnyObject, ObjectType};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use crate::any_api::item_kind;
 
 /// Some objects of a kind, and the version at which they were looked at.
 #[derive(Clone, Debug)]
@@ -30,11 +34,13 @@ struct Unread<'a> {
     items: Option<Vec<&'a RawValue>>,
 }
 
-impl<T: ApiObject> List<T> {
-    /// Reads a list from its JSON.
-    pub(crate) fn read_json(text: &[u8]) -> Result<Self, serde_json::Error> {
+impl List<Arc<dyn AnyObject>> {
+    /// Reads a list from its JSON. Items that do not name their kind take it from the list.
+    pub(crate) fn read_json(text: &[u8], form: ObjectType) -> Result<Self, serde_json::Error> {
         let Unread { kind, api_version, metadata, items } = serde_json::from_slice(text)?;
-        let items = items.unwrap_or_default().into_iter().map(|item| T::read_json(item.get().as_bytes()));
+        let of_items = item_kind(&kind, &api_version);
+        let items = items.unwrap_or_default().into_iter();
+        let items = items.map(|item| form.read(item.get().as_bytes(), of_items.as_ref()));
         Ok(Self { kind, api_version, metadata, items: items.collect::<Result<_, _>>()? })
     }
 }
@@ -59,7 +65,7 @@ mod tests {
     #[test]
     fn items_that_are_null_are_none() {
         let text = r#"{"kind":"PodList","metadata":{"resourceVersion":"5"},"items":null}"#;
-        let list = List::<coracle_meta::Object>::read_json(text.as_bytes()).unwrap();
+        let list = List::read_json(text.as_bytes(), ObjectType::of::<coracle_meta::Object>()).unwrap();
         assert!(list.items.is_empty());
         assert_eq!(list.metadata.resource_version, "5");
     }

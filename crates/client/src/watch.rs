@@ -1,11 +1,15 @@
+use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
-use coracle_meta::{ApiObject, INITIAL_EVENTS_END, ObjectMeta, Status, WatchEvent};
+use coracle_handover::{Events, Offer};
+use coracle_meta::any_object::unwrap;
+use coracle_meta::{AnyObject, ApiObject, INITIAL_EVENTS_END, ObjectMeta, ObjectType, Status, WatchEvent};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 
-use crate::{BoxError, Error, ResponseBody, Result};
+use crate::{Error, ResponseBody, Result};
 
 /// A stream of events, read on demand: a reader that is slow holds the server back, and nothing is buffered but the
 /// piece of the body that holds the next line.
@@ -32,55 +36,101 @@ use crate::{BoxError, Error, ResponseBody, Result};
 /// ```
 #[derive(Debug)]
 pub struct Watch<T> {
-    path: String,
-    body: ResponseBody,
-    lines: Lines,
+    any: AnyWatch,
     _object: PhantomData<fn() -> T>,
 }
 
 impl<T: ApiObject> Watch<T> {
-    pub(crate) fn new(path: String, body: ResponseBody) -> Self {
-        Self { path, body, lines: Lines::default(), _object: PhantomData }
+    pub(crate) fn over(any: AnyWatch) -> Self {
+        Self { any, _object: PhantomData }
     }
 
     /// The next event; `None` when the server has ended the stream.
     ///
     /// Cancel-safe: a caller that stops waiting loses nothing.
     pub async fn next(&mut self) -> Result<Option<WatchEvent<T>>> {
-        loop {
-            if let Some(line) = self.lines.next() {
-                return decode(&line).map(Some).map_err(|source| Error::Malformed {
-                    verb: "GET".to_owned(),
-                    path: self.path.clone(),
-                    source,
-                });
+        Ok(self.any.next().await?.map(|event| event.map(unwrap)))
+    }
+}
+
+/// A [`Watch`] of objects whose Rust type is forgotten.
+#[derive(Debug)]
+pub struct AnyWatch {
+    path: String,
+    form: ObjectType,
+    source: Source,
+}
+
+/// Where events come from.
+enum Source {
+    /// The lines of a body.
+    Lines { body: ResponseBody, lines: Lines },
+    /// The server itself, which is in this process.
+    Server(Box<dyn Events>),
+}
+
+impl AnyWatch {
+    pub(crate) fn new(path: String, mut body: ResponseBody, form: ObjectType) -> Self {
+        let source = match body.take_offer() {
+            Some(Offer::Events(events)) => Source::Server(events),
+            _ => Source::Lines { body, lines: Lines::default() },
+        };
+        Self { path, form, source }
+    }
+
+    /// The next event; `None` when the server has ended the stream. Cancel-safe.
+    pub async fn next(&mut self) -> Result<Option<WatchEvent<Arc<dyn AnyObject>>>> {
+        let Self { path, form, source } = self;
+        let malformed = |source| Error::Malformed { verb: "GET".to_owned(), path: path.clone(), source };
+        let broken = |source| Error::Transport { verb: "GET".to_owned(), path: path.clone(), source };
+        match source {
+            Source::Server(events) => {
+                let Some(event) = events.next().await else { return Ok(None) };
+                event.try_map(|object| object.decode(*form)).map(Some).map_err(malformed)
             }
-            match self.body.frame().await {
-                None => return self.at_end(),
-                Some(Err(source)) => return Err(self.broken(source)),
-                Some(Ok(frame)) => {
-                    if let Ok(data) = frame.into_data() {
-                        self.lines.push(&data);
+            Source::Lines { body, lines } => loop {
+                if let Some(line) = lines.next() {
+                    return decode(&line, *form).map(Some).map_err(malformed);
+                }
+                match body.frame().await {
+                    None if lines.finish() => return Ok(None),
+                    None => return Err(broken("the stream ended within an event".into())),
+                    Some(Err(source)) => return Err(broken(source)),
+                    Some(Ok(frame)) => {
+                        if let Ok(data) = frame.into_data() {
+                            lines.push(&data);
+                        }
                     }
                 }
-            }
+            },
         }
     }
 
-    fn at_end(&mut self) -> Result<Option<WatchEvent<T>>> {
-        match self.lines.finish() {
-            true => Ok(None),
-            false => Err(self.broken("the stream ended within an event".into())),
-        }
+    /// Whether the events come from a server in this process, so that the stream ends with the server and not before.
+    pub fn is_local(&self) -> bool {
+        matches!(self.source, Source::Server(_))
     }
 
-    fn broken(&self, source: BoxError) -> Error {
-        Error::Transport { verb: "GET".to_owned(), path: self.path.clone(), source }
+    /// Up to which version everything has been given, as far as is known without a bookmark.
+    pub fn position(&self) -> Option<String> {
+        match &self.source {
+            Source::Server(events) => events.position(),
+            Source::Lines { .. } => None,
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lines { .. } => "Lines",
+            Self::Server(_) => "Server",
+        })
     }
 }
 
 /// Reads one line of a watch stream.
-fn decode<T: ApiObject>(line: &[u8]) -> Result<WatchEvent<T>, serde_json::Error> {
+fn decode(line: &[u8], form: ObjectType) -> Result<WatchEvent<Arc<dyn AnyObject>>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Line<'a> {
         #[serde(rename = "type")]
@@ -90,10 +140,11 @@ fn decode<T: ApiObject>(line: &[u8]) -> Result<WatchEvent<T>, serde_json::Error>
     }
     let Line { event_type, object } = serde_json::from_slice(line)?;
     let object = object.get();
+    let read = || form.read(object.as_bytes(), None);
     Ok(match event_type {
-        "ADDED" => WatchEvent::Added(T::read_json(object.as_bytes())?),
-        "MODIFIED" => WatchEvent::Modified(T::read_json(object.as_bytes())?),
-        "DELETED" => WatchEvent::Deleted(T::read_json(object.as_bytes())?),
+        "ADDED" => WatchEvent::Added(read()?),
+        "MODIFIED" => WatchEvent::Modified(read()?),
+        "DELETED" => WatchEvent::Deleted(read()?),
         "BOOKMARK" => bookmark(object)?,
         "ERROR" => WatchEvent::Error(serde_json::from_str::<Status>(object)?),
         other => return Err(serde::de::Error::custom(format!("unknown event type {other:?}"))),
@@ -153,20 +204,23 @@ mod tests {
     use coracle_meta::Object;
     use proptest::prelude::*;
 
+    fn read(line: &[u8]) -> Result<WatchEvent<Object>, serde_json::Error> {
+        decode(line, ObjectType::of::<Object>()).map(|event| event.map(unwrap))
+    }
+
     #[test]
     fn every_event_type_is_read() {
-        let added: WatchEvent<Object> = decode(br#"{"type":"ADDED","object":{"metadata":{"name":"web"}}}"#).unwrap();
+        let added = read(br#"{"type":"ADDED","object":{"metadata":{"name":"web"}}}"#).unwrap();
         assert_eq!(added.object().unwrap().name(), "web");
-        let bookmark: WatchEvent<Object> = decode(
+        let bookmark = read(
             br#"{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
         )
         .unwrap();
         assert_eq!(bookmark, WatchEvent::Bookmark { resource_version: "9".into(), initial_events_end: true });
-        let error: WatchEvent<Object> =
-            decode(br#"{"type":"ERROR","object":{"status":"Failure","reason":"Expired","code":410}}"#).unwrap();
+        let error = read(br#"{"type":"ERROR","object":{"status":"Failure","reason":"Expired","code":410}}"#).unwrap();
         assert!(matches!(error, WatchEvent::Error(status) if status.is_expired()));
-        assert!(decode::<Object>(br#"{"type":"NEWS","object":{}}"#).is_err());
-        assert!(decode::<Object>(b"{").is_err());
+        assert!(read(br#"{"type":"NEWS","object":{}}"#).is_err());
+        assert!(read(b"{").is_err());
     }
 
     proptest! {

@@ -6,19 +6,16 @@ use bytes::Bytes;
 use coracle_registry::User;
 use futures_util::future::Either;
 use http::{Request, Response};
-use http_body_util::BodyExt;
-use http_body_util::combinators::UnsyncBoxBody;
 use tower::util::BoxCloneSyncService;
 use tower::{Service, ServiceExt};
 
 use crate::Error;
 use crate::api_server_tasks::ApiServerTasks;
 
-/// Whatever goes wrong on the way.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub use coracle_handover::BoxError;
 
 /// A body on the way between a client and the API server.
-pub type Body = UnsyncBoxBody<Bytes, BoxError>;
+pub use coracle_handover::Body;
 
 /// The API server as a tower service: no socket, no port. Any client that takes a service can sit on it.
 ///
@@ -46,8 +43,10 @@ impl Transport {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let boxed = |answer: Response<B>| answer.map(boxed);
-        Self { service: BoxCloneSyncService::new(service.map_response(boxed).map_err(Into::into)), tasks: None }
+        Self {
+            service: BoxCloneSyncService::new(service.map_response(coracle_handover::attach).map_err(Into::into)),
+            tasks: None,
+        }
     }
 
     /// Sends one request whose body is boxed already.
@@ -100,7 +99,7 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    body.map_err(Into::into).boxed_unsync()
+    Body::new(body)
 }
 
 impl<B> Service<Request<B>> for Transport

@@ -1,13 +1,12 @@
 use std::sync::Arc;
 
 use coracle_client::Client;
-use coracle_informer::{Notification, SharedInformer};
+use coracle_informer::{AnyInformer, Notification, SharedInformer};
 use coracle_meta::{ApiObject, ObjectKey};
 use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::any_informer::AnyInformer;
 use crate::worker::{Parked, Worker};
 use crate::{Process, Reconciler};
 
@@ -61,7 +60,7 @@ pub struct Controller<R, K = ObjectKey> {
     client: Client,
     reconciler: R,
     queue: WorkQueue<K>,
-    caches: Vec<Arc<dyn AnyInformer>>,
+    caches: Vec<AnyInformer>,
     workers: usize,
     max_retries: Option<u32>,
 }
@@ -105,7 +104,7 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
     /// Reads the cache of this informer: no worker starts before it has synced.
     #[must_use]
     pub fn reads<T: ApiObject>(mut self, informer: &SharedInformer<T>) -> Self {
-        self.caches.push(Arc::new(informer.clone()));
+        self.caches.push(informer.any().clone());
         self
     }
 
@@ -182,7 +181,7 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
             actor: self.actor,
             recorder: self.process.recorder,
             client: self.client,
-            reconciler: self.reconciler,
+            reconciler: Box::new(self.reconciler),
             queue: self.queue,
             caches: self.caches,
             max_retries: self.max_retries,

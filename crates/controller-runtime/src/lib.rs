@@ -10,7 +10,6 @@
 //! In Kubernetes: `pkg/controller`, `client-go/tools/{record,events,leaderelection}`.
 //! Not here: what any controller does (`controllers`, `scheduler`, `kubelet`).
 
-mod any_informer;
 mod controller;
 mod event_correlator;
 mod event_queue;

@@ -2,26 +2,38 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use coracle_client::{Client, Origin};
+use coracle_informer::AnyInformer;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_workqueue::{Key, Work, WorkQueue};
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use crate::any_informer::AnyInformer;
 use crate::own_writes::Unseen;
 use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler};
 
 /// What the workers of a controller share: each takes a key, reconciles it, and gives it back.
-pub(crate) struct Worker<R, K> {
+pub(crate) struct Worker<K> {
     pub(crate) actor: String,
     pub(crate) recorder: Recorder,
     pub(crate) client: Client,
-    pub(crate) reconciler: R,
+    pub(crate) reconciler: Box<dyn AnyReconciler<K>>,
     pub(crate) queue: WorkQueue<K>,
-    pub(crate) caches: Vec<Arc<dyn AnyInformer>>,
+    pub(crate) caches: Vec<AnyInformer>,
     pub(crate) max_retries: Option<u32>,
     pub(crate) own_writes: Mutex<OwnWrites<K>>,
     pub(crate) parked: Mutex<Parked<K>>,
+}
+
+/// A reconciler whose type is forgotten, so that what is around it is compiled once a type of key.
+pub(crate) trait AnyReconciler<K>: Send + Sync {
+    fn reconcile<'a>(&'a self, pass: &'a Pass, key: &'a K) -> BoxFuture<'a, Result<Action, ReconcileError>>;
+}
+
+impl<K: Key, R: Reconciler<K>> AnyReconciler<K> for R {
+    fn reconcile<'a>(&'a self, pass: &'a Pass, key: &'a K) -> BoxFuture<'a, Result<Action, ReconcileError>> {
+        Box::pin(Reconciler::reconcile(self, pass, key))
+    }
 }
 
 /// Keys that come back when a cache shows their own last writes.
@@ -38,7 +50,7 @@ impl<K: 'static> Parked<K> {
     }
 }
 
-impl<K: Key, R: Reconciler<K>> Worker<R, K> {
+impl<K: Key> Worker<K> {
     pub(crate) async fn run(self: Arc<Self>) {
         while let Some(work) = self.queue.get().await {
             match self.unseen_write(&work.key) {
@@ -131,13 +143,7 @@ impl<K: Key, R: Reconciler<K>> Worker<R, K> {
     }
 }
 
-async fn wait<K: Key>(
-    cache: Arc<dyn AnyInformer>,
-    needs: i64,
-    queue: WorkQueue<K>,
-    key: K,
-    cause: Option<EntryId>,
-) -> K {
+async fn wait<K: Key>(cache: AnyInformer, needs: i64, queue: WorkQueue<K>, key: K, cause: Option<EntryId>) -> K {
     cache.reached(needs).await;
     queue.add(key.clone(), cause.as_slice());
     key

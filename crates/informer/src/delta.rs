@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use coracle_journal::EntryId;
+use coracle_meta::AnyObject;
 
 /// What happened to an object, as the reflector saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +32,12 @@ impl DeltaType {
 }
 
 /// One thing that happened to an object.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Delta<T> {
+#[derive(Clone, Debug)]
+pub struct Delta {
     /// What happened.
     pub delta_type: DeltaType,
     /// The object afterwards; of a deletion its last known state.
-    pub object: Arc<T>,
+    pub object: Arc<dyn AnyObject>,
     /// False for a deletion that only a later list revealed.
     pub observed: bool,
     /// The entry of the event log that says that this delta was queued.

@@ -2,17 +2,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use coracle_journal::EntryId;
-use coracle_meta::{ApiObject, ObjectKey};
+use coracle_meta::{AnyObject, ObjectKey};
 
 use crate::{Delta, DeltaType, Indexer, Records};
 
 /// What [`DeltaFifo::pop`] gives: one object, and everything that happened to it since it was popped before.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Popped<T> {
+#[derive(Clone, Debug)]
+pub struct Popped {
     /// Which object.
     pub key: ObjectKey,
     /// What happened, in order; never empty.
-    pub deltas: Vec<Delta<T>>,
+    pub deltas: Vec<Delta>,
     /// Whether the object belongs to the first list.
     pub initial: bool,
 }
@@ -31,8 +31,8 @@ pub struct Popped<T> {
 /// In Kubernetes: `cache.DeltaFIFO`. Unlike Kubernetes: what the cache knows is an argument of those operations that
 /// need it, because a queue that holds its consumer is a knot.
 #[derive(Debug)]
-pub struct DeltaFifo<T> {
-    items: BTreeMap<ObjectKey, Vec<Delta<T>>>,
+pub struct DeltaFifo {
+    items: BTreeMap<ObjectKey, Vec<Delta>>,
     queue: VecDeque<ObjectKey>,
     /// Whether anything was ever queued.
     populated: bool,
@@ -43,7 +43,7 @@ pub struct DeltaFifo<T> {
     records: Records,
 }
 
-impl<T: ApiObject> DeltaFifo<T> {
+impl DeltaFifo {
     /// An empty queue.
     pub fn new(records: Records) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl<T: ApiObject> DeltaFifo<T> {
     /// Queues what a watch said of an object: `Added`, `Updated` or `Deleted`.
     ///
     /// The deletion of an object of which neither the queue nor the cache knows is dropped.
-    pub fn push(&mut self, delta_type: DeltaType, object: Arc<T>, known: &Indexer<T>, causes: &[EntryId]) {
+    pub fn push(&mut self, delta_type: DeltaType, object: Arc<dyn AnyObject>, known: &Indexer, causes: &[EntryId]) {
         self.populated = true;
         object.resource_version().clone_into(&mut self.version);
         let key = object.object_key();
@@ -70,7 +70,13 @@ impl<T: ApiObject> DeltaFifo<T> {
     }
 
     /// Queues a list: `Replaced` for what it has, and `Deleted`, not observed, for what it should have had.
-    pub fn replace(&mut self, objects: Vec<Arc<T>>, version: &str, known: &Indexer<T>, cause: Option<EntryId>) {
+    pub fn replace(
+        &mut self,
+        objects: Vec<Arc<dyn AnyObject>>,
+        version: &str,
+        known: &Indexer,
+        cause: Option<EntryId>,
+    ) {
         let causes: Vec<_> = cause.into_iter().collect();
         let listed: BTreeMap<_, _> = objects.into_iter().map(|object| (object.object_key(), object)).collect();
         let missing: Vec<_> = self.newest(known).filter(|(key, _)| !listed.contains_key(key)).collect();
@@ -89,7 +95,7 @@ impl<T: ApiObject> DeltaFifo<T> {
     }
 
     /// Every object that is queued or in the cache, in its newest state, but those whose deletion is queued.
-    fn newest(&self, known: &Indexer<T>) -> impl Iterator<Item = (ObjectKey, Arc<T>)> + use<T> {
+    fn newest(&self, known: &Indexer) -> impl Iterator<Item = (ObjectKey, Arc<dyn AnyObject>)> + use<> {
         let mut newest: BTreeMap<_, _> = known.snapshot().into_iter().collect();
         for (key, deltas) in &self.items {
             let last = deltas.last().expect("an item has a delta");
@@ -104,7 +110,7 @@ impl<T: ApiObject> DeltaFifo<T> {
     }
 
     /// Queues `Sync` for each object of the cache to which nothing is about to happen anyway.
-    pub fn resync(&mut self, known: &Indexer<T>) {
+    pub fn resync(&mut self, known: &Indexer) {
         for (key, object) in known.snapshot() {
             if !self.items.contains_key(&key) {
                 self.queue_delta(key, DeltaType::Sync, object, true, &[]);
@@ -118,7 +124,7 @@ impl<T: ApiObject> DeltaFifo<T> {
     }
 
     /// The object that has waited longest, and what happened to it.
-    pub fn pop(&mut self) -> Option<Popped<T>> {
+    pub fn pop(&mut self) -> Option<Popped> {
         let key = self.queue.pop_front()?;
         let initial = self.initial > 0;
         self.initial = self.initial.saturating_sub(1);
@@ -153,7 +159,7 @@ impl<T: ApiObject> DeltaFifo<T> {
         &mut self,
         key: ObjectKey,
         delta_type: DeltaType,
-        object: Arc<T>,
+        object: Arc<dyn AnyObject>,
         observed: bool,
         causes: &[EntryId],
     ) {
@@ -183,14 +189,14 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    fn object(name: &str, version: u64) -> Arc<Object> {
+    fn object(name: &str, version: u64) -> Arc<dyn AnyObject> {
         let mut object = Object::default();
         object.set("metadata.name", name);
         object.set_resource_version(version.to_string());
         Arc::new(object)
     }
 
-    fn types<T>(popped: &Popped<T>) -> Vec<DeltaType> {
+    fn types(popped: &Popped) -> Vec<DeltaType> {
         popped.deltas.iter().map(|delta| delta.delta_type).collect()
     }
 
@@ -204,7 +210,7 @@ mod tests {
         let a = fifo.pop().unwrap();
         assert_eq!((a.key.name.as_str(), types(&a)), ("a", vec![DeltaType::Added, DeltaType::Updated]));
         assert_eq!(fifo.pop().unwrap().key.name, "b");
-        assert_eq!(fifo.pop(), None);
+        assert!(fifo.pop().is_none());
     }
 
     #[test]
@@ -252,7 +258,7 @@ mod tests {
         fifo.replace(vec![object("a", 1), object("b", 1)], "1", &known, None);
         assert!(fifo.pop().unwrap().initial && !fifo.has_synced());
         assert!(fifo.pop().unwrap().initial && fifo.has_synced());
-        let mut empty = DeltaFifo::<Object>::new(Records::default());
+        let mut empty = DeltaFifo::new(Records::default());
         empty.replace(Vec::new(), "1", &Indexer::default(), None);
         assert!(empty.has_synced());
     }
@@ -293,7 +299,7 @@ mod tests {
     proptest! {
         #[test]
         fn after_a_relist_the_cache_equals_the_world_whatever_was_lost(steps in steps()) {
-            let known = Indexer::<PartialObject>::default();
+            let known = Indexer::default();
             let mut fifo = DeltaFifo::new(Records::default());
             let mut world: BTreeMap<u8, u64> = BTreeMap::new();
             let mut version = 0;
@@ -333,14 +339,14 @@ mod tests {
         }
     }
 
-    fn partial(id: u8, version: u64) -> Arc<PartialObject> {
+    fn partial(id: u8, version: u64) -> Arc<dyn AnyObject> {
         let mut object = PartialObject::default();
         object.metadata.name = Some(id.to_string());
         object.metadata.resource_version = Some(version.to_string());
         Arc::new(object)
     }
 
-    fn apply(known: &Indexer<PartialObject>, popped: Option<Popped<PartialObject>>) {
+    fn apply(known: &Indexer, popped: Option<Popped>) {
         for delta in popped.into_iter().flat_map(|popped| popped.deltas) {
             match delta.delta_type {
                 DeltaType::Deleted => drop(known.remove(&delta.object.object_key())),

@@ -1,11 +1,11 @@
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
-use coracle_client::{Api, Client};
+use coracle_client::{AnyApi, Api, Client};
 use coracle_journal::{EntryId, Recorder};
 use coracle_meta::{ApiObject, GroupVersionResource, Object, ObjectMeta, PartialObject, Resource};
 use futures_util::future::select;
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::processor::panicked;
-use crate::{Notification, Records, Selection, SharedInformer};
+use crate::{AnyInformer, Notification, Records, Selection, SharedInformer};
 
 /// Hands out one informer a kind (and selection), so that a process keeps each object once; clones share it.
 ///
@@ -68,7 +68,7 @@ enum Decoded {
 }
 
 struct Known {
-    informer: Arc<dyn AnyInformer>,
+    informer: AnyInformer,
     started: bool,
 }
 
@@ -102,19 +102,19 @@ impl InformerFactory {
 
     /// The informer of some objects of a kind.
     pub fn selected<K: Resource>(&self, selection: Selection) -> SharedInformer<K> {
-        self.get((K::resource(), selection, Decoded::Typed(TypeId::of::<K>())), Api::of(&self.inner.client))
+        self.get((K::resource(), selection, Decoded::Typed(TypeId::of::<K>())), &Api::of(&self.inner.client))
     }
 
     /// The informer of a resource that is no Rust type.
     pub fn dynamic(&self, resource: &GroupVersionResource) -> SharedInformer<Object> {
         let api = Api::dynamic(&self.inner.client, resource.clone());
-        self.get((resource.clone(), Selection::default(), Decoded::Dynamic), api)
+        self.get((resource.clone(), Selection::default(), Decoded::Dynamic), &api)
     }
 
     /// The informer of a resource's metadata.
     pub fn metadata(&self, resource: &GroupVersionResource) -> SharedInformer<PartialObject> {
         let api = Api::metadata(&self.inner.client, resource.clone());
-        self.get((resource.clone(), Selection::default(), Decoded::Metadata), api)
+        self.get((resource.clone(), Selection::default(), Decoded::Metadata), &api)
     }
 
     /// Tells a handler of the metadata of all objects of a resource, from whatever informer of it there is, so that
@@ -128,21 +128,30 @@ impl InformerFactory {
         let known = self.inner.informers.lock().iter().find_map(|((known, selection, _), informer)| {
             (known == resource && *selection == Selection::default()).then(|| informer.informer.clone())
         });
-        known.unwrap_or_else(|| Arc::new(self.metadata(resource))).on_metadata(actor, Box::new(handler));
+        let informer = known.unwrap_or_else(|| self.metadata(resource).any().clone());
+        let mut handler = handler;
+        informer.add_handler(actor, move |notification, causes| {
+            let metadata = notification.map(|object| Arc::new(object.object_meta().into_owned()));
+            handler(&metadata, causes);
+        });
     }
 
-    fn get<T: ApiObject>(&self, key: InformerKey, api: Api<T>) -> SharedInformer<T> {
+    fn get<T: ApiObject>(&self, key: InformerKey, api: &Api<T>) -> SharedInformer<T> {
+        // The key names as what objects are read.
+        SharedInformer::over(self.get_any(key, api.any()))
+    }
+
+    fn get_any(&self, key: InformerKey, api: &AnyApi) -> AnyInformer {
         let mut informers = self.inner.informers.lock();
         if let Some(known) = informers.get(&key) {
-            let informer = known.informer.as_any().downcast_ref::<SharedInformer<T>>();
-            return informer.expect("the key names how objects are decoded").clone();
+            return known.informer.clone();
         }
         let (resource, selection, _) = &key;
         let name = format!("{resource:?}{selection:?}");
         let records = Records::new(self.inner.recorder.clone(), &self.inner.actor, resource);
         let random = self.inner.ambient.random.split(&name);
-        let informer = SharedInformer::new(api, selection.clone(), random, records);
-        informers.insert(key, Known { informer: Arc::new(informer.clone()), started: false });
+        let informer = AnyInformer::new(api, selection.clone(), random, records, None);
+        informers.insert(key, Known { informer: informer.clone(), started: false });
         drop(informers);
         self.inner.added.notify_one();
         informer
@@ -163,7 +172,7 @@ impl InformerFactory {
     pub async fn synced(&self) {
         let informers: Vec<_> = self.inner.informers.lock().values().map(|known| known.informer.clone()).collect();
         for informer in informers {
-            informer.wait_synced().await;
+            informer.synced().await;
         }
     }
 
@@ -176,45 +185,10 @@ impl InformerFactory {
         loop {
             for known in self.inner.informers.lock().values_mut().filter(|known| !known.started) {
                 known.started = true;
-                known.informer.clone().spawn(&mut tasks);
+                let informer = known.informer.clone();
+                tasks.spawn(async move { informer.run().await });
             }
             select(pin!(panicked(&mut tasks)), pin!(self.inner.added.notified())).await;
         }
-    }
-}
-
-type MetadataHandler = Box<dyn FnMut(&Notification<ObjectMeta>, &[EntryId]) + Send>;
-
-/// An informer whose type is forgotten.
-trait AnyInformer: Send + Sync {
-    fn as_any(&self) -> &dyn Any;
-    fn spawn(self: Arc<Self>, tasks: &mut JoinSet<()>);
-    fn stop(&self);
-    fn on_metadata(&self, actor: &str, handler: MetadataHandler);
-    fn wait_synced(&self) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>>;
-}
-
-impl<T: ApiObject> AnyInformer for SharedInformer<T> {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn spawn(self: Arc<Self>, tasks: &mut JoinSet<()>) {
-        tasks.spawn(async move { self.run().await });
-    }
-
-    fn stop(&self) {
-        Self::stop(self);
-    }
-
-    fn on_metadata(&self, actor: &str, mut handler: MetadataHandler) {
-        self.add_handler(actor, move |notification, causes| {
-            let metadata = notification.map(|object| Arc::new(object.object_meta().into_owned()));
-            handler(&metadata, causes);
-        });
-    }
-
-    fn wait_synced(&self) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(self.synced())
     }
 }

@@ -2,83 +2,85 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use coracle_meta::{ApiObject, ObjectKey};
+use coracle_meta::{AnyObject, ObjectKey};
 use parking_lot::RwLock;
 
 /// Gives the values under which an object is found in an index.
-pub(crate) type IndexFn<T> = dyn Fn(&T) -> Vec<String> + Send + Sync;
+pub(crate) type IndexFn = dyn Fn(&dyn AnyObject) -> Vec<String> + Send + Sync;
 
 /// A cache of objects by key and by named indices. Only its informer writes it; everybody else reads a
 /// [`Lister`](crate::Lister).
 ///
 /// In Kubernetes: `cache.Indexer` (and the `Store`, `ThreadSafeStore` and `cache` beneath it).
-pub struct Indexer<T> {
-    state: RwLock<State<T>>,
+pub struct Indexer {
+    state: RwLock<State>,
 }
 
-struct State<T> {
-    objects: BTreeMap<ObjectKey, Arc<T>>,
-    indices: BTreeMap<&'static str, Index<T>>,
+struct State {
+    objects: BTreeMap<ObjectKey, Arc<dyn AnyObject>>,
+    indices: BTreeMap<&'static str, Index>,
     version: String,
 }
 
-struct Index<T> {
-    values: Arc<IndexFn<T>>,
+struct Index {
+    values: Arc<IndexFn>,
     keys: BTreeMap<String, BTreeSet<ObjectKey>>,
 }
 
-impl<T> Default for Indexer<T> {
+impl Default for Indexer {
     fn default() -> Self {
         let state = State { objects: BTreeMap::new(), indices: BTreeMap::new(), version: String::new() };
         Self { state: RwLock::new(state) }
     }
 }
 
-impl<T> fmt::Debug for Indexer<T> {
+impl fmt::Debug for Indexer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.read();
         f.debug_struct("Indexer").field("objects", &state.objects.len()).field("version", &state.version).finish()
     }
 }
 
-impl<T> Indexer<T> {}
-
-impl<T: ApiObject> Indexer<T> {
+impl Indexer {
     /// Adds an index over what is there and what will come. A second one of the same name changes nothing: whoever
     /// shares an informer shares its indices.
-    pub fn add_index(&self, name: &'static str, values: impl Fn(&T) -> Vec<String> + Send + Sync + 'static) {
+    pub fn add_index(
+        &self,
+        name: &'static str,
+        values: impl Fn(&dyn AnyObject) -> Vec<String> + Send + Sync + 'static,
+    ) {
         let mut state = self.state.write();
         if state.indices.contains_key(name) {
             return;
         }
         let mut index = Index { values: Arc::new(values), keys: BTreeMap::new() };
         for (key, object) in &state.objects {
-            index.add(key, object);
+            index.add(key, object.as_ref());
         }
         state.indices.insert(name, index);
     }
 
     /// Puts an object in; gives what was there before.
-    pub fn insert(&self, object: Arc<T>) -> Option<Arc<T>> {
+    pub fn insert(&self, object: Arc<dyn AnyObject>) -> Option<Arc<dyn AnyObject>> {
         let key = object.object_key();
         let mut state = self.state.write();
         let State { objects, indices, .. } = &mut *state;
         let old = objects.insert(key.clone(), object.clone());
         for index in indices.values_mut() {
             if let Some(old) = &old {
-                index.remove(&key, old);
+                index.remove(&key, old.as_ref());
             }
-            index.add(&key, &object);
+            index.add(&key, object.as_ref());
         }
         old
     }
 
     /// Takes an object out.
-    pub fn remove(&self, key: &ObjectKey) -> Option<Arc<T>> {
+    pub fn remove(&self, key: &ObjectKey) -> Option<Arc<dyn AnyObject>> {
         let mut state = self.state.write();
         let old = state.objects.remove(key)?;
         for index in state.indices.values_mut() {
-            index.remove(key, &old);
+            index.remove(key, old.as_ref());
         }
         Some(old)
     }
@@ -96,7 +98,7 @@ impl<T: ApiObject> Indexer<T> {
     }
 
     /// One object.
-    pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
+    pub fn get(&self, key: &ObjectKey) -> Option<Arc<dyn AnyObject>> {
         self.state.read().objects.get(key).cloned()
     }
 
@@ -116,24 +118,24 @@ impl<T: ApiObject> Indexer<T> {
     }
 
     /// All objects, by key.
-    pub fn snapshot(&self) -> Vec<(ObjectKey, Arc<T>)> {
+    pub fn snapshot(&self) -> Vec<(ObjectKey, Arc<dyn AnyObject>)> {
         self.state.read().objects.iter().map(|(key, object)| (key.clone(), object.clone())).collect()
     }
 
     /// All objects, in the order of their keys.
-    pub fn list(&self) -> Vec<Arc<T>> {
+    pub fn list(&self) -> Vec<Arc<dyn AnyObject>> {
         self.state.read().objects.values().cloned().collect()
     }
 
     /// The objects of a namespace, in the order of their names.
-    pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<T>> {
+    pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<dyn AnyObject>> {
         let state = self.state.read();
         let objects = state.objects.range(ObjectKey::new(namespace, "")..);
         objects.take_while(|(key, _)| key.namespace == namespace).map(|(_, object)| object.clone()).collect()
     }
 
     /// The objects with this value in this index, in the order of their keys; none if there is no such index.
-    pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<T>> {
+    pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<dyn AnyObject>> {
         let state = self.state.read();
         let keys = state.indices.get(index).and_then(|index| index.keys.get(value));
         let object = |key: &ObjectKey| state.objects.get(key).expect("an indexed key is stored").clone();
@@ -147,14 +149,14 @@ impl<T: ApiObject> Indexer<T> {
     }
 }
 
-impl<T> Index<T> {
-    fn add(&mut self, key: &ObjectKey, object: &T) {
+impl Index {
+    fn add(&mut self, key: &ObjectKey, object: &dyn AnyObject) {
         for value in (self.values)(object) {
             self.keys.entry(value).or_default().insert(key.clone());
         }
     }
 
-    fn remove(&mut self, key: &ObjectKey, object: &T) {
+    fn remove(&mut self, key: &ObjectKey, object: &dyn AnyObject) {
         for value in (self.values)(object) {
             if let Some(keys) = self.keys.get_mut(&value) {
                 keys.remove(key);
@@ -172,7 +174,7 @@ mod tests {
     use coracle_meta::Object;
     use proptest::prelude::*;
 
-    fn object(namespace: &str, name: &str, node: &str) -> Arc<Object> {
+    fn object(namespace: &str, name: &str, node: &str) -> Arc<dyn AnyObject> {
         let mut object = Object::default();
         object.set("metadata.namespace", namespace);
         object.set("metadata.name", name);
@@ -180,12 +182,13 @@ mod tests {
         Arc::new(object)
     }
 
-    fn by_node(object: &Object) -> Vec<String> {
-        vec![object.text("spec.nodeName").to_owned()]
+    fn by_node(object: &dyn AnyObject) -> Vec<String> {
+        let object: &dyn std::any::Any = object;
+        vec![object.downcast_ref::<Object>().unwrap().text("spec.nodeName").to_owned()]
     }
 
-    fn names(objects: &[Arc<Object>]) -> Vec<&str> {
-        objects.iter().map(|object| object.name()).collect()
+    fn names(objects: &[Arc<dyn AnyObject>]) -> Vec<String> {
+        objects.iter().map(|object| object.object_key().name).collect()
     }
 
     #[test]
@@ -221,13 +224,13 @@ mod tests {
             indexer.add_index("node", by_node);
             for (id, node, keep) in steps {
                 let object = object("a", &id.to_string(), &node.to_string());
-                if keep { indexer.insert(object); } else { indexer.remove(&object.key()); }
+                if keep { indexer.insert(object); } else { indexer.remove(&object.object_key()); }
             }
             for node in 0..3_u8 {
                 let node = node.to_string();
                 let scanned: Vec<_> =
-                    indexer.list().into_iter().filter(|object| by_node(object) == [node.as_str()]).collect();
-                prop_assert_eq!(indexer.by_index("node", &node), scanned);
+                    indexer.list().into_iter().filter(|object| by_node(object.as_ref()) == [node.as_str()]).collect();
+                prop_assert_eq!(names(&indexer.by_index("node", &node)), names(&scanned));
             }
         }
     }

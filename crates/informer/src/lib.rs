@@ -9,6 +9,7 @@
 //! In Kubernetes: client-go `tools/cache`.
 //! Not here: which key a change concerns (that is the controller's handler), and what to do about it.
 
+mod any_informer;
 mod backoff;
 mod delta;
 mod delta_fifo;
@@ -23,6 +24,7 @@ mod reflector_store;
 mod shared_informer;
 mod signal;
 
+pub use any_informer::AnyInformer;
 pub use delta::{Delta, DeltaType};
 pub use delta_fifo::{DeltaFifo, Popped};
 pub use factory::InformerFactory;

@@ -1,6 +1,8 @@
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use coracle_meta::{ApiObject, ObjectKey};
+use coracle_meta::any_object::downcast;
+use coracle_meta::{AnyObject, ApiObject, ObjectKey};
 
 use crate::Indexer;
 
@@ -26,39 +28,42 @@ use crate::Indexer;
 /// ```
 #[derive(Debug)]
 pub struct Lister<T> {
-    indexer: Arc<Indexer<T>>,
+    indexer: Arc<Indexer>,
+    _object: PhantomData<fn() -> T>,
+}
+
+impl<T> Lister<T> {
+    /// Reads this cache, which holds objects of type `T` alone.
+    pub(crate) fn new(indexer: Arc<Indexer>) -> Self {
+        Self { indexer, _object: PhantomData }
+    }
 }
 
 impl<T> Clone for Lister<T> {
     fn clone(&self) -> Self {
-        Self { indexer: self.indexer.clone() }
+        Self::new(self.indexer.clone())
     }
 }
 
 impl<T: ApiObject> Lister<T> {
-    /// Reads this cache.
-    pub fn new(indexer: Arc<Indexer<T>>) -> Self {
-        Self { indexer }
-    }
-
     /// One object.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
-        self.indexer.get(key)
+        self.indexer.get(key).as_ref().map(downcast)
     }
 
     /// All objects, in the order of their keys.
     pub fn list(&self) -> Vec<Arc<T>> {
-        self.indexer.list()
+        typed(&self.indexer.list())
     }
 
     /// The objects of a namespace, in the order of their names.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<T>> {
-        self.indexer.list_namespace(namespace)
+        typed(&self.indexer.list_namespace(namespace))
     }
 
     /// The objects with this value in this index, in the order of their keys.
     pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<T>> {
-        self.indexer.by_index(index, value)
+        typed(&self.indexer.by_index(index, value))
     }
 
     /// The values that an index has, in order.
@@ -80,4 +85,8 @@ impl<T: ApiObject> Lister<T> {
     pub fn version(&self) -> String {
         self.indexer.version()
     }
+}
+
+fn typed<T: ApiObject>(objects: &[Arc<dyn AnyObject>]) -> Vec<Arc<T>> {
+    objects.iter().map(downcast).collect()
 }

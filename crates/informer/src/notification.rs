@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// assert!(!scaled(&Notification::Updated { old: Arc::new(3), new: Arc::new(3) }), "a resync");
 /// assert!(!scaled(&Notification::Deleted { object: Arc::new(3), observed: true }));
 /// ```
-#[derive(Clone, Debug, PartialEq)]
-pub enum Notification<T> {
+#[derive(Debug, PartialEq)]
+pub enum Notification<T: ?Sized> {
     /// The object came into the cache.
     Added {
         /// The object.
@@ -42,7 +42,7 @@ pub enum Notification<T> {
     },
 }
 
-impl<T> Notification<T> {
+impl<T: ?Sized> Notification<T> {
     /// The object in its latest known state.
     pub fn object(&self) -> &Arc<T> {
         match self {
@@ -59,7 +59,7 @@ impl<T> Notification<T> {
     }
 
     /// The same change of what `part` sees of the object.
-    pub fn map<U>(&self, part: impl Fn(&T) -> Arc<U>) -> Notification<U> {
+    pub fn map<U>(&self, part: impl Fn(&Arc<T>) -> Arc<U>) -> Notification<U> {
         match self {
             Self::Added { object, initial } => Notification::Added { object: part(object), initial: *initial },
             Self::Updated { old, new } => Notification::Updated { old: part(old), new: part(new) },

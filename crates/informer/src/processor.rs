@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_journal::EntryId;
-use coracle_meta::ApiObject;
+use coracle_meta::AnyObject;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -14,30 +14,30 @@ use crate::{Notification, Records, Signal};
 
 /// A handler: told of each change, with the entries of the event log that led to it. It maps the object to a key and
 /// queues that; it cannot wait.
-pub(crate) type Handler<T> = Box<dyn FnMut(&Notification<T>, &[EntryId]) + Send>;
+pub(crate) type Handler = Box<dyn FnMut(&Notification<dyn AnyObject>, &[EntryId]) + Send>;
 
 /// Tells every handler of an informer what changed.
 ///
 /// In Kubernetes: `cache.sharedProcessor`.
-pub(crate) struct SharedProcessor<T> {
-    listeners: Mutex<Vec<Arc<ProcessorListener<T>>>>,
+pub(crate) struct SharedProcessor {
+    listeners: Mutex<Vec<Arc<ProcessorListener>>>,
     /// Handlers whose listeners do not run yet.
-    waiting: Mutex<Vec<Waiting<T>>>,
+    waiting: Mutex<Vec<Waiting>>,
     added: Notify,
     resync_added: Notify,
     records: Records,
 }
 
 /// A listener, and the handler that it is going to run.
-type Waiting<T> = (Arc<ProcessorListener<T>>, Handler<T>);
+type Waiting = (Arc<ProcessorListener>, Handler);
 
 /// One handler's queue of what it is still to be told: a slow handler holds up nobody but itself.
 ///
 /// In Kubernetes: `cache.processorListener`.
-pub(crate) struct ProcessorListener<T> {
+pub(crate) struct ProcessorListener {
     /// The handler's actor in the event log.
     name: String,
-    queue: Mutex<VecDeque<Told<T>>>,
+    queue: Mutex<VecDeque<Told>>,
     filled: Notify,
     synced: Signal,
     removed: Signal,
@@ -59,24 +59,24 @@ impl Resync {
     }
 }
 
-enum Told<T> {
-    Of(Arc<Notification<T>>, Option<EntryId>),
+enum Told {
+    Of(Arc<Notification<dyn AnyObject>>, Option<EntryId>),
     /// Everything of the first list has been told.
     Synced,
 }
 
 /// A handler's place at its informer.
-pub struct HandlerRegistration<T> {
-    listener: Arc<ProcessorListener<T>>,
+pub struct HandlerRegistration {
+    listener: Arc<ProcessorListener>,
 }
 
-impl<T> fmt::Debug for HandlerRegistration<T> {
+impl fmt::Debug for HandlerRegistration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HandlerRegistration").field("name", &self.listener.name).finish()
     }
 }
 
-impl<T> HandlerRegistration<T> {
+impl HandlerRegistration {
     /// Waits until the handler has been told of everything that was there when it began.
     pub async fn synced(&self) {
         self.listener.synced.given().await;
@@ -102,13 +102,13 @@ pub(crate) enum Audience {
     Resyncing,
 }
 
-impl<T> fmt::Debug for SharedProcessor<T> {
+impl fmt::Debug for SharedProcessor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedProcessor").field("listeners", &self.listeners.lock().len()).finish_non_exhaustive()
     }
 }
 
-impl<T: ApiObject> SharedProcessor<T> {
+impl SharedProcessor {
     pub(crate) fn new(records: Records) -> Self {
         Self {
             listeners: Mutex::default(),
@@ -124,10 +124,10 @@ impl<T: ApiObject> SharedProcessor<T> {
         &self,
         name: &str,
         resync: Option<Duration>,
-        handler: Handler<T>,
-        present: Vec<Arc<T>>,
+        handler: Handler,
+        present: Vec<Arc<dyn AnyObject>>,
         complete: bool,
-    ) -> HandlerRegistration<T> {
+    ) -> HandlerRegistration {
         let listener = Arc::new(ProcessorListener::new(name, resync));
         for object in present {
             listener.tell(Told::Of(Arc::new(Notification::Added { object, initial: true }), None));
@@ -144,7 +144,12 @@ impl<T: ApiObject> SharedProcessor<T> {
         HandlerRegistration { listener }
     }
 
-    pub(crate) fn distribute(&self, notification: Notification<T>, audience: Audience, cause: Option<EntryId>) {
+    pub(crate) fn distribute(
+        &self,
+        notification: Notification<dyn AnyObject>,
+        audience: Audience,
+        cause: Option<EntryId>,
+    ) {
         let notification = Arc::new(notification);
         let mut listeners = self.listeners.lock();
         listeners.retain(|listener| !listener.removed.is_given());
@@ -201,7 +206,7 @@ impl<T: ApiObject> SharedProcessor<T> {
     }
 }
 
-impl<T: ApiObject> ProcessorListener<T> {
+impl ProcessorListener {
     fn new(name: &str, period: Option<Duration>) -> Self {
         let next = Instant::now() + period.unwrap_or_default();
         Self {
@@ -214,12 +219,12 @@ impl<T: ApiObject> ProcessorListener<T> {
         }
     }
 
-    fn tell(&self, told: Told<T>) {
+    fn tell(&self, told: Told) {
         self.queue.lock().push_back(told);
         self.filled.notify_one();
     }
 
-    async fn run(self: Arc<Self>, mut handler: Handler<T>, records: Records) {
+    async fn run(self: Arc<Self>, mut handler: Handler, records: Records) {
         while !self.removed.is_given() {
             let told = self.queue.lock().pop_front();
             match told {

@@ -1,5 +1,5 @@
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
-use coracle_meta::{ApiObject, GroupVersionResource, parse_resource_version};
+use coracle_meta::{AnyObject, GroupVersionResource, parse_resource_version};
 
 use crate::{DeltaType, Notification};
 
@@ -17,13 +17,13 @@ impl Records {
         Self { recorder, actor: actor.to_owned(), resource: resource.resource.clone() }
     }
 
-    fn about<T: ApiObject>(&self, object: &T) -> Detail {
+    fn about(&self, object: &dyn AnyObject) -> Detail {
         let detail = Detail::about(format!("{}/{}", self.resource, object.object_key()));
         at_version(detail, object.resource_version())
     }
 
     /// What an event of a watch names as its cause: the commits of its revision.
-    pub(crate) fn commits<T: ApiObject>(&self, object: &T) -> Vec<EntryId> {
+    pub(crate) fn commits(&self, object: &dyn AnyObject) -> Vec<EntryId> {
         if !self.recorder.is_on() {
             return Vec::new();
         }
@@ -47,9 +47,9 @@ impl Records {
         at_version(detail, version)
     }
 
-    pub(crate) fn queued<T: ApiObject>(
+    pub(crate) fn queued(
         &self,
-        object: &T,
+        object: &dyn AnyObject,
         delta_type: DeltaType,
         depth: usize,
         causes: &[EntryId],
@@ -60,9 +60,9 @@ impl Records {
         })
     }
 
-    pub(crate) fn popped<T: ApiObject>(
+    pub(crate) fn popped(
         &self,
-        object: &T,
+        object: &dyn AnyObject,
         delta_type: DeltaType,
         cause: Option<EntryId>,
     ) -> Option<EntryId> {
@@ -71,9 +71,9 @@ impl Records {
         })
     }
 
-    pub(crate) fn applied<T: ApiObject>(
+    pub(crate) fn applied(
         &self,
-        notification: &Notification<T>,
+        notification: &Notification<dyn AnyObject>,
         cause: Option<EntryId>,
     ) -> Option<EntryId> {
         self.recorder.record(&self.actor, Stage::CacheApply, || {
@@ -81,10 +81,10 @@ impl Records {
         })
     }
 
-    pub(crate) fn called<T: ApiObject>(
+    pub(crate) fn called(
         &self,
         handler: &str,
-        notification: &Notification<T>,
+        notification: &Notification<dyn AnyObject>,
         cause: Option<EntryId>,
     ) -> Option<EntryId> {
         self.recorder.record(handler, Stage::HandlerCall, || {

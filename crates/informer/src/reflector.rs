@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Random;
-use coracle_client::{Api, Error, ListParams, VersionMatch, Watch, WatchParams};
-use coracle_meta::{ApiObject, ObjectKey, Status, WatchEvent};
+use coracle_client::{AnyApi, AnyWatch, Error, ListParams, VersionMatch, WatchParams};
+use coracle_meta::{AnyObject, ObjectKey, Status, WatchEvent};
 use tokio::time::{Instant, timeout_at};
 
 use crate::backoff::Backoff;
@@ -46,7 +47,7 @@ pub struct Selection {
 }
 
 /// Changes an object before it is queued and cached, to drop what nobody needs.
-pub(crate) type Transform<T> = dyn Fn(&mut T) + Send + Sync;
+pub(crate) type Transform = dyn Fn(Arc<dyn AnyObject>) -> Arc<dyn AnyObject> + Send + Sync;
 
 /// Lists a resource, watches it from there, and puts what it sees into a [`ReflectorStore`]; for ever.
 ///
@@ -56,15 +57,15 @@ pub(crate) type Transform<T> = dyn Fn(&mut T) + Send + Sync;
 /// ```
 /// In Kubernetes: `cache.Reflector`. Unlike Kubernetes: a server that cannot be reached is tried again from the last
 /// version whatever the transport's error, because there is more than one transport here.
-pub(crate) struct Reflector<T> {
-    api: Api<T>,
+pub(crate) struct Reflector {
+    api: AnyApi,
     selection: Selection,
-    transform: Box<Transform<T>>,
+    transform: Option<Box<Transform>>,
     random: Random,
     records: Records,
 }
 
-impl<T> fmt::Debug for Reflector<T> {
+impl fmt::Debug for Reflector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reflector").field("selection", &self.selection).finish_non_exhaustive()
     }
@@ -101,8 +102,8 @@ impl Position {
 }
 
 /// An open watch, and when the server should have ended it.
-struct OpenWatch<T> {
-    watch: Watch<T>,
+struct OpenWatch {
+    watch: AnyWatch,
     opened: Instant,
     deadline: Instant,
 }
@@ -117,20 +118,20 @@ enum Ended {
     Refused(Status),
 }
 
-impl<T: ApiObject> Reflector<T> {
+impl Reflector {
     pub(crate) fn new(
-        api: Api<T>,
+        api: &AnyApi,
         selection: Selection,
-        transform: Box<Transform<T>>,
+        transform: Option<Box<Transform>>,
         random: Random,
         records: Records,
     ) -> Self {
-        let api = api.within(&selection.namespace);
+        let api = api.clone().within(&selection.namespace).without_managed_fields();
         Self { api, selection, transform, random, records }
     }
 
     /// Runs until it is dropped.
-    pub(crate) async fn run(&self, store: &ReflectorStore<T>) {
+    pub(crate) async fn run(&self, store: &ReflectorStore) {
         let mut backoff = Backoff::new(self.random.split("backoff"));
         let mut position = Position::default();
         let mut why = "start".to_owned();
@@ -144,7 +145,7 @@ impl<T: ApiObject> Reflector<T> {
     async fn list_and_watch(
         &self,
         position: &mut Position,
-        store: &ReflectorStore<T>,
+        store: &ReflectorStore,
         backoff: &mut Backoff,
         why: &str,
     ) -> String {
@@ -183,10 +184,10 @@ impl<T: ApiObject> Reflector<T> {
     async fn list_as_stream(
         &self,
         position: &mut Position,
-        store: &ReflectorStore<T>,
+        store: &ReflectorStore,
         backoff: &mut Backoff,
         why: &str,
-    ) -> Result<OpenWatch<T>, Error> {
+    ) -> Result<OpenWatch, Error> {
         loop {
             let error = match self.try_list_as_stream(position, store, why).await {
                 Ok(watch) => return Ok(watch),
@@ -205,11 +206,11 @@ impl<T: ApiObject> Reflector<T> {
     async fn try_list_as_stream(
         &self,
         position: &mut Position,
-        store: &ReflectorStore<T>,
+        store: &ReflectorStore,
         why: &str,
-    ) -> Result<OpenWatch<T>, Error> {
+    ) -> Result<OpenWatch, Error> {
         let mut open = self.open(position.of_stream(), true).await?;
-        let mut objects: BTreeMap<ObjectKey, T> = BTreeMap::new();
+        let mut objects: BTreeMap<ObjectKey, Arc<dyn AnyObject>> = BTreeMap::new();
         loop {
             match open.next().await? {
                 Some(WatchEvent::Added(object) | WatchEvent::Modified(object)) => {
@@ -233,7 +234,7 @@ impl<T: ApiObject> Reflector<T> {
         }
     }
 
-    async fn list(&self, position: &mut Position, store: &ReflectorStore<T>, why: &str) -> Result<(), Error> {
+    async fn list(&self, position: &mut Position, store: &ReflectorStore, why: &str) -> Result<(), Error> {
         let mut listed = self.api.list_all(&self.list_params(position)).await;
         if listed.as_ref().is_err_and(is_unavailable) {
             position.unavailable = true;
@@ -260,11 +261,11 @@ impl<T: ApiObject> Reflector<T> {
         }
     }
 
-    async fn watch(&self, version: String) -> Result<OpenWatch<T>, Error> {
+    async fn watch(&self, version: String) -> Result<OpenWatch, Error> {
         self.open(Some(version), false).await
     }
 
-    async fn open(&self, version: Option<String>, initial_events: bool) -> Result<OpenWatch<T>, Error> {
+    async fn open(&self, version: Option<String>, initial_events: bool) -> Result<OpenWatch, Error> {
         let timeout = WATCH_TIMEOUT.mul_f64(1.0 + self.random.fraction());
         let params = WatchParams {
             labels: self.selection.labels.clone(),
@@ -281,7 +282,7 @@ impl<T: ApiObject> Reflector<T> {
     }
 
     /// Puts a watch's events into the store until it ends.
-    async fn follow(&self, mut open: OpenWatch<T>, position: &mut Position, store: &ReflectorStore<T>) -> Ended {
+    async fn follow(&self, mut open: OpenWatch, position: &mut Position, store: &ReflectorStore) -> Ended {
         let mut events = 0_usize;
         // A stream that breaks is resumed like one that ends: nothing was skipped.
         while let Ok(Some(event)) = open.next().await {
@@ -300,22 +301,31 @@ impl<T: ApiObject> Reflector<T> {
             position.reach(object.resource_version());
             store.push(delta_type, self.transformed(object));
         }
+        if let Some(version) = open.watch.position() {
+            position.reach(&version);
+        }
         match events {
             0 if open.opened.elapsed() < VERY_SHORT => Ended::VeryShort,
             _ => Ended::Closed,
         }
     }
 
-    fn transformed(&self, mut object: T) -> T {
-        (self.transform)(&mut object);
-        object
+    fn transformed(&self, object: Arc<dyn AnyObject>) -> Arc<dyn AnyObject> {
+        match &self.transform {
+            Some(transform) => transform(object),
+            None => object,
+        }
     }
 }
 
-impl<T: ApiObject> OpenWatch<T> {
+impl OpenWatch {
     /// The next event; `None` at the end, and when the server should have ended the watch long ago.
-    async fn next(&mut self) -> Result<Option<WatchEvent<T>>, Error> {
-        timeout_at(self.deadline, self.watch.next()).await.unwrap_or(Ok(None))
+    async fn next(&mut self) -> Result<Option<WatchEvent<Arc<dyn AnyObject>>>, Error> {
+        match self.watch.is_local() {
+            // It ends with the server, and needs nobody to notice.
+            true => self.watch.next().await,
+            false => timeout_at(self.deadline, self.watch.next()).await.unwrap_or(Ok(None)),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_journal::EntryId;
-use coracle_meta::ApiObject;
+use coracle_meta::AnyObject;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
@@ -11,35 +11,34 @@ use crate::{DeltaFifo, DeltaType, Indexer, Records};
 ///
 /// In Kubernetes: `cache.ReflectorStore`.
 #[derive(Debug)]
-pub(crate) struct ReflectorStore<T> {
-    fifo: Mutex<DeltaFifo<T>>,
-    indexer: Arc<Indexer<T>>,
+pub(crate) struct ReflectorStore {
+    fifo: Mutex<DeltaFifo>,
+    indexer: Arc<Indexer>,
     records: Records,
     /// Rings when something was queued; one task listens.
     pub(crate) filled: Notify,
 }
 
-impl<T: ApiObject> ReflectorStore<T> {
-    pub(crate) fn new(indexer: Arc<Indexer<T>>, records: Records) -> Self {
+impl ReflectorStore {
+    pub(crate) fn new(indexer: Arc<Indexer>, records: Records) -> Self {
         let fifo = Mutex::new(DeltaFifo::new(records.clone()));
         Self { fifo, indexer, records, filled: Notify::new() }
     }
 
     /// The queue; who holds it keeps the cache from changing.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, DeltaFifo<T>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, DeltaFifo> {
         self.fifo.lock()
     }
 
     /// Queues an event of a watch.
-    pub(crate) fn push(&self, delta_type: DeltaType, object: T) {
-        let causes = self.records.commits(&object);
-        self.lock().push(delta_type, Arc::new(object), &self.indexer, &causes);
+    pub(crate) fn push(&self, delta_type: DeltaType, object: Arc<dyn AnyObject>) {
+        let causes = self.records.commits(object.as_ref());
+        self.lock().push(delta_type, object, &self.indexer, &causes);
         self.filled.notify_one();
     }
 
     /// Queues a list.
-    pub(crate) fn replace(&self, objects: Vec<T>, version: &str, cause: Option<EntryId>) {
-        let objects = objects.into_iter().map(Arc::new).collect();
+    pub(crate) fn replace(&self, objects: Vec<Arc<dyn AnyObject>>, version: &str, cause: Option<EntryId>) {
         self.lock().replace(objects, version, &self.indexer, cause);
         self.filled.notify_one();
     }

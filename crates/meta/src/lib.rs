@@ -7,6 +7,7 @@
 //! Start at [`Object`]. [`Status`] is the one error that crosses the wire.
 //! Not here: shapes and merging (`schema`), what verbs do (`registry`), I/O of any kind.
 
+pub mod any_object;
 mod api_object;
 mod field_error;
 mod field_path;
@@ -30,6 +31,7 @@ mod verbatim;
 mod version;
 mod watch;
 
+pub use any_object::{AnyObject, ObjectType};
 pub use api_object::{ApiObject, PartialObject};
 pub use field_error::{FieldError, FieldErrorKind};
 pub use field_path::FieldPath;
@@ -40,7 +42,7 @@ pub use kind::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResour
 pub use object::{NotAnObject, Object};
 pub use object_meta::{ManagedFieldsEntry, ObjectMeta, OwnerReference};
 pub use quantity::{Quantity, QuantityError};
-pub use resource::{Resource, Scope};
+pub use resource::{Resource, RunsOnNode, Scalable, Scope};
 pub use resource_path::ResourcePath;
 pub use resource_version::parse_resource_version;
 pub use selector::{FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector, SelectorError};

@@ -66,6 +66,26 @@ impl<T> WatchEvent<T> {
         }
     }
 
+    /// The same event of another object.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> WatchEvent<U> {
+        let mapped: Result<_, std::convert::Infallible> = self.try_map(|object| Ok(change(object)));
+        let Ok(event) = mapped;
+        event
+    }
+
+    /// The same event of another object, if there is one.
+    pub fn try_map<U, E>(self, change: impl FnOnce(T) -> Result<U, E>) -> Result<WatchEvent<U>, E> {
+        Ok(match self {
+            Self::Added(object) => WatchEvent::Added(change(object)?),
+            Self::Modified(object) => WatchEvent::Modified(change(object)?),
+            Self::Deleted(object) => WatchEvent::Deleted(change(object)?),
+            Self::Bookmark { resource_version, initial_events_end } => {
+                WatchEvent::Bookmark { resource_version, initial_events_end }
+            }
+            Self::Error(status) => WatchEvent::Error(status),
+        })
+    }
+
     /// The object, if the event carries one.
     pub fn object(&self) -> Option<&T> {
         match self {

@@ -27,6 +27,16 @@ impl ServedWatch {
         Some(self.serve(event))
     }
 
+    /// The revision up to which everything has been given; `None` while more is on its way.
+    pub fn position(&self) -> Option<i64> {
+        self.inner.position()
+    }
+
+    /// Sends no more bookmarks.
+    pub fn stop_bookmarks(&mut self) {
+        self.inner.stop_bookmarks();
+    }
+
     fn serve(&self, event: WatchEvent<Stored>) -> WatchEvent<Stored> {
         let answer = |stored, make: fn(Stored) -> WatchEvent<Stored>| match self.kind.answer(stored) {
             Ok(stored) => make(stored),

@@ -2,7 +2,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use coracle_meta::{Object, Verbatim};
+use coracle_handover::{Decoded, Handed};
+use coracle_meta::{AnyObject, Object, ObjectType, Verbatim};
 use coracle_store::Revision;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
@@ -32,6 +33,8 @@ struct Inner {
     /// How long the object is as a protobuf message; 0 while nobody knows.
     message_length: AtomicU32,
     parsed: Mutex<Weak<Object>>,
+    /// As what readers of the API in this process have it.
+    decoded: Decoded,
 }
 
 /// The value in the store is not an object as this server writes them.
@@ -70,6 +73,7 @@ impl Stored {
                 revision,
                 message_length: AtomicU32::new(0),
                 parsed: Mutex::new(parsed),
+                decoded: Decoded::default(),
             }),
         }
     }
@@ -182,6 +186,13 @@ impl Stored {
         let mut out = Vec::with_capacity(self.len());
         self.write_json(&mut out);
         out
+    }
+}
+
+/// Whoever reads an object of the API in this process gets the same `Arc`, for each revision.
+impl Handed for Stored {
+    fn decode(&self, form: ObjectType) -> Result<Arc<dyn AnyObject>, serde_json::Error> {
+        self.inner.decoded.get_or_read(form, || form.read(&self.to_json(), None))
     }
 }
 

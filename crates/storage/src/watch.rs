@@ -143,6 +143,21 @@ impl Watch {
         self.ready.pop_front()
     }
 
+    /// The revision up to which everything has been given; `None` while more is on its way.
+    pub fn position(&self) -> Option<Revision> {
+        if self.initial.is_some() || !self.ready.is_empty() || self.ended {
+            return None;
+        }
+        let mut state = self.cache.state();
+        let is_behind = state.interests.missed(&self.interest, self.id).is_none_or(|missed| missed.is_some());
+        (!is_behind && state.epoch == self.epoch).then(|| state.revision.max(self.after))
+    }
+
+    /// Sends no more bookmarks.
+    pub fn stop_bookmarks(&mut self) {
+        self.bookmarks = None;
+    }
+
     /// Moves the next objects of the beginning to `ready`.
     fn take_initial(&mut self) -> bool {
         let Some(initial) = &mut self.initial else { return false };

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use coracle::{Cluster, Transport};
 use http::{Method, Request};
-use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -80,7 +79,9 @@ struct Connection {
 }
 
 impl Connection {
-    fn carrying(mut body: Body) -> Self {
+    fn carrying(
+        mut body: impl http_body::Body<Data = bytes::Bytes, Error: std::fmt::Debug> + Send + Unpin + 'static,
+    ) -> Self {
         let (send, frames) = unbounded_channel();
         let task = tokio::spawn(async move {
             while let Some(frame) = body.frame().await {
@@ -98,8 +99,6 @@ impl Drop for Connection {
         self.task.abort();
     }
 }
-
-type Body = UnsyncBoxBody<bytes::Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
 fn version_of(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok()).expect("a version")

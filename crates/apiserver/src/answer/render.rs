@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use coracle_ambient::Timestamp;
-use coracle_meta::{GroupVersionKind, Object, Status, WatchEventType, reason};
+use coracle_handover::Handed;
+use coracle_meta::{AnyObject, GroupVersionKind, Object, ObjectType, Status, WatchEventType, reason};
 use coracle_registry::{Column, Form, Kind, List, Projection, Request, Stored, Subresource};
 use coracle_schema::KindSchema;
 use serde_json::{Map, Value, json};
@@ -115,6 +116,25 @@ impl Rendering {
             }
         };
         Ok(respond::encode(&value, self.how))
+    }
+
+    /// Whether objects can be [`handed`](Self::handed).
+    pub(crate) fn hands_over(&self) -> bool {
+        self.how.format == Format::Json
+            && matches!(self.how.transform, Transform::None | Transform::PartialObjectMetadata(_))
+    }
+
+    /// One object for a client in the same process; `None` if what is shown is not the object in JSON.
+    pub(crate) fn handed(&self, object: &Stored) -> Option<Box<dyn Handed>> {
+        match (self.how.format, self.how.transform) {
+            (Format::Json, Transform::None) => Some(Box::new(object.clone())),
+            (Format::Json, Transform::PartialObjectMetadata(version)) => {
+                let mut json = Vec::new();
+                push_json(self.metadata_of(&object.object(), version).as_value(), &mut json);
+                Some(Box::new(Shown(json)))
+            }
+            _ => None,
+        }
     }
 
     /// The head of a list: all but its items, which go into the list called by the answer's last member.
@@ -274,6 +294,15 @@ impl Rendering {
             row["conditions"] = conditions.into();
         }
         row
+    }
+}
+
+/// What is shown of an object, as JSON: nobody else is shown the same.
+struct Shown(Vec<u8>);
+
+impl Handed for Shown {
+    fn decode(&self, form: ObjectType) -> Result<Arc<dyn AnyObject>, serde_json::Error> {
+        form.read(&self.0, None)
     }
 }
 

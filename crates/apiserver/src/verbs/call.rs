@@ -3,6 +3,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::ws::WebSocketUpgrade;
 use bytes::Bytes;
+use coracle_handover::Offer;
 use coracle_meta::{Object, ResourcePath, Status};
 use coracle_registry::{FieldValidation, Kind, Request, Stored, Verb, Warnings};
 use http::{HeaderMap, Response, StatusCode};
@@ -63,8 +64,12 @@ impl Call {
 
     /// One object as the answer. An answer of kind Status (of a binding, an eviction) is written as such.
     pub(super) fn respond_object(&self, code: StatusCode, object: &Stored) -> Result<Response<Body>, Status> {
-        let body = self.rendering()?.object(object)?;
-        Ok(respond::bytes(code, self.how.format, body))
+        let rendering = self.rendering()?;
+        let mut response = respond::bytes(code, self.how.format, rendering.object(object)?);
+        if let Some(handed) = rendering.handed(object) {
+            coracle_handover::offer(&mut response, Offer::Object(handed));
+        }
+        Ok(response)
     }
 }
 

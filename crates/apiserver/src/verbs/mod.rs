@@ -6,6 +6,7 @@ mod create;
 mod delete;
 mod get;
 mod list;
+mod local_events;
 mod patch;
 mod update;
 mod watch;

@@ -3,13 +3,16 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
+use coracle_handover::Offer;
 use coracle_meta::{FieldRequirement, Status, reason};
 use coracle_registry::ListOptions;
 use http::{HeaderValue, Response};
 
 use super::call::Call;
+use super::local_events::{LocalEvents, Unclaimed};
 use super::watch_stream::WatchStream;
 use super::web_socket;
+use crate::answer::negotiate::Format;
 use crate::answer::respond;
 use crate::front::options::list_options;
 
@@ -29,7 +32,7 @@ pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
             let stream = WatchStream::new(&call, watch, rendering, timeout);
             match upgrade {
                 Some(upgrade) => return Ok(web_socket::events(upgrade, format, stream)),
-                None => Body::from_stream(events(stream)),
+                None => return Ok(stream_of(stream, call.how.format, media_type)),
             }
         }
         // A watch whose start is gone begins, says so, and ends: clients look for the error among the events.
@@ -43,9 +46,24 @@ pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
         }
         Err(status) => return Err(status),
     };
+    Ok(answer(body, format, media_type))
+}
+
+/// The events as lines, and as what they are for a client in the same process: it is sent what is asked for first.
+fn stream_of(stream: WatchStream, format: Format, media_type: &'static str) -> Response<Body> {
+    let offer = stream.can_be_handed_over();
+    let unclaimed = Unclaimed::new(stream);
+    let mut response = answer(Body::from_stream(lines(unclaimed.clone())), format, media_type);
+    if offer {
+        coracle_handover::offer(&mut response, Offer::Events(Box::new(LocalEvents::new(unclaimed))));
+    }
+    response
+}
+
+fn answer(body: Body, format: Format, media_type: &'static str) -> Response<Body> {
     let mut response = respond::bytes(http::StatusCode::OK, format, body);
     response.headers_mut().insert(http::header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    Ok(response)
+    response
 }
 
 fn not_a_stream(call: &Call) -> Status {
@@ -80,9 +98,13 @@ fn timeout(call: &Call, options: &ListOptions) -> Duration {
     }
 }
 
-fn events(stream: WatchStream) -> impl futures_core::Stream<Item = Result<Bytes, Infallible>> + Send {
-    futures_util::stream::unfold(stream, |mut stream| async move {
-        let frame = stream.next_frame().await?;
-        Some((Ok(Bytes::from(frame)), stream))
+fn lines(unclaimed: Unclaimed) -> impl futures_core::Stream<Item = Result<Bytes, Infallible>> + Send {
+    futures_util::stream::unfold(None, move |stream: Option<WatchStream>| {
+        let claimed = stream.or_else(|| unclaimed.claim());
+        async move {
+            let mut stream = claimed?;
+            let frame = stream.next_frame().await?;
+            Some((Ok(Bytes::from(frame)), Some(stream)))
+        }
     })
 }

@@ -1,8 +1,10 @@
+use std::future::pending;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
+use coracle_handover::Handed;
 use coracle_journal::{Detail, Recorder, Stage};
-use coracle_meta::{GroupVersionKind, INITIAL_EVENTS_END, Object, WatchEvent, WatchEventType};
+use coracle_meta::{GroupVersionKind, INITIAL_EVENTS_END, Object, Status, WatchEvent, WatchEventType};
 use coracle_registry::{ServedWatch, Stored};
 use futures_util::future::{Either, select};
 use tokio::time::Sleep;
@@ -25,7 +27,8 @@ pub(super) struct WatchStream {
     watcher: String,
     recorder: Recorder,
     shutdown: Shutdown,
-    over: Pin<Box<Sleep>>,
+    /// When its time is over; `None` if it lasts as long as its client.
+    over: Option<Pin<Box<Sleep>>>,
     has_ended: bool,
     _open: OpenStream,
 }
@@ -41,7 +44,7 @@ impl WatchStream {
             watcher: format!("{} {product}", call.request.user.name),
             recorder: call.server.registry.recorder().clone(),
             shutdown: call.server.shutdown.clone(),
-            over: Box::pin(tokio::time::sleep(timeout)),
+            over: Some(Box::pin(tokio::time::sleep(timeout))),
             has_ended: false,
             _open: call.server.metrics.open_stream(Label::of_resource("WATCH", &call.asked)),
         }
@@ -73,11 +76,45 @@ impl WatchStream {
         Some(frame)
     }
 
+    /// Whether a client in the same process can have the objects themselves.
+    pub(super) fn can_be_handed_over(&self) -> bool {
+        self.rendering.hands_over()
+    }
+
+    /// From now on events are for a client in the same process, which goes when the server does and not before.
+    pub(super) fn hand_over(&mut self) {
+        self.over = None;
+        self.watch.stop_bookmarks();
+    }
+
+    /// Waits for an event and hands its object over. `None` when the watch is over. Safe to cancel.
+    pub(super) async fn next_handed(&mut self) -> Option<WatchEvent<Box<dyn Handed>>> {
+        if self.has_ended {
+            return None;
+        }
+        let event = self.next_event().await?;
+        self.has_ended = matches!(event, WatchEvent::Error(_));
+        self.record(&event);
+        let handed = event.try_map(|object| self.rendering.handed(&object).ok_or(()));
+        Some(handed.unwrap_or_else(|()| WatchEvent::Error(Status::internal("what is shown cannot be handed over"))))
+    }
+
+    /// The version up to which everything has been given; `None` while more is on its way.
+    pub(super) fn position(&self) -> Option<String> {
+        self.watch.position().map(|revision| revision.to_string())
+    }
+
     /// Waits for an event. `None` when the watch is over: it has ended, its time has come, or the server goes.
     async fn next_event(&mut self) -> Option<WatchEvent<Stored>> {
         let (news, going) = (pin!(self.watch.next()), pin!(self.shutdown.begun()));
+        let over = async {
+            match &mut self.over {
+                Some(over) => over.as_mut().await,
+                None => pending().await,
+            }
+        };
         // News stand first: what is ready when the time is over still goes out.
-        match select(news, select(self.over.as_mut(), going)).await {
+        match select(news, select(pin!(over), going)).await {
             Either::Left((event, _)) => event,
             Either::Right(_) => None,
         }
@@ -88,7 +125,6 @@ impl WatchStream {
         match &event {
             WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
                 self.rendering.push_event(kind, object, frame);
-                self.record(kind, object);
             }
             WatchEvent::Bookmark { resource_version, initial_events_end } => {
                 let mut object = Object::of_kind(&self.kind);
@@ -100,15 +136,27 @@ impl WatchStream {
             }
             WatchEvent::Error(status) => {
                 self.rendering.push_error(status, frame);
-                self.recorder.record(ACTOR, Stage::WatchExpired, || {
-                    Detail::about(self.resource.as_str()).with("why", status.message.as_str())
-                });
                 self.has_ended = true;
             }
         }
+        self.record(&event);
     }
 
-    fn record(&self, kind: WatchEventType, object: &Stored) {
+    fn record(&self, event: &WatchEvent<Stored>) {
+        match event {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
+                self.record_sent(event.event_type(), object);
+            }
+            WatchEvent::Error(status) => {
+                self.recorder.record(ACTOR, Stage::WatchExpired, || {
+                    Detail::about(self.resource.as_str()).with("why", status.message.as_str())
+                });
+            }
+            WatchEvent::Bookmark { .. } => {}
+        }
+    }
+
+    fn record_sent(&self, kind: WatchEventType, object: &Stored) {
         let revision = object.revision();
         self.recorder.record(ACTOR, Stage::WatchSend, || {
             let parsed = object.object();

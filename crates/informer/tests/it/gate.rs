@@ -90,7 +90,7 @@ impl Gate {
         let resumes = path.contains("watch=true") && !path.contains("sendInitialEvents");
         if resumes && self.expired.swap(false, Ordering::Relaxed) {
             let body = http_body_util::Full::new(Bytes::from_static(EXPIRED.as_bytes()));
-            return Ok(Response::new(body.map_err(|never| match never {}).boxed_unsync()));
+            return Ok(Response::new(ResponseBody::new(body)));
         }
         let response = service.oneshot(request).await.map_err(Into::into)?;
         Ok(response.map(|body| self.carry(body)))
@@ -126,6 +126,6 @@ impl Gate {
                 }
             }
         });
-        carried.boxed_unsync()
+        ResponseBody::new(carried)
     }
 }

@@ -1,0 +1,48 @@
+use std::sync::Arc;
+
+use coracle_handover::{Events, Handed};
+use coracle_meta::WatchEvent;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+
+use super::watch_stream::WatchStream;
+
+/// A watch that nobody reads yet: it goes to whoever claims it first, as lines or as events.
+#[derive(Clone)]
+pub(super) struct Unclaimed(Arc<Mutex<Option<WatchStream>>>);
+
+impl Unclaimed {
+    pub(super) fn new(stream: WatchStream) -> Self {
+        Self(Arc::new(Mutex::new(Some(stream))))
+    }
+
+    pub(super) fn claim(&self) -> Option<WatchStream> {
+        self.0.lock().take()
+    }
+}
+
+/// The events of a watch for a client in the same process.
+pub(super) struct LocalEvents {
+    unclaimed: Unclaimed,
+    stream: Option<WatchStream>,
+}
+
+impl LocalEvents {
+    pub(super) fn new(unclaimed: Unclaimed) -> Self {
+        Self { unclaimed, stream: None }
+    }
+}
+
+impl Events for LocalEvents {
+    fn next(&mut self) -> BoxFuture<'_, Option<WatchEvent<Box<dyn Handed>>>> {
+        if self.stream.is_none() {
+            self.stream = self.unclaimed.claim();
+            self.stream.iter_mut().for_each(WatchStream::hand_over);
+        }
+        Box::pin(async move { self.stream.as_mut()?.next_handed().await })
+    }
+
+    fn position(&self) -> Option<String> {
+        self.stream.as_ref()?.position()
+    }
+}

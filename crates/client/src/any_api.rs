@@ -1,0 +1,186 @@
+use std::sync::Arc;
+
+use coracle_meta::{AnyObject, GroupVersionKind, GroupVersionResource, ObjectKey, ObjectType, Status};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::client::malformed;
+use crate::request::{Projection, Request, ResourceUrl};
+use crate::watch::AnyWatch;
+use crate::{Client, DeleteParams, Deletion, List, ListParams, Patch, Result, WatchParams, WriteParams};
+
+/// How many items a page of [`AnyApi::list_all`] has. In Kubernetes: `pager.defaultPageSize`.
+const PAGE_SIZE: u32 = 500;
+
+/// The verbs of one resource, over objects whose Rust type is forgotten: what is the same for all kinds, compiled once.
+///
+/// Most callers use its typed face [`Api`](crate::Api), where the verbs are described.
+#[derive(Clone, Debug)]
+pub struct AnyApi {
+    pub(crate) client: Client,
+    pub(crate) resource: GroupVersionResource,
+    pub(crate) namespace: String,
+    pub(crate) write: WriteParams,
+    projection: Projection,
+    form: ObjectType,
+}
+
+impl AnyApi {
+    pub(crate) fn new(
+        client: &Client,
+        resource: GroupVersionResource,
+        projection: Projection,
+        form: ObjectType,
+    ) -> Self {
+        let write = WriteParams::default();
+        Self { client: client.clone(), resource, namespace: String::new(), write, projection, form }
+    }
+
+    /// Which resource this is.
+    pub fn resource(&self) -> &GroupVersionResource {
+        &self.resource
+    }
+
+    /// The same, reading objects without `metadata.managedFields`.
+    #[must_use]
+    pub fn without_managed_fields(self) -> Self {
+        Self { form: self.form.without_managed_fields(), ..self }
+    }
+
+    /// The same, but lists and watches cover this namespace only.
+    #[must_use]
+    pub fn within(self, namespace: &str) -> Self {
+        Self { namespace: namespace.to_owned(), ..self }
+    }
+
+    /// The same, writing in this manner.
+    #[must_use]
+    pub fn writing(self, write: WriteParams) -> Self {
+        Self { write, ..self }
+    }
+
+    /// The same, through another client.
+    #[must_use]
+    pub fn through(&self, client: &Client) -> Self {
+        Self { client: client.clone(), ..self.clone() }
+    }
+
+    pub(crate) fn all(&self) -> ResourceUrl<'_> {
+        ResourceUrl { resource: &self.resource, namespace: &self.namespace, name: "", subresource: "" }
+    }
+
+    pub(crate) fn one<'a>(&'a self, key: &'a ObjectKey, subresource: &'a str) -> ResourceUrl<'a> {
+        ResourceUrl { resource: &self.resource, namespace: &key.namespace, name: &key.name, subresource }
+    }
+
+    pub(crate) async fn get(&self, key: &ObjectKey) -> Result<Arc<dyn AnyObject>> {
+        self.client.call_object(&self.one(key, "").get(self.projection)?, self.form).await
+    }
+
+    pub(crate) async fn list(&self, params: &ListParams) -> Result<List<Arc<dyn AnyObject>>> {
+        let request = self.all().list(params, self.projection)?;
+        let answer = self.client.fetch(&request).await?;
+        List::read_json(&answer, self.form).map_err(|source| malformed(&request, source))
+    }
+
+    /// The whole list, page by page, at one version.
+    pub async fn list_all(&self, params: &ListParams) -> Result<List<Arc<dyn AnyObject>>> {
+        let mut params = params.clone();
+        // A version that may be an older one can be answered from a cache, which has no pages.
+        if params.limit == 0 && params.resource_version.is_none() {
+            params.limit = PAGE_SIZE;
+        }
+        let whole = ListParams { limit: 0, continue_token: String::new(), ..params.clone() };
+        let mut list = self.list(&params).await?;
+        while !list.metadata.continue_token.is_empty() {
+            params.continue_token = std::mem::take(&mut list.metadata.continue_token);
+            // A later page is at the version of the first, which its token names.
+            params.resource_version = None;
+            params.version_match = None;
+            match self.list(&params).await {
+                Ok(page) => {
+                    list.metadata = page.metadata;
+                    list.items.extend(page.items);
+                }
+                Err(error) if error.is_expired() => return self.list(&whole).await,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(list)
+    }
+
+    /// Opens a stream of what happens from a version on.
+    pub async fn watch(&self, params: &WatchParams) -> Result<AnyWatch> {
+        let request = self.all().watch(params, self.projection)?;
+        let body = self.client.open(&request).await?;
+        Ok(AnyWatch::new(request.uri, body, self.form))
+    }
+
+    /// `json` is the object of this key.
+    pub(crate) async fn create(&self, key: &ObjectKey, json: Vec<u8>) -> Result<Arc<dyn AnyObject>> {
+        let namespace = if key.namespace.is_empty() { &self.namespace } else { &key.namespace };
+        let target = ResourceUrl { namespace, ..self.all() };
+        self.send(&target.create(json, &key.name, &self.write)?).await
+    }
+
+    /// `json` is the object of this key, as it is to be at `version`, or at any if that is empty.
+    pub(crate) async fn update(
+        &self,
+        key: &ObjectKey,
+        subresource: &str,
+        json: Vec<u8>,
+        version: &str,
+    ) -> Result<Arc<dyn AnyObject>> {
+        self.send(&self.one(key, subresource).update(json, version, &self.write)?).await
+    }
+
+    pub(crate) async fn patch(&self, key: &ObjectKey, subresource: &str, patch: &Patch) -> Result<Arc<dyn AnyObject>> {
+        self.send(&self.one(key, subresource).patch(patch, &self.write, self.projection)?).await
+    }
+
+    pub(crate) async fn delete(&self, key: &ObjectKey, params: &DeleteParams) -> Result<Deletion<Arc<dyn AnyObject>>> {
+        let request = self.one(key, "").delete(params)?;
+        let answer = self.client.fetch(&request).await?;
+        let read = |source| malformed(&request, source);
+        let OfKind { kind } = serde_json::from_slice(&answer).map_err(read)?;
+        if kind == "Status" {
+            let status: Status = serde_json::from_slice(&answer).map_err(read)?;
+            return Ok(Deletion::Done(Box::new(status)));
+        }
+        let object = self.form.read(&answer, None).map_err(read)?;
+        self.note(object.as_ref());
+        Ok(Deletion::Object(Box::new(object)))
+    }
+
+    pub(crate) async fn delete_collection(&self, params: &DeleteParams, list: &ListParams) -> Result<()> {
+        let _: Value = self.client.call(&self.all().delete_collection(params, list)?).await?;
+        Ok(())
+    }
+
+    /// Sends a write whose answer is the object.
+    async fn send(&self, request: &Request) -> Result<Arc<dyn AnyObject>> {
+        let object = self.client.call_object(request, self.form).await?;
+        self.note(object.as_ref());
+        Ok(object)
+    }
+
+    /// Lets whoever writes know up to which revision a cache has to come to show this write.
+    fn note(&self, object: &dyn AnyObject) {
+        if let Some(origin) = self.client.origin() {
+            origin.wrote(&self.resource, object.resource_version());
+        }
+    }
+}
+
+/// The kind of an answer that may be the object or a `Status`.
+#[derive(Deserialize)]
+struct OfKind {
+    #[serde(default)]
+    kind: String,
+}
+
+/// `PodList` lists Pods.
+pub(crate) fn item_kind(list_kind: &str, api_version: &str) -> Option<GroupVersionKind> {
+    let kind = list_kind.strip_suffix("List")?;
+    Some(coracle_meta::GroupVersion::parse(api_version)?.kind(kind))
+}

@@ -1,0 +1,72 @@
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use coracle_meta::{AnyObject, ObjectType};
+use parking_lot::Mutex;
+
+/// One object at one revision as the types that somebody in this process reads it as.
+///
+/// It holds nothing alive: what nobody else holds is read anew.
+#[derive(Default)]
+pub struct Decoded {
+    /// Few: of a kind, its Rust type, and its metadata alone.
+    forms: Mutex<Vec<(ObjectType, Weak<dyn AnyObject>)>>,
+}
+
+impl fmt::Debug for Decoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.forms.lock().iter().map(|(form, _)| *form)).finish()
+    }
+}
+
+impl Decoded {
+    /// The object as this type: the one that somebody holds, or else what `read` gives.
+    pub fn get_or_read<E>(
+        &self,
+        form: ObjectType,
+        read: impl FnOnce() -> Result<Arc<dyn AnyObject>, E>,
+    ) -> Result<Arc<dyn AnyObject>, E> {
+        let mut forms = self.forms.lock();
+        let known = forms.iter().position(|(known, _)| *known == form);
+        if let Some(object) = known.and_then(|at| forms[at].1.upgrade()) {
+            return Ok(object);
+        }
+        // Read under the lock: who comes meanwhile wants the same.
+        let object = read()?;
+        let weak = Arc::downgrade(&object);
+        match known {
+            Some(at) => forms[at].1 = weak,
+            None => forms.push((form, weak)),
+        }
+        Ok(object)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_meta::{Object, PartialObject};
+
+    #[test]
+    fn an_object_is_read_once_a_type_while_somebody_holds_it() {
+        let decoded = Decoded::default();
+        let read = |form: ObjectType| decoded.get_or_read(form, || form.read(b"{}", None)).unwrap();
+        let (whole, metadata) = (ObjectType::of::<Object>(), ObjectType::of::<PartialObject>());
+        let first = read(whole);
+        assert!(Arc::ptr_eq(&first, &read(whole)));
+        assert!(!Arc::ptr_eq(&first, &read(whole.without_managed_fields())));
+        read(metadata);
+        let before = Arc::downgrade(&first);
+        drop(first);
+        assert!(before.upgrade().is_none(), "it is not kept alive");
+        read(whole);
+        assert_eq!(decoded.forms.lock().len(), 3);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error_and_not_remembered() {
+        let (decoded, form) = (Decoded::default(), ObjectType::of::<Object>());
+        assert!(decoded.get_or_read(form, || form.read(b"[", None)).is_err());
+        assert!(decoded.get_or_read(form, || form.read(b"{}", None)).is_ok());
+    }
+}

@@ -1,0 +1,250 @@
+use std::fmt;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_ambient::Random;
+use coracle_client::AnyApi;
+use coracle_journal::EntryId;
+use coracle_meta::{AnyObject, GroupVersionResource, parse_resource_version};
+use futures_util::future::select;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::processor::{Audience, Handler, SharedProcessor, panicked};
+use crate::reflector::{Reflector, Transform};
+use crate::reflector_store::ReflectorStore;
+use crate::{Delta, DeltaType, HandlerRegistration, Indexer, Notification, Popped, Records, Selection, Signal};
+
+/// After so many objects others get a turn.
+const BATCH: usize = 128;
+
+/// A [`SharedInformer`](crate::SharedInformer) of objects whose type is forgotten: what is the same for all kinds,
+/// compiled once. Clones are handles of the same one.
+#[derive(Clone)]
+pub struct AnyInformer {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    resource: GroupVersionResource,
+    reflector: Reflector,
+    store: ReflectorStore,
+    indexer: Arc<Indexer>,
+    processor: SharedProcessor,
+    records: Records,
+    synced: Signal,
+    stopped: Signal,
+    /// Rings when the cache has come to a later version.
+    advanced: Notify,
+}
+
+impl fmt::Debug for AnyInformer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedInformer")
+            .field("indexer", &self.inner.indexer)
+            .field("synced", &self.inner.synced.is_given())
+            .finish_non_exhaustive()
+    }
+}
+
+impl AnyInformer {
+    pub(crate) fn new(
+        api: &AnyApi,
+        selection: Selection,
+        random: Random,
+        records: Records,
+        transform: Option<Box<Transform>>,
+    ) -> Self {
+        let indexer = Arc::new(Indexer::default());
+        Self {
+            inner: Arc::new(Inner {
+                resource: api.resource().clone(),
+                reflector: Reflector::new(api, selection, transform, random, records.clone()),
+                store: ReflectorStore::new(indexer.clone(), records.clone()),
+                processor: SharedProcessor::new(records.clone()),
+                indexer,
+                records,
+                synced: Signal::default(),
+                stopped: Signal::default(),
+                advanced: Notify::new(),
+            }),
+        }
+    }
+
+    /// Adds a handler, at any time; `actor` is its name in the event log. It is told first of what is there.
+    pub fn add_handler(
+        &self,
+        actor: &str,
+        handler: impl FnMut(&Notification<dyn AnyObject>, &[EntryId]) + Send + 'static,
+    ) -> HandlerRegistration {
+        self.register(actor, None, Box::new(handler))
+    }
+
+    /// Adds a handler that is told of everything again each `period`, from the cache: the server is not asked.
+    pub fn add_resyncing_handler(
+        &self,
+        actor: &str,
+        period: Duration,
+        handler: impl FnMut(&Notification<dyn AnyObject>, &[EntryId]) + Send + 'static,
+    ) -> HandlerRegistration {
+        self.register(actor, Some(period), Box::new(handler))
+    }
+
+    fn register(&self, actor: &str, resync: Option<Duration>, handler: Handler) -> HandlerRegistration {
+        // While the queue is held the cache stands still, so that the handler misses nothing and hears nothing twice.
+        let fifo = self.inner.store.lock();
+        let complete = self.inner.synced.is_given();
+        let registration = self.inner.processor.add(actor, resync, handler, self.inner.indexer.list(), complete);
+        drop(fifo);
+        registration
+    }
+
+    /// Adds an index to the cache; a second one of the same name changes nothing.
+    pub fn add_index(
+        &self,
+        name: &'static str,
+        values: impl Fn(&dyn AnyObject) -> Vec<String> + Send + Sync + 'static,
+    ) {
+        self.inner.indexer.add_index(name, values);
+    }
+
+    /// Which resource this is.
+    pub fn resource(&self) -> &GroupVersionResource {
+        &self.inner.resource
+    }
+
+    pub(crate) fn indexer(&self) -> Arc<Indexer> {
+        self.inner.indexer.clone()
+    }
+
+    /// Whether the first list is in the cache.
+    pub fn has_synced(&self) -> bool {
+        self.inner.synced.is_given()
+    }
+
+    /// Waits until the first list is in the cache.
+    pub async fn synced(&self) {
+        self.inner.synced.given().await;
+    }
+
+    /// Up to which version the cache holds everything; empty before the first list.
+    pub fn version(&self) -> String {
+        self.inner.indexer.version()
+    }
+
+    /// Up to which revision the cache holds everything; 0 before the first list, and where versions are no numbers.
+    pub fn revision(&self) -> i64 {
+        parse_resource_version(&self.version()).unwrap_or(0)
+    }
+
+    /// Whether the cache holds everything up to this revision.
+    pub fn has_reached(&self, revision: i64) -> bool {
+        parse_resource_version(&self.version()).is_some_and(|reached| reached >= revision)
+    }
+
+    /// Waits until the cache holds everything up to this revision.
+    pub async fn reached(&self, revision: i64) {
+        loop {
+            let mut advanced = pin!(self.inner.advanced.notified());
+            advanced.as_mut().enable();
+            if self.has_reached(revision) {
+                return;
+            }
+            advanced.await;
+        }
+    }
+
+    /// Lets [`run`](Self::run) end.
+    pub fn stop(&self) {
+        self.inner.stopped.give();
+    }
+
+    /// Keeps the cache and tells the handlers, until it is stopped or dropped. To be called once.
+    pub async fn run(&self) {
+        let work = async {
+            tokio::join!(
+                biased;
+                self.inner.reflector.run(&self.inner.store),
+                self.process(),
+                self.resync(),
+                self.listen(),
+            )
+        };
+        until(self.inner.stopped.given(), work).await;
+    }
+
+    /// Starts a listener for each handler. In Kubernetes: `sharedProcessor.run`.
+    async fn listen(&self) {
+        let mut listeners = JoinSet::new();
+        loop {
+            self.inner.processor.start_listeners(&mut listeners);
+            select(pin!(panicked(&mut listeners)), pin!(self.inner.processor.handler_added())).await;
+        }
+    }
+
+    /// Takes deltas from the queue to the cache and to the handlers. In Kubernetes: `controller.processLoop`.
+    async fn process(&self) {
+        loop {
+            let mut processed = 0;
+            while self.process_next() {
+                processed += 1;
+                if processed % BATCH == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            self.inner.store.filled.notified().await;
+        }
+    }
+
+    fn process_next(&self) -> bool {
+        let mut fifo = self.inner.store.lock();
+        let Some(popped) = fifo.pop() else {
+            self.inner.indexer.set_version(fifo.version());
+            if fifo.has_synced() && !self.inner.synced.is_given() {
+                self.inner.processor.distribute_synced();
+                self.inner.synced.give();
+            }
+            self.inner.advanced.notify_waiters();
+            return false;
+        };
+        let Popped { deltas, initial, .. } = popped;
+        for delta in deltas {
+            let cause = delta.cause;
+            if let Some((notification, audience)) = self.apply(delta, initial) {
+                let cause = self.inner.records.applied(&notification, cause);
+                self.inner.processor.distribute(notification, audience, cause);
+            }
+        }
+        true
+    }
+
+    /// Applies one delta to the cache, and says what changed. In Kubernetes: `processDeltas`.
+    fn apply(&self, delta: Delta, initial: bool) -> Option<(Notification<dyn AnyObject>, Audience)> {
+        let Delta { delta_type, object, observed, .. } = delta;
+        if delta_type == DeltaType::Deleted {
+            self.inner.indexer.remove(&object.object_key())?;
+            return Some((Notification::Deleted { object, observed }, Audience::All));
+        }
+        let Some(old) = self.inner.indexer.insert(object.clone()) else {
+            return Some((Notification::Added { object, initial }, Audience::All));
+        };
+        let unchanged = delta_type == DeltaType::Replaced && old.resource_version() == object.resource_version();
+        let audience = if unchanged || delta_type == DeltaType::Sync { Audience::Resyncing } else { Audience::All };
+        Some((Notification::Updated { old, new: object }, audience))
+    }
+
+    /// Says everything again to the handlers that asked for it, at their times.
+    async fn resync(&self) {
+        loop {
+            self.inner.processor.resync_due().await;
+            self.inner.processor.begin_resync();
+            self.inner.store.resync();
+        }
+    }
+}
+
+/// Does `work` until it ends or `end` comes.
+async fn until(end: impl Future<Output = ()>, work: impl Future) {
+    select(pin!(end), pin!(work)).await;
+}
