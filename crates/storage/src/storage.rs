@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,6 +6,7 @@ use coracle_journal::EntryId;
 use coracle_meta::{Object, ObjectKey, Status};
 use coracle_store::{Compare, KeyValue, Operation, OperationResult, RangeRequest, Revision, Store, Txn};
 use futures_util::future::{Either, select};
+use indexmap::IndexMap;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -36,7 +36,7 @@ struct Inner {
 /// The watch caches of the resources in use.
 #[derive(Default)]
 struct Caches {
-    by_directory: BTreeMap<String, Arc<Cache>>,
+    by_directory: IndexMap<String, Arc<Cache>>,
     /// Those that no task feeds yet.
     unfed: Vec<Arc<Cache>>,
 }
@@ -134,7 +134,7 @@ impl Storage {
 
     /// Forgets what is cached of a resource, because its kind is served no longer or otherwise. Its watches end.
     pub fn forget(&self, resource: &Resource) {
-        let cache = self.inner.caches().by_directory.remove(&resource.directory);
+        let cache = self.inner.caches().by_directory.shift_remove(&resource.directory);
         if let Some(cache) = cache {
             cache.close();
         }

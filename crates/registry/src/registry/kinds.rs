@@ -1,7 +1,7 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, GroupVersionResource};
+use indexmap::IndexMap;
 
 use super::kind::Kind;
 
@@ -13,12 +13,11 @@ pub(crate) type ServedVersion = (String, Arc<Kind>);
 pub struct Kinds {
     /// Counts changes of the set, from 1.
     pub version: u64,
-    by_resource: BTreeMap<GroupVersionResource, Arc<Kind>>,
-    by_kind: BTreeMap<GroupVersionKind, Arc<Kind>>,
     /// As registered: the built-in ones in the order of discovery, then the custom ones.
-    order: Vec<GroupVersionResource>,
+    by_resource: IndexMap<GroupVersionResource, Arc<Kind>>,
+    by_kind: IndexMap<GroupVersionKind, Arc<Kind>>,
     /// By the resource as which objects are stored: the kinds in which they are served, with their `apiVersion`s.
-    versions: BTreeMap<GroupVersionResource, Arc<[ServedVersion]>>,
+    versions: IndexMap<GroupVersionResource, Arc<[ServedVersion]>>,
 }
 
 impl Kinds {
@@ -34,7 +33,7 @@ impl Kinds {
 
     /// All kinds, in the order of registration.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Kind>> {
-        self.order.iter().filter_map(|resource| self.by_resource.get(resource))
+        self.by_resource.values()
     }
 
     /// The kinds in which the stored objects of `kind` are served, with their `apiVersion`s.
@@ -44,7 +43,7 @@ impl Kinds {
 
     /// Finds out anew which kinds are versions of one another.
     pub(super) fn find_versions(&mut self) {
-        let mut versions: BTreeMap<GroupVersionResource, Vec<ServedVersion>> = BTreeMap::new();
+        let mut versions: IndexMap<GroupVersionResource, Vec<ServedVersion>> = IndexMap::new();
         for kind in self.iter() {
             let of_kind = versions.entry(kind.row().stored_as.clone()).or_default();
             of_kind.push((kind.gvk().api_version(), Arc::clone(kind)));
@@ -56,15 +55,12 @@ impl Kinds {
         let (resource, gvk) = (kind.gvr(), kind.gvk().clone());
         let kind = Arc::new(kind);
         self.by_kind.insert(gvk, Arc::clone(&kind));
-        if self.by_resource.insert(resource.clone(), kind).is_none() {
-            self.order.push(resource);
-        }
+        self.by_resource.insert(resource, kind);
     }
 
     pub(super) fn remove(&mut self, resource: &GroupVersionResource) {
-        if let Some(kind) = self.by_resource.remove(resource) {
-            self.by_kind.remove(kind.gvk());
-            self.order.retain(|own| own != resource);
+        if let Some(kind) = self.by_resource.shift_remove(resource) {
+            self.by_kind.shift_remove(kind.gvk());
         }
     }
 }

@@ -13,6 +13,7 @@
 mod foreign;
 mod go;
 pub(crate) mod json;
+mod normal;
 pub(crate) mod raw;
 mod retired;
 mod typed;
@@ -228,12 +229,15 @@ fn check_kind(found: &GroupVersionKind, expected: &GroupVersionKind) -> Result<(
 
 /// Why one kind cannot be had as another.
 fn conversion_error(found: &GroupVersionKind, expected: &GroupVersionKind) -> Option<String> {
+    if found == expected {
+        return None;
+    }
     let table = Table::v1_35();
     let is_built_in = table.kind(expected).is_some();
     if found.kind == expected.kind && IN_EVERY_GROUP.contains(&found.kind.as_str()) {
         return None;
     }
-    if found == expected || !is_built_in || found.kind == expected.kind && table.kind(found).is_some() {
+    if !is_built_in || found.kind == expected.kind && table.kind(found).is_some() {
         return None;
     }
     let is_list = *found == GroupVersionKind::new("", "v1", "List");
@@ -333,6 +337,9 @@ pub fn decode_value(document: Value, schema: &KindSchema) -> Result<Decoded, Str
 /// An object in the form in which Kubernetes stores and prints it, before it is written: what defaults and admission
 /// have left is put into canonical form. Doing it twice changes nothing.
 pub fn normalize(object: Object, schema: &KindSchema) -> Result<Decoded, String> {
+    if schema.structural().is_none() && normal::is_normal(object.as_value(), schema.root()) {
+        return Ok(Decoded { object, strict: Vec::new() });
+    }
     let verbatim = object.verbatim().clone();
     let mut normal = typed(object.into_value(), schema, Form::Stored)?;
     normal.object = normal.object.with_verbatim(verbatim);

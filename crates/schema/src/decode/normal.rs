@@ -1,0 +1,176 @@
+//! Whether an object is in the form in which it is stored already, so that nothing has to be built anew.
+//!
+//! It says no where a look is not enough: whatever it lets through is what [`Pass`](super::typed::Pass) would leave.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use coracle_meta::Quantity;
+use serde_json::{Map, Value};
+
+use super::typed::{is_zero, zero};
+use crate::table::{Node, Presence, Special, Struct, TypeRef};
+
+/// Whether a value that is not `null` is normal.
+pub(super) fn is_normal(value: &Value, ty: TypeRef<'_>) -> bool {
+    match (ty.node(), value) {
+        (_, Value::Null) => false,
+        (Node::String, Value::String(_)) | (Node::Bool, Value::Bool(_)) | (Node::Any, _) => true,
+        (Node::Int32, value) => is_int32(value),
+        (Node::Int64, value) => value.is_i64(),
+        (Node::Bytes, Value::String(text)) => STANDARD.decode(text).is_ok(),
+        (Node::Struct(body), Value::Object(fields)) => is_normal_struct(fields, body, ty),
+        (Node::List, Value::Array(elements)) => ty.element().is_some_and(|ty| all_normal(elements.iter(), ty)),
+        (Node::Map, Value::Object(fields)) => ty.element().is_some_and(|ty| all_normal(fields.values(), ty)),
+        (Node::Special(special), value) => is_normal_special(value, special),
+        _ => false,
+    }
+}
+
+fn all_normal<'v>(mut values: impl Iterator<Item = &'v Value>, ty: TypeRef<'_>) -> bool {
+    values.all(|value| is_normal(value, ty))
+}
+
+fn is_normal_struct(fields: &Map<String, Value>, body: &Struct, ty: TypeRef<'_>) -> bool {
+    let mut printed_always = 0;
+    for (name, value) in fields {
+        let Some(field) = body.field(name) else {
+            if body.preserves_unknown {
+                continue;
+            }
+            return false;
+        };
+        let field_type = ty.of(field);
+        let is_empty = || is_zero(value, field_type);
+        let is_normal = match field.presence {
+            Presence::Always | Presence::OrNull => {
+                printed_always += 1;
+                let is_collection = matches!(field_type.node(), Node::List | Node::Map);
+                match value {
+                    Value::Null => field.presence == Presence::OrNull || zero(field_type).is_null(),
+                    _ if is_collection && is_empty() => false,
+                    value => is_normal(value, field_type),
+                }
+            }
+            Presence::NonZero => is_normal(value, field_type) && !is_empty(),
+            _ => is_normal(value, field_type),
+        };
+        if !is_normal {
+            return false;
+        }
+    }
+    let is_always = |presence| matches!(presence, Presence::Always | Presence::OrNull);
+    printed_always == body.fields.iter().filter(|field| is_always(field.presence)).count()
+}
+
+fn is_normal_special(value: &Value, special: Special) -> bool {
+    match (special, value) {
+        (Special::Quantity, Value::String(text)) => {
+            Quantity::parse(text).is_ok_and(|quantity| quantity.to_string() == *text)
+        }
+        (Special::IntOrString, value) => value.is_string() || is_int32(value),
+        (Special::Time, Value::String(text)) => is_time(text, coracle_meta::format_time),
+        (Special::MicroTime, Value::String(text)) => is_time(text, coracle_meta::format_micro_time),
+        // Values without a type stay as they are.
+        (Special::RawExtension | Special::FieldsV1 | Special::Json | Special::Patch, _) => true,
+        _ => false,
+    }
+}
+
+fn is_int32(value: &Value) -> bool {
+    value.as_i64().is_some_and(|number| i32::try_from(number).is_ok())
+}
+
+fn is_time(text: &str, format: fn(jiff::Timestamp) -> String) -> bool {
+    coracle_meta::parse_time(text).is_some_and(|time| format(time) == text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Table;
+    use crate::decode::typed::{Form, Pass};
+    use coracle_meta::GroupVersionKind;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn pod() -> Value {
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "web", "namespace": "default", "creationTimestamp": "2026-01-01T00:00:00Z",
+                "labels": {"app": "web"}, "managedFields": [{"manager": "m", "fieldsV1": {"f:spec": {}},
+                "time": "2026-01-01T00:00:00Z"}]},
+            "spec": {"containers": [{"name": "web", "image": "nginx", "resources": {"limits": {"cpu": "100m"}},
+                "ports": [{"containerPort": 80, "protocol": "TCP"}],
+                "livenessProbe": {"httpGet": {"port": "http"}}}], "enableServiceLinks": true},
+            "status": {"phase": "Pending"},
+        })
+    }
+
+    fn stored(value: Value) -> Option<Value> {
+        let schema = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
+        let mut pass = Pass::new(Form::Stored);
+        let stored = pass.resource(value, &schema);
+        stored.filter(|_| pass.error.is_none())
+    }
+
+    fn is_normal_pod(value: &Value) -> bool {
+        let schema = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Pod")).unwrap();
+        is_normal(value, schema.root())
+    }
+
+    /// Puts `value` in the place of the `at`th value of the tree, in the order of a walk.
+    fn put(tree: &mut Value, at: &mut usize, value: &Value) -> bool {
+        if *at == 0 {
+            *tree = value.clone();
+            return true;
+        }
+        *at -= 1;
+        match tree {
+            Value::Object(fields) => fields.values_mut().any(|field| put(field, at, value)),
+            Value::Array(elements) => elements.iter_mut().any(|element| put(element, at, value)),
+            _ => false,
+        }
+    }
+
+    #[test]
+    fn an_ordinary_pod_is_known_to_be_normal() {
+        let pod = stored(pod()).unwrap();
+        assert!(is_normal_pod(&pod), "{pod}");
+    }
+
+    fn values() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            Just(json!(null)),
+            Just(json!({})),
+            Just(json!([])),
+            Just(json!("")),
+            Just(json!(0)),
+            Just(json!(false)),
+            Just(json!(5)),
+            Just(json!(1.5)),
+            Just(json!(99_999_999_999_i64)),
+            Just(json!("0.1")),
+            Just(json!("100m")),
+            Just(json!("2026-01-01T00:00:00.5Z")),
+            Just(json!("2026-01-01T02:00:00+02:00")),
+            Just(json!([null])),
+            Just(json!({"nobody": 1})),
+            Just(json!({"name": null})),
+            Just(json!([{}])),
+            Just(json!({"limits": {"cpu": 1}})),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_to_be_normal_is_what_a_pass_leaves(changes in proptest::collection::vec((1..60_usize, values()), 0..4)) {
+            let mut pod = stored(pod()).unwrap();
+            for (mut at, value) in changes {
+                put(&mut pod, &mut at, &value);
+            }
+            if is_normal_pod(&pod) {
+                prop_assert_eq!(stored(pod.clone()), Some(pod));
+            }
+        }
+    }
+}
