@@ -63,6 +63,7 @@ impl Agent {
             client: self.process.client.clone(),
             clock: self.process.ambient.clock.clone(),
             nodes: nodes.lister(),
+            lease: None,
         };
         tokio::join!(biased; self.process.run(), heartbeat.run(registered), controller.run());
     }
@@ -113,10 +114,12 @@ struct Heartbeat {
     client: Client,
     clock: Clock,
     nodes: Lister<Node>,
+    /// The Lease as it was last written; none before, and after somebody else has changed it.
+    lease: Option<Lease>,
 }
 
 impl Heartbeat {
-    async fn run(self, registered: Node) {
+    async fn run(mut self, registered: Node) {
         let mut reported = Instant::now();
         let mut next = Instant::now();
         let mut registered = Some(registered);
@@ -146,33 +149,48 @@ impl Heartbeat {
         Api::<Node>::of(&self.client).patch_status(&self.key(), &patch).await.map(drop)
     }
 
-    async fn renew(&self, node: &Node) -> Result<(), Error> {
+    /// In Kubernetes: `backoffEnsureLease` and `retryUpdateLease`: the Lease is read only if it is not known.
+    async fn renew(&mut self, node: &Node) -> Result<(), Error> {
         let leases: Api<Lease> = Api::of(&self.client);
         let key = ObjectKey::new(LEASES, self.name.as_str());
-        let spec = LeaseSpec {
+        if let Some(lease) = self.lease.take() {
+            match leases.update(&self.renewed(lease)).await {
+                Ok(lease) => {
+                    self.lease = Some(lease);
+                    return Ok(());
+                }
+                Err(error) if error.is_conflict() || error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.lease = Some(match leases.find(&key).await? {
+            Some(lease) => leases.update(&self.renewed(lease)).await?,
+            None => leases.create(&self.renewed(self.new_lease(&key, node))).await?,
+        });
+        Ok(())
+    }
+
+    fn renewed(&self, mut lease: Lease) -> Lease {
+        lease.spec = LeaseSpec {
             holder_identity: Some(self.name.clone()),
             lease_duration_seconds: i32::try_from(self.config.lease_duration.as_secs()).ok(),
             renew_time: Some(format_micro_time(self.clock.now())),
             ..LeaseSpec::default()
         };
-        match leases.find(&key).await? {
-            Some(mut lease) => {
-                lease.spec = LeaseSpec { renew_time: spec.renew_time.clone(), ..spec };
-                leases.update(&lease).await.map(drop)
-            }
-            None => {
-                let mut lease = Lease { spec, ..Lease::default() };
-                lease.metadata.name = Some(key.name.clone());
-                lease.metadata.namespace = Some(key.namespace.clone());
-                lease.metadata.owner_references = vec![OwnerReference {
-                    api_version: "v1".to_owned(),
-                    kind: "Node".to_owned(),
-                    name: self.name.clone(),
-                    uid: node.metadata.uid.clone().unwrap_or_default(),
-                    ..OwnerReference::default()
-                }];
-                leases.create(&lease).await.map(drop)
-            }
-        }
+        lease
+    }
+
+    fn new_lease(&self, key: &ObjectKey, node: &Node) -> Lease {
+        let mut lease = Lease::default();
+        lease.metadata.name = Some(key.name.clone());
+        lease.metadata.namespace = Some(key.namespace.clone());
+        lease.metadata.owner_references = vec![OwnerReference {
+            api_version: "v1".to_owned(),
+            kind: "Node".to_owned(),
+            name: self.name.clone(),
+            uid: node.metadata.uid.clone().unwrap_or_default(),
+            ..OwnerReference::default()
+        }];
+        lease
     }
 }

@@ -84,9 +84,15 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// What is known of a node after another look at it and its Lease. A sign of life counts from when it is seen, since
-    /// clocks of nodes need not agree.
-    pub(super) fn observe(before: Option<&Self>, node: &Node, lease: Option<&Lease>, now: Timestamp) -> Self {
+    /// What is known of a node after another look at it and its Lease, whose last renewal was seen at `renewed_at`. A sign of life counts
+    /// from when it is seen, since clocks of nodes need not agree.
+    pub(super) fn observe(
+        before: Option<&Self>,
+        node: &Node,
+        lease: Option<&Lease>,
+        renewed_at: Timestamp,
+        now: Timestamp,
+    ) -> Self {
         let ready = node.condition("Ready");
         let heartbeat = ready.and_then(|condition| condition.last_heartbeat_time.clone());
         let renewed = lease.and_then(|lease| lease.spec.renew_time.clone());
@@ -98,7 +104,7 @@ impl Health {
             Some(before) => before.heard,
         };
         let last_renewed = before.and_then(|before| before.renewed.clone());
-        let heard = if later(renewed.as_deref(), last_renewed.as_deref()) { now } else { heard };
+        let heard = if later(renewed.as_deref(), last_renewed.as_deref()) { renewed_at.max(heard) } else { heard };
         Self {
             ready: ready.map(|condition| condition.status.clone()),
             heartbeat,
@@ -222,12 +228,14 @@ mod tests {
 
     #[test]
     fn a_heartbeat_or_a_renewed_lease_is_a_sign_of_life() {
-        let health = Health::observe(None, &node("True", 0), Some(&lease(0)), at(0));
-        let quiet = Health::observe(Some(&health), &node("True", 0), Some(&lease(0)), at(51));
+        let health = Health::observe(None, &node("True", 0), Some(&lease(0)), at(0), at(0));
+        let quiet = Health::observe(Some(&health), &node("True", 0), Some(&lease(0)), at(51), at(51));
         assert!(quiet.is_silent(GRACE, STARTUP, at(51)) && !quiet.is_silent(GRACE, STARTUP, at(50)));
-        let renewed = Health::observe(Some(&health), &node("True", 0), Some(&lease(40)), at(41));
+        let renewed = Health::observe(Some(&health), &node("True", 0), Some(&lease(40)), at(41), at(41));
         assert!(!renewed.is_silent(GRACE, STARTUP, at(91)));
-        let reported = Health::observe(Some(&health), &node("True", 40), None, at(41));
+        let seen_before = Health::observe(Some(&health), &node("True", 0), Some(&lease(40)), at(45), at(90));
+        assert_eq!(seen_before.heard, at(45), "a renewal counts from when it was seen, not from the look");
+        let reported = Health::observe(Some(&health), &node("True", 40), None, at(41), at(41));
         assert!(!reported.is_silent(GRACE, STARTUP, at(91)));
     }
 
@@ -235,7 +243,7 @@ mod tests {
     fn a_node_that_never_spoke_has_longer() {
         let mut node = node("True", 0);
         node.status.conditions.clear();
-        let health = Health::observe(None, &node, None, at(30));
+        let health = Health::observe(None, &node, None, at(30), at(30));
         assert!(!health.is_silent(GRACE, STARTUP, at(60)) && health.is_silent(GRACE, STARTUP, at(61)));
         let conditions = unknown_conditions(&node, at(61)).unwrap();
         assert_eq!((conditions.len(), conditions[0].reason.as_str()), (4, "NodeStatusNeverUpdated"));

@@ -2,13 +2,15 @@
 //!
 //! ```text
 //! a Node changes ----> taints NoSchedule that follow from its conditions, old names of labels     (TaintNodes)
-//! every 5 s ---------> silent? conditions Unknown, pods not ready; taint NoExecute, by zone        (Monitor)
+//! ticks of 5 s -------> silent? conditions Unknown, pods not ready; taint NoExecute, by zone        (Monitor)
 //! a pod gets a node -> if that is not ready, neither is the pod                                     (MarkPods)
 //! ```
 //! In Kubernetes: `pkg/controller/nodelifecycle`. Who has to leave a tainted node is decided in `taint_eviction`.
 
 mod decide;
 mod monitor;
+mod signs;
+mod ticks;
 mod zones;
 
 use std::collections::BTreeMap;
@@ -29,6 +31,7 @@ use serde_json::json;
 
 use self::decide::Health;
 use self::monitor::Monitor;
+use self::signs::Signs;
 use crate::Config;
 use crate::index::index_by_node;
 
@@ -57,6 +60,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         .watches(&pods, newly_bound)
         .reads(&nodes)
         .workers(4);
+    let signs = Signs::listen(taints.actor(), &nodes, &leases, clock.clone());
     let monitor = Monitor {
         actor: taints.actor().to_owned(),
         client: config.client(process),
@@ -65,6 +69,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         pods: pods.lister(),
         leases: leases.lister(),
         health,
+        signs,
         events,
         clock,
     };

@@ -9,9 +9,11 @@ use coracle_controller_runtime::{EventRecorder, EventType};
 use coracle_informer::Lister;
 use coracle_meta::{ObjectKey, Resource};
 use jiff::SignedDuration;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::decide::{Health, NO_EXECUTE, NOT_READY, UNREACHABLE, no_execute, swapped, unknown_conditions, zone_of};
+use super::signs::Signs;
+use super::ticks::Ticks;
 use super::zones::{Disruption, Zones};
 use super::{HealthMap, mark_not_ready, patch_taints};
 use crate::Config;
@@ -24,7 +26,10 @@ const EXCLUDED: &str = "node.kubernetes.io/exclude-disruption";
 /// How often a write to a node that changed meanwhile is tried.
 const TRIES: usize = 5;
 
-/// Looks at all nodes now and then: who is silent, and which zones are well.
+/// Looks at all nodes when there may be something to see: who is silent, and which zones are well.
+///
+/// In Kubernetes: a look every five seconds. Unlike Kubernetes: only at those of these moments at which a node has
+/// changed, or could have been silent for too long.
 pub(super) struct Monitor {
     pub(super) actor: String,
     pub(super) client: Client,
@@ -33,13 +38,17 @@ pub(super) struct Monitor {
     pub(super) pods: Lister<Pod>,
     pub(super) leases: Lister<Lease>,
     pub(super) health: Arc<HealthMap>,
+    pub(super) signs: Arc<Signs>,
     pub(super) events: EventRecorder,
     pub(super) clock: Clock,
 }
 
 /// What the monitor remembers between two looks, beside the nodes' health.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Memory {
+    looked: Ticks,
+    /// Whether something could not be done, so that the next look is the next tick.
+    is_unsettled: bool,
     /// The nodes by name, with their uids.
     known: BTreeMap<String, String>,
     zones: Zones,
@@ -47,20 +56,52 @@ struct Memory {
     retry: BTreeSet<String>,
 }
 
+impl Memory {
+    fn new(looked: Ticks) -> Self {
+        Self { looked, is_unsettled: false, known: BTreeMap::new(), zones: Zones::default(), retry: BTreeSet::new() }
+    }
+}
+
 impl Monitor {
     pub(super) async fn run(self) {
-        let mut memory = Memory::default();
-        let mut next_look = Instant::now();
+        let mut memory = Memory::new(self.ticks());
+        let mut next_look = Some(Instant::now());
         loop {
-            if Instant::now() >= next_look {
+            if next_look.is_some_and(|next_look| next_look <= Instant::now()) {
+                memory.is_unsettled = false;
                 self.look(&mut memory).await;
-                next_look = Instant::now() + self.config.node_monitor_period;
+                memory.looked = self.ticks();
+                next_look = self.next_look(&memory);
             }
             self.taint_waiting(&mut memory).await;
             let now = Instant::now();
             let waiting = memory.zones.by_name.values().filter_map(|zone| zone.next_at(now)).min();
-            sleep_until(waiting.map_or(next_look, |waiting| waiting.min(next_look))).await;
+            let due = next_look.into_iter().chain(waiting).min();
+            if self.signs.node_changed_before(due).await {
+                next_look = next_look.into_iter().chain([memory.looked.at_or_after(Instant::now())]).min();
+            }
         }
+    }
+
+    fn ticks(&self) -> Ticks {
+        Ticks { began: Instant::now(), time: self.clock.now(), period: self.config.node_monitor_period }
+    }
+
+    /// When there is something to see unless a node changes: a node may have been silent for too long.
+    fn next_look(&self, memory: &Memory) -> Option<Instant> {
+        if memory.is_unsettled || !memory.retry.is_empty() {
+            return Some(memory.looked.at_or_after(Instant::now()));
+        }
+        let now = self.clock.now();
+        let grace = |health: &Health| match health.ready {
+            Some(_) => self.config.node_monitor_grace_period,
+            None => self.config.node_startup_grace_period,
+        };
+        let health = self.health.lock();
+        // Of a node that is silent nothing more can be found out.
+        let speaking = health.values().filter(|health| health.ready.as_deref() != Some("Unknown"));
+        let left = speaking.map(|health| grace(health).saturating_sub(now.duration_since(health.heard).unsigned_abs()));
+        Some(memory.looked.at_or_after(Instant::now() + left.min()?))
     }
 
     /// One look at all nodes. In Kubernetes: `monitorNodeHealth`.
@@ -73,6 +114,7 @@ impl Monitor {
                 Ok(ready) => ready,
                 Err(error) => {
                     tracing::debug!(%error, node = %node.key(), "a node could not be judged");
+                    memory.is_unsettled = true;
                     continue;
                 }
             };
@@ -111,6 +153,7 @@ impl Monitor {
             let uid = memory.known.remove(&name).unwrap_or_default();
             self.tell(&name, &uid, "RemovingNode", &format!("Removing Node {name} from Controller"));
             self.health.lock().remove(&name);
+            self.signs.forget(&name);
             memory.retry.remove(&name);
         }
     }
@@ -123,7 +166,7 @@ impl Monitor {
     async fn judge(&self, memory: &mut Memory, node: &Node) -> Result<Option<String>, Error> {
         let name = node.key().name;
         let said = node.condition("Ready").map_or_else(|| "Unknown".to_owned(), |condition| condition.status.clone());
-        let ready = self.check_silence(node).await?;
+        let ready = self.check_silence(memory, node).await?;
         let Some(ready) = ready else { return Ok(None) };
         match no_execute(&ready) {
             None => self.reachable(memory, node).await,
@@ -152,11 +195,12 @@ impl Monitor {
     }
 
     /// Says of a silent node that nothing is known of it; gives how ready it is then.
-    async fn check_silence(&self, node: &Node) -> Result<Option<String>, Error> {
+    async fn check_silence(&self, memory: &Memory, node: &Node) -> Result<Option<String>, Error> {
         let (name, now) = (node.key().name, self.clock.now());
         let lease = self.leases.get(&ObjectKey::new(LEASES, name.as_str()));
         let before = self.health.lock().get(&name).cloned();
-        let mut health = Health::observe(before.as_ref(), node, lease.as_deref(), now);
+        let renewed = self.signs.renewed(&name).map_or(now, |seen| memory.looked.time_at_or_after(seen).min(now));
+        let mut health = Health::observe(before.as_ref(), node, lease.as_deref(), renewed, now);
         let signed = |duration| SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX);
         let grace = signed(self.config.node_monitor_grace_period);
         let silent = health.is_silent(grace, signed(self.config.node_startup_grace_period), now);
@@ -180,6 +224,7 @@ impl Monitor {
             && let Err(error) = self.swap(&name, &[], &taints).await
         {
             tracing::debug!(%error, node = name, "a node could not be freed of its taints");
+            memory.is_unsettled = true;
         }
     }
 
@@ -230,7 +275,7 @@ impl Monitor {
     }
 
     fn api(&self, node: &str) -> Api<Node> {
-        Api::of(&self.client.on_behalf_of(Origin::new(&self.actor, node, [])))
+        Api::of(&self.client.on_behalf_of(Origin::new(&self.actor, node, self.signs.causes(node))))
     }
 }
 

@@ -1,8 +1,8 @@
 //! Removes by force the pods that nobody else will: those of nodes that are gone, and the oldest finished ones when
 //! there are too many.
 //!
-//! It looks at all pods every 20 seconds; [`decide`] says which to remove.
-//! In Kubernetes: `pkg/controller/podgc`.
+//! It looks at all pods when one of them or a node has changed, at most every 20 seconds; [`decide`] says which to remove.
+//! In Kubernetes: `pkg/controller/podgc`, which looks every 20 seconds.
 
 mod decide;
 
@@ -12,81 +12,105 @@ use std::time::Duration;
 
 use coracle_ambient::Clock;
 use coracle_api::core_v1::{Node, Pod, PodCondition};
-use coracle_client::{Api, Client, DeleteParams, Error, Origin, Patch};
-use coracle_controller_runtime::Process;
-use coracle_informer::{Lister, SharedInformer};
-use coracle_meta::{ObjectKey, Resource, format_time};
+use coracle_client::{Api, DeleteParams, Error, Patch};
+use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
+use coracle_informer::{Lister, Notification};
+use coracle_journal::EntryId;
+use coracle_meta::{ApiObject, ObjectKey, Resource, format_time};
+use coracle_workqueue::WorkQueue;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::json;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use self::decide::Why;
 use crate::Config;
 
-/// How often it looks. In Kubernetes: `gcCheckPeriod`.
+/// How often it looks at most. In Kubernetes: `gcCheckPeriod`.
 const PERIOD: Duration = Duration::from_secs(20);
 /// How long a node has to be missing. In Kubernetes: `quarantineTime`.
 const QUARANTINE: Duration = Duration::from_secs(40);
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
+    let pods = process.informers.informer::<Pod>();
+    let nodes = process.informers.informer::<Node>();
     let collector = PodCollector {
-        actor: process.actor("pod-garbage-collector"),
-        client: config.client(process),
-        pods: process.informers.informer(),
-        nodes: process.informers.informer(),
+        pods: pods.lister(),
+        nodes: nodes.lister(),
         clock: process.ambient.clock.clone(),
         keep: config.terminated_pod_gc_threshold,
-        missing: BTreeMap::new(),
+        missing: Mutex::default(),
     };
-    Box::pin(collector.run())
+    let controller = Controller::new(process, "pod-garbage-collector", collector)
+        .client(config.client(process))
+        .reads(&pods)
+        .reads(&nodes);
+    let began = Instant::now();
+    pods.add_handler(controller.actor(), at_next_look(began, controller.queue()));
+    nodes.add_handler(controller.actor(), at_next_look(began, controller.queue()));
+    controller.queue().add(ALL, &[]);
+    Box::pin(controller.run())
+}
+
+/// What there is one of to look at: all pods.
+const ALL: &str = "pods";
+
+/// A handler that lets the collector look at the next of its moments.
+fn at_next_look<T: ApiObject>(
+    began: Instant,
+    queue: WorkQueue<&'static str>,
+) -> impl FnMut(&Notification<T>, &[EntryId]) + Send + 'static {
+    move |_, causes| {
+        let since = began.elapsed().as_nanos() % PERIOD.as_nanos();
+        let since = Duration::from_nanos(u64::try_from(since).unwrap_or_default());
+        queue.add_after(ALL, PERIOD - since, causes);
+    }
 }
 
 struct PodCollector {
-    actor: String,
-    client: Client,
-    pods: SharedInformer<Pod>,
-    nodes: SharedInformer<Node>,
+    pods: Lister<Pod>,
+    nodes: Lister<Node>,
     clock: Clock,
     keep: usize,
     /// Nodes that pods name and nobody knows, and when they are looked for.
-    missing: BTreeMap<String, Instant>,
+    missing: Mutex<BTreeMap<String, Instant>>,
 }
 
-impl PodCollector {
-    async fn run(mut self) {
-        self.pods.synced().await;
-        self.nodes.synced().await;
-        loop {
-            self.collect().await;
-            sleep(PERIOD).await;
-        }
-    }
-
-    async fn collect(&mut self) {
-        let pods = self.pods.lister().list();
-        let nodes = by_name(&self.nodes.lister());
-        let gone = self.gone(&pods, &nodes).await;
+impl Reconciler<&'static str> for PodCollector {
+    async fn reconcile(&self, pass: &Pass, _: &&'static str) -> Result<Action, ReconcileError> {
+        let pods = self.pods.list();
+        let nodes = by_name(&self.nodes);
+        let gone = self.gone(pass, &pods, &nodes).await;
+        let mut has_failed = false;
         for (pod, why) in decide::victims(&pods, &nodes, &gone, self.keep) {
-            match self.remove(&pod, why).await {
+            match self.remove(pass, &pod, why).await {
                 Err(error) if !error.is_not_found() => {
                     tracing::debug!(%error, pod = %pod.key(), "a pod was not removed");
+                    has_failed = true;
                 }
                 _ => {}
             }
         }
+        let next = self.missing.lock().values().min().map(|due| due.saturating_duration_since(Instant::now()));
+        Ok(match next {
+            _ if has_failed => Action::RequeueAfter(PERIOD),
+            Some(next) => Action::RequeueAfter(next.max(PERIOD)),
+            None => Action::Done,
+        })
     }
+}
 
+impl PodCollector {
     /// The nodes that have been missing for long enough, and are not there when looked for.
-    async fn gone(&mut self, pods: &[Arc<Pod>], nodes: &BTreeMap<String, Arc<Node>>) -> BTreeSet<String> {
-        let now = Instant::now();
-        for name in pods.iter().filter_map(|pod| pod.node_name()).filter(|name| !nodes.contains_key(*name)) {
-            self.missing.entry(name.to_owned()).or_insert(now + QUARANTINE);
-        }
-        let due: Vec<_> = self.missing.iter().filter(|(_, due)| **due <= now).map(|(name, _)| name.clone()).collect();
-        let live: Api<Node> = Api::of(&self.client);
+    async fn gone(
+        &self,
+        pass: &Pass,
+        pods: &[Arc<Pod>],
+        nodes: &BTreeMap<String, Arc<Node>>,
+    ) -> BTreeSet<String> {
+        let live = pass.api::<Node>();
         let mut gone = BTreeSet::new();
-        for name in due {
-            self.missing.remove(&name);
+        for name in self.due(pods, nodes) {
             let found = live.find(&ObjectKey::cluster(name.as_str())).await;
             if !nodes.contains_key(&name) && matches!(found, Ok(None)) {
                 gone.insert(name);
@@ -95,10 +119,20 @@ impl PodCollector {
         gone
     }
 
+    /// The missing nodes whose quarantine is over.
+    fn due(&self, pods: &[Arc<Pod>], nodes: &BTreeMap<String, Arc<Node>>) -> Vec<String> {
+        let now = Instant::now();
+        let mut missing = self.missing.lock();
+        for name in pods.iter().filter_map(|pod| pod.node_name()).filter(|name| !nodes.contains_key(*name)) {
+            missing.entry(name.to_owned()).or_insert(now + QUARANTINE);
+        }
+        missing.extract_if(.., |_, due| *due <= now).map(|(name, _)| name).collect()
+    }
+
     /// Marks a pod as failed, unless it has ended, and deletes it at once. In Kubernetes: `markFailedAndDeletePod`.
-    async fn remove(&self, pod: &Pod, why: Why) -> Result<(), Error> {
+    async fn remove(&self, pass: &Pass, pod: &Pod, why: Why) -> Result<(), Error> {
         let key = pod.key();
-        let pods: Api<Pod> = Api::of(&self.client.on_behalf_of(Origin::new(&self.actor, &key.to_string(), [])));
+        let pods: Api<Pod> = pass.api();
         if !pod.is_finished() {
             let mut status = json!({"phase": "Failed", "observedGeneration": pod.metadata.generation});
             if why == Why::NodeGone {
