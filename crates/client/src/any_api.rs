@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use coracle_meta::{AnyObject, GroupVersionKind, GroupVersionResource, ObjectKey, ObjectType, Status};
+use coracle_meta::{AnyObject, GroupVersionResource, ObjectKey, ObjectType, Status};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -177,10 +177,4 @@ impl AnyApi {
 struct OfKind {
     #[serde(default)]
     kind: String,
-}
-
-/// `PodList` lists Pods.
-pub(crate) fn item_kind(list_kind: &str, api_version: &str) -> Option<GroupVersionKind> {
-    let kind = list_kind.strip_suffix("List")?;
-    Some(coracle_meta::GroupVersion::parse(api_version)?.kind(kind))
 }

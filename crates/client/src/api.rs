@@ -3,13 +3,13 @@ use std::sync::Arc;
 
 use coracle_meta::any_object::unwrap;
 use coracle_meta::{
-    AnyObject, ApiObject, GroupVersionResource, Object, ObjectKey, ObjectType, PartialObject, Resource, Status,
+    AnyObject, ApiObject, GroupVersionResource, Object, ObjectKey, ObjectType, PartialObject, Resource,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::request::{Projection, not_writable, to_json};
-use crate::{AnyApi, Client, DeleteParams, List, ListParams, Patch, Result, Watch, WatchParams, WriteParams};
+use crate::{AnyApi, Client, DeleteParams, Deletion, List, ListParams, Patch, Result, Watch, WatchParams, WriteParams};
 
 /// The verbs of one resource. Objects are named by their [`ObjectKey`]; lists and watches cover all namespaces, or the
 /// one of [`Api::within`].
@@ -47,15 +47,6 @@ impl<T> Clone for Api<T> {
     fn clone(&self) -> Self {
         Self::over(self.any.clone())
     }
-}
-
-/// What a delete left behind.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Deletion<T> {
-    /// The object in its last state, or in the state in which it waits for its end.
-    Object(Box<T>),
-    /// The object is gone, and the server says no more than that.
-    Done(Box<Status>),
 }
 
 impl<K: Resource> Api<K> {

@@ -13,6 +13,7 @@
 mod any_api;
 mod api;
 mod client;
+mod deletion;
 mod discovery;
 mod error;
 #[cfg(feature = "kubeconfig")]
@@ -30,8 +31,9 @@ mod scale;
 mod watch;
 
 pub use any_api::AnyApi;
-pub use api::{Api, Deletion};
+pub use api::Api;
 pub use client::{Body, Client, ResponseBody};
+pub use deletion::Deletion;
 pub use discovery::ApiResource;
 pub use error::{BoxError, Error};
 #[cfg(feature = "kubeconfig")]

@@ -1,10 +1,8 @@
 use std::sync::Arc;
 
-use coracle_meta::{AnyObject, ObjectType};
+use coracle_meta::{AnyObject, GroupVersion, GroupVersionKind, ObjectType};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-
-use crate::any_api::item_kind;
 
 /// Some objects of a kind, and the version at which they were looked at.
 #[derive(Clone, Debug)]
@@ -56,6 +54,12 @@ pub struct ListMeta {
     pub continue_token: String,
     /// How many items the rest has, where the server knows.
     pub remaining_item_count: Option<i64>,
+}
+
+/// `PodList` lists Pods.
+fn item_kind(list_kind: &str, api_version: &str) -> Option<GroupVersionKind> {
+    let kind = list_kind.strip_suffix("List")?;
+    Some(GroupVersion::parse(api_version)?.kind(kind))
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@
 //! Start at [`Offer`]. [`Decoded`] is what keeps one `Arc` for an object at a revision.
 //! Not here: what is offered (`apiserver`), and who takes it (`client`).
 
+mod attach;
 mod body;
 mod decoded;
 mod offer;
 
+pub use attach::{attach, offer};
 pub use body::{Body, BoxError};
 pub use decoded::Decoded;
-pub use offer::{Events, Handed, Offer, attach, offer};
+pub use offer::{Events, Handed, Offer};

@@ -9,6 +9,7 @@
 
 pub mod any_object;
 mod api_object;
+mod capabilities;
 mod field_error;
 mod field_path;
 pub mod fields;
@@ -33,6 +34,7 @@ mod watch;
 
 pub use any_object::{AnyObject, ObjectType};
 pub use api_object::{ApiObject, PartialObject};
+pub use capabilities::{RunsOnNode, Scalable};
 pub use field_error::{FieldError, FieldErrorKind};
 pub use field_path::FieldPath;
 pub use go::{go_json, go_quote, human_duration, parse_duration};
@@ -42,7 +44,7 @@ pub use kind::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResour
 pub use object::{NotAnObject, Object};
 pub use object_meta::{ManagedFieldsEntry, ObjectMeta, OwnerReference};
 pub use quantity::{Quantity, QuantityError};
-pub use resource::{Resource, RunsOnNode, Scalable, Scope};
+pub use resource::{Resource, Scope};
 pub use resource_path::ResourcePath;
 pub use resource_version::parse_resource_version;
 pub use selector::{FieldRequirement, FieldSelector, LabelOperator, LabelRequirement, LabelSelector, SelectorError};

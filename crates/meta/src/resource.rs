@@ -1,6 +1,6 @@
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{ApiObject, GroupResource, GroupVersionKind, GroupVersionResource, Object, ObjectKey, ObjectMeta};
+use crate::{GroupResource, GroupVersionKind, GroupVersionResource, ObjectKey, ObjectMeta};
 
 /// Whether a kind lives in namespaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,12 +99,3 @@ pub trait Resource: Clone + Serialize + DeserializeOwned + Send + Sync + 'static
         Self::kind().api_version()
     }
 }
-
-/// A kind whose objects run on nodes: pods. They can be bound, evicted, and asked for their logs.
-pub trait RunsOnNode: Resource {}
-
-/// A kind whose objects have a `scale`.
-pub trait Scalable: ApiObject {}
-
-/// Of some kinds; the server refuses the others.
-impl Scalable for Object {}

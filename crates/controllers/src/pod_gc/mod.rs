@@ -102,12 +102,7 @@ impl Reconciler<&'static str> for PodCollector {
 
 impl PodCollector {
     /// The nodes that have been missing for long enough, and are not there when looked for.
-    async fn gone(
-        &self,
-        pass: &Pass,
-        pods: &[Arc<Pod>],
-        nodes: &BTreeMap<String, Arc<Node>>,
-    ) -> BTreeSet<String> {
+    async fn gone(&self, pass: &Pass, pods: &[Arc<Pod>], nodes: &BTreeMap<String, Arc<Node>>) -> BTreeSet<String> {
         let live = pass.api::<Node>();
         let mut gone = BTreeSet::new();
         for name in self.due(pods, nodes) {

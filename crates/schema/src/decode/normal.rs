@@ -11,7 +11,7 @@ use super::typed::{is_zero, zero};
 use crate::table::{Node, Presence, Special, Struct, TypeRef};
 
 /// Whether a value that is not `null` is normal.
-pub(super) fn is_normal(value: &Value, ty: TypeRef<'_>) -> bool {
+pub(crate) fn is_normal(value: &Value, ty: TypeRef<'_>) -> bool {
     match (ty.node(), value) {
         (_, Value::Null) => false,
         (Node::String, Value::String(_)) | (Node::Bool, Value::Bool(_)) | (Node::Any, _) => true,
@@ -86,9 +86,9 @@ fn is_time(text: &str, format: fn(jiff::Timestamp) -> String) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::typed::{Form, Pass};
     use super::*;
     use crate::Table;
-    use crate::decode::typed::{Form, Pass};
     use coracle_meta::GroupVersionKind;
     use proptest::prelude::*;
     use serde_json::json;

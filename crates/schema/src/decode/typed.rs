@@ -375,7 +375,7 @@ fn overlaid(first: Value, second: Value, ty: TypeRef<'_>) -> Value {
 
 /// Whether Go leaves a value out that has `omitempty` and no pointer. Types of their own are behind pointers, and
 /// structs are never left out.
-pub(super) fn is_zero(value: &Value, ty: TypeRef<'_>) -> bool {
+pub(crate) fn is_zero(value: &Value, ty: TypeRef<'_>) -> bool {
     match ty.node() {
         Node::Bool => value == false,
         Node::Int32 | Node::Int64 | Node::Double => value.as_f64() == Some(0.0),
