@@ -82,7 +82,7 @@ pub fn v3(path: &str, resources: &[Published<'_>], descriptions: &dyn Descriptio
     let mut schemas = Map::new();
     for published in &here {
         if let Some(schema) = published.schema {
-            schemas::add_custom(published.row, schema, &mut schemas);
+            schemas::add_custom(published.row, schema, descriptions, &mut schemas);
         }
     }
     schemas::add_referenced(Table::v1_35(), &paths, descriptions, &mut schemas);

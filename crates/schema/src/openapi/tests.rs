@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Published, Undescribed, v2, v3, v3_paths};
+use super::{Descriptions, Published, Undescribed, v2, v3, v3_paths};
 use crate::{ResourceRow, Table};
 
 fn built_in() -> Vec<Published<'static>> {
@@ -90,6 +90,28 @@ fn a_custom_kind_is_published_under_its_reversed_group() {
     spec["properties"]["colour"] = json!({"type": "string", "enum": ["red"]});
     spec["required"] = json!(["colour"]);
     assert_eq!(v2["definitions"]["com.example.v1.Boat"]["properties"]["spec"], spec);
+}
+
+/// Says of each field what it is of.
+struct Named;
+
+impl Descriptions for Named {
+    fn describe(&self, ty: &str, field: Option<&str>) -> String {
+        format!("{} of {}", field.unwrap_or_default(), ty.rsplit('.').next().unwrap_or_default())
+    }
+}
+
+#[test]
+fn what_all_objects_have_is_described_for_custom_kinds_too() {
+    let row = boats();
+    let schema = json!({"type": "object"});
+    let document = v3("apis/example.com/v1", &[Published { row: &row, schema: Some(&schema) }], &Named).unwrap();
+    let description = |ty: &str, field: &str| {
+        document["components"]["schemas"][format!("com.example.v1.{ty}")]["properties"][field]["description"].clone()
+    };
+    assert_eq!(description("Boat", "kind"), "kind of CustomResourceDefinition");
+    assert_eq!(description("Boat", "metadata"), "metadata of CustomResourceDefinition");
+    assert_eq!(description("BoatList", "metadata"), "metadata of Status");
 }
 
 #[test]
