@@ -53,6 +53,25 @@ fn the_files_and_folders_that_the_documents_name_exist() {
     assert!(named >= 60, "{named} paths");
 }
 
+#[test]
+fn the_pages_and_links_that_the_documents_name_exist() {
+    let guides = std::fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let documents = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root().join(name));
+    let mut named = 0;
+    for document in documents.into_iter().chain(guides) {
+        let text = std::fs::read_to_string(&document).unwrap();
+        let is_page = |word: &&str| !word.contains(['/', ' ']) && (word.ends_with(".md") || word.ends_with(".toml"));
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let links = links.filter(|link| !link.is_empty() && !link.contains("://"));
+        for name in quoted(&text).into_iter().filter(is_page).chain(links) {
+            let exists = root().join(name).exists() || document.with_file_name(name).exists();
+            assert!(exists, "{} names {name}", document.display());
+            named += 1;
+        }
+    }
+    assert!(named >= 2, "{named} pages");
+}
+
 /// Step 17 speaks of the function that step 16 named with its file.
 fn named_before(function: &str) -> bool {
     let file = root().join("crates/kubelet/src/lifecycle.rs");
