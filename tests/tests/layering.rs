@@ -52,7 +52,7 @@ const ONE_HOME: &[(&str, &[&str])] = &[
     ("cel", &["expression"]),
     ("clap", &["cli"]),
     ("kube", &["coracle"]),
-    ("k8s-openapi", &["cli"]),
+    ("k8s-openapi", &[]),
 ];
 
 struct Manifest {

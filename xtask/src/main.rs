@@ -1,7 +1,10 @@
-//! Code that writes code: `cargo xtask schema` writes the schema table, `cargo xtask api` the typed kinds.
+//! Code that writes code: `cargo xtask schema` writes the schema table, `cargo xtask api` the typed kinds,
+//! `cargo xtask descriptions` what `kubectl explain` says of them.
 
 mod api;
 mod definitions;
+#[cfg(feature = "descriptions")]
+mod descriptions;
 mod facts;
 #[cfg(feature = "proto")]
 mod proto;
@@ -15,10 +18,14 @@ fn main() -> ExitCode {
     let result = match task.as_str() {
         "schema" => schema::write(),
         "api" => api::write(),
+        #[cfg(feature = "descriptions")]
+        "descriptions" => descriptions::write(),
+        #[cfg(not(feature = "descriptions"))]
+        "descriptions" => with_feature("descriptions"),
         #[cfg(feature = "proto")]
         "proto" => proto::write(),
         _ => {
-            eprintln!("usage: cargo xtask schema | api");
+            eprintln!("usage: cargo xtask schema | api | descriptions");
             return ExitCode::from(2);
         }
     };
@@ -29,4 +36,12 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Does the task with more compiled into this program, which most tasks do not need.
+#[cfg(not(feature = "descriptions"))]
+fn with_feature(task: &str) -> Result<(), schema::Failure> {
+    let run = ["run", "-q", "-p", "xtask", "--features", task, "--", task];
+    let status = std::process::Command::new(env!("CARGO")).args(run).status()?;
+    if status.success() { Ok(()) } else { Err(format!("{task} failed").into()) }
 }

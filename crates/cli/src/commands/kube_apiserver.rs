@@ -128,7 +128,7 @@ impl KubeApiserver {
             service_account_issuer: issuer,
             service_account_key: key,
             advertised: Some(listening),
-            descriptions: std::sync::Arc::new(crate::descriptions::FromTypes::default()),
+            descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
             ..ApiServerSpec::default()
         })
     }

@@ -73,7 +73,7 @@ impl ServerFlags {
             disable_admission_plugins: self.disable_admission_plugins.clone(),
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),
             tokens,
-            descriptions: std::sync::Arc::new(crate::descriptions::FromTypes::default()),
+            descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
             ..ApiServerSpec::default()
         })
     }

@@ -4,9 +4,10 @@
 //! Published (a resource, and the schema of a custom one) --operations--> paths --references--> schemas --> document
 //! ```
 //! Start at [`v3_paths`] and [`v3`]. Descriptions are not the table's: whoever has them fills them in
-//! ([`Descriptions`]).
+//! ([`Descriptions`]), from a text by [`Described`].
 //! In Kubernetes: `kube-openapi/pkg/builder3` and apiextensions' `controller/openapi`.
 
+mod described;
 mod operations;
 mod schemas;
 mod v2;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::table::{ResourceRow, Table};
 
+pub use described::{Described, NotDescribed};
 pub use v2::v2;
 
 /// A resource that the documents speak of.
