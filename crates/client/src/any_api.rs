@@ -112,8 +112,8 @@ impl AnyApi {
     /// Opens a stream of what happens from a version on.
     pub async fn watch(&self, params: &WatchParams) -> Result<AnyWatch> {
         let request = self.all().watch(params, self.projection)?;
-        let body = self.client.open(&request).await?;
-        Ok(AnyWatch::new(request.uri, body, self.form))
+        let answer = self.client.send(&request).await?;
+        Ok(AnyWatch::new(request.uri, answer, self.form))
     }
 
     /// `json` is the object of this key.

@@ -147,6 +147,11 @@ impl Client {
 
     /// Sends a request, and gives the body of an answer that is not an error.
     pub(crate) async fn open(&self, request: &Request) -> Result<ResponseBody> {
+        self.send(request).await.map(Response::into_body)
+    }
+
+    /// Sends a request, and gives an answer that is not an error.
+    pub(crate) async fn send(&self, request: &Request) -> Result<Response<ResponseBody>> {
         let audit_id = self.record_write(request);
         let mut retries = 0;
         loop {
@@ -156,7 +161,7 @@ impl Client {
             let message = self.message(request, audit_id.as_deref())?;
             let answer = self.transport.call(message).await.map_err(|source| transport_error(request, source))?;
             if answer.status().is_success() {
-                return Ok(answer.into_body());
+                return Ok(answer);
             }
             match retry_after(&answer) {
                 Some(delay) if retries < MAX_RETRIES => {

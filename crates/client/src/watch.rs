@@ -6,6 +6,7 @@ use bytes::{Buf, BytesMut};
 use coracle_handover::{Events, Offer};
 use coracle_meta::any_object::unwrap;
 use coracle_meta::{AnyObject, ApiObject, INITIAL_EVENTS_END, ObjectMeta, ObjectType, Status, WatchEvent};
+use http::Response;
 use http_body_util::BodyExt;
 use serde::Deserialize;
 
@@ -58,6 +59,7 @@ impl<T: ApiObject> Watch<T> {
 pub struct AnyWatch {
     path: String,
     form: ObjectType,
+    audit_id: String,
     source: Source,
 }
 
@@ -70,17 +72,19 @@ enum Source {
 }
 
 impl AnyWatch {
-    pub(crate) fn new(path: String, mut body: ResponseBody, form: ObjectType) -> Self {
+    pub(crate) fn new(path: String, answer: Response<ResponseBody>, form: ObjectType) -> Self {
+        let audit_id = answer.headers().get("audit-id").and_then(|id| id.to_str().ok()).unwrap_or("").to_owned();
+        let mut body = answer.into_body();
         let source = match body.take_offer() {
             Some(Offer::Events(events)) => Source::Server(events),
             _ => Source::Lines { body, lines: Lines::default() },
         };
-        Self { path, form, source }
+        Self { path, form, audit_id, source }
     }
 
     /// The next event; `None` when the server has ended the stream. Cancel-safe.
     pub async fn next(&mut self) -> Result<Option<WatchEvent<Arc<dyn AnyObject>>>> {
-        let Self { path, form, source } = self;
+        let Self { path, form, source, .. } = self;
         let malformed = |source| Error::Malformed { verb: "GET".to_owned(), path: path.clone(), source };
         let broken = |source| Error::Transport { verb: "GET".to_owned(), path: path.clone(), source };
         match source {
@@ -106,15 +110,21 @@ impl AnyWatch {
         }
     }
 
+    /// The name that the server gave the request; empty if it gave none.
+    pub fn audit_id(&self) -> &str {
+        &self.audit_id
+    }
+
     /// Whether the events come from a server in this process, so that the stream ends with the server and not before.
     pub fn is_local(&self) -> bool {
         matches!(self.source, Source::Server(_))
     }
 
-    /// Up to which version everything has been given, as far as is known without a bookmark.
-    pub fn position(&self) -> Option<String> {
-        match &self.source {
-            Source::Server(events) => events.position(),
+    /// Up to which version everything has been given, as far as is known without a bookmark; `None` while more is on its
+    /// way. Cancel-safe.
+    pub async fn progress(&mut self) -> Option<String> {
+        match &mut self.source {
+            Source::Server(events) => events.progress().await,
             Source::Lines { .. } => None,
         }
     }

@@ -2,11 +2,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use coracle_client::{Client, Origin};
-use coracle_informer::AnyInformer;
+use coracle_informer::{AnyInformer, Reads, noting_reads};
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_workqueue::{Key, Work, WorkQueue};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
+use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::own_writes::Unseen;
@@ -36,6 +37,12 @@ impl<K: Key, R: Reconciler<K>> AnyReconciler<K> for R {
     }
 }
 
+/// What a sync did, for the event log.
+struct Done {
+    writes: usize,
+    reads: Reads,
+}
+
 /// Keys that come back when a cache shows their own last writes.
 #[derive(Debug)]
 pub(crate) struct Parked<K> {
@@ -62,20 +69,26 @@ impl<K: Key> Worker<K> {
     }
 
     async fn sync(&self, work: &Work<K>) {
-        let start = self.recorder.record(&self.actor, Stage::SyncStart, || self.start(work));
+        let start = self
+            .recorder
+            .record(&self.actor, Stage::SyncStart, || Detail::about(work.key.to_string()).caused_by(work.cause));
         let origin = Origin::new(&self.actor, &work.key.to_string(), start);
         let pass = Pass::new(self.client.on_behalf_of(origin.clone()), start);
-        let result = self.reconciler.reconcile(&pass, &work.key).await;
+        let reconcile = self.reconciler.reconcile(&pass, &work.key);
+        let (result, reads) = match self.recorder.is_on() {
+            true => noting_reads(reconcile).await,
+            false => (reconcile.await, Reads::new()),
+        };
         self.own_writes.lock().record(&work.key, origin.revisions());
-        self.settle(&work.key, result, start, origin.write_count());
+        self.settle(&work.key, result, start, &Done { writes: origin.write_count(), reads });
     }
 
     /// Decides when the key is worked on again. In Kubernetes: each controller's `handleErr`.
-    fn settle(&self, key: &K, result: Result<Action, ReconcileError>, start: Option<EntryId>, writes: usize) {
+    fn settle(&self, key: &K, result: Result<Action, ReconcileError>, start: Option<EntryId>, done: &Done) {
         let end = |result: &str, error: Option<&ReconcileError>| {
             let entry = self.recorder.record(&self.actor, Stage::SyncEnd, || {
                 let detail = Detail::about(key.to_string()).caused_by(start).with("result", result);
-                let detail = detail.with("writes", writes);
+                let detail = detail.with("writes", done.writes).with("reads", json!(done.reads));
                 match error {
                     Some(error) => detail.with("error", chain(error)),
                     None => detail,
@@ -134,12 +147,6 @@ impl<K: Key> Worker<K> {
             let cache = cache.expect("only writes to what is cached are waited for").clone();
             parked.waits.spawn(wait(cache, needs, self.queue.clone(), work.key.clone(), entry));
         }
-    }
-
-    fn start(&self, work: &Work<K>) -> Detail {
-        let reads: serde_json::Map<_, _> =
-            self.caches.iter().map(|cache| (cache.resource().resource.clone(), cache.revision().into())).collect();
-        Detail::about(work.key.to_string()).caused_by(work.cause).with("reads", reads)
     }
 }
 

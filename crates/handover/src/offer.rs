@@ -30,12 +30,13 @@ pub trait Handed: Send + Sync {
 /// The events of a watch.
 ///
 /// They are the same, in the same order, as the body's lines, but that there are no bookmarks but the one which ends
-/// the initial events, because [`position`](Self::position) says at any time what a bookmark would say; and that the
+/// the initial events, because [`progress`](Self::progress) says at any time what a bookmark would say; and that the
 /// watch does not end after a time, because neither end of it can be gone without the other.
 pub trait Events: Send {
     /// Waits for the next event; `None` at the end. Safe to cancel.
     fn next(&mut self) -> BoxFuture<'_, Option<WatchEvent<Box<dyn Handed>>>>;
 
-    /// The version up to which everything has been given; `None` while more is on its way.
-    fn position(&self) -> Option<String>;
+    /// The version up to which everything has been given, the server's latest; `None` while more is on its way. Safe to
+    /// cancel.
+    fn progress(&mut self) -> BoxFuture<'_, Option<String>>;
 }

@@ -135,7 +135,7 @@ impl AnyInformer {
 
     /// Up to which revision the cache holds everything; 0 before the first list, and where versions are no numbers.
     pub fn revision(&self) -> i64 {
-        parse_resource_version(&self.version()).unwrap_or(0)
+        self.inner.indexer.revision()
     }
 
     /// Whether the cache holds everything up to this revision.
@@ -151,6 +151,7 @@ impl AnyInformer {
             if self.has_reached(revision) {
                 return;
             }
+            self.inner.store.awaited.notify_one();
             advanced.await;
         }
     }

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use coracle_meta::{AnyObject, ObjectKey};
+use coracle_meta::{AnyObject, ObjectKey, parse_resource_version};
 use parking_lot::RwLock;
 
 /// Gives the values under which an object is found in an index.
@@ -95,6 +95,11 @@ impl Indexer {
     /// In Kubernetes: `Store.LastStoreSyncResourceVersion`.
     pub fn version(&self) -> String {
         self.state.read().version.clone()
+    }
+
+    /// Up to which revision the cache holds everything; 0 before the first list, and where versions are no numbers.
+    pub fn revision(&self) -> i64 {
+        parse_resource_version(&self.state.read().version).unwrap_or(0)
     }
 
     /// One object.

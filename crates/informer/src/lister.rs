@@ -4,7 +4,7 @@ use std::sync::Arc;
 use coracle_meta::any_object::downcast;
 use coracle_meta::{AnyObject, ApiObject, ObjectKey};
 
-use crate::Indexer;
+use crate::{Indexer, reads};
 
 /// A read-only handle of an informer's cache; cheap to clone.
 ///
@@ -29,56 +29,63 @@ use crate::Indexer;
 #[derive(Debug)]
 pub struct Lister<T> {
     indexer: Arc<Indexer>,
+    resource: Arc<str>,
     _object: PhantomData<fn() -> T>,
 }
 
 impl<T> Lister<T> {
     /// Reads this cache, which holds objects of type `T` alone.
-    pub(crate) fn new(indexer: Arc<Indexer>) -> Self {
-        Self { indexer, _object: PhantomData }
+    pub(crate) fn new(indexer: Arc<Indexer>, resource: Arc<str>) -> Self {
+        Self { indexer, resource, _object: PhantomData }
+    }
+
+    /// The cache, which is about to be read.
+    fn read(&self) -> &Indexer {
+        reads::note(&self.resource, &self.indexer);
+        &self.indexer
     }
 }
 
 impl<T> Clone for Lister<T> {
     fn clone(&self) -> Self {
-        Self::new(self.indexer.clone())
+        Self::new(self.indexer.clone(), self.resource.clone())
     }
 }
 
 impl<T: ApiObject> Lister<T> {
     /// One object.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
-        self.indexer.get(key).as_ref().map(downcast)
+        self.read().get(key).as_ref().map(downcast)
     }
 
     /// All objects, in the order of their keys.
     pub fn list(&self) -> Vec<Arc<T>> {
-        typed(&self.indexer.list())
+        typed(&self.read().list())
     }
 
     /// The objects of a namespace, in the order of their names.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<T>> {
-        typed(&self.indexer.list_namespace(namespace))
+        typed(&self.read().list_namespace(namespace))
     }
 
     /// The objects with this value in this index, in the order of their keys.
     pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<T>> {
-        typed(&self.indexer.by_index(index, value))
+        typed(&self.read().by_index(index, value))
     }
 
     /// The values that an index has, in order.
     pub fn index_values(&self, index: &str) -> Vec<String> {
-        self.indexer.index_values(index)
+        self.read().index_values(index)
     }
 
     /// How many objects there are.
     pub fn len(&self) -> usize {
-        self.indexer.len()
+        self.read().len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.indexer.is_empty()
+        self.read().is_empty()
     }
 
     /// Up to which version the cache holds everything; empty before the first list.

@@ -22,24 +22,40 @@ impl Records {
         at_version(detail, object.resource_version())
     }
 
-    /// What an event of a watch names as its cause: the commits of its revision.
-    pub(crate) fn commits(&self, object: &dyn AnyObject) -> Vec<EntryId> {
+    /// What an event of a watch names as its cause: that it was sent or, if the server records elsewhere, the commits
+    /// of its revision.
+    pub(crate) fn sent(&self, audit_id: &str, object: &dyn AnyObject) -> Vec<EntryId> {
         if !self.recorder.is_on() {
             return Vec::new();
         }
-        parse_resource_version(object.resource_version())
-            .map(|revision| self.recorder.commit(revision))
-            .unwrap_or_default()
+        let Some(revision) = parse_resource_version(object.resource_version()) else { return Vec::new() };
+        match self.recorder.sent(audit_id, revision) {
+            Some(sent) => vec![sent],
+            None => self.recorder.commit(revision),
+        }
     }
 
-    pub(crate) fn listed(&self, version: &str, count: usize, how: &str, why: &str) -> Option<EntryId> {
+    /// The entry that ended the watch with this audit id.
+    pub(crate) fn ended(&self, audit_id: &str) -> Option<EntryId> {
+        self.recorder.is_on().then(|| self.recorder.sent(audit_id, 0)).flatten()
+    }
+
+    pub(crate) fn listed(
+        &self,
+        version: &str,
+        count: usize,
+        how: &str,
+        why: &str,
+        cause: Option<EntryId>,
+    ) -> Option<EntryId> {
         self.recorder.record(&self.actor, Stage::ReflectorList, || {
-            self.about_version(version).with("count", count).with("how", how).with("why", why)
+            let detail = self.about_version(version).caused_by(cause);
+            detail.with("count", count).with("how", how).with("why", why)
         })
     }
 
-    pub(crate) fn watching(&self, version: &str) {
-        self.recorder.record(&self.actor, Stage::ReflectorWatch, || self.about_version(version));
+    pub(crate) fn watching(&self, version: &str, cause: Option<EntryId>) -> Option<EntryId> {
+        self.recorder.record(&self.actor, Stage::ReflectorWatch, || self.about_version(version).caused_by(cause))
     }
 
     fn about_version(&self, version: &str) -> Detail {

@@ -1,11 +1,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Random;
 use coracle_client::{AnyApi, AnyWatch, Error, ListParams, VersionMatch, WatchParams};
+use coracle_journal::EntryId;
 use coracle_meta::{AnyObject, ObjectKey, Status, WatchEvent};
+use futures_util::future::{Either, select};
 use tokio::time::{Instant, timeout_at};
 
 use crate::backoff::Backoff;
@@ -101,9 +104,18 @@ impl Position {
     }
 }
 
+/// Why a reflector lists or watches anew, and the entry of the event log that says so.
+#[derive(Debug)]
+struct Why {
+    text: String,
+    cause: Option<EntryId>,
+}
+
 /// An open watch, and when the server should have ended it.
 struct OpenWatch {
     watch: AnyWatch,
+    /// That it was opened.
+    entry: Option<EntryId>,
     opened: Instant,
     deadline: Instant,
 }
@@ -134,7 +146,7 @@ impl Reflector {
     pub(crate) async fn run(&self, store: &ReflectorStore) {
         let mut backoff = Backoff::new(self.random.split("backoff"));
         let mut position = Position::default();
-        let mut why = "start".to_owned();
+        let mut why = Why { text: "start".to_owned(), cause: None };
         loop {
             why = self.list_and_watch(&mut position, store, &mut backoff, &why).await;
             backoff.wait().await;
@@ -147,33 +159,37 @@ impl Reflector {
         position: &mut Position,
         store: &ReflectorStore,
         backoff: &mut Backoff,
-        why: &str,
-    ) -> String {
+        why: &Why,
+    ) -> Why {
+        let because = |text: String, cause: Option<EntryId>| Why { text, cause };
+        let mut cause = why.cause;
         let mut open = match self.list_as_stream(position, store, backoff, why).await {
             Ok(watch) => Some(watch),
             // A server that cannot stream its list can list.
             Err(_) => match self.list(position, store, why).await {
                 Ok(()) => None,
-                Err(error) => return reason(&error),
+                Err(error) => return because(reason(&error), cause),
             },
         };
         loop {
-            let watch = match open.take() {
+            let mut watch = match open.take() {
                 Some(watch) => watch,
-                None => match self.watch(position.version.clone()).await {
+                None => match self.watch(position.version.clone(), cause).await {
                     Ok(watch) => watch,
                     Err(error) if is_retriable(&error) => {
                         backoff.wait().await;
                         continue;
                     }
-                    Err(error) => return reason(&error),
+                    Err(error) => return because(reason(&error), cause),
                 },
             };
-            match self.follow(watch, position, store).await {
+            let ended = self.follow(&mut watch, position, store).await;
+            cause = self.records.ended(watch.watch.audit_id()).or(watch.entry);
+            match ended {
                 Ended::Closed => {}
                 Ended::Refused(status) if status.code == 429 => backoff.wait().await,
-                Ended::VeryShort => return "a watch ended at once".to_owned(),
-                Ended::Refused(status) => return status_reason(&status),
+                Ended::VeryShort => return because("a watch ended at once".to_owned(), cause),
+                Ended::Refused(status) => return because(status_reason(&status), cause),
             }
         }
     }
@@ -186,7 +202,7 @@ impl Reflector {
         position: &mut Position,
         store: &ReflectorStore,
         backoff: &mut Backoff,
-        why: &str,
+        why: &Why,
     ) -> Result<OpenWatch, Error> {
         loop {
             let error = match self.try_list_as_stream(position, store, why).await {
@@ -207,9 +223,9 @@ impl Reflector {
         &self,
         position: &mut Position,
         store: &ReflectorStore,
-        why: &str,
+        why: &Why,
     ) -> Result<OpenWatch, Error> {
-        let mut open = self.open(position.of_stream(), true).await?;
+        let mut open = self.open(position.of_stream(), true, why.cause).await?;
         let mut objects: BTreeMap<ObjectKey, Arc<dyn AnyObject>> = BTreeMap::new();
         loop {
             match open.next().await? {
@@ -219,7 +235,7 @@ impl Reflector {
                 }
                 Some(WatchEvent::Deleted(object)) => drop(objects.remove(&object.object_key())),
                 Some(WatchEvent::Bookmark { resource_version, initial_events_end: true }) => {
-                    let cause = self.records.listed(&resource_version, objects.len(), "stream", why);
+                    let cause = self.records.listed(&resource_version, objects.len(), "stream", &why.text, open.entry);
                     store.replace(objects.into_values().collect(), &resource_version, cause);
                     position.reach(&resource_version);
                     return Ok(open);
@@ -234,7 +250,7 @@ impl Reflector {
         }
     }
 
-    async fn list(&self, position: &mut Position, store: &ReflectorStore, why: &str) -> Result<(), Error> {
+    async fn list(&self, position: &mut Position, store: &ReflectorStore, why: &Why) -> Result<(), Error> {
         let mut listed = self.api.list_all(&self.list_params(position)).await;
         if listed.as_ref().is_err_and(is_unavailable) {
             position.unavailable = true;
@@ -243,7 +259,7 @@ impl Reflector {
         let listed = listed?;
         let version = listed.metadata.resource_version;
         let objects: Vec<_> = listed.items.into_iter().map(|object| self.transformed(object)).collect();
-        let cause = self.records.listed(&version, objects.len(), "list", why);
+        let cause = self.records.listed(&version, objects.len(), "list", &why.text, why.cause);
         store.replace(objects, &version, cause);
         position.reach(&version);
         Ok(())
@@ -261,11 +277,16 @@ impl Reflector {
         }
     }
 
-    async fn watch(&self, version: String) -> Result<OpenWatch, Error> {
-        self.open(Some(version), false).await
+    async fn watch(&self, version: String, cause: Option<EntryId>) -> Result<OpenWatch, Error> {
+        self.open(Some(version), false, cause).await
     }
 
-    async fn open(&self, version: Option<String>, initial_events: bool) -> Result<OpenWatch, Error> {
+    async fn open(
+        &self,
+        version: Option<String>,
+        initial_events: bool,
+        cause: Option<EntryId>,
+    ) -> Result<OpenWatch, Error> {
         let timeout = WATCH_TIMEOUT.mul_f64(1.0 + self.random.fraction());
         let params = WatchParams {
             labels: self.selection.labels.clone(),
@@ -275,17 +296,17 @@ impl Reflector {
             initial_events,
             timeout_seconds: u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX),
         };
-        self.records.watching(params.resource_version.as_deref().unwrap_or(""));
+        let entry = self.records.watching(params.resource_version.as_deref().unwrap_or(""), cause);
         let opened = Instant::now();
         let watch = self.api.watch(&params).await?;
-        Ok(OpenWatch { watch, opened, deadline: opened + timeout + WATCH_GRACE })
+        Ok(OpenWatch { watch, entry, opened, deadline: opened + timeout + WATCH_GRACE })
     }
 
     /// Puts a watch's events into the store until it ends.
-    async fn follow(&self, mut open: OpenWatch, position: &mut Position, store: &ReflectorStore) -> Ended {
+    async fn follow(&self, open: &mut OpenWatch, position: &mut Position, store: &ReflectorStore) -> Ended {
         let mut events = 0_usize;
         // A stream that breaks is resumed like one that ends: nothing was skipped.
-        while let Ok(Some(event)) = open.next().await {
+        while let Ok(Some(event)) = self.next(open, position, store).await {
             events += 1;
             let (delta_type, object) = match event {
                 WatchEvent::Added(object) => (DeltaType::Added, object),
@@ -299,14 +320,38 @@ impl Reflector {
                 WatchEvent::Error(status) => return Ended::Refused(status),
             };
             position.reach(object.resource_version());
-            store.push(delta_type, self.transformed(object));
+            let causes = self.records.sent(open.watch.audit_id(), object.as_ref());
+            store.push(delta_type, self.transformed(object), &causes);
         }
-        if let Some(version) = open.watch.position() {
+        if let Some(version) = open.watch.progress().await {
             position.reach(&version);
         }
         match events {
             0 if open.opened.elapsed() < VERY_SHORT => Ended::VeryShort,
             _ => Ended::Closed,
+        }
+    }
+
+    /// The next event; meanwhile it tells those who wait for a version how far the server is.
+    async fn next(
+        &self,
+        open: &mut OpenWatch,
+        position: &mut Position,
+        store: &ReflectorStore,
+    ) -> Result<Option<WatchEvent<Arc<dyn AnyObject>>>, Error> {
+        if !open.watch.is_local() {
+            // Over a wire bookmarks say it.
+            return open.next().await;
+        }
+        loop {
+            match select(pin!(open.next()), pin!(store.awaited.notified())).await {
+                Either::Left((event, _)) => return event,
+                Either::Right(_) => {}
+            }
+            if let Some(version) = open.watch.progress().await {
+                position.reach(&version);
+                store.bookmark(&version);
+            }
         }
     }
 

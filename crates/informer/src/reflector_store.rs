@@ -14,15 +14,16 @@ use crate::{DeltaFifo, DeltaType, Indexer, Records};
 pub(crate) struct ReflectorStore {
     fifo: Mutex<DeltaFifo>,
     indexer: Arc<Indexer>,
-    records: Records,
     /// Rings when something was queued; one task listens.
     pub(crate) filled: Notify,
+    /// Rings when somebody waits for a version that the cache has not reached.
+    pub(crate) awaited: Notify,
 }
 
 impl ReflectorStore {
     pub(crate) fn new(indexer: Arc<Indexer>, records: Records) -> Self {
-        let fifo = Mutex::new(DeltaFifo::new(records.clone()));
-        Self { fifo, indexer, records, filled: Notify::new() }
+        let fifo = Mutex::new(DeltaFifo::new(records));
+        Self { fifo, indexer, filled: Notify::new(), awaited: Notify::new() }
     }
 
     /// The queue; who holds it keeps the cache from changing.
@@ -31,9 +32,8 @@ impl ReflectorStore {
     }
 
     /// Queues an event of a watch.
-    pub(crate) fn push(&self, delta_type: DeltaType, object: Arc<dyn AnyObject>) {
-        let causes = self.records.commits(object.as_ref());
-        self.lock().push(delta_type, object, &self.indexer, &causes);
+    pub(crate) fn push(&self, delta_type: DeltaType, object: Arc<dyn AnyObject>, causes: &[EntryId]) {
+        self.lock().push(delta_type, object, &self.indexer, causes);
         self.filled.notify_one();
     }
 

@@ -92,7 +92,7 @@ impl<T> SharedInformer<T> {
 
     /// A handle to read the cache.
     pub fn lister(&self) -> Lister<T> {
-        Lister::new(self.any.indexer())
+        Lister::new(self.any.indexer(), self.resource().resource.as_str().into())
     }
 
     /// Whether the first list is in the cache.

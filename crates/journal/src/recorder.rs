@@ -64,7 +64,7 @@ struct Log {
     file: Option<BufWriter<File>>,
     /// The commit of each revision, to be named as a cause by those who see the revision.
     commits: BTreeMap<i64, Vec<EntryId>>,
-    /// The entry that sent each audited write, to be named as a cause by the side that receives it.
+    /// The entry that sent each audited write, and each event of a watch, to be named as a cause by who receives it.
     audits: BTreeMap<String, EntryId>,
     audit_order: VecDeque<String>,
 }
@@ -137,6 +137,17 @@ impl Recorder {
         self.with_log(|log| log.audits.get(audit_id).copied()).flatten()
     }
 
+    /// Remembers that `entry` sent an event of `revision` on the watch with this audit id; at revision 0, that it ended it.
+    pub fn remember_sent(&self, audit_id: &str, revision: i64, entry: EntryId) {
+        self.remember_audit(&sent(audit_id, revision), entry);
+    }
+
+    /// The entry that sent an event of `revision` on the watch with this audit id, if it is known here; at revision 0,
+    /// the one that ended it.
+    pub fn sent(&self, audit_id: &str, revision: i64) -> Option<EntryId> {
+        self.audit(&sent(audit_id, revision))
+    }
+
     /// The entries kept in memory, from the first with a number of at least `from`.
     pub fn entries(&self, from: EntryId) -> Vec<Entry> {
         self.with_log(|log| {
@@ -175,6 +186,10 @@ impl Recorder {
         let log = self.log.as_ref()?;
         Some(use_log(&mut log.lock()))
     }
+}
+
+fn sent(audit_id: &str, revision: i64) -> String {
+    format!("{audit_id}@{revision}")
 }
 
 impl Log {

@@ -48,7 +48,7 @@ pub enum Stage {
     /// A worker gave a key back. data: queue, requeued.
     #[serde(rename = "queue.done")]
     QueueDone,
-    /// A sync began. data: reads (kind to cache revision).
+    /// A sync began.
     #[serde(rename = "sync.start")]
     SyncStart,
     /// A sync waits until its caches have seen its own last writes. data: kind, needs, has.
@@ -57,7 +57,7 @@ pub enum Stage {
     /// A sync sent a write. data: verb, resource, name, precondition, audit.
     #[serde(rename = "sync.write")]
     SyncWrite,
-    /// A sync ended. data: result (done, requeue, retry, error), error, writes.
+    /// A sync ended. data: result (done, requeue, retry, error), error, writes, reads (kind to the revision of its cache).
     #[serde(rename = "sync.end")]
     SyncEnd,
     /// The scheduler chose a node, or none. data: node, feasible, why.

@@ -27,9 +27,9 @@ impl ServedWatch {
         Some(self.serve(event))
     }
 
-    /// The revision up to which everything has been given; `None` while more is on its way.
-    pub fn position(&self) -> Option<i64> {
-        self.inner.position()
+    /// The revision up to which everything has been given; `None` while more is on its way. Safe to cancel.
+    pub async fn progress(&mut self) -> Option<i64> {
+        self.inner.progress().await
     }
 
     /// Sends no more bookmarks.

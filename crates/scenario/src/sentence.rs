@@ -33,10 +33,7 @@ pub fn sentence(entry: &Entry) -> String {
         Stage::QueueDelay => format!("the key {subject} comes back later: {}", word(entry, "why")),
         Stage::QueueGet => format!("a worker takes the key {subject}"),
         Stage::QueueDone => format!("the worker gives the key {subject} back"),
-        Stage::SyncStart => match has("reads") {
-            true => format!("sync of {subject}, reading {}", reads(entry)),
-            false => format!("sync of {subject}"),
-        },
+        Stage::SyncStart => format!("sync of {subject}"),
         Stage::SyncWaitStale => format!(
             "waits: the cache of {} has not seen its own write at {}",
             word(entry, "kind"),
@@ -47,7 +44,8 @@ pub fn sentence(entry: &Entry) -> String {
             false => format!("writes: {} {subject}", word(entry, "verb")),
         },
         Stage::SyncEnd => {
-            format!("sync of {subject} ends: {}{}", word(entry, "result"), suffix(": ", &word(entry, "error")))
+            let (read, error) = (suffix(", having read ", &reads(entry)), suffix(": ", &word(entry, "error")));
+            format!("sync of {subject} ends: {}{read}{error}", word(entry, "result"))
         }
         Stage::SchedulerPick => match word(entry, "node") {
             node if node.is_empty() => format!("finds no node for {subject}: {}", word(entry, "why")),

@@ -61,6 +61,11 @@ impl Resource {
         if self.namespaced { format!("{}/{}", object.namespace, object.name) } else { object.name.clone() }
     }
 
+    /// An object as the event log names it: `pods/default/web`, `nodes/n1`.
+    pub(crate) fn subject(&self, object: &ObjectKey) -> String {
+        format!("{}/{}", self.name.resource, self.short_key(object))
+    }
+
     /// The keys of all objects, or of those of one namespace.
     pub fn range(&self, namespace: &str) -> KeyRange {
         if namespace.is_empty() || !self.namespaced {
@@ -100,5 +105,6 @@ mod tests {
         assert!(!pods.range("default").contains(b"/registry/pods/default-2/web"));
         let nodes = Resource::new(GroupResource::new("", "nodes"), "minions", false);
         assert_eq!(&nodes.key(&ObjectKey::cluster("n"))[..], b"/registry/minions/n");
+        assert_eq!(nodes.subject(&ObjectKey::cluster("n")), "nodes/n");
     }
 }

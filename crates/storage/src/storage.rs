@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coracle_journal::EntryId;
 use coracle_meta::{Object, ObjectKey, Status};
-use coracle_store::{Compare, KeyValue, Operation, OperationResult, RangeRequest, Revision, Store, Txn};
+use coracle_store::{Cause, Compare, KeyValue, Operation, OperationResult, RangeRequest, Revision, Store, Txn};
 use futures_util::future::{Either, select};
 use indexmap::IndexMap;
 use parking_lot::{Mutex, MutexGuard};
@@ -210,7 +210,7 @@ impl Storage {
             compare: vec![compare],
             success: vec![operation],
             failure: vec![Operation::get(store_key.clone())],
-            cause,
+            cause: cause.map(|entry| Cause { entry, subject: Some(resource.subject(key)) }),
         };
         match write {
             Write::Put { draft, ttl_seconds } => {

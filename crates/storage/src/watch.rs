@@ -143,8 +143,15 @@ impl Watch {
         self.ready.pop_front()
     }
 
-    /// The revision up to which everything has been given; `None` while more is on its way.
-    pub fn position(&self) -> Option<Revision> {
+    /// The revision up to which everything has been given, after catching up with the store; `None` while more is on its
+    /// way. Safe to cancel.
+    pub async fn progress(&mut self) -> Option<Revision> {
+        // A store that does not answer makes nothing untrue: an older revision is as true.
+        let _ = tokio::time::timeout(BOOKMARK_PATIENCE, self.cache.fresh()).await;
+        self.position()
+    }
+
+    fn position(&self) -> Option<Revision> {
         if self.initial.is_some() || !self.ready.is_empty() || self.ended {
             return None;
         }

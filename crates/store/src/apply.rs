@@ -9,8 +9,8 @@ use crate::commit::{Change, Commit};
 use crate::snapshot::{Lease, Snapshot};
 use crate::version::{History, Version};
 use crate::{
-    Compare, CompareOperator, CompareTarget, Error, EventKind, KeyRange, KeyValue, LeaseId, Operation, OperationResult,
-    Revision, Txn, TxnResponse,
+    Cause, Compare, CompareOperator, CompareTarget, Error, EventKind, KeyRange, KeyValue, LeaseId, Operation,
+    OperationResult, Revision, Txn, TxnResponse,
 };
 
 /// Which branches a transaction and those inside it take. All comparisons see the store as it was before.
@@ -28,7 +28,7 @@ pub(crate) fn apply(snapshot: &mut Snapshot, txn: &Txn) -> Result<(TxnResponse, 
     check(snapshot, txn, &plan, check_range)?;
     let mut writer = Writer::new(snapshot);
     let response = writer.txn(txn, &plan);
-    let commit = writer.finish(txn.cause);
+    let commit = writer.finish(txn.cause.clone());
     Ok((TxnResponse { revision: snapshot.revision, ..response }, commit))
 }
 
@@ -149,7 +149,7 @@ impl<'a> Writer<'a> {
         Self { snapshot, revision, changes: Vec::new() }
     }
 
-    fn finish(self, cause: Option<coracle_journal::EntryId>) -> Commit {
+    fn finish(self, cause: Option<Cause>) -> Commit {
         Commit { revision: self.snapshot.revision, changes: self.changes, lease: None, cause }
     }
 

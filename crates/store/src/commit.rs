@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
-use coracle_journal::EntryId;
-
+use crate::Cause;
 use crate::durable::{Content, LeaseChange, Record};
 use crate::version::Version;
 use crate::{Event, KeyValue, Revision};
@@ -33,7 +32,7 @@ pub(crate) struct Commit {
     pub(crate) changes: Vec<Change>,
     /// With the number of its record.
     pub(crate) lease: Option<(u64, LeaseChange)>,
-    pub(crate) cause: Option<EntryId>,
+    pub(crate) cause: Option<Cause>,
 }
 
 impl Commit {

@@ -64,9 +64,9 @@ pub use error::Error;
 pub use latency::Latency;
 pub use request::Limits;
 pub use types::{
-    Compare, CompareOperator, CompareTarget, Event, EventKind, HistoryHash, KeyRange, KeyValue, LeaseId, LeaseStatus,
-    Operation, OperationResult, RangeRequest, RangeResponse, Revision, SortField, SortOrder, StoreStatus, Txn,
-    TxnResponse, WatchBatch, WatchRequest,
+    Cause, Compare, CompareOperator, CompareTarget, Event, EventKind, HistoryHash, KeyRange, KeyValue, LeaseId,
+    LeaseStatus, Operation, OperationResult, RangeRequest, RangeResponse, Revision, SortField, SortOrder, StoreStatus,
+    Txn, TxnResponse, WatchBatch, WatchRequest,
 };
 pub use version::Version;
 

@@ -156,8 +156,17 @@ pub struct Txn {
     pub success: Vec<Operation>,
     /// Performed otherwise.
     pub failure: Vec<Operation>,
-    /// The log entry that asked for this, to be named as the commit's cause. Does not cross the etcd protocol.
-    pub cause: Option<EntryId>,
+    /// Who asked for this, for the event log. Does not cross the etcd protocol.
+    pub cause: Option<Cause>,
+}
+
+/// What the event log says of the commit of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The entry that asked for it.
+    pub entry: EntryId,
+    /// What its one key stands for, where others name that otherwise.
+    pub subject: Option<String>,
 }
 
 impl Txn {

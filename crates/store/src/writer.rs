@@ -152,7 +152,10 @@ impl Writer {
                         (false, 1) => "create",
                         (false, _) => "put",
                     };
-                    Detail::about(subject(&kv.key)).at(commit.revision).caused_by(commit.cause).with("op", op)
+                    let cause = commit.cause.as_ref();
+                    let about = cause.and_then(|cause| cause.subject.clone()).unwrap_or_else(|| subject(&kv.key));
+                    let detail = Detail::about(about).at(commit.revision).with("op", op);
+                    detail.caused_by(cause.map(|cause| cause.entry))
                 });
             }
         }
@@ -229,7 +232,7 @@ async fn wait(ack: Option<Acked>) -> Result<(), Error> {
     }
 }
 
-/// A key as the event log names it.
+/// A key as the event log names it, where nobody says what it is about.
 fn subject(key: &[u8]) -> String {
     let key = key.strip_prefix(b"/registry/").unwrap_or(key);
     String::from_utf8_lossy(key).into_owned()

@@ -5,8 +5,8 @@ use std::time::Duration;
 use coracle_ambient::Ambient;
 use coracle_journal::{EntryId, Recorder, Stage};
 use coracle_store::{
-    AutoCompaction, Compare, Engine, Error, EventKind, KeyRange, Operation, Options, RangeRequest, Revision, Store,
-    Txn, TxnResponse, WatchRequest, Watcher,
+    AutoCompaction, Cause, Compare, Engine, Error, EventKind, KeyRange, Operation, Options, RangeRequest, Revision,
+    Store, Txn, TxnResponse, WatchRequest, Watcher,
 };
 
 fn engine() -> Engine {
@@ -196,7 +196,8 @@ async fn each_key_of_a_commit_is_recorded_with_its_cause_before_it_can_be_seen()
     let store = Engine::in_memory(Options::new(Ambient::seeded(1), recorder.clone()));
     let cause = recorder.record("apiserver", Stage::ApiRequest, Default::default);
     let success = vec![Operation::put("/registry/pods/default/web", "1"), Operation::put("other", "1")];
-    store.txn(Txn { success, cause, ..Txn::default() }).await.unwrap();
+    let by = cause.map(|entry| Cause { entry, subject: None });
+    store.txn(Txn { success, cause: by, ..Txn::default() }).await.unwrap();
     let entries = recorder.entries(EntryId(2));
     assert_eq!(entries.iter().map(|entry| entry.subject.as_str()).collect::<Vec<_>>(), ["pods/default/web", "other"]);
     assert!(entries.iter().all(|entry| entry.revision == Some(2) && entry.causes == [cause.unwrap()]));

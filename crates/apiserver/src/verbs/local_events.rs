@@ -42,7 +42,7 @@ impl Events for LocalEvents {
         Box::pin(async move { self.stream.as_mut()?.next_handed().await })
     }
 
-    fn position(&self) -> Option<String> {
-        self.stream.as_ref()?.position()
+    fn progress(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move { self.stream.as_mut()?.progress().await })
     }
 }

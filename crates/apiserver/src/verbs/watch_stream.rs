@@ -3,7 +3,7 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use coracle_handover::Handed;
-use coracle_journal::{Detail, Recorder, Stage};
+use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_meta::{GroupVersionKind, INITIAL_EVENTS_END, Object, Status, WatchEvent, WatchEventType};
 use coracle_registry::{ServedWatch, Stored};
 use futures_util::future::{Either, select};
@@ -25,6 +25,7 @@ pub(super) struct WatchStream {
     kind: GroupVersionKind,
     resource: String,
     watcher: String,
+    audit_id: String,
     recorder: Recorder,
     shutdown: Shutdown,
     /// When its time is over; `None` if it lasts as long as its client.
@@ -42,6 +43,7 @@ impl WatchStream {
             kind: call.kind.gvk().clone(),
             resource: call.request.at.resource.resource.clone(),
             watcher: format!("{} {product}", call.request.user.name),
+            audit_id: call.request.audit_id.clone(),
             recorder: call.server.registry.recorder().clone(),
             shutdown: call.server.shutdown.clone(),
             over: Some(Box::pin(tokio::time::sleep(timeout))),
@@ -100,8 +102,8 @@ impl WatchStream {
     }
 
     /// The version up to which everything has been given; `None` while more is on its way.
-    pub(super) fn position(&self) -> Option<String> {
-        self.watch.position().map(|revision| revision.to_string())
+    pub(super) async fn progress(&mut self) -> Option<String> {
+        self.watch.progress().await.map(|revision| revision.to_string())
     }
 
     /// Waits for an event. `None` when the watch is over: it has ended, its time has come, or the server goes.
@@ -148,9 +150,10 @@ impl WatchStream {
                 self.record_sent(event.event_type(), object);
             }
             WatchEvent::Error(status) => {
-                self.recorder.record(ACTOR, Stage::WatchExpired, || {
+                let entry = self.recorder.record(ACTOR, Stage::WatchExpired, || {
                     Detail::about(self.resource.as_str()).with("why", status.message.as_str())
                 });
+                self.remember(0, entry);
             }
             WatchEvent::Bookmark { .. } => {}
         }
@@ -158,7 +161,7 @@ impl WatchStream {
 
     fn record_sent(&self, kind: WatchEventType, object: &Stored) {
         let revision = object.revision();
-        self.recorder.record(ACTOR, Stage::WatchSend, || {
+        let entry = self.recorder.record(ACTOR, Stage::WatchSend, || {
             let parsed = object.object();
             let about = [self.resource.as_str(), parsed.namespace(), parsed.name()];
             let about: Vec<_> = about.into_iter().filter(|part| !part.is_empty()).collect();
@@ -168,5 +171,13 @@ impl WatchStream {
                 .with("type", kind.as_str())
                 .with("watcher", self.watcher.as_str())
         });
+        self.remember(revision, entry);
+    }
+
+    /// So that who receives it can name it as a cause.
+    fn remember(&self, revision: i64, entry: Option<EntryId>) {
+        if let Some(entry) = entry {
+            self.recorder.remember_sent(&self.audit_id, revision, entry);
+        }
     }
 }

@@ -9,7 +9,7 @@ use coracle_journal::Recorder;
 
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::server_flags::{IDENTITIES, ServerFlags};
-use crate::commands::up::{runtime, service_account_key};
+use crate::commands::up::{run_on_worker, service_account_key};
 use crate::exit;
 use crate::interrupt::interrupted;
 
@@ -30,7 +30,7 @@ pub(crate) struct Apiserver {
 
 impl Apiserver {
     pub(crate) fn run(self) -> Result<u8> {
-        runtime()?.block_on(self.serve())
+        run_on_worker(self.serve())
     }
 
     async fn serve(self) -> Result<u8> {

@@ -9,7 +9,7 @@ use coracle_meta::KUBERNETES_VERSION;
 
 use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
-use crate::commands::up::runtime;
+use crate::commands::up::run_on_worker;
 use crate::exit;
 use crate::interrupt::interrupted_or_orphaned;
 
@@ -77,7 +77,7 @@ const NODES: &str = "CORACLE_NODES";
 impl KubeApiserver {
     pub(crate) fn run(arguments: Vec<String>) -> Result<u8> {
         let flags: Self = tolerant(arguments)?;
-        runtime()?.block_on(flags.serve())
+        run_on_worker(flags.serve())
     }
 
     async fn serve(self) -> Result<u8> {

@@ -45,7 +45,7 @@ pub(crate) struct RunningCluster {
 
 impl Up {
     pub(crate) fn run(self) -> Result<u8> {
-        runtime()?.block_on(self.serve())
+        run_on_worker(self.serve())
     }
 
     async fn serve(self) -> Result<u8> {
@@ -157,6 +157,12 @@ pub(crate) fn controller_flags(flags: &[String]) -> Result<(controllers::Config,
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     crate::open_files::raise_limit();
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
+}
+
+/// Runs a server on a runtime of its own, as a task: whom it wakes while it starts comes next on the same thread, where
+/// a future that blocks its thread would wait for another thread to wake up, hundreds of times.
+pub(crate) fn run_on_worker(serve: impl Future<Output = Result<u8>> + Send + 'static) -> Result<u8> {
+    runtime()?.block_on(async { tokio::spawn(serve).await.context("the server panicked")? })
 }
 
 /// Runs something against a cluster of its own, in memory, that is gone afterwards.

@@ -1,6 +1,7 @@
 //! Informers against a real API server in the same process, through a gate that breaks.
 
 mod gate;
+mod handed_over;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -145,11 +146,32 @@ async fn every_stage_is_recorded_and_names_the_one_before() {
     let entries = recorder.entries(coracle_journal::EntryId(0));
     let subject = "configmaps/default/a";
     let mut last = entries.iter().find(|entry| entry.stage == Stage::StoreCommit && entry.subject == subject);
-    for stage in [Stage::FifoAdd, Stage::FifoPop, Stage::CacheApply, Stage::HandlerCall] {
+    for stage in [Stage::WatchSend, Stage::FifoAdd, Stage::FifoPop, Stage::CacheApply, Stage::HandlerCall] {
         let cause = last.unwrap_or_else(|| panic!("nothing before {stage:?}")).id;
         last = entries.iter().find(|entry| entry.stage == stage && entry.causes.contains(&cause));
     }
     assert_eq!(last.map(|entry| entry.actor.as_str()), Some("test/handler"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_names_what_led_to_it() {
+    let recorder = Recorder::ring(10_000);
+    let world = world(recorder.clone()).await;
+    world.informer.synced().await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    world.gate.close();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    world.gate.expire_next();
+    world.gate.open();
+    world.settle().await;
+    let entries = recorder.entries(coracle_journal::EntryId(0));
+    let lists: Vec<_> = entries.iter().filter(|entry| entry.stage == Stage::ReflectorList).collect();
+    assert_eq!(lists.iter().map(|list| list.data["why"].as_str().unwrap()).collect::<Vec<_>>(), ["start", "Expired"]);
+    let stage_of = |id| entries.iter().find(|entry| entry.id == id).map(|entry| (entry.stage, entry.causes.clone()));
+    let (stage, before) = stage_of(lists[1].causes[0]).expect("the list has a cause");
+    assert_eq!(stage, Stage::ReflectorWatch, "the watch that streamed it");
+    let (stage, _) = stage_of(before[0]).expect("the watch has a cause");
+    assert_eq!(stage, Stage::ReflectorWatch, "the watch that ended before");
 }
 
 #[derive(Clone, Debug)]
