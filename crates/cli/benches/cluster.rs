@@ -1,4 +1,5 @@
 //! How fast and how small a whole cluster is: `make bench`. Prints distributions; nothing here passes or fails.
+//! `--pods N`, with `--nodes M`: what a Deployment of so many pods costs.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -13,12 +14,66 @@ use coracle_sim::{ClockMode, run_in};
 use serde_json::json;
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let value =
+        |name: &str| arguments.iter().skip_while(|word| *word != name).nth(1).and_then(|text| text.parse().ok());
+    if let Some(pods) = value("--pods") {
+        return many_pods(pods, value("--nodes").unwrap_or(50));
+    }
     println!("{:<58} {:>10} {:>10} {:>10}   n", "", "p50", "p99", "max");
     line("API ready in process", &ready_in_process(50));
     line("API ready as a process with TLS, from exec to its greeting", &ready_as_process(20));
     println!("{:<58} {:>10}", "resident memory of an idle `up` with two nodes", format!("{} MB", resident_megabytes()));
     line("pod deleted to replacement Running, real time, no delays", &replacement(200));
     line("a virtual hour of an idle three-pod cluster", &virtual_hours(10));
+}
+
+/// A Deployment of many pods, with everything in this process, from its creation until all of them run.
+fn many_pods(count: usize, nodes: usize) {
+    run_in(ClockMode::Real, async {
+        let delays = Delays::zero();
+        let cluster = Cluster::builder().nodes(nodes).ambient(Ambient::system()).pod_delays(delays).start();
+        let cluster = cluster.await.expect("a cluster starts");
+        let client = cluster.client_as(User::new("bench", ["system:masters"]));
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let before = cpu_and_memory();
+        let start = now();
+        let deployments = Api::dynamic(&client, GroupVersionResource::new("apps", "v1", "deployments")).within("default");
+        let deployment = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": count, "selector": {"matchLabels": {"app": "web"}}, "template": {
+                "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web", "image": "nginx:1.29"}]}}},
+        });
+        let deployment = Object::from_value(deployment).expect("an object");
+        deployments.create(&deployment).await.expect("the deployment is created");
+        let key = deployment.key();
+        while deployments.get(&key).await.expect("it is read").number("status.readyReplicas") != Some(count as i64) {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let (took, after) = (start.elapsed(), cpu_and_memory());
+        println!(
+            "{count} pods of a Deployment on {nodes} nodes: {:.1} s, {:.2} ms of CPU a pod, {} MB before, {} MB after",
+            took.as_secs_f64(),
+            (after.0 - before.0) / count as f64 * 1000.0,
+            before.1 / 1024,
+            after.1 / 1024
+        );
+        cluster.shutdown().await;
+    })
+    .expect("a runtime");
+}
+
+/// What this process has used so far: seconds of CPU, and kilobytes that are resident.
+fn cpu_and_memory() -> (f64, u64) {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or("");
+    let resident = resident.split_whitespace().nth(1).and_then(|text| text.parse().ok()).unwrap_or(0);
+    // A tick is a hundredth of a second.
+    ((ticks(11) + ticks(12)) / 100.0, resident)
 }
 
 fn line(name: &str, samples: &[Duration]) {
