@@ -161,6 +161,7 @@ async fn a_list_names_what_led_to_it() {
     tokio::time::sleep(Duration::from_secs(5)).await;
     world.gate.close();
     tokio::time::sleep(Duration::from_secs(1)).await;
+    world.maps.create(&map("meanwhile", 1)).await.unwrap();
     world.gate.expire_next();
     world.gate.open();
     world.settle().await;
