@@ -3,37 +3,31 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Response, Uri};
-use hyper::body::Incoming;
 use hyper_rustls::{DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, ResolveServerName};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use tower::Service;
 
+use crate::connections::{Connections, Dialing, Io, Protocol};
 use crate::kubeconfig::{Kubeconfig, KubeconfigError};
-use crate::{Body, BoxError};
-
-/// A connection that says nothing for so long is asked whether it is there.
-/// In Kubernetes: `HTTP2_READ_IDLE_TIMEOUT_SECONDS` and `HTTP2_PING_TIMEOUT_SECONDS`.
-const PING_INTERVAL: Duration = Duration::from_secs(30);
-const PING_TIMEOUT: Duration = Duration::from_secs(15);
+use crate::{Body, BoxError, ResponseBody};
 
 /// Sends requests to a server over HTTPS (or HTTP, if its URL says so): a tower service for
-/// [`Client::new`](crate::Client::new). HTTP/2 where the server speaks it; connections are kept and shared.
+/// [`Client::new`](crate::Client::new). HTTP/2 where the server speaks it; connections are kept and
+/// shared, and another is opened when the server takes no more requests on those that there are.
 #[derive(Clone)]
 pub struct Https {
-    client: Client<HttpsConnector<HttpConnector>, Body>,
+    connections: Connections,
     server: Uri,
     authorization: Option<HeaderValue>,
 }
@@ -51,13 +45,9 @@ impl Https {
             let why = format_args!("{:?} is not the URL of a server", config.server).to_string();
             return Err(KubeconfigError::Unusable { why });
         }
-        let client = Client::builder(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .http2_keep_alive_interval(PING_INTERVAL)
-            .http2_keep_alive_timeout(PING_TIMEOUT)
-            .build(connector(config)?);
-        Ok(Self { client, server, authorization: authorization(config)? })
+        let (connector, to) = (connector(config)?, server.clone());
+        let connections = Connections::new(move || dial(connector.clone(), to.clone()));
+        Ok(Self { connections, server, authorization: authorization(config)? })
     }
 
     /// The request as it goes over the wire: to the server, with the caller's credentials.
@@ -77,8 +67,8 @@ impl Https {
     }
 }
 
-impl tower::Service<Request<Body>> for Https {
-    type Response = Response<Incoming>;
+impl Service<Request<Body>> for Https {
+    type Response = Response<ResponseBody>;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
@@ -88,9 +78,18 @@ impl tower::Service<Request<Body>> for Https {
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let addressed = self.addressed(request);
-        let client = self.client.clone();
-        Box::pin(async move { Ok(client.request(addressed?).await?) })
+        let connections = self.connections.clone();
+        Box::pin(async move { connections.send(addressed?).await })
     }
+}
+
+/// Connects, and says what the server agreed to speak.
+fn dial(mut connector: HttpsConnector<HttpConnector>, server: Uri) -> Dialing {
+    Box::pin(async move {
+        let io = connector.call(server).await?;
+        let protocol = if io.connected().is_negotiated_h2() { Protocol::Http2 } else { Protocol::Http1 };
+        Ok((Box::new(io) as Box<dyn Io>, protocol))
+    })
 }
 
 fn connector(config: &Kubeconfig) -> Result<HttpsConnector<HttpConnector>, KubeconfigError> {

@@ -13,6 +13,8 @@
 mod any_api;
 mod api;
 mod client;
+#[cfg(feature = "kubeconfig")]
+mod connections;
 mod deletion;
 mod discovery;
 mod error;
