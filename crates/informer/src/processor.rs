@@ -12,6 +12,9 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{Notification, Records, Signal};
 
+/// The shortest period of a resync. In Kubernetes: `minimumResyncPeriod`.
+const MIN_RESYNC_PERIOD: Duration = Duration::from_secs(1);
+
 /// A handler: told of each change, with the entries of the event log that led to it. It maps the object to a key and
 /// queues that; it cannot wait.
 pub(crate) type Handler = Box<dyn FnMut(&Notification<dyn AnyObject>, &[EntryId]) + Send>;
@@ -170,7 +173,7 @@ impl SharedProcessor {
     /// Waits until a handler is to be told of everything again.
     pub(crate) async fn resync_due(&self) {
         loop {
-            let due = self.listeners.lock().iter().filter_map(|listener| listener.resync.lock().due()).min();
+            let due = self.listeners.lock().iter().filter_map(|listener| listener.resync_due()).min();
             let added = self.resync_added.notified();
             match due {
                 None => added.await,
@@ -185,8 +188,9 @@ impl SharedProcessor {
     pub(crate) fn begin_resync(&self) {
         let now = Instant::now();
         for listener in self.listeners.lock().iter() {
+            let due = listener.resync_due().is_some_and(|due| due <= now);
             let mut resync = listener.resync.lock();
-            resync.under_way = resync.due().is_some_and(|due| due <= now);
+            resync.under_way = due;
             if resync.under_way {
                 resync.next = now + resync.period.unwrap_or_default();
             }
@@ -208,6 +212,7 @@ impl SharedProcessor {
 
 impl ProcessorListener {
     fn new(name: &str, period: Option<Duration>) -> Self {
+        let period = period.filter(|period| !period.is_zero()).map(|period| period.max(MIN_RESYNC_PERIOD));
         let next = Instant::now() + period.unwrap_or_default();
         Self {
             name: name.to_owned(),
@@ -217,6 +222,10 @@ impl ProcessorListener {
             removed: Signal::default(),
             resync: Mutex::new(Resync { period, next, under_way: false }),
         }
+    }
+
+    fn resync_due(&self) -> Option<Instant> {
+        if self.removed.is_given() { None } else { self.resync.lock().due() }
     }
 
     fn tell(&self, told: Told) {

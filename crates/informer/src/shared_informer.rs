@@ -165,6 +165,45 @@ impl<T: ApiObject> SharedInformer<T> {
     }
 
     /// Adds a handler that is told of everything again each `period`, from the cache: the server is not asked.
+    ///
+    /// It is for what the handler depends on outside the API: a bucket that somebody deletes by hand is made again at
+    /// the next resync, though no object changed. It is no remedy against a cache that fell behind: nothing is fetched,
+    /// and a resync tells of what the cache holds. That follows the server by itself: a watch that breaks is resumed.
+    ///
+    /// Each object comes as [`Notification::Updated`] with the same state twice, in no set order; an object that is
+    /// about to change anyway comes with its change alone. A period of zero is none, and one below a second is a
+    /// second. In Kubernetes: `AddEventHandlerWithResyncPeriod`.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use std::time::Duration;
+    ///
+    /// use coracle::api::core_v1::Namespace;
+    /// use coracle::journal::Recorder;
+    /// use coracle::runtime::informer::{InformerFactory, Notification};
+    ///
+    /// coracle::run_virtual(1, async |cluster| {
+    ///     let factory = InformerFactory::new(&cluster.api_client(), cluster.ambient(), Recorder::off(), "program");
+    ///     let namespaces = factory.informer::<Namespace>();
+    ///     let again = Arc::new(AtomicUsize::new(0));
+    ///     let counted = again.clone();
+    ///     let hour = Duration::from_secs(3600);
+    ///     let handler = namespaces.add_resyncing_handler("program", hour, move |notification, _| {
+    ///         if let Notification::Updated { old, new } = notification {
+    ///             assert!(Arc::ptr_eq(old, new), "nothing changed");
+    ///             counted.fetch_add(1, Ordering::Relaxed);
+    ///         }
+    ///     });
+    ///     tokio::spawn(async move { factory.run().await });
+    ///     handler.synced().await;
+    ///     let namespace_count = namespaces.lister().list().len();
+    ///
+    ///     tokio::time::sleep(24 * hour + hour / 2).await;
+    ///     assert_eq!(again.load(Ordering::Relaxed), 24 * namespace_count);
+    /// })
+    /// .unwrap();
+    /// ```
     pub fn add_resyncing_handler(
         &self,
         actor: &str,

@@ -2,6 +2,7 @@
 
 mod gate;
 mod handed_over;
+mod resync;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
