@@ -7,6 +7,7 @@
 //! finalizer            an object that goes only after something outside
 //! leader_election      one of several copies acts
 //! killed_component     a test in virtual time with a killed component
+//! passing_week         a test that lets a week pass
 //! ```
 //! Not here: anything to depend on.
 #![cfg(test)]
@@ -16,6 +17,7 @@ mod finalizer;
 mod killed_component;
 mod kube_controller;
 mod leader_election;
+mod passing_week;
 mod runtime_controller;
 
 #[test]

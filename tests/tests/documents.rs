@@ -120,7 +120,7 @@ fn every_example_is_short_says_how_it_is_run_and_stands_in_the_guide_and_in_the_
         assert!(tests.contains(&format!("mod {name};")), "{name} does not run in the tests");
         examples += 1;
     }
-    assert_eq!(examples, 6);
+    assert_eq!(examples, 7);
 }
 
 #[test]
