@@ -56,11 +56,21 @@ pub(super) fn new_size(bounds: Bounds, new: i32, sum: i32) -> i32 {
     new + room.min(bounds.replicas - new)
 }
 
+impl SetSize {
+    /// How many of its replicas are available and stay. A status from before the set was made smaller counts some that
+    /// are about to go.
+    ///
+    /// Unlike Kubernetes: there such a status is an error of the sync, which is tried again.
+    fn lasting(&self) -> i32 {
+        self.available.min(self.replicas)
+    }
+}
+
 /// One round of making the old sets smaller: first what is unhealthy in them, then what the availability spares, each
 /// time the oldest set first. Names only the sets that change.
 pub(super) fn shrink_old(bounds: Bounds, new: &SetSize, old: &[SetSize]) -> BTreeMap<String, i32> {
     let old_sum: i32 = old.iter().map(|set| set.replicas).sum();
-    let new_unavailable = new.replicas - new.available;
+    let new_unavailable = new.replicas - new.lasting();
     let budget = old_sum + new.replicas - bounds.min_available() - new_unavailable;
     if old_sum == 0 || budget <= 0 {
         return BTreeMap::new();
@@ -68,8 +78,8 @@ pub(super) fn shrink_old(bounds: Bounds, new: &SetSize, old: &[SetSize]) -> BTre
     let mut old = old.to_vec();
     old.sort_by(|a, b| (&a.created, &a.name).cmp(&(&b.created, &b.name)));
     let before: BTreeMap<String, i32> = old.iter().map(|set| (set.name.clone(), set.replicas)).collect();
-    take(&mut old, budget, |set| set.replicas - set.available);
-    let available = new.available + old.iter().map(|set| set.available).sum::<i32>();
+    take(&mut old, budget, |set| set.replicas - set.lasting());
+    let available = new.lasting() + old.iter().map(SetSize::lasting).sum::<i32>();
     take(&mut old, available - bounds.min_available(), |set| set.replicas);
     old.into_iter().filter(|set| before[&set.name] != set.replicas).map(|set| (set.name, set.replicas)).collect()
 }
@@ -153,6 +163,13 @@ mod tests {
         let bounds = Bounds::rolling(10, 3, 2);
         assert_eq!(shrink_old(bounds, &set("new", 3, 0, 13), &[set("o", 10, 10, 10)])["o"], 8);
         assert!(shrink_old(bounds, &set("new", 5, 0, 13), &[set("o", 8, 8, 10)]).is_empty());
+    }
+
+    #[test]
+    fn a_status_from_before_a_set_was_made_smaller_makes_it_no_smaller_still() {
+        let bounds = Bounds::rolling(3, 2, 1);
+        let sizes = shrink_old(bounds, &set("new", 2, 0, 5), &[set("o", 3, 7, 5)]);
+        assert_eq!(sizes, BTreeMap::from([("o".to_owned(), 2)]));
     }
 
     #[test]
