@@ -10,12 +10,15 @@ use coracle_meta::{AnyObject, GroupVersionResource, parse_resource_version};
 use futures_util::future::select;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::processor::{Audience, Handler, SharedProcessor, panicked};
 use crate::reflector::{Reflector, Transform};
 use crate::reflector_store::ReflectorStore;
 use crate::{Delta, DeltaType, HandlerRegistration, Indexer, Notification, Popped, Records, Selection, Signal};
 
+/// How long somebody waits for a version before the server is asked how far it is: most often an event brings it.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// After so many objects others get a turn.
 const BATCH: usize = 128;
 
@@ -151,8 +154,9 @@ impl AnyInformer {
             if self.has_reached(revision) {
                 return;
             }
-            self.inner.store.awaited.notify_one();
-            advanced.await;
+            if timeout(PATIENCE, advanced).await.is_err() {
+                self.inner.store.awaited.notify_one();
+            }
         }
     }
 

@@ -55,22 +55,22 @@ impl<T> Clone for Lister<T> {
 impl<T: ApiObject> Lister<T> {
     /// One object.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
-        self.read().get(key).as_ref().map(downcast)
+        self.read().get(key).map(downcast)
     }
 
     /// All objects, in the order of their keys.
     pub fn list(&self) -> Vec<Arc<T>> {
-        typed(&self.read().list())
+        typed(self.read().list())
     }
 
     /// The objects of a namespace, in the order of their names.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<T>> {
-        typed(&self.read().list_namespace(namespace))
+        typed(self.read().list_namespace(namespace))
     }
 
     /// The objects with this value in this index, in the order of their keys.
     pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<T>> {
-        typed(&self.read().by_index(index, value))
+        typed(self.read().by_index(index, value))
     }
 
     /// The values that an index has, in order.
@@ -94,6 +94,6 @@ impl<T: ApiObject> Lister<T> {
     }
 }
 
-fn typed<T: ApiObject>(objects: &[Arc<dyn AnyObject>]) -> Vec<Arc<T>> {
-    objects.iter().map(downcast).collect()
+fn typed<T: ApiObject>(objects: Vec<Arc<dyn AnyObject>>) -> Vec<Arc<T>> {
+    objects.into_iter().map(downcast).collect()
 }

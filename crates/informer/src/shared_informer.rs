@@ -161,7 +161,7 @@ impl<T: ApiObject> SharedInformer<T> {
         actor: &str,
         mut handler: impl FnMut(&Notification<T>, &[EntryId]) + Send + 'static,
     ) -> HandlerRegistration {
-        self.any.add_handler(actor, move |notification, causes| handler(&notification.map(downcast), causes))
+        self.any.add_handler(actor, move |notification, causes| handler(&notification.map(typed), causes))
     }
 
     /// Adds a handler that is told of everything again each `period`, from the cache: the server is not asked.
@@ -211,7 +211,7 @@ impl<T: ApiObject> SharedInformer<T> {
         mut handler: impl FnMut(&Notification<T>, &[EntryId]) + Send + 'static,
     ) -> HandlerRegistration {
         let handler = move |notification: &Notification<dyn AnyObject>, causes: &[EntryId]| {
-            handler(&notification.map(downcast), causes);
+            handler(&notification.map(typed), causes);
         };
         self.any.add_resyncing_handler(actor, period, handler)
     }
@@ -240,4 +240,8 @@ impl<T: ApiObject> SharedInformer<T> {
             object.downcast_ref().map(&values).unwrap_or_default()
         });
     }
+}
+
+fn typed<T: ApiObject>(object: &Arc<dyn AnyObject>) -> Arc<T> {
+    downcast(object.clone())
 }

@@ -46,8 +46,8 @@ impl fmt::Debug for dyn AnyObject {
 ///
 /// # Panics
 /// If it is of another type: what is read as a type is handed out as that type alone.
-pub fn downcast<T: ApiObject>(object: &Arc<dyn AnyObject>) -> Arc<T> {
-    let object: Arc<dyn Any + Send + Sync> = object.clone();
+pub fn downcast<T: ApiObject>(object: Arc<dyn AnyObject>) -> Arc<T> {
+    let object: Arc<dyn Any + Send + Sync> = object;
     object.downcast().unwrap_or_else(|_| panic!("an object was read as {} alone", std::any::type_name::<T>()))
 }
 
@@ -56,12 +56,7 @@ pub fn downcast<T: ApiObject>(object: &Arc<dyn AnyObject>) -> Arc<T> {
 /// # Panics
 /// If it is of another type.
 pub fn unwrap<T: ApiObject>(object: Arc<dyn AnyObject>) -> T {
-    let object = {
-        let typed = downcast::<T>(&object);
-        drop(object);
-        typed
-    };
-    Arc::try_unwrap(object).unwrap_or_else(|shared| T::clone(&shared))
+    Arc::try_unwrap(downcast(object)).unwrap_or_else(|shared| T::clone(&shared))
 }
 
 /// As what objects are read: a Rust type, and whether it keeps `metadata.managedFields`.
@@ -141,7 +136,7 @@ mod tests {
     #[test]
     fn what_somebody_else_holds_is_copied() {
         let any = ObjectType::of::<PartialObject>().read(TEXT, None).unwrap();
-        let shared = downcast::<PartialObject>(&any);
+        let shared = downcast::<PartialObject>(any.clone());
         assert_eq!(unwrap::<PartialObject>(any), *shared);
     }
 
@@ -149,6 +144,6 @@ mod tests {
     #[should_panic(expected = "PartialObject alone")]
     fn another_type_is_refused() {
         let any = ObjectType::of::<Object>().read(TEXT, None).unwrap();
-        downcast::<PartialObject>(&any);
+        downcast::<PartialObject>(any);
     }
 }
