@@ -103,6 +103,11 @@ impl<T: Default + Send + Sync + 'static> Derived<T> {
             return Ok(before);
         }
         let lists = self.read(registry, &before.lists).await?;
+        // Of many who were told at once that it has to be made anew, one makes it.
+        let meanwhile = self.made.load_full();
+        if meanwhile.lists.are_as_of(&lists) {
+            return Ok(meanwhile);
+        }
         let value = Arc::new((self.make)(&lists, &before.value));
         let made = Arc::new(Made { lists, value });
         // Of several who make it at once, the first to be done may have begun last: what is newer than `before` stays.
@@ -194,6 +199,14 @@ impl Lists {
             }
         }
         Ok(!self.by_resource.is_empty())
+    }
+
+    /// Whether both were read of the same resources, at the same changes.
+    fn are_as_of(&self, other: &Self) -> bool {
+        let changes = |lists: &Self| -> Vec<_> {
+            lists.by_resource.iter().map(|(resource, all)| (resource.clone(), all.last_change)).collect()
+        };
+        changes(self) == changes(other)
     }
 
     /// Waits until something that was read has changed.
