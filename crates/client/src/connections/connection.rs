@@ -161,10 +161,10 @@ struct PeerState {
 
 impl Peer {
     fn allowance(&self) -> Allowance {
-        let mut state = self.state.lock();
+        let state = self.state.lock();
         let streams = state.connection.as_ref().map_or(0, http2::Connection::current_max_send_streams);
-        state.heard |= streams > 0;
-        if state.heard { Allowance::Streams(streams) } else { Allowance::Unsaid }
+        // Noted by `drive` alone, which then tells all who wait.
+        if state.heard || streams > 0 { Allowance::Streams(streams) } else { Allowance::Unsaid }
     }
 
     async fn drive(self: Arc<Self>, changed: Arc<Notify>) {

@@ -153,8 +153,8 @@ impl Server {
 
 async fn send(client: &Connections, path: &str) -> Result<Response<ResponseBody>, BoxError> {
     let request = Request::get(format!("https://server{path}")).body(crate::Body::default()).unwrap();
-    // In virtual time: who waits for good is told so at once.
-    timeout(Duration::from_secs(600), client.send(request)).await?
+    // In virtual time who waits for good is told so at once.
+    timeout(Duration::from_secs(60), client.send(request)).await?
 }
 
 /// The whole answer.
@@ -173,7 +173,7 @@ async fn watch(client: &Connections, path: &str) -> ResponseBody {
 /// The next line; none at the end, which hyper's server says with an empty frame.
 async fn next(body: &mut ResponseBody) -> Option<Bytes> {
     loop {
-        let frame = timeout(Duration::from_secs(600), body.frame()).await.expect("a line or an end")?;
+        let frame = timeout(Duration::from_secs(60), body.frame()).await.expect("a line or an end")?;
         let line = frame.expect("no error").into_data().expect("a line");
         if !line.is_empty() {
             return Some(line);
@@ -281,7 +281,7 @@ async fn a_connection_that_broke_is_replaced() {
     let client = server.client();
     let mut body = watch(&client, "/watch").await;
     server.break_off(0);
-    let broken = timeout(Duration::from_secs(600), body.frame()).await.expect("an end");
+    let broken = timeout(Duration::from_secs(60), body.frame()).await.expect("an end");
     assert!(broken.is_none_or(|frame| frame.is_err()));
     assert_eq!(get(&client, "/get").await, "a line\n");
     assert_eq!(server.asked("/get"), [1]);
@@ -360,4 +360,50 @@ async fn a_server_that_accepts_and_says_nothing_is_given_up() {
     let error = send(&client, "/get").await.map(drop).unwrap_err();
     assert_eq!(error.to_string(), "the server said nothing on the connection");
     assert_eq!(silent.lock().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn on_several_threads_all_of_many_requests_at_once_are_answered() {
+    let server = Server::new(Protocol::Http2, 3);
+    let client = server.client();
+    let _open = watches(&client, 10).await;
+    let mut asking = JoinSet::new();
+    for index in 0..200 {
+        let client = client.clone();
+        asking.spawn(async move { get(&client, &format!("/get/{index}")).await });
+    }
+    asking.join_all().await;
+    for index in 0..200 {
+        assert_eq!(server.asked(&format!("/get/{index}")).len(), 1, "/get/{index} was sent once");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_whose_stream_was_refused_is_sent_again_and_one_that_was_reset_is_not() {
+    let client = Connections::new(|| {
+        Box::pin(async {
+            let (near, far) = tokio::io::duplex(1 << 16);
+            tokio::spawn(answer_the_second_time(far));
+            Ok((Box::new(TokioIo::new(near)) as Box<dyn Io>, Protocol::Http2))
+        })
+    });
+    assert_eq!(send(&client, "/refused").await.unwrap().status(), 200, "the second time");
+    assert!(send(&client, "/reset").await.is_err(), "who knows what the server did");
+    assert_eq!(send(&client, "/reset").await.unwrap().status(), 200, "what somebody else asks is another request");
+}
+
+/// Serves one connection: each path is answered the second time only.
+async fn answer_the_second_time(far: DuplexStream) {
+    let mut connection = h2::server::handshake(far).await.unwrap();
+    let mut seen = Vec::new();
+    while let Some(Ok((request, mut answer))) = connection.accept().await {
+        let path = request.uri().path().to_owned();
+        if seen.contains(&path) {
+            answer.send_response(Response::new(()), true).unwrap();
+            continue;
+        }
+        let refused = path == "/refused";
+        answer.send_reset(if refused { h2::Reason::REFUSED_STREAM } else { h2::Reason::INTERNAL_ERROR });
+        seen.push(path);
+    }
 }
