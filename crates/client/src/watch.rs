@@ -115,9 +115,17 @@ impl AnyWatch {
         &self.audit_id
     }
 
-    /// Whether the events come from a server in this process, so that the stream ends with the server and not before.
+    /// Whether the events come from a server in this process, so that the stream can [`last`](Self::last).
     pub fn is_local(&self) -> bool {
         matches!(self.source, Source::Server(_))
+    }
+
+    /// Lets a stream whose events come from a server in this process last as long as the server, without bookmarks;
+    /// [`progress`](Self::progress) says what they would say.
+    pub fn last(&mut self) {
+        if let Source::Server(events) = &mut self.source {
+            events.last();
+        }
     }
 
     /// Up to which version everything has been given, as far as is known without a bookmark; `None` while more is on its

@@ -29,12 +29,15 @@ pub trait Handed: Send + Sync {
 
 /// The events of a watch.
 ///
-/// They are the same, in the same order, as the body's lines, but that there are no bookmarks but the one which ends
-/// the initial events, because [`progress`](Self::progress) says at any time what a bookmark would say; and that the
-/// watch does not end after a time, because neither end of it can be gone without the other.
+/// They are the same, in the same order, as the body's lines.
 pub trait Events: Send {
     /// Waits for the next event; `None` at the end. Safe to cancel.
     fn next(&mut self) -> BoxFuture<'_, Option<WatchEvent<Box<dyn Handed>>>>;
+
+    /// Lets the watch last as long as the server, whatever time was asked for, because neither end of it can be gone
+    /// without the other; and sends no bookmarks but the one which ends the initial events, because
+    /// [`progress`](Self::progress) says at any time what a bookmark would say.
+    fn last(&mut self);
 
     /// The version up to which everything has been given, the server's latest; `None` while more is on its way. Safe to
     /// cancel.

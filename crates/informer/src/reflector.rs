@@ -298,7 +298,8 @@ impl Reflector {
         };
         let entry = self.records.watching(params.resource_version.as_deref().unwrap_or(""), cause);
         let opened = Instant::now();
-        let watch = self.api.watch(&params).await?;
+        let mut watch = self.api.watch(&params).await?;
+        watch.last();
         Ok(OpenWatch { watch, entry, opened, deadline: opened + timeout + WATCH_GRACE })
     }
 

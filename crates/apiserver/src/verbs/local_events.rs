@@ -33,16 +33,25 @@ impl LocalEvents {
     }
 }
 
-impl Events for LocalEvents {
-    fn next(&mut self) -> BoxFuture<'_, Option<WatchEvent<Box<dyn Handed>>>> {
+impl LocalEvents {
+    fn claimed(&mut self) -> Option<&mut WatchStream> {
         if self.stream.is_none() {
             self.stream = self.unclaimed.claim();
-            self.stream.iter_mut().for_each(WatchStream::hand_over);
         }
-        Box::pin(async move { self.stream.as_mut()?.next_handed().await })
+        self.stream.as_mut()
+    }
+}
+
+impl Events for LocalEvents {
+    fn next(&mut self) -> BoxFuture<'_, Option<WatchEvent<Box<dyn Handed>>>> {
+        Box::pin(async move { self.claimed()?.next_handed().await })
+    }
+
+    fn last(&mut self) {
+        self.claimed().into_iter().for_each(WatchStream::last);
     }
 
     fn progress(&mut self) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async move { self.stream.as_mut()?.progress().await })
+        Box::pin(async move { self.claimed()?.progress().await })
     }
 }

@@ -83,8 +83,8 @@ impl WatchStream {
         self.rendering.hands_over()
     }
 
-    /// From now on events are for a client in the same process, which goes when the server does and not before.
-    pub(super) fn hand_over(&mut self) {
+    /// Goes on until the client or the server goes, without bookmarks.
+    pub(super) fn last(&mut self) {
         self.over = None;
         self.watch.stop_bookmarks();
     }

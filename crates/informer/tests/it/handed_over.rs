@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use coracle_ambient::Ambient;
 use coracle_api::core_v1::ConfigMap;
-use coracle_client::{Api, Client, DeleteParams, ListParams};
+use coracle_client::{Api, Client, DeleteParams, ListParams, WatchParams};
 use coracle_cluster::Cluster;
 use coracle_informer::{InformerFactory, SharedInformer};
 use coracle_journal::{EntryId, Recorder, Stage};
-use coracle_meta::Resource;
+use coracle_meta::{Resource, WatchEvent};
 
 use super::{key, map};
 use crate::gate::Gate;
@@ -59,6 +59,21 @@ async fn there_is_one_object_a_revision_for_all_caches_but_those_behind_a_transp
     let live = maps.get(&key("before")).await.unwrap();
     assert!(!live.metadata.managed_fields.is_empty(), "only caches drop them");
     assert_eq!(live.key(), key("before"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_nobody_lets_last_ends_when_it_was_asked_to_and_has_its_bookmarks() {
+    let cluster = Cluster::builder().api_server_only().start().await.unwrap();
+    let maps = Api::<ConfigMap>::of(&Client::new(cluster.service(), cluster.ambient()));
+    let start = tokio::time::Instant::now();
+    let params = WatchParams { bookmarks: true, timeout_seconds: 90, ..WatchParams::default() };
+    let mut watch = maps.watch(&params).await.unwrap();
+    let mut bookmarks = 0;
+    while let Some(event) = watch.next().await.unwrap() {
+        bookmarks += usize::from(matches!(event, WatchEvent::Bookmark { .. }));
+    }
+    assert_eq!(start.elapsed().as_secs(), 90);
+    assert!(bookmarks > 0);
 }
 
 #[tokio::test(start_paused = true)]
