@@ -161,14 +161,13 @@ impl Reflector {
         backoff: &mut Backoff,
         why: &Why,
     ) -> Why {
-        let because = |text: String, cause: Option<EntryId>| Why { text, cause };
         let mut cause = why.cause;
         let mut open = match self.list_as_stream(position, store, backoff, why).await {
             Ok(watch) => Some(watch),
             // A server that cannot stream its list can list.
             Err(_) => match self.list(position, store, why).await {
                 Ok(()) => None,
-                Err(error) => return because(reason(&error), cause),
+                Err(error) => return Why { text: reason(&error), cause },
             },
         };
         loop {
@@ -180,7 +179,7 @@ impl Reflector {
                         backoff.wait().await;
                         continue;
                     }
-                    Err(error) => return because(reason(&error), cause),
+                    Err(error) => return Why { text: reason(&error), cause },
                 },
             };
             let ended = self.follow(&mut watch, position, store).await;
@@ -188,8 +187,8 @@ impl Reflector {
             match ended {
                 Ended::Closed => {}
                 Ended::Refused(status) if status.code == 429 => backoff.wait().await,
-                Ended::VeryShort => return because("a watch ended at once".to_owned(), cause),
-                Ended::Refused(status) => return because(status_reason(&status), cause),
+                Ended::VeryShort => return Why { text: "a watch ended at once".to_owned(), cause },
+                Ended::Refused(status) => return Why { text: status_reason(&status), cause },
             }
         }
     }

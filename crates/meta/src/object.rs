@@ -169,6 +169,17 @@ impl Object {
         tree.remove(name)
     }
 
+    /// Sets the value at a path, or removes what is there if there is none.
+    ///
+    /// # Panics
+    /// If the path is empty.
+    pub fn set_or_remove(&mut self, path: impl FieldPath, value: Option<Value>) {
+        match value {
+            Some(value) => self.set(path, value),
+            None => drop(self.remove(path)),
+        }
+    }
+
     /// `apiVersion`.
     pub fn api_version(&self) -> &str {
         self.text("apiVersion")

@@ -203,10 +203,12 @@ impl Lists {
 
     /// Whether both were read of the same resources, at the same changes.
     fn are_as_of(&self, other: &Self) -> bool {
-        let changes = |lists: &Self| -> Vec<_> {
-            lists.by_resource.iter().map(|(resource, all)| (resource.clone(), all.last_change)).collect()
-        };
-        changes(self) == changes(other)
+        self.changes().eq(other.changes())
+    }
+
+    /// When each resource changed last.
+    fn changes(&self) -> impl Iterator<Item = (&GroupVersionResource, i64)> {
+        self.by_resource.iter().map(|(resource, all)| (resource, all.last_change))
     }
 
     /// Waits until something that was read has changed.

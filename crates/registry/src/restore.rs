@@ -4,10 +4,7 @@ use coracle_meta::Object;
 
 /// Makes the value at a dotted path of `new` the one of `old`.
 pub fn restore(new: &mut Object, old: &Object, path: &str) {
-    match old.field(path) {
-        Some(value) => new.set(path, value.clone()),
-        None => drop(new.remove(path)),
-    }
+    new.set_or_remove(path, old.field(path).cloned());
 }
 
 /// Makes the metadata of `new` that of `old`, the managed fields and the resource version aside.
@@ -15,10 +12,7 @@ pub fn restore_metadata(new: &mut Object, old: &Object) {
     let managed = new.remove("metadata.managedFields");
     let version = new.resource_version().to_owned();
     restore(new, old, "metadata");
-    match managed {
-        Some(managed) => new.set("metadata.managedFields", managed),
-        None => drop(new.remove("metadata.managedFields")),
-    }
+    new.set_or_remove("metadata.managedFields", managed);
     if !version.is_empty() {
         new.set_resource_version(version);
     }
@@ -30,14 +24,8 @@ pub(crate) fn restore_all_but_status(new: &mut Object, old: &Object) {
     let owners = new.remove("metadata.managedFields");
     let version = new.resource_version().to_owned();
     *new = old.clone();
-    match status {
-        Some(status) => new.set("status", status),
-        None => drop(new.remove("status")),
-    }
-    match owners {
-        Some(owners) => new.set("metadata.managedFields", owners),
-        None => drop(new.remove("metadata.managedFields")),
-    }
+    new.set_or_remove("status", status);
+    new.set_or_remove("metadata.managedFields", owners);
     if !version.is_empty() {
         new.set_resource_version(version);
     }

@@ -133,10 +133,7 @@ impl View for Approval {
         let conditions = new.remove("status.conditions");
         restore(new, old, "spec");
         restore(new, old, "status");
-        match conditions {
-            Some(conditions) => new.set("status.conditions", conditions),
-            None => drop(new.remove("status.conditions")),
-        }
+        new.set_or_remove("status.conditions", conditions);
     }
 
     fn validate_update(&self, new: &Object, _old: &Object) -> Vec<FieldError> {

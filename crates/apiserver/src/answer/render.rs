@@ -126,15 +126,16 @@ impl Rendering {
 
     /// One object for a client in the same process; `None` if what is shown is not the object in JSON.
     pub(crate) fn handed(&self, object: &Stored) -> Option<Box<dyn Handed>> {
-        match (self.how.format, self.how.transform) {
-            (Format::Json, Transform::None) => Some(Box::new(object.clone())),
-            (Format::Json, Transform::PartialObjectMetadata(version)) => {
-                let mut json = Vec::new();
-                push_json(self.metadata_of(&object.object(), version).as_value(), &mut json);
-                Some(Box::new(Shown(json)))
-            }
-            _ => None,
+        if !self.hands_over() {
+            return None;
         }
+        let object = object.clone();
+        Some(match self.how.transform {
+            Transform::PartialObjectMetadata(version) => {
+                Box::new(Metadata { rendering: self.clone(), version, object })
+            }
+            _ => Box::new(object),
+        })
     }
 
     /// The head of a list: all but its items, which go into the list called by the answer's last member.
@@ -297,12 +298,18 @@ impl Rendering {
     }
 }
 
-/// What is shown of an object, as JSON: nobody else is shown the same.
-struct Shown(Vec<u8>);
+/// An object's metadata, rendered only if a client in the same process takes it: nobody else is shown the same.
+struct Metadata {
+    rendering: Rendering,
+    version: MetaVersion,
+    object: Stored,
+}
 
-impl Handed for Shown {
+impl Handed for Metadata {
     fn decode(&self, form: ObjectType) -> Result<Arc<dyn AnyObject>, serde_json::Error> {
-        form.read(&self.0, None)
+        let mut json = Vec::new();
+        push_json(self.rendering.metadata_of(&self.object.object(), self.version).as_value(), &mut json);
+        form.read(&json, None)
     }
 }
 

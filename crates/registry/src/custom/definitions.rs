@@ -48,8 +48,8 @@ fn set_defaults(object: &mut Object) {
     if object.text("spec.conversion.strategy").is_empty() {
         object.set("spec.conversion.strategy", "None");
     }
-    let port = ["spec", "conversion", "webhook", "clientConfig", "service"];
-    if object.field(&port).is_some_and(|service| service.get("port").is_none()) {
+    if object.field("spec.conversion.webhook.clientConfig.service").is_some_and(|service| service.get("port").is_none())
+    {
         object.set("spec.conversion.webhook.clientConfig.service.port", 443);
     }
 }

@@ -20,10 +20,7 @@ impl View for EphemeralContainers {
         restore(new, old, "spec");
         restore(new, old, "status");
         restore_metadata(new, old);
-        match containers {
-            Some(containers) => new.set("spec.ephemeralContainers", containers),
-            None => drop(new.remove("spec.ephemeralContainers")),
-        }
+        new.set_or_remove("spec.ephemeralContainers", containers);
     }
 
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, Status};
-use coracle_registry::{GetOptions, Verb};
+use coracle_registry::Verb;
 use serde_json::json;
 
 use super::super::service_needs::{addresses_of, is_headless, needs_cluster_ip};
@@ -76,12 +76,7 @@ impl Taken {
     async fn take(&mut self, service: &Object, address: IpAddr) -> Result<bool, Status> {
         let name = address.to_string();
         if self.request().dry_run {
-            let about = self.request().about(Verb::Get, ip_addresses(), "", &name);
-            return match self.registry().get(&about, &GetOptions::default()).await {
-                Ok(_) => Ok(false),
-                Err(status) if status.is_not_found() => Ok(true),
-                Err(status) => Err(status),
-            };
+            return Ok(self.get(ip_addresses(), "", &name).await?.is_none());
         }
         let mut about = self.request().about(Verb::Create, ip_addresses(), "", "");
         "kube-apiserver".clone_into(&mut about.field_manager);

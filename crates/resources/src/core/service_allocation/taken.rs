@@ -109,7 +109,8 @@ impl Taken {
         Ok(())
     }
 
-    async fn get(
+    /// An object, as the server itself reads it; `None` if it is not there.
+    pub(super) async fn get(
         &self,
         resource: GroupVersionResource,
         namespace: &str,
