@@ -7,7 +7,9 @@ impl LabelSelector {
     ///
     /// In Kubernetes: `metav1.LabelSelectorAsSelector`.
     pub fn to_selector(&self) -> Result<coracle_meta::LabelSelector, SelectorError> {
-        let json = serde_json::to_value(self).map_err(|error| SelectorError(error.to_string()))?;
-        coracle_meta::LabelSelector::from_json(Some(&json))
+        let labels = self.match_labels.iter().map(|(key, value)| (key.clone(), value.clone()));
+        let expressions = self.match_expressions.iter();
+        let expressions = expressions.map(|one| (one.key.clone(), one.operator.clone(), one.values.clone()));
+        coracle_meta::LabelSelector::of_parts(labels, expressions)
     }
 }

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use coracle_client::Client;
 use coracle_informer::{AnyInformer, Notification, SharedInformer};
@@ -96,6 +97,23 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
         informer.add_handler(&self.actor, move |notification, causes| {
             for key in map(notification) {
                 queue.add(key, causes);
+            }
+        });
+        self.reads(informer)
+    }
+
+    /// As [`watches`](Self::watches), but a key is worked on `delay` after the change: changes that come together, as those
+    /// of the pods of one Job, are looked at together.
+    #[must_use]
+    pub fn watches_after<T, M>(self, delay: Duration, informer: &SharedInformer<T>, mut map: M) -> Self
+    where
+        T: ApiObject,
+        M: FnMut(&Notification<T>) -> Vec<K> + Send + 'static,
+    {
+        let queue = self.queue.clone();
+        informer.add_handler(&self.actor, move |notification, causes| {
+            for key in map(notification) {
+                queue.add_after(key, delay, causes);
             }
         });
         self.reads(informer)

@@ -26,6 +26,7 @@ mod reconciler;
 mod series_recorder;
 mod slow_start;
 mod worker;
+mod writes;
 
 pub use controller::Controller;
 /// The event log's types, for components that record stages of their own.
@@ -39,3 +40,4 @@ pub use process::Process;
 pub use reconciler::{Action, Pass, ReconcileError, Reconciler};
 pub use series_recorder::{Note, SeriesRecorder};
 pub use slow_start::slow_start;
+pub use writes::unless_gone;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use coracle_client::{Api, Patch};
 use coracle_meta::{LabelSelector, OwnerReference, Resource};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{Pass, ReconcileError};
@@ -45,8 +46,11 @@ pub enum Claim {
 /// assert_eq!(claim_of(&set, &LabelSelector::parse("app=db").unwrap(), &pod), Claim::Release);
 /// ```
 pub fn claim_of<O: Resource, C: Resource>(owner: &O, selector: &LabelSelector, child: &C) -> Claim {
+    decide(owner, child, selector.matches(&child.meta().labels))
+}
+
+fn decide<O: Resource, C: Resource>(owner: &O, child: &C, matches: bool) -> Claim {
     let uid = owner.meta().uid.as_deref().unwrap_or("");
-    let matches = selector.matches(&child.meta().labels);
     match child.meta().controller() {
         Some(controller) if controller.uid != uid => Claim::Ignore,
         Some(_) if matches => Claim::Mine,
@@ -94,36 +98,61 @@ pub async fn claim<O: Resource, C: Resource>(
     selector: &LabelSelector,
     candidates: Vec<Arc<C>>,
 ) -> Result<Vec<Arc<C>>, ReconcileError> {
-    let mut may_adopt = false;
-    let mut mine = Vec::new();
-    let mut failure = None;
-    for child in candidates {
-        match claim_of(owner, selector, child.as_ref()) {
-            Claim::Mine => mine.push(child),
-            Claim::Ignore => {}
-            Claim::Release => {
-                if let Err(error) = release(&pass.api::<C>(), owner, child.as_ref()).await {
-                    failure.get_or_insert(error);
-                }
-            }
-            Claim::Adopt => {
-                if !may_adopt {
-                    check_owner(pass, owner).await?;
-                    may_adopt = true;
-                }
-                match adopt(&pass.api::<C>(), owner, child.as_ref()).await {
-                    Ok(true) => mine.push(child),
-                    Ok(false) => {}
-                    Err(error) => {
-                        failure.get_or_insert(error);
-                    }
-                }
-            }
-        }
+    claim_by(pass, owner, &Terms { selector, accepts: &|_| true, finalizer: None }, candidates).await
+}
+
+/// On which terms a controller takes objects.
+pub struct Terms<'a, C> {
+    /// What matches it may belong to the controller.
+    pub selector: &'a LabelSelector,
+    /// What else has to hold: that a pod has one of the names of a StatefulSet, say.
+    pub accepts: &'a (dyn Fn(&C) -> bool + Send + Sync),
+    /// What the controller holds its objects by: put on with the adoption, and taken off with the release.
+    pub finalizer: Option<&'a str>,
+}
+
+impl<C> std::fmt::Debug for Terms<'_, C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Terms").field("selector", self.selector).field("finalizer", &self.finalizer).finish()
     }
-    match failure {
-        Some(error) => Err(error),
-        None => Ok(mine),
+}
+
+/// As [`claim`], on terms of the controller's own. Writes go out together; the first error is given once all are done.
+pub async fn claim_by<O: Resource, C: Resource>(
+    pass: &Pass,
+    owner: &O,
+    terms: &Terms<'_, C>,
+    candidates: Vec<Arc<C>>,
+) -> Result<Vec<Arc<C>>, ReconcileError> {
+    let claims: Vec<_> = candidates.into_iter().map(|child| (terms.claim_of(owner, child.as_ref()), child)).collect();
+    // Nearly always there is nothing to write.
+    if claims.iter().all(|(claim, _)| matches!(claim, Claim::Mine | Claim::Ignore)) {
+        let mine = claims.into_iter().filter(|(claim, _)| *claim == Claim::Mine);
+        return Ok(mine.map(|(_, child)| child).collect());
+    }
+    if claims.iter().any(|(claim, _)| *claim == Claim::Adopt) {
+        check_owner(pass, owner).await?;
+    }
+    let api = pass.api::<C>();
+    let settle = async |(claim, child): (Claim, Arc<C>)| -> Result<Option<Arc<C>>, ReconcileError> {
+        let is_mine = match claim {
+            Claim::Mine => true,
+            Claim::Ignore => false,
+            Claim::Release => {
+                release(&api, owner, child.as_ref(), terms.finalizer).await?;
+                false
+            }
+            Claim::Adopt => adopt(&api, owner, child.as_ref(), terms.finalizer).await?,
+        };
+        Ok(is_mine.then_some(child))
+    };
+    let settled = join_all(claims.into_iter().map(settle)).await;
+    settled.into_iter().filter_map(Result::transpose).collect()
+}
+
+impl<C: Resource> Terms<'_, C> {
+    fn claim_of<O: Resource>(&self, owner: &O, child: &C) -> Claim {
+        decide(owner, child, self.selector.matches(&child.meta().labels) && (self.accepts)(child))
     }
 }
 
@@ -172,10 +201,17 @@ async fn check_owner<O: Resource>(pass: &Pass, owner: &O) -> Result<(), Reconcil
 }
 
 /// Makes `owner` the controller of `child`; false if the child is gone.
-async fn adopt<O: Resource, C: Resource>(api: &Api<C>, owner: &O, child: &C) -> Result<bool, ReconcileError> {
-    let mut reference = serde_json::to_value(controller_reference(owner)).unwrap_or_default();
-    reference["blockOwnerDeletion"] = true.into();
-    let patch = json!({"metadata": {"ownerReferences": [reference], "uid": child.meta().uid}});
+async fn adopt<O: Resource, C: Resource>(
+    api: &Api<C>,
+    owner: &O,
+    child: &C,
+    finalizer: Option<&str>,
+) -> Result<bool, ReconcileError> {
+    let reference = controller_reference(owner);
+    let mut patch = json!({"metadata": {"ownerReferences": [reference], "uid": child.meta().uid}});
+    if let Some(finalizer) = finalizer {
+        patch["metadata"]["finalizers"] = json!([finalizer]);
+    }
     match api.patch(&child.key(), &Patch::Strategic(patch)).await {
         Ok(_) => Ok(true),
         Err(error) if error.is_not_found() => Ok(false),
@@ -184,8 +220,13 @@ async fn adopt<O: Resource, C: Resource>(api: &Api<C>, owner: &O, child: &C) -> 
 }
 
 /// Takes `owner` out of the owners of `child`.
-async fn release<O: Resource, C: Resource>(api: &Api<C>, owner: &O, child: &C) -> Result<(), ReconcileError> {
-    match api.patch(&child.key(), &Patch::Strategic(release_patch(owner, child))).await {
+async fn release<O: Resource, C: Resource>(
+    api: &Api<C>,
+    owner: &O,
+    child: &C,
+    finalizer: Option<&str>,
+) -> Result<(), ReconcileError> {
+    match api.patch(&child.key(), &Patch::Strategic(release_patch(owner, child, finalizer))).await {
         Ok(_) => Ok(()),
         // Invalid: the object no longer has this uid, or no longer this owner.
         Err(error) if error.is_not_found() || error.is_invalid() => Ok(()),
@@ -193,11 +234,15 @@ async fn release<O: Resource, C: Resource>(api: &Api<C>, owner: &O, child: &C) -
     }
 }
 
-fn release_patch<O: Resource, C: Resource>(owner: &O, child: &C) -> Value {
-    json!({"metadata": {
+fn release_patch<O: Resource, C: Resource>(owner: &O, child: &C, finalizer: Option<&str>) -> Value {
+    let mut patch = json!({"metadata": {
         "ownerReferences": [{"$patch": "delete", "uid": owner.meta().uid}],
         "uid": child.meta().uid,
-    }})
+    }});
+    if let Some(finalizer) = finalizer {
+        patch["metadata"]["$deleteFromPrimitiveList/finalizers"] = json!([finalizer]);
+    }
+    patch
 }
 
 #[cfg(test)]

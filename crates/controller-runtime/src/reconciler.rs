@@ -1,9 +1,11 @@
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_client::{Api, Client};
 use coracle_journal::EntryId;
 use coracle_meta::{ObjectKey, Resource};
+use parking_lot::Mutex;
 
 /// Brings the world closer to what one object asks for.
 ///
@@ -99,12 +101,28 @@ impl ReconcileError {
 pub struct Pass {
     client: Client,
     cause: Option<EntryId>,
+    /// What was decided, if anybody keeps it.
+    decided: Option<Arc<Mutex<Vec<String>>>>,
 }
 
 impl Pass {
     /// A pass that writes through `client`.
     pub fn new(client: Client, cause: Option<EntryId>) -> Self {
-        Self { client, cause }
+        let decided = cause.map(|_| Arc::default());
+        Self { client, cause, decided }
+    }
+
+    /// Says in a sentence what this pass decided, `want 3, see 2: create 1`; it is recorded with the sync. Made only if
+    /// somebody records.
+    pub fn decided<S: Into<String>>(&self, sentence: impl FnOnce() -> S) {
+        if let Some(decided) = &self.decided {
+            decided.lock().push(sentence().into());
+        }
+    }
+
+    /// What was decided so far, as one sentence; empty if nothing was said.
+    pub(crate) fn decisions(&self) -> String {
+        self.decided.as_ref().map(|decided| decided.lock().join("; ")).unwrap_or_default()
     }
 
     /// The client to write with.

@@ -41,6 +41,7 @@ impl<K: Key, R: Reconciler<K>> AnyReconciler<K> for R {
 struct Done {
     writes: usize,
     reads: Reads,
+    decided: String,
 }
 
 /// Keys that come back when a cache shows their own last writes.
@@ -80,7 +81,8 @@ impl<K: Key> Worker<K> {
             false => (reconcile.await, Reads::new()),
         };
         self.own_writes.lock().record(&work.key, origin.revisions());
-        self.settle(&work.key, result, start, &Done { writes: origin.write_count(), reads });
+        let done = Done { writes: origin.write_count(), reads, decided: pass.decisions() };
+        self.settle(&work.key, result, start, &done);
     }
 
     /// Decides when the key is worked on again. In Kubernetes: each controller's `handleErr`.
@@ -88,7 +90,10 @@ impl<K: Key> Worker<K> {
         let end = |result: &str, error: Option<&ReconcileError>| {
             let entry = self.recorder.record(&self.actor, Stage::SyncEnd, || {
                 let detail = Detail::about(key.to_string()).caused_by(start).with("result", result);
-                let detail = detail.with("writes", done.writes).with("reads", json!(done.reads));
+                let mut detail = detail.with("writes", done.writes).with("reads", json!(done.reads));
+                if !done.decided.is_empty() {
+                    detail = detail.with("decided", done.decided.as_str());
+                }
                 match error {
                     Some(error) => detail.with("error", chain(error)),
                     None => detail,

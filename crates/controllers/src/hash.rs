@@ -1,4 +1,5 @@
 use serde::Serialize;
+use serde_json::Value;
 
 /// The signs that generated names may use. In Kubernetes: `k8s.io/apimachinery/pkg/util/rand`.
 const SIGNS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
@@ -21,6 +22,18 @@ pub(crate) fn template_hash(template: &impl Serialize, collision_count: Option<i
         hash = fnv1a(hash, &bytes);
     }
     safe_encode(&hash.to_string())
+}
+
+/// The hash in the name of a StatefulSet's revision: FNV-1, and not 1a, over what the revision keeps, then over the
+/// number of collisions. In Kubernetes: `history.HashControllerRevision`.
+pub(crate) fn revision_hash(data: &Value, collision_count: Option<i32>) -> String {
+    let count = collision_count.map(|count| count.to_string()).unwrap_or_default();
+    let text = [data.to_string(), count].concat();
+    safe_encode(&fnv1(OFFSET_32, text.as_bytes()).to_string())
+}
+
+fn fnv1(hash: u32, bytes: &[u8]) -> u32 {
+    bytes.iter().fold(hash, |hash, byte| hash.wrapping_mul(PRIME_32) ^ u32::from(*byte))
 }
 
 fn fnv1a(hash: u32, bytes: &[u8]) -> u32 {
@@ -50,5 +63,6 @@ mod tests {
     #[test]
     fn the_hash_is_the_published_one() {
         assert_eq!(fnv1a(OFFSET_32, b"a"), 0xe40c_292c);
+        assert_eq!(fnv1(OFFSET_32, b"a"), 0x050c_5d7e);
     }
 }

@@ -5,15 +5,21 @@
 //! ```
 //! Start at [`run`]; a controller's `mod.rs` says what it watches and how a pass goes, its `decide.rs` what a pass
 //! decides. [`Config`] has the flags.
+//! What many share: `pod_control` (make and remove pods, with their events), `revisions` (a history of templates),
+//! `conditions`, `selecting` (which selectors choose a pod), `index` (what belongs to an owner).
 //! Not here: queues, workers, caches, ownership, events (`controller-runtime`).
 //! In Kubernetes: `cmd/kube-controller-manager` and `pkg/controller`.
 
+mod conditions;
 mod config;
 mod controllers;
 mod flags;
 mod hash;
 mod index;
+mod pod_control;
 mod pods;
+mod revisions;
+mod selecting;
 mod taints;
 
 mod cluster_role_aggregation;

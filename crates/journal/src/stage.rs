@@ -57,7 +57,8 @@ pub enum Stage {
     /// A sync sent a write. data: verb, resource, name, precondition, audit.
     #[serde(rename = "sync.write")]
     SyncWrite,
-    /// A sync ended. data: result (done, requeue, retry, error), error, writes, reads (kind to the revision of its cache).
+    /// A sync ended. data: result (done, requeue, retry, error), error, writes, reads (kind to the revision of its
+    /// cache), decided (a sentence).
     #[serde(rename = "sync.end")]
     SyncEnd,
     /// The scheduler chose a node, or none. data: node, feasible, why.

@@ -88,16 +88,30 @@ impl LabelSelector {
     /// Absent chooses nothing, empty chooses everything. In Kubernetes: `metav1.LabelSelectorAsSelector`.
     pub fn from_json(selector: Option<&Value>) -> Result<Self, SelectorError> {
         let Some(selector) = selector.filter(|value| !value.is_null()) else { return Ok(Self::nothing()) };
-        let mut requirements = Vec::new();
-        for (key, value) in selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
-            requirements.push(LabelRequirement {
-                key: key.clone(),
-                operator: LabelOperator::In,
-                values: vec![value.as_str().unwrap_or("").to_owned()],
-            });
-        }
-        for expression in selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
-            let operator = match expression.get("operator").and_then(Value::as_str).unwrap_or("") {
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or("").to_owned();
+        let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+        let labels = labels.map(|(key, value)| (key.clone(), text(Some(value))));
+        let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+        let expressions = expressions.map(|expression| {
+            let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+            let values = values.filter_map(|value| value.as_str().map(str::to_owned)).collect();
+            (text(expression.get("key")), text(expression.get("operator")), values)
+        });
+        Self::of_parts(labels, expressions)
+    }
+
+    /// Makes a selector of labels and of expressions: key, operator as `matchExpressions` have it, values.
+    ///
+    /// # Errors
+    /// If an operator is none.
+    pub fn of_parts(
+        labels: impl Iterator<Item = (String, String)>,
+        expressions: impl Iterator<Item = (String, String, Vec<String>)>,
+    ) -> Result<Self, SelectorError> {
+        let equal = |(key, value)| LabelRequirement { key, operator: LabelOperator::In, values: vec![value] };
+        let mut requirements: Vec<_> = labels.map(equal).collect();
+        for (key, operator, mut values) in expressions {
+            let operator = match operator.as_str() {
                 "In" => LabelOperator::In,
                 "NotIn" => LabelOperator::NotIn,
                 "Exists" => LabelOperator::Exists,
@@ -106,14 +120,8 @@ impl LabelSelector {
                     return Err(SelectorError(format!("{} is not a valid label selector operator", go_quote(other))));
                 }
             };
-            let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
-            let mut values: Vec<String> = values.filter_map(|value| value.as_str().map(str::to_owned)).collect();
             values.sort();
-            requirements.push(LabelRequirement {
-                key: expression.get("key").and_then(Value::as_str).unwrap_or("").to_owned(),
-                operator,
-                values,
-            });
+            requirements.push(LabelRequirement { key, operator, values });
         }
         requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(Self { requirements, nothing: false })

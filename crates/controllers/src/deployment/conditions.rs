@@ -31,30 +31,6 @@ pub(super) fn condition(
     }
 }
 
-/// The condition of this type.
-pub(super) fn find<'a>(conditions: &'a [DeploymentCondition], type_: &str) -> Option<&'a DeploymentCondition> {
-    conditions.iter().find(|condition| condition.type_ == type_)
-}
-
-/// Puts a condition at the end, in place of one of its type; the same status and reason again change nothing.
-pub(super) fn set(conditions: &mut Vec<DeploymentCondition>, mut condition: DeploymentCondition) {
-    if let Some(before) = find(conditions, &condition.type_)
-        && before.status == condition.status
-    {
-        if before.reason == condition.reason {
-            return;
-        }
-        condition.last_transition_time.clone_from(&before.last_transition_time);
-    }
-    remove(conditions, &condition.type_);
-    conditions.push(condition);
-}
-
-/// Takes a condition out.
-pub(super) fn remove(conditions: &mut Vec<DeploymentCondition>, type_: &str) {
-    conditions.retain(|condition| condition.type_ != type_);
-}
-
 /// A set's failure as the Deployment repeats it.
 pub(super) fn repeated(condition: &ReplicaSetCondition) -> DeploymentCondition {
     DeploymentCondition {
@@ -76,6 +52,7 @@ pub(super) fn progress_deadline(deployment: &Deployment) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conditions::append;
     use coracle_meta::parse_time;
 
     #[test]
@@ -86,9 +63,9 @@ mod tests {
             condition(PROGRESSING, "True", "NewReplicaSetCreated", "", then),
             condition(AVAILABLE, "False", "x", "", then),
         ];
-        set(&mut conditions, condition(PROGRESSING, "True", "NewReplicaSetCreated", "other", now));
+        append(&mut conditions, condition(PROGRESSING, "True", "NewReplicaSetCreated", "other", now));
         assert_eq!(conditions[0].message, "", "the same reason again changes nothing");
-        set(&mut conditions, condition(PROGRESSING, "True", NEW_SET_AVAILABLE, "", now));
+        append(&mut conditions, condition(PROGRESSING, "True", NEW_SET_AVAILABLE, "", now));
         assert_eq!(conditions[1].type_, PROGRESSING);
         assert_eq!(conditions[1].last_transition_time.as_deref(), Some("2026-01-01T00:00:00Z"));
         assert_eq!(conditions[1].last_update_time.as_deref(), Some("2026-01-01T00:01:00Z"));

@@ -8,12 +8,13 @@ use coracle_api::core_v1::Pod;
 use coracle_meta::{ObjectKey, Resource, Rounding};
 use jiff::SignedDuration;
 
-use super::conditions::{PAUSED, PROGRESSING, TIMED_OUT, condition, find, progress_deadline, set};
+use super::conditions::{PAUSED, PROGRESSING, TIMED_OUT, condition, progress_deadline};
 use super::revision::{
     REVISION, Sets, annotate, by_age, desired_replicas, max_replicas, new_set, note_bounds, revision_of, size,
 };
 use super::rolling::{Bounds, SetSize, in_proportion, new_size, shrink_old};
 use super::status::{counted, is_complete, rolling_out, time_left};
+use crate::conditions::{append, find};
 
 /// What a pass sees.
 #[derive(Clone, Debug)]
@@ -110,7 +111,7 @@ impl Rollout<'_> {
             _ => return None,
         };
         let mut deployment = Deployment::clone(self.deployment);
-        set(&mut deployment.status.conditions, condition(PROGRESSING, "Unknown", reason, message, self.now));
+        append(&mut deployment.status.conditions, condition(PROGRESSING, "Unknown", reason, message, self.now));
         Some(Plan { status: Some(Box::new(deployment)), ..Plan::default() })
     }
 
@@ -132,7 +133,7 @@ impl Rollout<'_> {
         if progress_deadline(&deployment).is_some() && find(&deployment.status.conditions, PROGRESSING).is_none() {
             let message = format!("Found new replica set {:?}", new.metadata.name.as_deref().unwrap_or_default());
             let found = condition(PROGRESSING, "True", "FoundNewReplicaSet", message, self.now);
-            set(&mut deployment.status.conditions, found);
+            append(&mut deployment.status.conditions, found);
         }
         (deployment != **self.deployment).then(|| Plan { status: Some(Box::new(deployment)), ..Plan::default() })
     }
@@ -153,7 +154,7 @@ impl Rollout<'_> {
         if progress_deadline(&deployment).is_some() {
             let message = format!("Created new replica set {:?}", new.metadata.name.as_deref().unwrap_or_default());
             let created = condition(PROGRESSING, "True", "NewReplicaSetCreated", message, self.now);
-            set(&mut deployment.status.conditions, created);
+            append(&mut deployment.status.conditions, created);
         }
         let status = (deployment != **self.deployment).then(|| Box::new(deployment));
         Plan { sets: vec![SetWrite::Create(Box::new(new))], status, again: None }

@@ -28,11 +28,13 @@ use coracle_informer::{Lister, Notification};
 use coracle_meta::{LabelSelector, ObjectKey, Resource};
 use futures_util::future::BoxFuture;
 
-use self::conditions::{PROGRESSING, condition, progress_deadline, set};
+use self::conditions::{PROGRESSING, condition, progress_deadline};
 use self::decide::{Observed, SetWrite};
 use self::revision::{is_for, size};
 use crate::Config;
+use crate::conditions::append;
 use crate::index::{candidates_of, controlled_by, index_by_controller};
+use crate::selecting::Selecting;
 
 /// The controller of Deployments.
 pub(crate) fn deployments(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
@@ -48,36 +50,18 @@ pub(crate) fn deployments(process: &Process, config: &Config) -> BoxFuture<'stat
         events: EventRecorder::new(process, "deployment-controller"),
         clock: process.ambient.clock.clone(),
     };
-    let (lister, set_lister, by_pod) = (deployments.lister(), sets.lister(), deployments.lister());
+    let selecting = Selecting::of(&deployments, &process.actor("deployment"), |deployment| {
+        Some(selector(deployment)).filter(|selector| !selector.is_everything()).unwrap_or_else(LabelSelector::nothing)
+    });
+    let (set_lister, by_pod) = (sets.lister(), deployments.lister());
     let controller = Controller::new(process, "deployment", reconciler)
         .client(config.client(process))
         .watches(&deployments, key_of)
-        .watches(&sets, move |notification| deployments_of(notification, &lister))
+        .watches(&sets, move |notification| selecting.concerned_by(notification, Deployment::KIND))
         .watches(&pods, move |notification| recreated_by(notification, &set_lister, &by_pod))
         .workers(5)
         .max_retries(15);
     Box::pin(controller.run())
-}
-
-/// The Deployments that a change of a set concerns.
-fn deployments_of(notification: &Notification<ReplicaSet>, deployments: &Lister<Deployment>) -> Vec<ObjectKey> {
-    let set = notification.object();
-    let concerned = controllers_of(notification, Deployment::KIND);
-    if !concerned.is_empty() || set.metadata.controller().is_some() {
-        return concerned;
-    }
-    let matters = match notification {
-        Notification::Added { .. } => true,
-        Notification::Updated { old, new } => old.metadata.labels != new.metadata.labels,
-        Notification::Deleted { .. } => false,
-    };
-    let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
-    let candidates = if matters { deployments.list_namespace(namespace) } else { Vec::new() };
-    let selects = |deployment: &&Arc<Deployment>| {
-        let selector = selector(deployment);
-        !selector.is_everything() && selector.matches(&set.metadata.labels)
-    };
-    candidates.iter().filter(selects).map(|deployment| deployment.key()).collect()
 }
 
 /// The Deployment that may have waited for the end of a pod.
@@ -151,10 +135,10 @@ impl Deployments {
                 self.scaled(pass, deployment, &updated, from);
                 Ok(())
             }
-            SetWrite::Delete(key) => match sets.delete(&key, &DeleteParams::default()).await {
-                Err(error) if !error.is_not_found() => Err(error.into()),
-                _ => Ok(()),
-            },
+            SetWrite::Delete(key) => {
+                pass.delete_if_there::<ReplicaSet>(&key, &DeleteParams::default()).await?;
+                Ok(())
+            }
         }
     }
 
@@ -190,7 +174,7 @@ impl Deployments {
             self.events.in_pass(pass).event(deployment, EventType::Warning, "ReplicaSetCreateError", message.as_str());
             if progress_deadline(deployment).is_some() {
                 let failed = condition(PROGRESSING, "False", "ReplicaSetCreateError", message, self.clock.now());
-                set(&mut changed.status.conditions, failed);
+                append(&mut changed.status.conditions, failed);
                 pass.api::<Deployment>().update_status(&changed).await?;
             }
         }

@@ -6,11 +6,11 @@ use coracle_meta::parse_time;
 use jiff::SignedDuration;
 
 use super::conditions::{
-    AVAILABLE, NEW_SET_AVAILABLE, PROGRESSING, REPLICA_FAILURE, TIMED_OUT, condition, find, progress_deadline, remove,
-    repeated, set,
+    AVAILABLE, NEW_SET_AVAILABLE, PROGRESSING, REPLICA_FAILURE, TIMED_OUT, condition, progress_deadline, repeated,
 };
 use super::revision::{Sets, size};
 use super::rolling::Bounds;
+use crate::conditions::{append, find, remove};
 
 /// The numbers, and whether enough is available.
 pub(super) fn counted(deployment: &Deployment, sets: &Sets, bounds: Bounds, now: Timestamp) -> DeploymentStatus {
@@ -33,7 +33,7 @@ pub(super) fn counted(deployment: &Deployment, sets: &Sets, bounds: Bounds, now:
         let message = "Deployment does not have minimum availability.";
         condition(AVAILABLE, "False", "MinimumReplicasUnavailable", message, now)
     };
-    set(&mut status.conditions, said);
+    append(&mut status.conditions, said);
     status
 }
 
@@ -60,7 +60,7 @@ pub(super) fn rolling_out(deployment: &Deployment, sets: &Sets, bounds: Bounds, 
         Some(_) if rests => {}
         Some(_) if is_complete(deployment, &status) => {
             let message = format!("{subject} has successfully progressed.");
-            set(&mut status.conditions, condition(PROGRESSING, "True", NEW_SET_AVAILABLE, message, now));
+            append(&mut status.conditions, condition(PROGRESSING, "True", NEW_SET_AVAILABLE, message, now));
         }
         Some(_) if progresses(&deployment.status, &status) => {
             let message = format!("{subject} is progressing.");
@@ -70,16 +70,16 @@ pub(super) fn rolling_out(deployment: &Deployment, sets: &Sets, bounds: Bounds, 
             }
             // Taken out first, so that the same reason again renews the time of the last progress.
             remove(&mut status.conditions, PROGRESSING);
-            set(&mut status.conditions, next);
+            append(&mut status.conditions, next);
         }
         Some(_) if timed_out(deployment, now) => {
             let message = format!("{subject} has timed out progressing.");
-            set(&mut status.conditions, condition(PROGRESSING, "False", TIMED_OUT, message, now));
+            append(&mut status.conditions, condition(PROGRESSING, "False", TIMED_OUT, message, now));
         }
         Some(_) => {}
     }
     match failure(sets) {
-        Some(failure) => set(&mut status.conditions, failure),
+        Some(failure) => append(&mut status.conditions, failure),
         None => remove(&mut status.conditions, REPLICA_FAILURE),
     }
     status

@@ -74,6 +74,18 @@ pub(super) fn plan(observed: &Observed, now: Timestamp) -> Plan {
     }
 }
 
+/// What was decided, for people.
+pub(super) fn sentence(observed: &Observed, plan: &Plan) -> String {
+    let Observed { replicas, pods, .. } = observed;
+    let deed = match plan {
+        Plan::Keep if observed.deleting => "it is being deleted: nothing".to_owned(),
+        Plan::Keep => "nothing to do".to_owned(),
+        Plan::Create(count) => format!("create {count}"),
+        Plan::Delete(pods) => format!("delete {}", pods.len()),
+    };
+    format!("want {replicas}, see {}: {deed}", pods.len())
+}
+
 /// The status for what was seen; `failure` is the error of carrying out the plan.
 pub(super) fn status(
     observed: &Observed,

@@ -9,7 +9,7 @@ use coracle_meta::{LabelSelector, Resource};
 use super::decide::SetStatus;
 
 /// A set of pods that are all alike.
-pub(super) trait ReplicaOwner: Resource {
+pub(super) trait ReplicaOwner: Resource + PartialEq {
     /// Who speaks in the events of this kind.
     const COMPONENT: &'static str;
 
@@ -28,8 +28,8 @@ pub(super) trait ReplicaOwner: Resource {
     /// What its status says.
     fn status(&self) -> SetStatus;
 
-    /// The same set with another status.
-    fn with_status(&self, status: SetStatus) -> Self;
+    /// Gives the set another status.
+    fn set_status(&mut self, status: SetStatus);
 }
 
 impl ReplicaOwner for ReplicaSet {
@@ -64,8 +64,8 @@ impl ReplicaOwner for ReplicaSet {
         }
     }
 
-    fn with_status(&self, status: SetStatus) -> Self {
-        let status = ReplicaSetStatus {
+    fn set_status(&mut self, status: SetStatus) {
+        self.status = ReplicaSetStatus {
             replicas: status.replicas,
             fully_labeled_replicas: status.fully_labeled_replicas,
             ready_replicas: status.ready_replicas,
@@ -73,9 +73,8 @@ impl ReplicaOwner for ReplicaSet {
             terminating_replicas: status.terminating_replicas,
             observed_generation: status.observed_generation,
             conditions: status.conditions,
-            unknown: self.status.unknown.clone(),
+            unknown: self.status.unknown.take(),
         };
-        Self { status, ..self.clone() }
     }
 }
 
@@ -124,7 +123,7 @@ impl ReplicaOwner for ReplicationController {
         }
     }
 
-    fn with_status(&self, status: SetStatus) -> Self {
+    fn set_status(&mut self, status: SetStatus) {
         let conditions = status.conditions.into_iter().map(|condition| ReplicationControllerCondition {
             type_: condition.type_,
             status: condition.status,
@@ -133,15 +132,14 @@ impl ReplicaOwner for ReplicationController {
             last_transition_time: condition.last_transition_time,
             unknown: condition.unknown,
         });
-        let status = ReplicationControllerStatus {
+        self.status = ReplicationControllerStatus {
             replicas: status.replicas,
             fully_labeled_replicas: status.fully_labeled_replicas,
             ready_replicas: status.ready_replicas,
             available_replicas: status.available_replicas,
             observed_generation: status.observed_generation,
             conditions: conditions.collect(),
-            unknown: self.status.unknown.clone(),
+            unknown: self.status.unknown.take(),
         };
-        Self { status, ..self.clone() }
     }
 }

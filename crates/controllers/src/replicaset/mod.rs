@@ -15,20 +15,20 @@ use std::time::Duration;
 use coracle_ambient::Clock;
 use coracle_api::apps_v1::ReplicaSet;
 use coracle_api::core_v1::{Pod, ReplicationController};
-use coracle_client::{DeleteParams, Error};
 use coracle_controller_runtime::{
-    Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
-    ownership, slow_start,
+    Action, Controller, EventRecorder, Pass, Process, ReconcileError, Reconciler, key_of, ownership,
 };
-use coracle_informer::{Lister, Notification};
-use coracle_meta::{LabelSelector, ObjectKey, Resource};
-use futures_util::future::{BoxFuture, join_all};
+use coracle_informer::Lister;
+use coracle_meta::{LabelSelector, ObjectKey};
+use futures_util::future::BoxFuture;
 
-use self::decide::{Observed, Plan, SetStatus};
+use self::decide::{Observed, Plan};
 use self::kinds::ReplicaOwner;
 use crate::Config;
 use crate::index::{candidates_of, controlled_by, index_by_controller};
+use crate::pod_control::PodControl;
 use crate::pods::new_pod;
+use crate::selecting::Selecting;
 
 /// The controller of ReplicaSets.
 pub(crate) fn replica_sets(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
@@ -51,35 +51,13 @@ fn controller<K: ReplicaOwner>(process: &Process, config: &Config, name: &str) -
         events: EventRecorder::new(process, K::COMPONENT),
         clock: process.ambient.clock.clone(),
     };
-    let lister = sets.lister();
+    let selecting = Selecting::of(&sets, &process.actor(name), K::selector);
     let controller = Controller::new(process, name, replicas)
         .client(config.client(process))
         .watches(&sets, key_of)
-        .watches(&pods, move |notification| sets_of(notification, &lister))
+        .watches(&pods, move |notification| selecting.concerned_by(notification, K::KIND))
         .workers(5);
     Box::pin(controller.run())
-}
-
-/// The sets that a change of a pod concerns.
-fn sets_of<K: ReplicaOwner>(notification: &Notification<Pod>, sets: &Lister<K>) -> Vec<ObjectKey> {
-    let pod = notification.object();
-    let concerned = controllers_of(notification, K::KIND);
-    if !concerned.is_empty() || pod.controller().is_some() {
-        return concerned;
-    }
-    let matters = match notification {
-        Notification::Added { .. } => true,
-        Notification::Updated { old, new } => {
-            old.metadata.labels != new.metadata.labels || old.controller() != new.controller()
-        }
-        Notification::Deleted { .. } => false,
-    };
-    if !matters {
-        return Vec::new();
-    }
-    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-    let sets = sets.list_namespace(namespace);
-    sets.iter().filter(|set| set.selector().matches(&pod.metadata.labels)).map(|set| set.key()).collect()
 }
 
 struct Replicas<K> {
@@ -95,14 +73,20 @@ impl<K: ReplicaOwner> Reconciler for Replicas<K> {
         let set = set.as_ref();
         let observed = self.observe(pass, set).await?;
         let now = self.clock.now();
-        let failure = match decide::plan(&observed, now) {
+        let pods = PodControl::new(pass, &self.events, set);
+        let plan = decide::plan(&observed, now);
+        pass.decided(|| decide::sentence(&observed, &plan));
+        let failure = match plan {
             Plan::Keep => None,
-            Plan::Create(count) => self.create(pass, set, count).await,
-            Plan::Delete(victims) => self.delete(pass, set, &victims).await,
+            Plan::Create(count) => match new_pod(set, &set.template().cloned().unwrap_or_default()) {
+                Ok(pod) => pods.create_many(count, |_| &pod).await.1.map(ReconcileError::from),
+                Err(error) => Some(error),
+            },
+            Plan::Delete(victims) => pods.delete_many(&victims).await.map(ReconcileError::from),
         };
         let message = failure.as_ref().map(ToString::to_string);
         let status = decide::status(&observed, &set.status().conditions, message.as_deref(), now);
-        write_status(pass, set, status).await?;
+        pass.update_status(set, |set| set.set_status(status.clone())).await?;
         match failure {
             Some(error) => Err(error),
             None => Ok(match decide::next_available(&observed, now) {
@@ -148,65 +132,4 @@ impl<K: ReplicaOwner> Replicas<K> {
         };
         controlled_by(&self.sets, &controller.uid).iter().flat_map(pods_of).collect()
     }
-
-    /// Makes pods, gently at first; gives the first error.
-    async fn create(&self, pass: &Pass, set: &K, count: usize) -> Option<ReconcileError> {
-        let template = set.template()?;
-        let pod = match new_pod(set, template) {
-            Ok(pod) => pod,
-            Err(error) => return Some(error),
-        };
-        let events = self.events.in_pass(pass);
-        let api = pass.api::<Pod>();
-        let create = async |_| match api.create(&pod).await {
-            Ok(created) => {
-                events.event(set, EventType::Normal, "SuccessfulCreate", format!("Created pod: {}", created.name()));
-                Ok(())
-            }
-            // Nothing can be made in a namespace that goes away, so that trying again is no use.
-            Err(error) if error.is_namespace_terminating() => Ok(()),
-            Err(error) => {
-                events.event(set, EventType::Warning, "FailedCreate", format!("Error creating: {error}"));
-                Err(error)
-            }
-        };
-        slow_start(count, create).await.1.map(ReconcileError::from)
-    }
-
-    /// Removes pods, all at once; gives the first error.
-    async fn delete(&self, pass: &Pass, set: &K, victims: &[Arc<Pod>]) -> Option<ReconcileError> {
-        let events = self.events.in_pass(pass);
-        let api = pass.api::<Pod>();
-        let delete = async |pod: &Arc<Pod>| match api.delete(&pod.key(), &DeleteParams::default()).await {
-            Ok(_) => {
-                events.event(set, EventType::Normal, "SuccessfulDelete", format!("Deleted pod: {}", pod.name()));
-                None
-            }
-            Err(error) if error.is_not_found() => None,
-            Err(error) => {
-                events.event(set, EventType::Warning, "FailedDelete", format!("Error deleting: {error}"));
-                Some(error)
-            }
-        };
-        let errors: Vec<Option<Error>> = join_all(victims.iter().map(delete)).await;
-        errors.into_iter().flatten().next().map(ReconcileError::from)
-    }
-}
-
-/// Writes the status if it differs; a set that changed meanwhile is read again, once.
-async fn write_status<K: ReplicaOwner>(pass: &Pass, set: &K, status: SetStatus) -> Result<(), ReconcileError> {
-    if set.status() == set.with_status(status.clone()).status() {
-        return Ok(());
-    }
-    let api = pass.api::<K>();
-    match api.update_status(&set.with_status(status.clone())).await {
-        Err(error) if error.is_conflict() => {
-            let fresh = api.get(&set.key()).await?;
-            api.update_status(&fresh.with_status(status)).await?;
-        }
-        written => {
-            written?;
-        }
-    }
-    Ok(())
 }
