@@ -11,7 +11,7 @@ help: ## Say what there is
 DEMO := --profile demo -p coracle-cli
 demo: ## Watch a deleted pod come back (the main job)
 	@echo "Coracle is built, then a pod is deleted in a cluster of its own, in this process, and comes back."
-	@echo "A first build takes about three and a half minutes on two cores and goes to $(or $(CARGO_TARGET_DIR),target)/demo (0.9 GB)."
+	@echo "A first build takes one and a half to three and a half minutes on two cores and goes to $(or $(CARGO_TARGET_DIR),target)/demo (0.9 GB)."
 	$(CARGO) build $(DEMO)
 	@$(CARGO) run -q $(DEMO) -- run scenarios/delete-a-pod.yaml
 
