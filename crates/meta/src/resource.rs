@@ -74,6 +74,21 @@ pub trait Resource: Clone + Serialize + DeserializeOwned + Send + Sync + 'static
     /// The metadata, to change.
     fn meta_mut(&mut self) -> &mut ObjectMeta;
 
+    /// `metadata.name`; empty if there is none.
+    fn name(&self) -> &str {
+        self.meta().name.as_deref().unwrap_or_default()
+    }
+
+    /// `metadata.namespace`; empty if there is none.
+    fn namespace(&self) -> &str {
+        self.meta().namespace.as_deref().unwrap_or_default()
+    }
+
+    /// `metadata.uid`; empty if there is none.
+    fn uid(&self) -> &str {
+        self.meta().uid.as_deref().unwrap_or_default()
+    }
+
     /// Namespace and name.
     fn key(&self) -> ObjectKey {
         ObjectKey::new(self.meta().namespace.clone().unwrap_or_default(), self.meta().name.clone().unwrap_or_default())
