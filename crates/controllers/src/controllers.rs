@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     Config, cluster_role_aggregation, deployment, garbage_collector, namespace, node_lifecycle, node_ttl, pod_gc,
-    replicaset, root_ca, service_accounts, taint_eviction,
+    replicaset, root_ca, service_accounts, statefulset, taint_eviction,
 };
 
 /// A controller: its name, as `--controllers` has it, and how it begins. What begins it registers its handlers; the
@@ -31,6 +31,7 @@ const CONTROLLERS: &[Entry] = &[
     ("serviceaccount-controller", service_accounts::start),
     ("replicaset-controller", replicaset::replica_sets),
     ("replicationcontroller-controller", replicaset::replication_controllers),
+    ("statefulset-controller", statefulset::start),
 ];
 
 /// The names of all controllers.

@@ -32,6 +32,7 @@ mod pod_gc;
 mod replicaset;
 mod root_ca;
 mod service_accounts;
+mod statefulset;
 mod taint_eviction;
 
 pub use config::Config;

@@ -1,0 +1,337 @@
+//! What a StatefulSet needs next.
+//!
+//! ```text
+//! each number from the first:  gone -> create    failed, finished -> delete    stuck -> wait (in order only)
+//! then, all of them well:      beyond the replicas, from the highest -> delete
+//! then:                        of another revision, from the highest down to the partition -> delete one
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use coracle_ambient::Timestamp;
+use coracle_api::apps_v1::{StatefulSet, StatefulSetStatus};
+use coracle_api::core_v1::{PersistentVolumeClaim, Pod};
+use coracle_controller_runtime::ReconcileError;
+use coracle_meta::{ObjectKey, OwnerReference, Resource};
+use jiff::SignedDuration;
+
+use super::claims::{Owners, belongs_to_earlier, has_other_controller, owners};
+use super::history::{Revision, Revisions};
+use super::members::{claims, identify, member, numbers, ordinal, revision_of};
+use crate::pods::{Availability, availability};
+
+/// How many pods one sync makes or removes at most.
+const BURST: usize = 500;
+
+/// Finds a claim, if it is there.
+pub(super) type FindClaim<'a> = dyn Fn(&ObjectKey) -> Option<Arc<PersistentVolumeClaim>> + Send + Sync + 'a;
+
+/// What a pass sees.
+#[derive(Clone)]
+pub(super) struct Observed<'a> {
+    pub(super) set: &'a StatefulSet,
+    /// The pods that belong to it.
+    pub(super) pods: Vec<Arc<Pod>>,
+    pub(super) claim: &'a FindClaim<'a>,
+    pub(super) revisions: Revisions,
+}
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Step {
+    /// Make the claims that are missing, then the pod.
+    Create { pod: Box<Pod>, claims: Vec<PersistentVolumeClaim> },
+    /// Make the claims that a pending pod waits for.
+    Claim { pod: Arc<Pod>, claims: Vec<PersistentVolumeClaim> },
+    /// Give claims other owners.
+    Own { claims: Vec<(Arc<PersistentVolumeClaim>, Vec<OwnerReference>)> },
+    /// Give a pod its identity, its volumes and the owners of its claims back; `pod` is as it should be.
+    Repair {
+        pod: Box<Pod>,
+        claims: Vec<(Arc<PersistentVolumeClaim>, Vec<OwnerReference>)>,
+        missing: Vec<PersistentVolumeClaim>,
+    },
+    /// Remove a pod.
+    Delete(Arc<Pod>),
+}
+
+/// What to do, in this order: the steps of a phase together where the set allows it, and no phase after one that failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Plan {
+    pub(super) phases: Vec<Vec<Step>>,
+    /// Claims that somebody else manages, though the policy is to delete them.
+    pub(super) contested: Vec<String>,
+    /// What nothing is done before.
+    pub(super) waits_for: Option<String>,
+}
+
+impl Plan {
+    /// The pods that are removed to be made anew.
+    pub(super) fn replaced(&self, revisions: &Revisions) -> i32 {
+        let last = self.phases.get(2).into_iter().flatten();
+        let of_current = |step: &&Step| matches!(step, Step::Delete(pod) if revision_of(pod) == revisions.current.name);
+        last.filter(of_current).count() as i32
+    }
+
+    /// What was decided, for people.
+    pub(super) fn sentence(&self, observed: &Observed<'_>) -> String {
+        let deed = |step: &Step| match step {
+            Step::Create { pod, .. } => Some(format!("create {}", pod.name())),
+            Step::Repair { pod, .. } => Some(format!("repair {}", pod.name())),
+            Step::Claim { pod, .. } => Some(format!("make the claims of {}", pod.name())),
+            Step::Own { .. } => Some("change owners of claims".to_owned()),
+            Step::Delete(pod) => Some(format!("delete {}", pod.name())),
+        };
+        let mut deeds: Vec<_> = self.phases.iter().flatten().filter_map(deed).collect();
+        deeds.extend(self.waits_for.as_ref().map(|pod| format!("wait for {pod}")));
+        if deeds.is_empty() {
+            deeds.push("nothing to do".to_owned());
+        }
+        let want = observed.set.spec.replicas.unwrap_or(1);
+        format!("want {want}, see {}: {}", observed.pods.len(), deeds.join(", "))
+    }
+}
+
+/// What to do.
+///
+/// In Kubernetes: `updateStatefulSet`, with the gate `MaxUnavailableStatefulSet` off.
+pub(super) fn plan(observed: &Observed<'_>, now: Timestamp) -> Result<Plan, ReconcileError> {
+    if observed.set.metadata.is_terminating() {
+        return Ok(Plan::default());
+    }
+    let mut planning = Planning { observed, now, in_order: !is_parallel(observed.set), plan: Plan::default() };
+    let (members, surplus) = planning.tell_apart();
+    if planning.replicas(&members)? && planning.surplus(&members, &surplus) {
+        planning.update(&members);
+    }
+    Ok(planning.plan)
+}
+
+/// Whether the pods may be made and removed all at once.
+pub(super) fn is_parallel(set: &StatefulSet) -> bool {
+    set.spec.pod_management_policy == "Parallel"
+}
+
+/// Pods by their numbers.
+type Members = BTreeMap<i64, Arc<Pod>>;
+
+struct Planning<'a> {
+    observed: &'a Observed<'a>,
+    now: Timestamp,
+    in_order: bool,
+    plan: Plan,
+}
+
+impl Planning<'_> {
+    /// The pods that are to stay, and the others from the highest number down.
+    fn tell_apart(&self) -> (Members, Vec<Arc<Pod>>) {
+        let set = self.observed.set;
+        let numbered = self.observed.pods.iter().filter_map(|pod| Some((ordinal(set, pod)?, pod.clone())));
+        let (members, surplus): (Members, Members) = numbered.partition(|(number, _)| numbers(set).contains(number));
+        (members, surplus.into_values().rev().collect())
+    }
+
+    /// Makes what is missing, and removes what has ended; false if nothing else is to be done in this pass.
+    fn replicas(&mut self, members: &Members) -> Result<bool, ReconcileError> {
+        let mut steps = Vec::new();
+        let mut goes_on = true;
+        for number in numbers(self.observed.set) {
+            let is_well = match members.get(&number) {
+                None => self.missing(number, &mut steps)?,
+                Some(pod) => self.existing(number, pod, &mut steps),
+            };
+            if !is_well && self.in_order || steps.len() >= BURST {
+                goes_on = false;
+                break;
+            }
+        }
+        self.plan.phases.push(steps);
+        Ok(goes_on)
+    }
+
+    fn missing(&mut self, number: i64, steps: &mut Vec<Step>) -> Result<bool, ReconcileError> {
+        let Observed { set, revisions, .. } = self.observed;
+        let Revision { name, template } =
+            if self.is_of_current(number) { &revisions.current } else { &revisions.update };
+        let pod = member(set, template, name, number)?;
+        if self.claims_of(number).any(|claim| belongs_to_earlier(&claim, set, &pod)) {
+            self.plan.waits_for = Some(format!("the claims of an earlier {}", pod.name()));
+        } else {
+            steps.push(Step::Create { pod: Box::new(pod), claims: self.missing_claims(number) });
+        }
+        Ok(false)
+    }
+
+    /// Whether a new pod of this number is still made from what was rolled out before.
+    fn is_of_current(&self, number: i64) -> bool {
+        let set = self.observed.set;
+        let start = numbers(set).start;
+        match set.spec.update_strategy.rolling_update.as_deref() {
+            Some(rolling) => number < start + i64::from(rolling.partition.unwrap_or(0)),
+            None => {
+                let current = i64::from(set.status.current_replicas);
+                set.spec.update_strategy.type_ == "RollingUpdate" && number < start + current
+            }
+        }
+    }
+
+    /// Whether the next number may be looked at.
+    fn existing(&mut self, number: i64, pod: &Arc<Pod>, steps: &mut Vec<Step>) -> bool {
+        if pod.is_finished() {
+            if !pod.is_terminating() {
+                steps.push(Step::Delete(pod.clone()));
+            }
+            return false;
+        }
+        let changes = self.owner_changes(number, pod, true);
+        if pod.phase() == "Pending" {
+            let missing = self.missing_claims(number);
+            if !missing.is_empty() {
+                steps.push(Step::Claim { pod: pod.clone(), claims: missing });
+            }
+            if !changes.is_empty() {
+                steps.push(Step::Own { claims: changes });
+            }
+            self.plan.waits_for = Some(pod.name().to_owned());
+            return false;
+        }
+        if self.is_unavailable(pod) || pod.phase() != "Running" {
+            self.plan.waits_for = Some(pod.name().to_owned());
+            return false;
+        }
+        let mut repaired = Pod::clone(pod);
+        identify(self.observed.set, &mut repaired, number);
+        if repaired != **pod || !changes.is_empty() {
+            let missing = if repaired == **pod { Vec::new() } else { self.missing_claims(number) };
+            steps.push(Step::Repair { pod: Box::new(repaired), claims: changes, missing });
+        }
+        true
+    }
+
+    /// Removes pods beyond the replicas; false if the update has to wait.
+    fn surplus(&mut self, members: &Members, surplus: &[Arc<Pod>]) -> bool {
+        let set = self.observed.set;
+        let numbered = surplus.iter().filter_map(|pod| Some((ordinal(set, pod)?, pod)));
+        let changes: Vec<_> = numbered.flat_map(|(number, pod)| self.owner_changes(number, pod, false)).collect();
+        let mut steps = Vec::new();
+        if !changes.is_empty() {
+            steps.push(Step::Own { claims: changes });
+        }
+        let first_unavailable = members.values().chain(surplus.iter().rev()).find(|pod| self.is_unavailable(pod));
+        let mut goes_on = true;
+        for pod in surplus {
+            let holds = first_unavailable.is_some_and(|first| first.name() != pod.name());
+            if self.in_order && (pod.is_terminating() || self.is_unavailable(pod) && holds) {
+                self.plan.waits_for = Some(pod.name().to_owned());
+                goes_on = false;
+                break;
+            }
+            if !pod.is_terminating() {
+                steps.push(Step::Delete(pod.clone()));
+            }
+            if self.in_order {
+                goes_on = false;
+                break;
+            }
+        }
+        self.plan.phases.push(steps);
+        goes_on
+    }
+
+    /// Removes the highest pod of another revision, if those above it are well.
+    fn update(&mut self, members: &Members) {
+        let strategy = &self.observed.set.spec.update_strategy;
+        if strategy.type_ == "OnDelete" {
+            return;
+        }
+        let partition = strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0);
+        let all = numbers(self.observed.set);
+        for number in (all.start.saturating_add(i64::from(partition.max(0)))..all.end).rev() {
+            let Some(pod) = members.get(&number) else { return };
+            if revision_of(pod) != self.observed.revisions.update.name && !pod.is_terminating() {
+                self.plan.phases.push(vec![Step::Delete(pod.clone())]);
+                return;
+            }
+            if self.is_unavailable(pod) {
+                self.plan.waits_for = Some(pod.name().to_owned());
+                return;
+            }
+        }
+    }
+
+    fn is_unavailable(&self, pod: &Pod) -> bool {
+        pod.is_terminating() || !is_available(self.observed.set, pod, self.now)
+    }
+
+    fn claims_of(&self, number: i64) -> impl Iterator<Item = Arc<PersistentVolumeClaim>> {
+        claims(self.observed.set, number).filter_map(|claim| (self.observed.claim)(&claim.key()))
+    }
+
+    fn missing_claims(&self, number: i64) -> Vec<PersistentVolumeClaim> {
+        claims(self.observed.set, number).filter(|claim| (self.observed.claim)(&claim.key()).is_none()).collect()
+    }
+
+    fn owner_changes(
+        &mut self,
+        number: i64,
+        pod: &Pod,
+        stays: bool,
+    ) -> Vec<(Arc<PersistentVolumeClaim>, Vec<OwnerReference>)> {
+        let set = self.observed.set;
+        let (mut changes, mut contested) = (Vec::new(), Vec::new());
+        for claim in self.claims_of(number) {
+            if let Owners::Become(owners) = owners(&claim, set, pod, stays) {
+                if has_other_controller(&claim, set, pod) {
+                    contested.push(claim.name().to_owned());
+                }
+                changes.push((claim, owners));
+            }
+        }
+        self.plan.contested.extend(contested);
+        changes
+    }
+}
+
+fn is_available(set: &StatefulSet, pod: &Pod, now: Timestamp) -> bool {
+    availability(pod, set.spec.min_ready_seconds, now) == Availability::Available
+}
+
+/// The status for what was seen, before what this pass does shows.
+///
+/// In Kubernetes: `updateStatus` and `completeRollingUpdate`.
+pub(super) fn status(observed: &Observed<'_>, plan: &Plan, now: Timestamp) -> StatefulSetStatus {
+    let Observed { set, pods, revisions, .. } = observed;
+    let members: Vec<_> = pods.iter().filter(|pod| ordinal(set, pod).is_some() && !pod.phase().is_empty()).collect();
+    let count = |counts: &dyn Fn(&Pod) -> bool| members.iter().filter(|pod| counts(pod)).count() as i32;
+    let is_ready = |pod: &Pod| pod.phase() == "Running" && pod.is_ready();
+    let is_of = |pod: &Pod, revision: &Revision| !pod.is_terminating() && revision_of(pod) == revision.name;
+    let mut status = StatefulSetStatus {
+        observed_generation: set.metadata.generation.unwrap_or(0),
+        replicas: count(&|_| true),
+        ready_replicas: count(&is_ready),
+        available_replicas: count(&|pod| is_ready(pod) && is_available(set, pod, now)),
+        current_replicas: count(&|pod| is_of(pod, &revisions.current)) - plan.replaced(revisions),
+        updated_replicas: count(&|pod| is_of(pod, &revisions.update)),
+        current_revision: revisions.current.name.clone(),
+        update_revision: revisions.update.name.clone(),
+        collision_count: Some(revisions.collision_count),
+        ..set.status.clone()
+    };
+    let want = set.spec.replicas.unwrap_or(1);
+    let is_complete = [status.updated_replicas, status.ready_replicas, status.replicas].iter().all(|&has| has == want);
+    if set.spec.update_strategy.type_ == "RollingUpdate" && is_complete {
+        status.current_replicas = status.updated_replicas;
+        status.current_revision.clone_from(&status.update_revision);
+    }
+    status
+}
+
+/// After how long a ready pod will be available, if one is not yet.
+pub(super) fn next_available(observed: &Observed<'_>, now: Timestamp) -> Option<SignedDuration> {
+    let waiting = |pod: &Arc<Pod>| match availability(pod, observed.set.spec.min_ready_seconds, now) {
+        Availability::In(left) => Some(left),
+        Availability::NotReady | Availability::Available => None,
+    };
+    observed.pods.iter().filter_map(waiting).min()
+}
