@@ -7,7 +7,8 @@ use coracle_journal::Recorder;
 use coracle_meta::Object;
 use coracle_sim::{Answer, ClockMode, ClusterState, Latency, PluralOf, World};
 
-use crate::file::Scenario;
+use crate::file::{Joins, Scenario};
+use crate::maintenance::node_spec;
 use crate::mode::Mode;
 use crate::report::Report;
 use crate::run::{Run, invariants};
@@ -77,7 +78,9 @@ async fn start(scenario: &Scenario, mode: Mode, seed: u64, recorder: Recorder) -
     let spec = &scenario.spec.cluster;
     let latency = Latency { request: spec.latency.request, watch: spec.latency.watch };
     let delays = Delays { start: spec.latency.pod_start, stop: spec.latency.pod_stop, ..Delays::zero() };
-    let builder = Cluster::builder().nodes(spec.nodes).recorder(recorder).pod_delays(delays);
+    let at_start = spec.nodes.value.shapes().into_iter().filter(|shape| shape.joins == Joins::AtStart);
+    let nodes = at_start.map(|shape| node_spec(&shape)).collect();
+    let builder = Cluster::builder().node_specs(nodes).recorder(recorder).pod_delays(delays);
     let builder = match mode {
         Mode::Real => builder,
         Mode::Scaled(_) | Mode::Virtual => {
@@ -94,11 +97,17 @@ async fn start(scenario: &Scenario, mode: Mode, seed: u64, recorder: Recorder) -
     builder.ambient(ambient).start().await
 }
 
-/// Waits until every node takes pods, and pods of the scenario's namespace can be admitted: steps begin in a cluster at rest.
+/// Waits until every node is ready, and pods of the scenario's namespace can be admitted: steps begin in a cluster at rest.
 async fn until_ready(world: &World, scenario: &Scenario) -> Result<(), Error> {
-    let wanted = scenario.spec.cluster.nodes;
+    let shapes = scenario.spec.cluster.nodes.value.shapes();
+    let wanted = shapes.iter().filter(|shape| shape.joins == Joins::AtStart).count();
     let ready = |cluster: &ClusterState| {
-        let takes_pods = |node: &&Arc<Object>| node.field("spec.taints").is_none() && is_ready(node);
+        // A node that has become ready is tainted until the controllers have seen it.
+        let is_new = |node: &Object| {
+            let taints = node.field("spec.taints").and_then(serde_json::Value::as_array);
+            taints.into_iter().flatten().any(|taint| taint["key"] == "node.kubernetes.io/not-ready")
+        };
+        let takes_pods = |node: &&Arc<Object>| !is_new(node) && is_ready(node);
         let nodes = cluster.of_kind("v1", "Node").filter(takes_pods).count();
         let account = cluster.object("v1", "ServiceAccount", "default", "default").is_some();
         match nodes >= wanted && account {

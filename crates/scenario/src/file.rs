@@ -1,8 +1,16 @@
+mod cluster;
+mod duration;
+mod maintenance;
+
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::Spanned;
+
+pub use self::cluster::{ClusterSpec, Joins, Latency, NodeShape, Nodes};
+use self::duration::{duration, optional_duration};
+pub use self::maintenance::{Drain, Evict, OnNode, Rollout, RolloutAction, Taint};
 
 /// A scenario file: a cluster, steps that change it, and what has to hold.
 ///
@@ -89,55 +97,6 @@ pub struct Spec {
     pub steps: Vec<Step>,
 }
 
-/// The cluster that a scenario runs in.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct ClusterSpec {
-    /// How many simulated nodes, called `node-1` and so on.
-    pub nodes: usize,
-    /// `virtual`, `real` or `scaled=N`; the command line wins.
-    pub mode: Option<Spanned<String>>,
-    /// The seed of all randomness; the command line wins.
-    pub seed: Option<u64>,
-    /// How long things take.
-    pub latency: Latency,
-}
-
-impl Default for ClusterSpec {
-    fn default() -> Self {
-        Self { nodes: 2, mode: None, seed: None, latency: Latency::default() }
-    }
-}
-
-/// How long things take in the cluster's time.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Latency {
-    /// A request of a component to the API server, and back.
-    #[serde(deserialize_with = "duration")]
-    pub request: Duration,
-    /// A watch event on its way to a component.
-    #[serde(deserialize_with = "duration")]
-    pub watch: Duration,
-    /// From a pod's arrival at its node until its containers run.
-    #[serde(deserialize_with = "duration")]
-    pub pod_start: Duration,
-    /// From a pod's deletion until its containers have stopped (never longer than its grace period).
-    #[serde(deserialize_with = "duration")]
-    pub pod_stop: Duration,
-}
-
-impl Default for Latency {
-    fn default() -> Self {
-        Self {
-            request: Duration::from_millis(2),
-            watch: Duration::from_millis(3),
-            pod_start: Duration::from_millis(800),
-            pod_stop: Duration::from_millis(400),
-        }
-    }
-}
-
 /// A named group of operations, done in order.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -169,6 +128,18 @@ pub enum Operation {
     Assert(Assert),
     /// Waits until something does not hold any more.
     Error(Assert),
+    /// Keeps new pods off a node.
+    Cordon(OnNode),
+    /// Lets new pods onto a node again.
+    Uncordon(OnNode),
+    /// Puts a taint on a node, or takes it off.
+    Taint(Taint),
+    /// Evicts pods, as far as their budgets allow.
+    Evict(Evict),
+    /// Cordons a node and evicts its pods, as `kubectl drain` does.
+    Drain(Drain),
+    /// Undoes, pauses, resumes or restarts a rollout, as `kubectl rollout` does.
+    Rollout(Rollout),
     /// Lets time pass.
     Sleep(Sleep),
     /// Stops a component or a node.
@@ -189,6 +160,12 @@ impl Operation {
             Self::Wait(_) => "wait",
             Self::Assert(_) => "assert",
             Self::Error(_) => "error",
+            Self::Cordon(_) => "cordon",
+            Self::Uncordon(_) => "uncordon",
+            Self::Taint(_) => "taint",
+            Self::Evict(_) => "evict",
+            Self::Drain(_) => "drain",
+            Self::Rollout(_) => "rollout",
             Self::Sleep(_) => "sleep",
             Self::Stop(_) => "stop",
             Self::Start(_) => "start",
@@ -396,7 +373,7 @@ pub struct Invariant {
 
 /// Who sent requests of one kind: counted over the log from the named step on.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RequestCount {
     /// A sentence for reports.
     pub name: String,
@@ -409,6 +386,9 @@ pub struct RequestCount {
     /// How many it has sent; absent for at least one.
     #[serde(default)]
     pub count: Option<usize>,
+    /// How many it has sent at most, none being fine; instead of `count`.
+    #[serde(default)]
+    pub at_most: Option<usize>,
     /// Counted from the beginning of this step; absent for from the start.
     #[serde(default)]
     pub since: Option<Spanned<String>>,
@@ -424,15 +404,4 @@ fn default_condition_value() -> String {
 
 fn default_timeout() -> Duration {
     Duration::from_secs(60)
-}
-
-fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    coracle_meta::parse_duration(&text).ok_or_else(|| {
-        serde::de::Error::custom(format!("`{text}` is not a duration such as `500ms`, `30s`, `5m` or `1h30m`"))
-    })
-}
-
-fn optional_duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    duration(deserializer).map(Some)
 }

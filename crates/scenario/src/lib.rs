@@ -12,6 +12,7 @@ mod execute;
 /// What a scenario file may say.
 pub mod file;
 mod lanes;
+mod maintenance;
 mod mode;
 mod objects;
 /// Reading and checking scenario files.
@@ -21,6 +22,7 @@ mod run;
 mod sentence;
 mod steps;
 mod story;
+mod taint;
 mod vocabulary;
 mod wait;
 

@@ -51,6 +51,15 @@ impl Objects {
         Self { client, namespace: namespace.to_owned(), plural: Box::new(plural) }
     }
 
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The namespace of what names none.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
     /// The objects of an operation, in the scenario or in a file beside it.
     pub(crate) fn read(&self, resource: &Resource, folder: &Path) -> Result<Vec<Object>, Refusal> {
         let values = match (&resource.resource, &resource.file) {
@@ -81,7 +90,7 @@ impl Objects {
         self.api_of(object.api_version(), object.kind(), object.namespace())
     }
 
-    fn api_of(&self, api_version: &str, kind: &str, namespace: &str) -> Result<Api<Object>, Refusal> {
+    pub(crate) fn api_of(&self, api_version: &str, kind: &str, namespace: &str) -> Result<Api<Object>, Refusal> {
         let (resource, namespaced) = self.resource(api_version, kind)?;
         let api = Api::dynamic(&self.client, resource);
         Ok(if namespaced { api.within(namespace) } else { api })
@@ -137,19 +146,9 @@ impl Objects {
 
     /// Deletes the object named, or those chosen by label; returns the first as it was.
     pub(crate) async fn delete(&self, delete: &Delete, world: &World) -> Result<Option<Arc<Object>>, Refusal> {
-        let Reference { api_version, kind, name, namespace, labels } = &delete.reference;
+        let chosen = choose_referred(world, &delete.reference, delete.pick, &self.namespace)?;
+        let Reference { api_version, kind, namespace, .. } = &delete.reference;
         let namespace = namespace.as_deref().unwrap_or(&self.namespace);
-        let chosen = match name {
-            Some(name) => {
-                let found =
-                    world.look(|cluster| cluster.object(&api_version.value, &kind.value, namespace, name).cloned());
-                vec![found.ok_or_else(|| Refusal::new(format!("there is no {} {name}", kind.value)))?]
-            }
-            None => {
-                let selector = LabelSelector::of_labels(labels);
-                choose(world, &api_version.value, &kind.value, namespace, delete.pick, &selector)?
-            }
-        };
         let api = self.api_of(&api_version.value, &kind.value, namespace)?;
         let params = DeleteParams {
             grace_period_seconds: delete.grace_period_seconds,
@@ -180,6 +179,27 @@ fn one(world: &World, part: &Object) -> Result<Vec<Arc<Object>>, Refusal> {
         .look(|cluster| cluster.object(part.api_version(), part.kind(), part.namespace(), part.name()).cloned())
         .ok_or_else(|| Refusal::new(format!("there is no {} {}", part.kind(), part.name())))?;
     Ok(vec![found])
+}
+
+/// The object that a reference names, or those that carry its labels.
+pub(crate) fn choose_referred(
+    world: &World,
+    reference: &Reference,
+    pick: Option<usize>,
+    namespace: &str,
+) -> Result<Vec<Arc<Object>>, Refusal> {
+    let Reference { api_version, kind, name, namespace: own, labels } = reference;
+    let namespace = own.as_deref().unwrap_or(namespace);
+    match name {
+        Some(name) => {
+            let found = world.look(|cluster| cluster.object(&api_version.value, &kind.value, namespace, name).cloned());
+            Ok(vec![found.ok_or_else(|| Refusal::new(format!("there is no {} {name}", kind.value)))?])
+        }
+        None => {
+            let selector = LabelSelector::of_labels(labels);
+            choose(world, &api_version.value, &kind.value, namespace, pick, &selector)
+        }
+    }
 }
 
 /// The objects that a selector chooses and that are not being deleted already, in the order of their names.

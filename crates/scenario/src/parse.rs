@@ -1,11 +1,13 @@
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
-use crate::file::{Assert, Invariant, Operation, Part, Reference, Resource, Scenario};
+use crate::file::{Assert, Invariant, Nodes, Operation, Part, Reference, Resource, Rollout, RolloutAction, Scenario};
 use crate::mode::Mode;
+use crate::taint::TaintChange;
 
 /// Something in a scenario file that cannot be run, and where it stands. Exit code 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +84,7 @@ impl Scenario {
         let name = |operation: &Spanned<Operation>| match &operation.value {
             Operation::Patch(patch) => patch.binding.as_ref().map(|name| name.value.clone()),
             Operation::Delete(delete) => delete.binding.as_ref().map(|name| name.value.clone()),
+            Operation::Evict(evict) => evict.binding.as_ref().map(|name| name.value.clone()),
             _ => None,
         };
         operations.filter_map(name).collect()
@@ -106,12 +109,16 @@ impl Check<'_> {
         if let Some(mode) = &spec.cluster.mode {
             mode.value.parse::<Mode>().map_err(|why| self.problem(mode.referenced, why.to_string()))?;
         }
+        self.nodes(spec.cluster.nodes.referenced, &spec.cluster.nodes.value)?;
         for invariant in spec.always.iter().chain(&spec.never) {
             self.invariant(invariant)?;
         }
         let steps: Vec<&str> = spec.steps.iter().map(|step| step.name.as_str()).collect();
         for requests in &spec.requests {
             self.word(&requests.verb, &["create", "update", "patch", "delete"], "verb")?;
+            if requests.count.is_some() && requests.at_most.is_some() {
+                return Err(self.problem(requests.verb.referenced, "`count` and `atMost` exclude each other"));
+            }
             if let Some(since) = &requests.since {
                 self.word(since, &steps, "step")?;
             }
@@ -152,9 +159,51 @@ impl Check<'_> {
                 self.kind(&wait.api_version, &wait.kind)
             }
             Operation::Assert(assert) | Operation::Error(assert) => self.assert(place, assert),
-            Operation::Sleep(_) => Ok(()),
+            Operation::Taint(taint) => self.taint(&taint.taint),
+            Operation::Evict(evict) => self.reference(place, &evict.reference, NeedsName::NameOrLabels),
+            Operation::Rollout(rollout) => self.rollout(place, rollout),
+            Operation::Cordon(_) | Operation::Uncordon(_) | Operation::Drain(_) | Operation::Sleep(_) => Ok(()),
             Operation::Stop(part) | Operation::Start(part) => self.part(place, part),
         }
+    }
+
+    fn taint(&self, taint: &Spanned<String>) -> Result<(), Problem> {
+        taint.value.parse::<TaintChange>().map(drop).map_err(|why| self.problem(taint.referenced, why))
+    }
+
+    fn rollout(&self, place: Location, rollout: &Rollout) -> Result<(), Problem> {
+        let kinds: &[&str] = match rollout.action {
+            RolloutAction::Pause | RolloutAction::Resume => &["Deployment"],
+            RolloutAction::Undo | RolloutAction::Restart => &["Deployment", "StatefulSet", "DaemonSet"],
+        };
+        self.word(&rollout.reference.kind, kinds, "kind of a rollout")?;
+        self.reference(place, &rollout.reference, NeedsName::Yes)
+    }
+
+    /// Nodes have names of their own, and taints and capacities that can be read.
+    fn nodes(&self, place: Location, nodes: &Nodes) -> Result<(), Problem> {
+        let shapes = nodes.shapes();
+        let names: BTreeSet<_> = shapes.iter().map(|shape| &shape.name).collect();
+        if names.len() < shapes.len() {
+            return Err(self.problem(place, "two nodes have one name"));
+        }
+        for shape in &shapes {
+            for taint in &shape.taints {
+                match taint.parse::<TaintChange>() {
+                    Ok(change) if !change.removes => {}
+                    Ok(_) => return Err(self.problem(place, format!("`{taint}` takes a taint off"))),
+                    Err(why) => return Err(self.problem(place, why)),
+                }
+            }
+            for (name, amount) in &shape.capacity {
+                if amount.parse::<coracle_meta::Quantity>().is_err() {
+                    return Err(
+                        self.problem(place, format!("`{amount}` of {name} is not a quantity such as `2` or `4Gi`"))
+                    );
+                }
+            }
+        }
+        Ok(())
     }
 
     fn resource(&self, place: Location, resource: &Resource) -> Result<(), Problem> {
@@ -333,7 +382,7 @@ mod tests {
         assert_eq!(
             problem("  steps:\n  - name: a\n    try:\n    - slep: {duration: 1s}\n"),
             "x.yaml:8:7: unknown variant `slep`, expected one of create, apply, patch, scale, delete, wait, assert, \
-             error, sleep, stop, start; did you mean `sleep`?"
+             error, cordon, uncordon, taint, evict, drain, rollout, sleep, stop, start; did you mean `sleep`?"
         );
         assert_eq!(
             problem("  cluster: {noodes: 2}\n  steps: []\n"),

@@ -7,9 +7,11 @@ use coracle_expression::Expression;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_sim::{Answer, Invariant, NotInTime, Polarity, Question, World};
 use serde_saphyr::Spanned;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::file::{self, Assert, Operation, Part, RequestCount, Scenario};
+use crate::file::{self, Assert, Drain, Joins, Operation, Part, RequestCount, Scenario};
+use crate::maintenance::node_spec;
 use crate::mode::Mode;
 use crate::objects::{Objects, Refusal};
 use crate::report::{Check, Counts, Failure, Outcome, Report, author};
@@ -25,7 +27,9 @@ pub(crate) struct Run<'a> {
     folder: PathBuf,
     cluster: &'a Cluster,
     world: World,
-    objects: Objects,
+    objects: Arc<Objects>,
+    /// Drains that nobody waits for.
+    beside: JoinSet<Result<(), Refusal>>,
     recorder: Recorder,
     started: Instant,
     checks: Vec<Check>,
@@ -51,7 +55,8 @@ impl<'a> Run<'a> {
             scenario,
             folder: path.parent().unwrap_or(Path::new(".")).to_owned(),
             cluster,
-            objects: Objects::new(cluster, &scenario.spec.namespace),
+            objects: Arc::new(Objects::new(cluster, &scenario.spec.namespace)),
+            beside: JoinSet::new(),
             world,
             recorder: cluster.recorder().clone(),
             started: Instant::now(),
@@ -93,7 +98,7 @@ impl<'a> Run<'a> {
                 match self.operation(&operation.value).await {
                     Ok(Some(revision)) => held = Some(revision),
                     Ok(None) => {}
-                    Err(stop) => return self.stopped(&step.name, &operation.value, stop),
+                    Err(stop) => return self.stopped(&step.name, operation.value.word(), stop),
                 }
             }
             if let Some(revision) = held {
@@ -104,7 +109,10 @@ impl<'a> Run<'a> {
             }
             self.recorder.record(ACTOR, Stage::StepEnd, || Detail::default().with("name", step.name.as_str()));
         }
-        Outcome::Passed
+        match self.join().await {
+            Ok(()) => Outcome::Passed,
+            Err(stop) => self.stopped("what goes on beside the steps", "drain", stop),
+        }
     }
 
     /// Does one operation; a check returns the revision at which it held.
@@ -137,6 +145,18 @@ impl<'a> Run<'a> {
             }
             Operation::Assert(assert) => return self.until(assert, Polarity::Always).await.map(Some),
             Operation::Error(assert) => return self.until(assert, Polarity::Never).await.map(Some),
+            Operation::Cordon(on) => self.objects.cordon(&on.node, true).await?,
+            Operation::Uncordon(on) => self.objects.cordon(&on.node, false).await?,
+            Operation::Taint(taint) => self.objects.taint(taint).await?,
+            Operation::Evict(evict) => {
+                let first = self.objects.evict(evict, &self.world).await?;
+                self.bind(evict.binding.as_ref(), first);
+            }
+            Operation::Drain(drain) => self.drain(drain).await?,
+            Operation::Rollout(rollout) => {
+                let now = coracle_meta::format_time(self.cluster.ambient().clock.now());
+                self.objects.rollout(rollout, now).await?;
+            }
             Operation::Sleep(sleep) => tokio::time::sleep(sleep.duration).await,
             Operation::Stop(part) => self.stop(part).await?,
             Operation::Start(part) => self.start(part)?,
@@ -148,6 +168,24 @@ impl<'a> Run<'a> {
         let question = question(assert.resource.as_ref(), assert.cel.as_ref());
         let timeout = assert.timeout.unwrap_or(self.scenario.spec.timeout);
         self.world.until(&question, wanted, timeout).await.map_err(late)
+    }
+
+    async fn drain(&mut self, drain: &Drain) -> Result<(), Stop> {
+        let timeout = drain.timeout.unwrap_or(self.scenario.spec.timeout);
+        if drain.wait {
+            return Ok(self.objects.drain(drain, timeout).await?);
+        }
+        let (objects, drain) = (Arc::clone(&self.objects), drain.clone());
+        self.beside.spawn(async move { objects.drain(&drain, timeout).await });
+        Ok(())
+    }
+
+    /// What was begun beside the steps has to come to a good end as well.
+    async fn join(&mut self) -> Result<(), Stop> {
+        while let Some(ended) = self.beside.join_next().await {
+            ended.map_err(|error| Refusal::new(error.to_string()))??;
+        }
+        Ok(())
     }
 
     async fn stop(&self, part: &Part) -> Result<(), Stop> {
@@ -163,7 +201,13 @@ impl<'a> Run<'a> {
         match target(part) {
             Target::Component(component) => self.cluster.start_component(component),
             Target::Store => self.cluster.start_store().map_err(refused)?,
-            Target::Node(node) => self.node(node, coracle_cluster::Kubelet::start_node)?,
+            Target::Node(node) => {
+                let shapes = self.scenario.spec.cluster.nodes.value.shapes();
+                if let Some(shape) = shapes.iter().find(|shape| shape.name == node && shape.joins == Joins::Later) {
+                    self.cluster.kubelet().add_node(node_spec(shape));
+                }
+                self.node(node, coracle_cluster::Kubelet::start_node)?;
+            }
         }
         Ok(())
     }
@@ -181,8 +225,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn stopped(&mut self, step: &str, operation: &Operation, stop: Stop) -> Outcome {
-        let what = format!("step `{step}`, {}", operation.word());
+    fn stopped(&mut self, step: &str, operation: &str, stop: Stop) -> Outcome {
+        let what = format!("step `{step}`, {operation}");
         let (outcome, revision): (fn(Failure) -> Outcome, i64) = match &stop {
             Stop::Refused(_) => (Outcome::Failed, self.world.revision()),
             Stop::NotInTime { revision, .. } => (Outcome::NotInTime, *revision),
@@ -220,10 +264,19 @@ impl<'a> Run<'a> {
             let senders = senders(entries, expected, since);
             let own = senders.iter().filter(|sender| **sender == expected.by).count();
             let others: Vec<_> = senders.iter().filter(|sender| **sender != expected.by).cloned().collect();
-            let held = others.is_empty() && expected.count.map_or(own > 0, |count| own == count);
+            let is_right = match (expected.count, expected.at_most) {
+                (Some(count), _) => own == count,
+                (None, Some(most)) => own <= most,
+                (None, None) => own > 0,
+            };
+            let held = others.is_empty() && is_right;
             self.checks.push(Check { throughout: true, ..self.check(&expected.name, held, revision) });
             if !held {
-                let count = expected.count.map_or("at least one".to_owned(), |count| count.to_string());
+                let count = match (expected.count, expected.at_most) {
+                    (Some(count), _) => count.to_string(),
+                    (None, Some(most)) => format!("at most {most}"),
+                    (None, None) => "at least one".to_owned(),
+                };
                 let wanted =
                     format!("{count} {} of {} by {} alone", expected.verb.value, expected.resource, expected.by);
                 let found = format!("{own} by it, {} by others{}", others.len(), listed(&others));

@@ -1,0 +1,147 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde_saphyr::{Location, Spanned};
+
+use super::duration::duration;
+
+/// The cluster that a scenario runs in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ClusterSpec {
+    /// How many simulated nodes, called `node-1` and so on; or the shape of each.
+    pub nodes: Spanned<Nodes>,
+    /// `virtual`, `real` or `scaled=N`; the command line wins.
+    pub mode: Option<Spanned<String>>,
+    /// The seed of all randomness; the command line wins.
+    pub seed: Option<u64>,
+    /// How long things take.
+    pub latency: Latency,
+}
+
+impl Default for ClusterSpec {
+    fn default() -> Self {
+        let nodes = Spanned::new(Nodes::Count(2), Location::UNKNOWN, Location::UNKNOWN);
+        Self { nodes, mode: None, seed: None, latency: Latency::default() }
+    }
+}
+
+/// The simulated nodes of a cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Nodes {
+    /// So many, all alike.
+    Count(usize),
+    /// Each as it is written.
+    Shapes(Vec<NodeShape>),
+}
+
+/// A simulated node.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeShape {
+    /// Its name.
+    pub name: String,
+    /// Labels beside those that every node has.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    /// Taints that it registers with, as `kubectl taint` writes them: `key=value:NoSchedule`.
+    #[serde(default)]
+    pub taints: Vec<String>,
+    /// What it has of `cpu`, `memory`, `pods` and others, as quantities; what is not named is as on every node.
+    #[serde(default)]
+    pub capacity: BTreeMap<String, String>,
+    /// When it joins the cluster.
+    #[serde(default)]
+    pub joins: Joins,
+}
+
+/// When a node joins the cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Joins {
+    /// It is there from the start.
+    #[default]
+    AtStart,
+    /// A step starts it.
+    Later,
+}
+
+impl Nodes {
+    /// The shape of each.
+    pub fn shapes(&self) -> Vec<NodeShape> {
+        match self {
+            Self::Count(count) => (1..=*count).map(|number| NodeShape::plain(format!("node-{number}"))).collect(),
+            Self::Shapes(shapes) => shapes.clone(),
+        }
+    }
+}
+
+impl NodeShape {
+    fn plain(name: String) -> Self {
+        Self { name, labels: BTreeMap::new(), taints: Vec::new(), capacity: BTreeMap::new(), joins: Joins::AtStart }
+    }
+}
+
+impl<'de> Deserialize<'de> for Nodes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+
+        impl<'de> Visitor<'de> for Read {
+            type Value = Nodes;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of nodes, or a list of them")
+            }
+
+            fn visit_u64<E: de::Error>(self, count: u64) -> Result<Nodes, E> {
+                usize::try_from(count).map(Nodes::Count).map_err(E::custom)
+            }
+
+            fn visit_i64<E: de::Error>(self, count: i64) -> Result<Nodes, E> {
+                usize::try_from(count).map(Nodes::Count).map_err(E::custom)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut shapes: A) -> Result<Nodes, A::Error> {
+                let mut all = Vec::new();
+                while let Some(shape) = shapes.next_element()? {
+                    all.push(shape);
+                }
+                Ok(Nodes::Shapes(all))
+            }
+        }
+
+        deserializer.deserialize_any(Read)
+    }
+}
+
+/// How long things take in the cluster's time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Latency {
+    /// A request of a component to the API server, and back.
+    #[serde(deserialize_with = "duration")]
+    pub request: Duration,
+    /// A watch event on its way to a component.
+    #[serde(deserialize_with = "duration")]
+    pub watch: Duration,
+    /// From a pod's arrival at its node until its containers run.
+    #[serde(deserialize_with = "duration")]
+    pub pod_start: Duration,
+    /// From a pod's deletion until its containers have stopped (never longer than its grace period).
+    #[serde(deserialize_with = "duration")]
+    pub pod_stop: Duration,
+}
+
+impl Default for Latency {
+    fn default() -> Self {
+        Self {
+            request: Duration::from_millis(2),
+            watch: Duration::from_millis(3),
+            pod_start: Duration::from_millis(800),
+            pod_stop: Duration::from_millis(400),
+        }
+    }
+}
