@@ -12,6 +12,7 @@
 mod generated;
 mod label_selector;
 mod node;
+mod node_selector;
 mod pod;
 pub mod pod_resources;
 mod resource;

@@ -9,8 +9,8 @@ use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use crate::{
-    Config, cluster_role_aggregation, deployment, garbage_collector, namespace, node_lifecycle, node_ttl, pod_gc,
-    replicaset, root_ca, service_accounts, statefulset, taint_eviction,
+    Config, cluster_role_aggregation, daemonset, deployment, garbage_collector, namespace, node_lifecycle, node_ttl,
+    pod_gc, replicaset, root_ca, service_accounts, statefulset, taint_eviction,
 };
 
 /// A controller: its name, as `--controllers` has it, and how it begins. What begins it registers its handlers; the
@@ -20,6 +20,7 @@ type Entry = (&'static str, fn(&Process, &Config) -> BoxFuture<'static, ()>);
 /// All controllers. Adding one is a folder and a line here.
 const CONTROLLERS: &[Entry] = &[
     ("clusterrole-aggregation-controller", cluster_role_aggregation::start),
+    ("daemonset-controller", daemonset::start),
     ("deployment-controller", deployment::deployments),
     ("garbage-collector-controller", garbage_collector::start),
     ("namespace-controller", namespace::start),

@@ -23,6 +23,7 @@ mod selecting;
 mod taints;
 
 mod cluster_role_aggregation;
+mod daemonset;
 mod deployment;
 mod garbage_collector;
 mod namespace;

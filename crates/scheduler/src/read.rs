@@ -119,21 +119,9 @@ fn toleration(toleration: &core::Toleration) -> Toleration {
 }
 
 fn node_term(term: &core::NodeSelectorTerm) -> NodeSelectorTerm {
-    let requirement = |one: &core::NodeSelectorRequirement| LabelRequirement {
-        key: one.key.clone(),
-        operator: match one.operator.as_str() {
-            "NotIn" => LabelOperator::NotIn,
-            "Exists" => LabelOperator::Exists,
-            "DoesNotExist" => LabelOperator::DoesNotExist,
-            "Gt" => LabelOperator::GreaterThan,
-            "Lt" => LabelOperator::LessThan,
-            _ => LabelOperator::In,
-        },
-        values: one.values.clone(),
-    };
     NodeSelectorTerm {
-        expressions: term.match_expressions.iter().map(requirement).collect(),
-        fields: term.match_fields.iter().map(requirement).collect(),
+        expressions: term.match_expressions.iter().map(core::NodeSelectorRequirement::to_requirement).collect(),
+        fields: term.match_fields.iter().map(core::NodeSelectorRequirement::to_requirement).collect(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod cluster_roles;
 mod collection;
+mod daemons;
 mod elections;
 mod namespaces;
 mod stale_caches;

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use coracle_client::{Api, Client};
+use coracle_api::core_v1::Pod;
+use coracle_client::{Api, Client, ListParams};
 use coracle_cluster::Cluster;
 use coracle_meta::Resource;
 
@@ -12,9 +13,23 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn start() -> Self {
-        let cluster = Cluster::builder().start().await.unwrap();
+        Self::with_nodes(0).await
+    }
+
+    pub(crate) async fn with_nodes(count: usize) -> Self {
+        let cluster = Cluster::builder().nodes(count).start().await.unwrap();
         let client = Client::new(cluster.service(), cluster.ambient());
         Self { _cluster: cluster, client }
+    }
+
+    /// Makes an object of its JSON.
+    pub(crate) async fn create<K: Resource>(&self, object: serde_json::Value) -> K {
+        self.api().create(&serde_json::from_value(object).unwrap()).await.unwrap()
+    }
+
+    /// The pods of namespace `default`.
+    pub(crate) async fn pods(&self) -> Vec<Pod> {
+        self.api().within("default").list(&ListParams::default()).await.unwrap().items
     }
 
     pub(crate) fn api<K: Resource>(&self) -> Api<K> {
