@@ -20,7 +20,6 @@ mod persistent_volume_claim_resize;
 mod pod_security;
 mod pod_topology_labels;
 mod priority;
-mod quota_usage;
 mod resource_quota;
 mod runtime_class;
 mod service_account;

@@ -3,13 +3,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_api::pod_resources::{Amounts, amounts};
+use coracle_api::quota_usage::{is_in_scope, tracks, unsaid, usage};
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupResource, Object, Quantity, Status};
 use coracle_registry::{Admission, Operation, Request, Review, Verb};
 use serde_json::Value;
 
 use crate::lookup::{core, list, own};
-use crate::quota_usage::{concerns, is_in_scope, unsaid, usage};
 use crate::refusal::forbidden;
 
 /// `ResourceQuota`: nothing is created beyond the quotas of its namespace; what is created is counted at once, and
@@ -57,7 +57,8 @@ fn is_counted(review: &Review<'_>) -> bool {
     match (request.at.subresource.as_str(), review.operation) {
         ("", Operation::Create) => true,
         ("", Operation::Update) => {
-            review.is_about("", "services") || review.is_about("", "persistentvolumeclaims") || is_pod
+            let has_amounts = review.is_about("", "services") || review.is_about("", "persistentvolumeclaims");
+            has_amounts || is_pod || review.is_about("resource.k8s.io", "resourceclaims")
         }
         ("resize", Operation::Update) => is_pod,
         _ => false,
@@ -69,13 +70,13 @@ fn is_counted(review: &Review<'_>) -> bool {
 fn charge(review: &Review<'_>, quotas: &[Arc<Object>]) -> Result<Vec<Object>, Status> {
     let Some(object) = review.object().filter(|_| !quotas.is_empty()) else { return Ok(Vec::new()) };
     let resource = review.request.group_resource();
-    let used_now = usage(&resource, object);
-    let used_before = review.old.map(|old| usage(&resource, old)).unwrap_or_default();
+    let now = review.request.now;
+    let used_now = usage(&resource, object, now);
+    let used_before = review.old.map(|old| usage(&resource, old, now)).unwrap_or_default();
     let mut changed = Vec::new();
-    for quota in quotas.iter().filter(|quota| is_in_scope(&resource, object, quota)) {
+    for quota in quotas.iter().filter(|quota| is_in_scope(&resource, object, quota.as_ref())) {
         let hard = amounts(quota.at("status.hard"));
-        let limited: BTreeSet<String> =
-            hard.keys().filter(|name| concerns(&resource, name, &used_now)).cloned().collect();
+        let limited: BTreeSet<String> = hard.keys().filter(|name| tracks(&resource, name)).cloned().collect();
         if limited.is_empty() {
             continue;
         }
@@ -87,7 +88,7 @@ fn charge(review: &Review<'_>, quotas: &[Arc<Object>]) -> Result<Vec<Object>, St
             let why = format!("status unknown for quota: {}, resources: {unknown}", quota.name());
             return Err(forbidden(review, why));
         }
-        let was_counted = review.old.is_some_and(|old| is_in_scope(&resource, old, quota));
+        let was_counted = review.old.is_some_and(|old| is_in_scope(&resource, old, quota.as_ref()));
         let added = difference(&used_now, was_counted.then_some(&used_before), &limited);
         if added.is_empty() {
             continue;

@@ -37,6 +37,8 @@ pub struct Config {
     pub unhealthy_zone_threshold: f64,
     /// How many finished pods are kept. `--terminated-pod-gc-threshold`
     pub terminated_pod_gc_threshold: usize,
+    /// How often everything is counted again for quotas; zero for never. `--resource-quota-sync-period`
+    pub resource_quota_sync_period: Duration,
 }
 
 impl Default for Config {
@@ -54,6 +56,7 @@ impl Default for Config {
             large_cluster_size_threshold: 50,
             unhealthy_zone_threshold: 0.55,
             terminated_pod_gc_threshold: 12_500,
+            resource_quota_sync_period: Duration::from_secs(300),
         }
     }
 }

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     Config, cluster_role_aggregation, daemonset, deployment, garbage_collector, namespace, node_lifecycle, node_ttl,
-    pod_gc, replicaset, root_ca, service_accounts, statefulset, taint_eviction,
+    pod_gc, replicaset, resource_quota, root_ca, service_accounts, statefulset, taint_eviction,
 };
 
 /// A controller: its name, as `--controllers` has it, and how it begins. What begins it registers its handlers; the
@@ -27,6 +27,7 @@ const CONTROLLERS: &[Entry] = &[
     ("node-lifecycle-controller", node_lifecycle::start),
     ("ttl-controller", node_ttl::start),
     ("pod-garbage-collector-controller", pod_gc::start),
+    ("resourcequota-controller", resource_quota::start),
     ("root-ca-certificate-publisher-controller", root_ca::start),
     ("taint-eviction-controller", taint_eviction::start),
     ("serviceaccount-controller", service_accounts::start),

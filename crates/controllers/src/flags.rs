@@ -30,7 +30,6 @@ const NOT_BUILT: &[(&str, &str)] = &[
     ("horizontal-pod-autoscaler-downscale-stabilization", "horizontal pod autoscaling"),
     ("horizontal-pod-autoscaler-initial-readiness-delay", "horizontal pod autoscaling"),
     ("horizontal-pod-autoscaler-cpu-initialization-period", "horizontal pod autoscaling"),
-    ("resource-quota-sync-period", "resource quotas"),
     ("endpoint-updates-batch-period", "endpoints"),
     ("endpointslice-updates-batch-period", "endpoint slices"),
     ("max-endpoints-per-slice", "endpoint slices"),
@@ -48,6 +47,7 @@ const REFUSED: &[&str] = &[
     "concurrent-deployment-syncs",
     "concurrent-namespace-syncs",
     "concurrent-gc-syncs",
+    "concurrent-resource-quota-syncs",
     "concurrent-serviceaccount-token-syncs",
     "namespace-sync-period",
     "enable-garbage-collector",
@@ -82,6 +82,7 @@ impl Config {
                 "secondary-node-eviction-rate" => config.secondary_node_eviction_rate = number()?,
                 "large-cluster-size-threshold" => config.large_cluster_size_threshold = count()?,
                 "unhealthy-zone-threshold" => config.unhealthy_zone_threshold = number()?,
+                "resource-quota-sync-period" => config.resource_quota_sync_period = duration()?,
                 "terminated-pod-gc-threshold" => config.terminated_pod_gc_threshold = count()?,
                 other if REFUSED.contains(&other) => return Err(FlagError::NotSupported(name)),
                 other => match NOT_BUILT.iter().find(|(flag, _)| *flag == other) {

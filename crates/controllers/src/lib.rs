@@ -6,7 +6,8 @@
 //! Start at [`run`]; a controller's `mod.rs` says what it watches and how a pass goes, its `decide.rs` what a pass
 //! decides. [`Config`] has the flags.
 //! What many share: `pod_control` (make and remove pods, with their events), `revisions` (a history of templates),
-//! `conditions`, `selecting` (which selectors choose a pod), `index` (what belongs to an owner).
+//! `conditions`, `selecting` (which selectors choose a pod), `index` (what belongs to an owner),
+//! `served_kinds` (which kinds there are).
 //! Not here: queues, workers, caches, ownership, events (`controller-runtime`).
 //! In Kubernetes: `cmd/kube-controller-manager` and `pkg/controller`.
 
@@ -20,6 +21,7 @@ mod pod_control;
 mod pods;
 mod revisions;
 mod selecting;
+mod served_kinds;
 mod taints;
 
 mod cluster_role_aggregation;
@@ -31,6 +33,7 @@ mod node_lifecycle;
 mod node_ttl;
 mod pod_gc;
 mod replicaset;
+mod resource_quota;
 mod root_ca;
 mod service_accounts;
 mod statefulset;

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::processor::{Audience, Handler, SharedProcessor, panicked};
 use crate::reflector::{Reflector, Transform};
 use crate::reflector_store::ReflectorStore;
-use crate::{Delta, DeltaType, HandlerRegistration, Indexer, Notification, Popped, Records, Selection, Signal};
+use crate::{Delta, DeltaType, HandlerRegistration, Indexer, Notification, Popped, Records, Selection, Signal, reads};
 
 /// How long somebody waits for a version before the server is asked how far it is: most often an event brings it.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -158,6 +158,17 @@ impl AnyInformer {
                 self.inner.store.awaited.notify_one();
             }
         }
+    }
+
+    /// How many objects of a namespace the cache holds.
+    pub fn count(&self, namespace: &str) -> usize {
+        reads::note(&self.inner.resource.resource, &self.inner.indexer);
+        self.inner.indexer.count(namespace)
+    }
+
+    /// Whether it was stopped.
+    pub fn is_stopped(&self) -> bool {
+        self.inner.stopped.is_given()
     }
 
     /// Lets [`run`](Self::run) end.

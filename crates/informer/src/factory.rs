@@ -117,6 +117,14 @@ impl InformerFactory {
         self.get((resource.clone(), Selection::default(), Decoded::Metadata), &api)
     }
 
+    /// Whatever informer of all objects of a resource there is; one of their metadata if there is none yet.
+    pub fn any(&self, resource: &GroupVersionResource) -> AnyInformer {
+        let known = self.inner.informers.lock().iter().find_map(|((known, selection, _), informer)| {
+            (known == resource && *selection == Selection::default()).then(|| informer.informer.clone())
+        });
+        known.unwrap_or_else(|| self.metadata(resource).any().clone())
+    }
+
     /// Tells a handler of the metadata of all objects of a resource, from whatever informer of it there is, so that
     /// nothing is cached twice.
     pub fn on_metadata(
@@ -125,12 +133,8 @@ impl InformerFactory {
         actor: &str,
         handler: impl FnMut(&Notification<ObjectMeta>, &[EntryId]) + Send + 'static,
     ) {
-        let known = self.inner.informers.lock().iter().find_map(|((known, selection, _), informer)| {
-            (known == resource && *selection == Selection::default()).then(|| informer.informer.clone())
-        });
-        let informer = known.unwrap_or_else(|| self.metadata(resource).any().clone());
         let mut handler = handler;
-        informer.add_handler(actor, move |notification, causes| {
+        self.any(resource).add_handler(actor, move |notification, causes| {
             let metadata = notification.map(|object| Arc::new(object.object_meta().into_owned()));
             handler(&metadata, causes);
         });

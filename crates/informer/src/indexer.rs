@@ -139,6 +139,12 @@ impl Indexer {
         objects.take_while(|(key, _)| key.namespace == namespace).map(|(_, object)| object.clone()).collect()
     }
 
+    /// How many objects of a namespace there are.
+    pub fn count(&self, namespace: &str) -> usize {
+        let state = self.state.read();
+        state.objects.range(ObjectKey::new(namespace, "")..).take_while(|(key, _)| key.namespace == namespace).count()
+    }
+
     /// The objects with this value in this index, in the order of their keys; none if there is no such index.
     pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<dyn AnyObject>> {
         let state = self.state.read();

@@ -15,26 +15,20 @@ mod objects;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use coracle_client::ApiResource;
 use coracle_controller_runtime::{Controller, EventRecorder, Process};
 use coracle_meta::GroupVersionResource;
 use coracle_workqueue::RateLimiter;
 use futures_util::future::BoxFuture;
-use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
 
 use self::collector::{Collector, Deleting, Orphaning};
 use self::mapper::Mapper;
 use crate::Config;
+use crate::served_kinds::ServedKinds;
 
 const NAME: &str = "garbage-collector";
-/// How long a changed definition of kinds is given to be served, and how long a failed question waits.
-const PAUSE: Duration = Duration::from_secs(1);
-/// Objects of these define kinds.
-const DEFINITIONS: [&str; 2] = ["customresourcedefinitions", "apiservices"];
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let to_delete = process.queue(NAME, RateLimiter::default());
@@ -46,10 +40,10 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     let deleting = deleting.client(config.client(process)).workers(20);
     let orphaning = orphaning.client(config.client(process)).workers(20);
     let monitors = Monitors {
+        kinds: ServedKinds::new(process, NAME),
         process: process.clone(),
         collector,
         monitored: BTreeSet::new(),
-        redefined: Arc::new(Notify::new()),
     };
     Box::pin(async move {
         let mut monitors = monitors;
@@ -72,30 +66,23 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
 
 /// One informer for each kind that can be collected.
 struct Monitors {
+    kinds: ServedKinds,
     process: Process,
     collector: Arc<Collector>,
     monitored: BTreeSet<GroupVersionResource>,
-    redefined: Arc<Notify>,
 }
 
 impl Monitors {
     async fn run(&mut self) {
         loop {
-            self.redefined.notified().await;
-            sleep(PAUSE).await;
+            self.kinds.changed().await;
             self.update().await;
         }
     }
 
-    /// Asks which kinds there are until the server says.
+    /// Monitors what is served now, and nothing else.
     async fn update(&mut self) {
-        let resources = loop {
-            match self.process.client.discover().await {
-                Ok(resources) => break resources,
-                Err(error) => tracing::debug!(%error, "the garbage collector does not know the kinds"),
-            }
-            sleep(PAUSE).await;
-        };
+        let resources = self.kinds.now().await;
         self.collector.objects.served(Mapper::new(&resources));
         let collectable: Vec<_> = resources.iter().filter(|found| is_collectable(found)).collect();
         let wanted: BTreeSet<_> = collectable.iter().map(|found| found.resource.clone()).collect();
@@ -112,13 +99,8 @@ impl Monitors {
 
     fn monitor(&self, found: &ApiResource) {
         let (collector, kind) = (self.collector.clone(), found.kind.clone());
-        let defines = DEFINITIONS.contains(&found.resource.resource.as_str());
-        let redefined = self.redefined.clone();
         self.process.informers.on_metadata(&found.resource, &self.process.actor(NAME), move |notification, causes| {
             collector.notice(&kind, notification, causes);
-            if defines {
-                redefined.notify_one();
-            }
         });
     }
 }

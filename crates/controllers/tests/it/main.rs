@@ -5,5 +5,6 @@ mod collection;
 mod daemons;
 mod elections;
 mod namespaces;
+mod quotas;
 mod stale_caches;
 mod world;

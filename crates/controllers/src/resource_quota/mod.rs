@@ -1,0 +1,89 @@
+//! Counts what the objects of a namespace use of its quotas.
+//!
+//! Admission counts what is created; here everything is counted anew when a quota changes, when something that it tracks
+//! goes or ends, and every five minutes. [`monitors`] keeps a cache of every kind that can be counted; [`decide`] adds up.
+//! In Kubernetes: `pkg/controller/resourcequota`.
+
+mod changes;
+mod decide;
+mod monitors;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_ambient::Clock;
+use coracle_api::core_v1::ResourceQuota;
+use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler, unless_gone};
+use coracle_informer::{Lister, Notification};
+use coracle_meta::{ObjectKey, Resource};
+use futures_util::future::{BoxFuture, join};
+
+use self::monitors::{Monitors, Tracked};
+use crate::Config;
+use crate::served_kinds::ServedKinds;
+
+const NAME: &str = "resourcequota";
+
+pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
+    let quotas = process.informers.informer::<ResourceQuota>();
+    let queue = process.queue(NAME, Default::default());
+    let tracked = Arc::new(Tracked::new(process));
+    let counting = Counting {
+        quotas: quotas.lister(),
+        tracked: tracked.clone(),
+        clock: process.ambient.clock.clone(),
+        period: config.resource_quota_sync_period,
+    };
+    let controller = Controller::on_queue(process, NAME, queue.clone(), counting)
+        .client(config.client(process))
+        .watches(&quotas, when_limits_change)
+        .workers(5);
+    let kinds = ServedKinds::new(process, NAME);
+    let mut monitors = Monitors::new(process, NAME, tracked, quotas.lister(), queue);
+    Box::pin(async move {
+        monitors.update(&kinds.now().await);
+        monitors.synced().await;
+        let follow = async {
+            loop {
+                kinds.changed().await;
+                monitors.update(&kinds.now().await);
+            }
+        };
+        join(controller.run(), follow).await;
+    })
+}
+
+/// Only the limits ask for a count: the status is written here and by admission, which has counted.
+fn when_limits_change(notification: &Notification<ResourceQuota>) -> Vec<ObjectKey> {
+    match notification {
+        Notification::Updated { old, new } if old.spec.hard == new.spec.hard => Vec::new(),
+        Notification::Deleted { .. } => Vec::new(),
+        Notification::Added { object, .. } | Notification::Updated { new: object, .. } => vec![object.key()],
+    }
+}
+
+struct Counting {
+    quotas: Lister<ResourceQuota>,
+    tracked: Arc<Tracked>,
+    clock: Clock,
+    period: Duration,
+}
+
+impl Reconciler for Counting {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(quota) = self.quotas.get(key) else { return Ok(Action::Done) };
+        let (counts, unknown) = self.tracked.count(&quota, self.clock.now());
+        if let Some(status) = decide::status(&quota, &counts) {
+            pass.decided(|| decide::sentence(&quota, &status));
+            let mut counted = ResourceQuota::clone(&quota);
+            counted.status = status;
+            // Where admission has counted meanwhile, this count is too old: everything is counted again.
+            unless_gone(pass.api().update_status(&counted).await)?;
+        }
+        match unknown {
+            Some(kind) => Err(ReconcileError::Object(format!("{kind} not yet synced"))),
+            None if self.period.is_zero() => Ok(Action::Done),
+            None => Ok(Action::RequeueAfter(self.period)),
+        }
+    }
+}
