@@ -17,6 +17,8 @@ pub struct ApiResource {
     pub scope: Scope,
     /// What can be done with it.
     pub verbs: Vec<String>,
+    /// What else there is of each object: `status`, `scale`.
+    pub subresources: Vec<String>,
     /// Whether this is the version of it that the server prefers.
     pub preferred: bool,
 }
@@ -61,6 +63,13 @@ struct Served {
     response_kind: Kind,
     scope: String,
     verbs: Vec<String>,
+    subresources: Vec<Part>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Part {
+    subresource: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -72,7 +81,7 @@ struct Kind {
 }
 
 impl Client {
-    /// Every resource that the server serves, in every version, without subresources.
+    /// Every resource that the server serves, in every version.
     ///
     /// In Kubernetes: `DiscoveryClient.GroupsAndMaybeResources`, in its aggregated form.
     pub async fn discover(&self) -> Result<Vec<ApiResource>> {
@@ -111,6 +120,7 @@ impl Served {
             kind: GroupVersionKind::new(or(kind_group, group), or(kind_version, version), kind),
             scope: if self.scope == "Namespaced" { Scope::Namespaced } else { Scope::Cluster },
             verbs: self.verbs,
+            subresources: self.subresources.into_iter().map(|part| part.subresource).collect(),
             preferred,
         }
     }

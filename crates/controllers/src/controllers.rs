@@ -9,8 +9,8 @@ use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
 use crate::{
-    Config, cluster_role_aggregation, daemonset, deployment, garbage_collector, namespace, node_lifecycle, node_ttl,
-    pod_gc, replicaset, resource_quota, root_ca, service_accounts, statefulset, taint_eviction,
+    Config, cluster_role_aggregation, daemonset, deployment, disruption, garbage_collector, namespace, node_lifecycle,
+    node_ttl, pod_gc, replicaset, resource_quota, root_ca, service_accounts, statefulset, taint_eviction,
 };
 
 /// A controller: its name, as `--controllers` has it, and how it begins. What begins it registers its handlers; the
@@ -22,6 +22,7 @@ const CONTROLLERS: &[Entry] = &[
     ("clusterrole-aggregation-controller", cluster_role_aggregation::start),
     ("daemonset-controller", daemonset::start),
     ("deployment-controller", deployment::deployments),
+    ("disruption-controller", disruption::start),
     ("garbage-collector-controller", garbage_collector::start),
     ("namespace-controller", namespace::start),
     ("node-lifecycle-controller", node_lifecycle::start),

@@ -7,7 +7,7 @@
 //! decides. [`Config`] has the flags.
 //! What many share: `pod_control` (make and remove pods, with their events), `revisions` (a history of templates),
 //! `conditions`, `selecting` (which selectors choose a pod), `index` (what belongs to an owner),
-//! `served_kinds` (which kinds there are).
+//! `served_kinds`, `scaled_kinds` (which kinds there are).
 //! Not here: queues, workers, caches, ownership, events (`controller-runtime`).
 //! In Kubernetes: `cmd/kube-controller-manager` and `pkg/controller`.
 
@@ -20,6 +20,7 @@ mod index;
 mod pod_control;
 mod pods;
 mod revisions;
+mod scaled_kinds;
 mod selecting;
 mod served_kinds;
 mod taints;
@@ -27,6 +28,7 @@ mod taints;
 mod cluster_role_aggregation;
 mod daemonset;
 mod deployment;
+mod disruption;
 mod garbage_collector;
 mod namespace;
 mod node_lifecycle;

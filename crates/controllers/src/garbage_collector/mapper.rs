@@ -43,6 +43,7 @@ mod tests {
             kind: GroupVersionKind::new("apps", "v1", "Deployment"),
             scope: Scope::Namespaced,
             verbs: vec!["get".to_owned()],
+            subresources: Vec::new(),
             preferred: true,
         };
         let mapper = Mapper::new(&[served]);

@@ -37,7 +37,8 @@ async fn what_goes_or_ends_is_given_back() {
             {"name": "c", "image": "i", "resources": {"requests": {"cpu": "300m"}}},
         ]},
     });
-    pods.create(&object(pod)).await.unwrap();
+    let pod: Pod = object(pod);
+    until("there is an account", async || pods.create(&pod).await.is_ok()).await;
     maps.create(&object(json!({"metadata": {"namespace": "default", "name": "m"}}))).await.unwrap();
     assert_eq!(
         (used(&world, "requests.cpu").await, used(&world, "count/configmaps").await),

@@ -22,7 +22,6 @@ impl World {
         Self { _cluster: cluster, client }
     }
 
-<<<<<<< HEAD
     /// Makes an object of its JSON.
     pub(crate) async fn create<K: Resource>(&self, object: serde_json::Value) -> K {
         self.api().create(&serde_json::from_value(object).unwrap()).await.unwrap()
@@ -31,10 +30,10 @@ impl World {
     /// The pods of namespace `default`.
     pub(crate) async fn pods(&self) -> Vec<Pod> {
         self.api().within("default").list(&ListParams::default()).await.unwrap().items
-=======
+    }
+
     pub(crate) fn dynamic(&self, resource: GroupVersionResource) -> Api<Object> {
         Api::dynamic(&self.client, resource)
->>>>>>> f90301e (Controllers: what is used of quotas is counted again when something goes, ends or is limited otherwise)
     }
 
     pub(crate) fn api<K: Resource>(&self) -> Api<K> {
