@@ -18,7 +18,7 @@ use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of, unless_gone,
 };
 use coracle_informer::{Lister, Notification};
-use coracle_meta::{LabelSelector, ObjectKey, Resource};
+use coracle_meta::{LabelSelector, ObjectKey};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join};
 

@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use coracle_meta::{GroupResource, GroupVersionResource, LabelSelector, Object, Status, StatusCause, format_time};
 use coracle_registry::{
-    Action, BodyKind, DeleteOptions, GetOptions, ListOptions, Plan, Preconditions, Propagation, Registry, Request, Verb,
+    Action, BodyKind, DeleteOptions, GetOptions, ListOptions, Plan, Preconditions, Propagation, Registry, Request,
+    User, Verb,
 };
 use serde_json::json;
 
@@ -11,6 +14,9 @@ use coracle_meta::fields::Fields;
 
 /// `pods/eviction`: deletes a pod if its disruption budget allows. In Kubernetes: `EvictionREST`.
 pub(crate) struct Eviction;
+
+/// How often a disruption is counted again when somebody else wrote the budget. In Kubernetes: `EvictionsRetry`.
+const MAX_TRIES: u32 = 20;
 
 /// How many evictions a budget may have under way.
 const MAX_DISRUPTED_PODS: usize = 2000;
@@ -123,12 +129,23 @@ async fn budgets_of(registry: &Registry, request: &Request, pod: &Object) -> Res
     Ok(all.items.iter().map(|stored| Object::clone(&stored.object())).filter(matches).collect())
 }
 
-/// Counts one disruption, or says why there may be none now.
+/// Counts one disruption, or says why there may be none now. It is the server's own write, not that of who evicts.
 async fn take_from_budget(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
-    let about = request.about(Verb::Update, budgets(), &request.at.namespace, name);
-    let (pod, now) = (request.at.name.clone(), format_time(request.now));
-    registry.modify(&about, |budget| Plan::edit(budget, |budget| take_one(budget, &pod, &now))).await?;
-    Ok(())
+    let (pod, now) = (&request.at.name, format_time(request.now));
+    let about = |verb| Request {
+        user: Arc::new(User::system()),
+        field_manager: "kube-apiserver".to_owned(),
+        ..request.about(verb, budgets(), &request.at.namespace, name)
+    };
+    let mut tries_left = MAX_TRIES;
+    loop {
+        let mut budget = Object::clone(&registry.get(&about(Verb::Get), &GetOptions::default()).await?.object());
+        take_one(&mut budget, pod, &now)?;
+        match registry.update(&about(Verb::Update).subresource("status"), budget).await {
+            Err(status) if status.is_conflict() && tries_left > 0 => tries_left -= 1,
+            written => return written.map(drop),
+        }
+    }
 }
 
 /// In Kubernetes: `checkAndDecrement`.
