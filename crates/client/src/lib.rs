@@ -30,6 +30,8 @@ mod pods;
 mod rate_limit;
 mod request;
 mod scale;
+#[cfg(feature = "kubeconfig")]
+mod service_account;
 mod watch;
 
 pub use any_api::AnyApi;
@@ -46,6 +48,8 @@ pub use origin::Origin;
 pub use params::{
     DeleteParams, ListParams, LogParams, Patch, Preconditions, Propagation, VersionMatch, WatchParams, WriteParams,
 };
+#[cfg(feature = "kubeconfig")]
+pub use service_account::AsServiceAccount;
 pub use watch::{AnyWatch, Watch};
 
 /// What a call gives, or why it failed.

@@ -16,9 +16,7 @@ const MANAGER: &str = "kube-apiserver";
 /// Writes what every cluster begins with, where it is missing.
 pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Config) -> Result<(), Error> {
     let mut objects: Vec<Object> = NAMESPACES.iter().map(|name| namespace(name)).collect();
-    let policy = coracle_auth::bootstrap_policy();
-    objects.extend(all_controllers(&policy));
-    objects.extend(policy);
+    objects.extend(coracle_auth::bootstrap_policy());
     objects.extend(simulated_nodes());
     objects.extend(coracle_resources::bootstrap(kinds, spec.advertised.map_or(DEFAULT_PORT, |address| address.port())));
     for object in objects {
@@ -36,17 +34,6 @@ fn simulated_nodes() -> [Object; 2] {
         {"apiGroups": [""], "resources": ["configmaps", "secrets", "services"], "verbs": ["get", "list", "watch"]},
     ]);
     grant(crate::SIMULATED_NODES_USER, crate::SIMULATED_NODES_USER, rules)
-}
-
-/// Gives the controller-manager, which speaks for all its controllers with one identity, what each of them may do.
-///
-/// In Kubernetes: with `--use-service-account-credentials` each controller is a service account of its own.
-fn all_controllers(policy: &[Object]) -> [Object; 2] {
-    let roles =
-        policy.iter().filter(|role| role.kind() == "ClusterRole" && role.name().starts_with("system:controller:"));
-    let rules: Vec<Value> =
-        roles.flat_map(|role| role.field("rules").and_then(Value::as_array).into_iter().flatten().cloned()).collect();
-    grant("system:coracle:controllers", "system:kube-controller-manager", rules.into())
 }
 
 /// A ClusterRole with these rules, bound to a user.

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_client::Client;
+use coracle_controllers::Identities;
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_kubelet::Kubelet;
 use coracle_meta::GroupVersion;
@@ -207,8 +208,20 @@ impl Cluster {
         match component {
             Component::ControllerManager => {
                 let config = self.config.controllers.clone();
-                Running::start(tasks, name, |stop| {
-                    coracle_controllers::run(config, client, ambient, recorder, stop.asked()).map(drop)
+                let identities = Accounts {
+                    transport: self.control_plane.transport(),
+                    layer: self.layer.clone(),
+                    ambient: self.ambient.split("accounts"),
+                };
+                Running::start(tasks, name, |stop| async move {
+                    let stop = stop.asked();
+                    if config.own_identity_for_all {
+                        coracle_controllers::run(config, client.clone(), &client, ambient, recorder, stop)
+                            .map(drop)
+                            .await;
+                    } else {
+                        coracle_controllers::run(config, client, &identities, ambient, recorder, stop).map(drop).await;
+                    }
                 })
             }
             Component::Scheduler => {
@@ -316,6 +329,23 @@ fn layered(transport: Transport, component: Component, layer: Option<&TransportL
     match layer {
         Some(layer) => layer(component.word(), transport),
         None => transport,
+    }
+}
+
+/// The controllers' own identities: service accounts of `kube-system`.
+struct Accounts {
+    transport: Transport,
+    layer: Option<TransportLayer>,
+    ambient: Ambient,
+}
+
+impl Identities for Accounts {
+    fn client(&self, account: &str) -> Client {
+        const NAMESPACE: &str = "kube-system";
+        let name = coracle_auth::service_account_name(NAMESPACE, account);
+        let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{NAMESPACE}")];
+        let transport = self.transport.clone().asking_as(Arc::new(User::new(name, groups)));
+        Client::new(layered(transport, Component::ControllerManager, self.layer.as_ref()), &self.ambient)
     }
 }
 

@@ -66,6 +66,12 @@ impl Process {
         self
     }
 
+    /// The same program, with another way for what its controllers write; informers and events stay as they are.
+    #[must_use]
+    pub fn speaking_through(&self, client: Client) -> Self {
+        Self { client: client.with_recorder(self.recorder.clone()), ..self.clone() }
+    }
+
     /// The name of one of its controllers in the event log.
     pub fn actor(&self, controller: &str) -> String {
         format!("{}/{controller}", self.name)

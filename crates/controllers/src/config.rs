@@ -3,6 +3,8 @@ use std::time::Duration;
 use coracle_client::Client;
 use coracle_controller_runtime::{LeaderTimings, Process};
 
+use crate::names;
+
 /// What the controller-manager can be told. In Kubernetes: the flags of `kube-controller-manager`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -21,6 +23,11 @@ pub struct Config {
     ///
     /// Unlike Kubernetes: none by default, because one control plane in one process has nobody to stand against.
     pub leader_election: Option<LeaderTimings>,
+    /// Whether all controllers speak as the program itself, which then needs the rights of all of them.
+    /// `--use-service-account-credentials=false`
+    ///
+    /// Unlike Kubernetes, where that is the default: a program that may do everything is what service accounts avoid.
+    pub own_identity_for_all: bool,
     /// How often nodes are looked at. `--node-monitor-period`
     pub node_monitor_period: Duration,
     /// How long a node may be silent. `--node-monitor-grace-period`
@@ -48,6 +55,7 @@ impl Default for Config {
             rate_limit: None,
             root_ca: String::new(),
             leader_election: None,
+            own_identity_for_all: false,
             node_monitor_period: Duration::from_secs(5),
             node_monitor_grace_period: Duration::from_secs(50),
             node_startup_grace_period: Duration::from_secs(60),
@@ -70,13 +78,14 @@ impl Config {
         }
     }
 
-    /// Whether the controller of this name runs. The last entry that speaks of it decides, and `*` if none does.
+    /// Whether the controller of this name runs. The first entry that speaks of it decides, and `*` if none does.
     pub(crate) fn runs(&self, name: &str) -> bool {
+        let speaks_of = |word: &str| word == name || names::find(word).is_some_and(|found| found.name == name);
         let mut all = false;
         for entry in &self.controllers {
             match entry.strip_prefix('-') {
-                _ if entry == name => return true,
-                Some(off) if off == name => return false,
+                Some(off) if speaks_of(off) => return false,
+                None if speaks_of(entry) => return true,
                 _ => all |= entry == "*",
             }
         }
@@ -97,5 +106,7 @@ mod tests {
         assert!(Config::default().runs("a"));
         assert!(config(&["a"]).runs("a") && !config(&["a"]).runs("b"));
         assert!(config(&["*", "-a"]).runs("b") && !config(&["*", "-a"]).runs("a"));
+        let podgc = "pod-garbage-collector-controller";
+        assert!(config(&["podgc"]).runs(podgc) && !config(&["*", "-podgc"]).runs(podgc), "an alias is a name");
     }
 }

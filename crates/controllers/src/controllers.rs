@@ -8,10 +8,8 @@ use coracle_meta::{KUBERNETES_VERSION, ObjectKey};
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
 
-use crate::{
-    Config, cluster_role_aggregation, daemonset, deployment, disruption, garbage_collector, namespace, node_lifecycle,
-    node_ttl, pod_gc, replicaset, resource_quota, root_ca, service_accounts, statefulset, taint_eviction,
-};
+use crate::names::find;
+use crate::{Config, Identities};
 
 /// A controller: its name, as `--controllers` has it, and how it begins. What begins it registers its handlers; the
 /// future that it gives works until it is dropped.
@@ -19,22 +17,22 @@ type Entry = (&'static str, fn(&Process, &Config) -> BoxFuture<'static, ()>);
 
 /// All controllers. Adding one is a folder and a line here.
 const CONTROLLERS: &[Entry] = &[
-    ("clusterrole-aggregation-controller", cluster_role_aggregation::start),
-    ("daemonset-controller", daemonset::start),
-    ("deployment-controller", deployment::deployments),
-    ("disruption-controller", disruption::start),
-    ("garbage-collector-controller", garbage_collector::start),
-    ("namespace-controller", namespace::start),
-    ("node-lifecycle-controller", node_lifecycle::start),
-    ("ttl-controller", node_ttl::start),
-    ("pod-garbage-collector-controller", pod_gc::start),
-    ("resourcequota-controller", resource_quota::start),
-    ("root-ca-certificate-publisher-controller", root_ca::start),
-    ("taint-eviction-controller", taint_eviction::start),
-    ("serviceaccount-controller", service_accounts::start),
-    ("replicaset-controller", replicaset::replica_sets),
-    ("replicationcontroller-controller", replicaset::replication_controllers),
-    ("statefulset-controller", statefulset::start),
+    ("clusterrole-aggregation-controller", crate::cluster_role_aggregation::start),
+    ("daemonset-controller", crate::daemonset::start),
+    ("deployment-controller", crate::deployment::deployments),
+    ("disruption-controller", crate::disruption::start),
+    ("garbage-collector-controller", crate::garbage_collector::start),
+    ("namespace-controller", crate::namespace::start),
+    ("node-lifecycle-controller", crate::node_lifecycle::start),
+    ("ttl-controller", crate::node_ttl::start),
+    ("pod-garbage-collector-controller", crate::pod_gc::start),
+    ("resourcequota-controller", crate::resource_quota::start),
+    ("root-ca-certificate-publisher-controller", crate::root_ca::start),
+    ("taint-eviction-controller", crate::taint_eviction::start),
+    ("serviceaccount-controller", crate::service_accounts::start),
+    ("replicaset-controller", crate::replicaset::replica_sets),
+    ("replicationcontroller-controller", crate::replicaset::replication_controllers),
+    ("statefulset-controller", crate::statefulset::start),
 ];
 
 /// The names of all controllers.
@@ -42,7 +40,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     CONTROLLERS.iter().map(|(name, _)| *name)
 }
 
-/// Runs the controllers until `shutdown`, or until it is dropped; it may be called again afterwards. With leader election,
+/// Runs the controllers, each with its own identity, until `shutdown`, or until it is dropped; it may be called again afterwards. With leader election,
 /// they run only while this process holds the Lease `kube-system/kube-controller-manager`.
 ///
 /// # Panics
@@ -50,11 +48,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub async fn run(
     config: Config,
     client: Client,
+    identities: &dyn Identities,
     ambient: Ambient,
     recorder: Recorder,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Ended {
-    let client = client.with_user_agent(&format!("kube-controller-manager/{KUBERNETES_VERSION}"));
+    let user_agent = format!("kube-controller-manager/{KUBERNETES_VERSION}");
+    let client = client.with_user_agent(&user_agent);
     let process = Process::new("controller-manager", &client, &ambient, &recorder);
     let election = config.leader_election.map(|timings| {
         let key = ObjectKey::new("kube-system", "kube-controller-manager");
@@ -62,8 +62,13 @@ pub async fn run(
     });
     let work = async {
         let mut tasks = JoinSet::new();
-        for (_, start) in CONTROLLERS.iter().filter(|(name, _)| config.runs(name)) {
-            tasks.spawn(start(&process, &config));
+        for (name, start) in CONTROLLERS.iter().filter(|(name, _)| config.runs(name)) {
+            let account = find(name).map_or("", |name| name.account);
+            let own = match account {
+                "" => process.clone(),
+                account => process.speaking_through(identities.client(account).with_user_agent(&user_agent)),
+            };
+            tasks.spawn(start(&own, &config));
         }
         let process = process.clone();
         tasks.spawn(async move { process.run().await });
@@ -76,4 +81,16 @@ pub async fn run(
         }
     };
     lead(election, shutdown, work).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_controller_has_a_name_of_kubernetes() {
+        for name in names() {
+            assert!(find(name).is_some_and(|found| found.name == name), "{name}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-use crate::Config;
+use crate::{Config, names};
 
 /// A flag that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +15,22 @@ pub enum FlagError {
         value: String,
         /// What it takes.
         expected: &'static str,
+    },
+    /// kube-controller-manager has no controller of this name.
+    #[error("`--controllers`: {name:?} is not in the list of known controllers: {all}")]
+    NoController {
+        /// What was asked for.
+        name: String,
+        /// The names of those that are built.
+        all: String,
+    },
+    /// The controller is known, and not built.
+    #[error("`--controllers`: {name} is not built; these are: {all}")]
+    NotBuilt {
+        /// What was asked for.
+        name: String,
+        /// The names of those that are built.
+        all: String,
     },
     /// The flag is one of a controller that is built, and would have no effect.
     #[error("`{0}` is not supported: it would change a controller that is built, and does not")]
@@ -67,13 +83,17 @@ impl Config {
             let number = || value.parse::<f64>().map_err(|_| wrong("a number"));
             let count = || value.parse::<usize>().map_err(|_| wrong("a whole number"));
             match name.as_str() {
-                "controllers" => config.controllers = value.split(',').map(|word| word.trim().to_owned()).collect(),
+                "controllers" => config.controllers = controllers(&value)?,
                 "kube-api-qps" => {
                     config.rate_limit = Some((number()? as f32, config.rate_limit.map_or(30, |(_, burst)| burst)))
                 }
                 "kube-api-burst" => {
                     let burst = u32::try_from(count()?).map_err(|_| wrong("a whole number"))?;
                     config.rate_limit = Some((config.rate_limit.map_or(20.0, |(rate, _)| rate), burst));
+                }
+                "use-service-account-credentials" => {
+                    let own: bool = value.parse().map_err(|_| wrong("true or false"))?;
+                    config.own_identity_for_all = !own;
                 }
                 "node-monitor-period" => config.node_monitor_period = duration()?,
                 "node-monitor-grace-period" => config.node_monitor_grace_period = duration()?,
@@ -95,6 +115,25 @@ impl Config {
     }
 }
 
+/// Reads the value of `--controllers`.
+fn controllers(value: &str) -> Result<Vec<String>, FlagError> {
+    let words: Vec<_> = value.split(',').map(|word| word.trim().to_owned()).collect();
+    for word in words.iter().filter(|word| *word != "*") {
+        let is_off = word.starts_with('-');
+        let name = word.trim_start_matches('-');
+        let all = || crate::names().collect::<Vec<_>>().join(", ");
+        match names::find(name) {
+            None => return Err(FlagError::NoController { name: name.to_owned(), all: all() }),
+            // What is not there need not be switched off.
+            Some(found) if !is_off && !crate::names().any(|built| built == found.name) => {
+                return Err(FlagError::NotBuilt { name: name.to_owned(), all: all() });
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(words)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -110,6 +149,14 @@ mod tests {
         let (config, warnings) = read(&[("node-monitor-period", "1s"), ("pvclaimbinder-sync-period", "5s")]).unwrap();
         assert_eq!(config.node_monitor_period, Duration::from_secs(1));
         assert_eq!(warnings, ["--pvclaimbinder-sync-period has no effect: persistent volumes is not built"]);
+        assert_eq!(
+            read(&[("controllers", "*,-podgc,replicaset")]).unwrap().0.controllers,
+            ["*", "-podgc", "replicaset"]
+        );
+        let unknown = read(&[("controllers", "*,gardener")]).unwrap_err().to_string();
+        assert!(unknown.contains("\"gardener\" is not in the list") && unknown.contains("replicaset-controller"));
+        assert!(matches!(read(&[("controllers", "tokencleaner")]), Err(FlagError::NotBuilt { .. })));
+        assert!(read(&[("controllers", "*,-tokencleaner")]).is_ok());
         assert_eq!(read(&[("leader-elect", "true")]), Err(FlagError::NotSupported("leader-elect".to_owned())));
         assert_eq!(read(&[("colour", "red")]), Err(FlagError::Unknown("colour".to_owned())));
         assert!(matches!(read(&[("node-monitor-period", "soon")]), Err(FlagError::Value { .. })));

@@ -4,10 +4,12 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::{ArgAction, Args};
 use coracle_ambient::Ambient;
-use coracle_client::Client;
 use coracle_client::kubeconfig::Kubeconfig;
+use coracle_client::{AsServiceAccount, Client, Https};
+use coracle_cluster::controllers::Identities;
 use coracle_cluster::{Ended, Kubelet, LeaderTimings, NodeSpec, controllers};
 use coracle_journal::Recorder;
+use coracle_meta::ObjectKey;
 
 use crate::commands::up::{controller_flags, runtime};
 use crate::exit;
@@ -97,9 +99,33 @@ impl ControllerManager {
             eprintln!("warning: {warning}");
         }
         config.leader_election = self.election.timings()?;
-        until_interrupted(&self.kubeconfig, |client, ambient, recorder, stop| {
-            controllers::run(config, client, ambient, recorder, stop)
+        let refused = |error| exit::Usage(format!("--kubeconfig: {error}"));
+        let anonymous = Kubeconfig::read(&self.kubeconfig).map_err(refused)?.without_credentials();
+        let own_identity = config.own_identity_for_all;
+        until_interrupted(&self.kubeconfig, |client, ambient, recorder, stop| async move {
+            match anonymous.connect() {
+                Ok(https) if !own_identity => {
+                    let accounts = ServiceAccounts { https, asker: client.clone(), ambient: ambient.clone() };
+                    controllers::run(config, client, &accounts, ambient, recorder, stop).await
+                }
+                _ => controllers::run(config, client.clone(), &client, ambient, recorder, stop).await,
+            }
         })
+    }
+}
+
+/// The controllers' own identities, with tokens that the program asks for.
+struct ServiceAccounts {
+    https: Https,
+    asker: Client,
+    ambient: Ambient,
+}
+
+impl Identities for ServiceAccounts {
+    fn client(&self, account: &str) -> Client {
+        let key = ObjectKey::new("kube-system", account);
+        let clock = self.ambient.clock.clone();
+        Client::new(AsServiceAccount::new(self.https.clone(), &self.asker, key, clock), &self.ambient)
     }
 }
 

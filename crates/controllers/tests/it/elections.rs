@@ -36,7 +36,9 @@ impl ControllerManager {
         let asked = async {
             let _ = asked.await;
         };
-        let task = tokio::spawn(controllers::run(config, client, ambient, Recorder::off(), asked));
+        let task = tokio::spawn(async move {
+            controllers::run(config, client.clone(), &client, ambient, Recorder::off(), asked).await
+        });
         Self { task, stop, cut }
     }
 }

@@ -1,0 +1,100 @@
+//! The names of the controllers, as `--controllers` has them.
+
+/// How a controller is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) name: &'static str,
+    /// What it was called before.
+    alias: &'static str,
+    /// The service account of `kube-system` as which it speaks; empty for the program's own identity.
+    pub(crate) account: &'static str,
+}
+
+const fn name(name: &'static str, alias: &'static str, account: &'static str) -> Name {
+    Name { name, alias, account }
+}
+
+/// All that Kubernetes 1.35 has, whether they are built here or not.
+///
+/// In Kubernetes: `cmd/kube-controller-manager/names`, the aliases and clients of `cmd/kube-controller-manager/app`.
+const NAMES: &[Name] = &[
+    name("bootstrap-signer-controller", "bootstrapsigner", "bootstrap-signer"),
+    name("certificatesigningrequest-approving-controller", "csrapproving", "certificate-controller"),
+    name("certificatesigningrequest-cleaner-controller", "csrcleaner", "certificate-controller"),
+    name("certificatesigningrequest-signing-controller", "csrsigning", "certificate-controller"),
+    name("cloud-node-lifecycle-controller", "cloud-node-lifecycle", "node-controller"),
+    name("clusterrole-aggregation-controller", "clusterrole-aggregation", "clusterrole-aggregation-controller"),
+    name("cronjob-controller", "cronjob", "cronjob-controller"),
+    name("daemonset-controller", "daemonset", "daemon-set-controller"),
+    name("deployment-controller", "deployment", "deployment-controller"),
+    name("device-taint-eviction-controller", "", "device-taint-eviction-controller"),
+    name("disruption-controller", "disruption", "disruption-controller"),
+    name("endpoints-controller", "endpoint", "endpoint-controller"),
+    name("endpointslice-controller", "endpointslice", "endpointslice-controller"),
+    name("endpointslice-mirroring-controller", "endpointslicemirroring", "endpointslicemirroring-controller"),
+    name("ephemeral-volume-controller", "ephemeral-volume", "ephemeral-volume-controller"),
+    name("garbage-collector-controller", "garbagecollector", "generic-garbage-collector"),
+    name("horizontal-pod-autoscaler-controller", "horizontalpodautoscaling", "horizontal-pod-autoscaler"),
+    name("job-controller", "job", "job-controller"),
+    name("kube-apiserver-serving-clustertrustbundle-publisher-controller", "", ""),
+    name(
+        "legacy-serviceaccount-token-cleaner-controller",
+        "legacy-service-account-token-cleaner",
+        "legacy-service-account-token-cleaner",
+    ),
+    name("namespace-controller", "namespace", "namespace-controller"),
+    name("node-ipam-controller", "nodeipam", "node-controller"),
+    name("node-lifecycle-controller", "nodelifecycle", "node-controller"),
+    name("node-route-controller", "route", "route-controller"),
+    name("persistentvolume-attach-detach-controller", "attachdetach", "attachdetach-controller"),
+    name("persistentvolume-binder-controller", "persistentvolume-binder", "persistent-volume-binder"),
+    name("persistentvolume-expander-controller", "persistentvolume-expander", "expand-controller"),
+    name("persistentvolume-protection-controller", "pv-protection", "pv-protection-controller"),
+    name("persistentvolumeclaim-protection-controller", "pvc-protection", "pvc-protection-controller"),
+    name("pod-garbage-collector-controller", "podgc", "pod-garbage-collector"),
+    name("podcertificaterequest-cleaner-controller", "", "podcertificaterequestcleaner"),
+    name("replicaset-controller", "replicaset", "replicaset-controller"),
+    name("replicationcontroller-controller", "replicationcontroller", "replication-controller"),
+    name("resourceclaim-controller", "resource-claim-controller", "resource-claim-controller"),
+    name("resourcequota-controller", "resourcequota", "resourcequota-controller"),
+    name("root-ca-certificate-publisher-controller", "root-ca-cert-publisher", "root-ca-cert-publisher"),
+    name("selinux-warning-controller", "", "selinux-warning-controller"),
+    name("service-cidr-controller", "", "service-cidrs-controller"),
+    name("service-lb-controller", "service", "service-controller"),
+    name("serviceaccount-controller", "serviceaccount", "service-account-controller"),
+    name("serviceaccount-token-controller", "serviceaccount-token", ""),
+    name("statefulset-controller", "statefulset", "statefulset-controller"),
+    name("storage-version-migrator-controller", "svm", "storage-version-migrator-controller"),
+    name("storageversion-garbage-collector-controller", "storage-version-gc", "storage-version-garbage-collector"),
+    name("taint-eviction-controller", "", "node-controller"),
+    name("token-cleaner-controller", "tokencleaner", "token-cleaner"),
+    name("ttl-after-finished-controller", "ttl-after-finished", "ttl-after-finished-controller"),
+    name("ttl-controller", "ttl", "ttl-controller"),
+    name("validatingadmissionpolicy-status-controller", "", "validatingadmissionpolicy-status-controller"),
+    name("volumeattributesclass-protection-controller", "", "volumeattributesclass-protection-controller"),
+];
+
+/// The controller of this name or alias.
+pub(crate) fn find(word: &str) -> Option<Name> {
+    let is_called = |one: &&Name| one.name == word || !one.alias.is_empty() && one.alias == word;
+    NAMES.iter().find(is_called).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_controller_is_found_by_its_names_and_no_two_share_one() {
+        let words = NAMES.iter().flat_map(|one| [one.name, one.alias]).filter(|word| !word.is_empty());
+        let mut seen = BTreeSet::new();
+        for word in words {
+            assert!(seen.insert(word), "{word}");
+            assert!(find(word).is_some_and(|found| found.name == word || found.alias == word));
+        }
+        assert_eq!(find("podgc").map(|found| found.name), Some("pod-garbage-collector-controller"));
+        assert_eq!(find(""), None);
+    }
+}
