@@ -345,7 +345,9 @@ impl Identities for Accounts {
         let name = coracle_auth::service_account_name(NAMESPACE, account);
         let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{NAMESPACE}")];
         let transport = self.transport.clone().asking_as(Arc::new(User::new(name, groups)));
-        Client::new(layered(transport, Component::ControllerManager, self.layer.as_ref()), &self.ambient)
+        // Two clients must not draw the same audit ids.
+        let ambient = self.ambient.split(account);
+        Client::new(layered(transport, Component::ControllerManager, self.layer.as_ref()), &ambient)
     }
 }
 
