@@ -40,7 +40,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     CONTROLLERS.iter().map(|(name, _)| *name)
 }
 
-/// Runs the controllers, each with its own identity, until `shutdown`, or until it is dropped; it may be called again afterwards. With leader election,
+/// Runs the controllers, each with its own identity, until `shutdown`, or until it is dropped; it may be called again
+/// afterwards. With leader election,
 /// they run only while this process holds the Lease `kube-system/kube-controller-manager`.
 ///
 /// # Panics
