@@ -3,7 +3,7 @@ use std::time::Duration;
 use coracle_client::Client;
 use coracle_controller_runtime::{LeaderTimings, Process};
 
-use crate::names;
+use crate::{AddressBlock, names};
 
 /// What the controller-manager can be told. In Kubernetes: the flags of `kube-controller-manager`.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +42,34 @@ pub struct Config {
     pub large_cluster_size_threshold: usize,
     /// From which share of nodes that are not ready on a zone is partly down. `--unhealthy-zone-threshold`
     pub unhealthy_zone_threshold: f64,
+    /// How long changes of pods are gathered before their Endpoints are written. `--endpoint-updates-batch-period`
+    pub endpoint_updates_batch_period: Duration,
+    /// The same for EndpointSlices. `--endpointslice-updates-batch-period`
+    pub endpoint_slice_updates_batch_period: Duration,
+    /// How many endpoints one EndpointSlice holds at most. `--max-endpoints-per-slice`
+    pub max_endpoints_per_slice: usize,
+    /// How long changes are gathered before Endpoints are mirrored again.
+    /// `--mirroring-endpointslice-updates-batch-period`
+    pub mirroring_endpoint_slice_updates_batch_period: Duration,
+    /// How many addresses of a subset of Endpoints are mirrored at most. `--mirroring-max-endpoints-per-subset`
+    pub mirroring_max_endpoints_per_subset: usize,
+    /// How often claims that wait for a volume are looked at. `--pvclaimbinder-sync-period`
+    pub pv_claim_binder_sync_period: Duration,
+    /// Whether volumes stay with nodes that have been silent for long. `--disable-force-detach-on-timeout`
+    pub disable_force_detach_on_timeout: bool,
+    /// Whether nodes are given addresses for their pods. `--allocate-node-cidrs`
+    pub allocate_node_cidrs: bool,
+    /// The addresses of pods: a block, or one of each family. `--cluster-cidr`
+    pub cluster_cidrs: Vec<AddressBlock>,
+    /// The prefix of a node's block of IPv4. `--node-cidr-mask-size`, `--node-cidr-mask-size-ipv4`
+    pub node_cidr_mask_ipv4: u8,
+    /// The prefix of a node's block of IPv6. `--node-cidr-mask-size`, `--node-cidr-mask-size-ipv6`
+    pub node_cidr_mask_ipv6: u8,
+    /// Addresses of Services, which no node gets. `--service-cluster-ip-range`
+    pub node_ipam_service_cidrs: Vec<AddressBlock>,
+    /// The addresses that Services of type LoadBalancer get; none without it. `--service-lb-range`, which Kubernetes does
+    /// not have
+    pub service_lb_range: Option<AddressBlock>,
     /// How many finished pods are kept. `--terminated-pod-gc-threshold`
     pub terminated_pod_gc_threshold: usize,
     /// How often everything is counted again for quotas; zero for never. `--resource-quota-sync-period`
@@ -63,6 +91,19 @@ impl Default for Config {
             secondary_node_eviction_rate: 0.01,
             large_cluster_size_threshold: 50,
             unhealthy_zone_threshold: 0.55,
+            endpoint_updates_batch_period: Duration::ZERO,
+            endpoint_slice_updates_batch_period: Duration::ZERO,
+            max_endpoints_per_slice: 100,
+            mirroring_endpoint_slice_updates_batch_period: Duration::ZERO,
+            mirroring_max_endpoints_per_subset: 1000,
+            pv_claim_binder_sync_period: Duration::from_secs(15),
+            disable_force_detach_on_timeout: false,
+            allocate_node_cidrs: false,
+            cluster_cidrs: Vec::new(),
+            node_cidr_mask_ipv4: 24,
+            node_cidr_mask_ipv6: 64,
+            node_ipam_service_cidrs: Vec::new(),
+            service_lb_range: None,
             terminated_pod_gc_threshold: 12_500,
             resource_quota_sync_period: Duration::from_secs(300),
         }
@@ -75,6 +116,31 @@ impl Config {
         match self.rate_limit {
             Some((rate, burst)) => process.client.clone().with_rate_limit(rate, burst),
             None => process.client.clone(),
+        }
+    }
+
+    /// The prefix of a node's block of this family.
+    pub(crate) fn node_cidr_mask(&self, cidr: AddressBlock) -> u8 {
+        if cidr.is_v6() { self.node_cidr_mask_ipv6 } else { self.node_cidr_mask_ipv4 }
+    }
+
+    /// Why nodes cannot be given addresses as this asks for: the flag, and what it takes.
+    pub(crate) fn wrong_node_cidrs(&self) -> Option<(&'static str, &'static str)> {
+        if !self.allocate_node_cidrs {
+            return None;
+        }
+        let fits = |cidr: &AddressBlock| {
+            let mask = self.node_cidr_mask(*cidr);
+            let most = if cidr.is_v6() { 128 } else { 32 };
+            // In Kubernetes, too, a block of IPv6 is cut into no more than 2^16.
+            (cidr.prefix()..=most).contains(&mask) && (!cidr.is_v6() || mask - cidr.prefix() <= 16)
+        };
+        match self.cluster_cidrs.as_slice() {
+            [] => Some(("cluster-cidr", "a block of addresses, or one of each family")),
+            [one, other] if one.is_v6() == other.is_v6() => Some(("cluster-cidr", "one block of each family")),
+            [_, _, _, ..] => Some(("cluster-cidr", "one block of each family")),
+            cidrs if cidrs.iter().all(fits) => None,
+            _ => Some(("node-cidr-mask-size", "a prefix that cuts the cluster's block into at most 2^16")),
         }
     }
 

@@ -24,15 +24,15 @@ const CONTROLLERS: &[Entry] = &[
     ("garbage-collector-controller", crate::garbage_collector::start),
     ("namespace-controller", crate::namespace::start),
     ("node-lifecycle-controller", crate::node_lifecycle::start),
-    ("ttl-controller", crate::node_ttl::start),
     ("pod-garbage-collector-controller", crate::pod_gc::start),
-    ("resourcequota-controller", crate::resource_quota::start),
-    ("root-ca-certificate-publisher-controller", crate::root_ca::start),
-    ("taint-eviction-controller", crate::taint_eviction::start),
-    ("serviceaccount-controller", crate::service_accounts::start),
     ("replicaset-controller", crate::replicaset::replica_sets),
     ("replicationcontroller-controller", crate::replicaset::replication_controllers),
+    ("resourcequota-controller", crate::resource_quota::start),
+    ("root-ca-certificate-publisher-controller", crate::root_ca::start),
+    ("serviceaccount-controller", crate::service_accounts::start),
     ("statefulset-controller", crate::statefulset::start),
+    ("taint-eviction-controller", crate::taint_eviction::start),
+    ("ttl-controller", crate::node_ttl::start),
 ];
 
 /// The names of all controllers.

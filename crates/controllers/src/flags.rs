@@ -1,4 +1,4 @@
-use crate::{Config, names};
+use crate::{AddressBlock, Config, names};
 
 /// A flag that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,21 +39,14 @@ pub enum FlagError {
 
 /// Flags of controllers that are not built, by the name of the part: accepted, with a warning that names the part.
 const NOT_BUILT: &[(&str, &str)] = &[
-    ("pvclaimbinder-sync-period", "persistent volumes"),
-    ("attach-detach-reconcile-sync-period", "volume attachment"),
     ("horizontal-pod-autoscaler-sync-period", "horizontal pod autoscaling"),
     ("horizontal-pod-autoscaler-tolerance", "horizontal pod autoscaling"),
     ("horizontal-pod-autoscaler-downscale-stabilization", "horizontal pod autoscaling"),
     ("horizontal-pod-autoscaler-initial-readiness-delay", "horizontal pod autoscaling"),
     ("horizontal-pod-autoscaler-cpu-initialization-period", "horizontal pod autoscaling"),
-    ("endpoint-updates-batch-period", "endpoints"),
-    ("endpointslice-updates-batch-period", "endpoint slices"),
-    ("max-endpoints-per-slice", "endpoint slices"),
     ("cluster-signing-cert-file", "certificate signing"),
     ("cluster-signing-key-file", "certificate signing"),
     ("cluster-signing-duration", "certificate signing"),
-    ("allocate-node-cidrs", "node addresses"),
-    ("cluster-cidr", "node addresses"),
 ];
 
 /// Flags that ask for more or fewer workers, which here change nothing that can be seen.
@@ -65,7 +58,12 @@ const REFUSED: &[&str] = &[
     "concurrent-gc-syncs",
     "concurrent-resource-quota-syncs",
     "concurrent-serviceaccount-token-syncs",
+    "concurrent-endpoint-syncs",
+    "concurrent-service-endpoint-syncs",
+    "mirroring-concurrent-service-endpoint-syncs",
     "namespace-sync-period",
+    "attach-detach-reconcile-sync-period",
+    "disable-attach-detach-reconcile-sync",
     "enable-garbage-collector",
     "leader-elect",
     "min-resync-period",
@@ -82,6 +80,16 @@ impl Config {
             let duration = || coracle_meta::parse_duration(&value).ok_or_else(|| wrong("a duration such as `40s`"));
             let number = || value.parse::<f64>().map_err(|_| wrong("a number"));
             let count = || value.parse::<usize>().map_err(|_| wrong("a whole number"));
+            let truth = || value.parse::<bool>().map_err(|_| wrong("`true` or `false`"));
+            let mask = || value.parse::<u8>().map_err(|_| wrong("a number such as 24"));
+            let blocks = || {
+                let blocks = value.split(',').filter(|block| !block.trim().is_empty()).map(str::parse);
+                blocks.collect::<Result<Vec<AddressBlock>, _>>().map_err(|_| wrong("a block such as 10.244.0.0/16"))
+            };
+            let per_slice = || match count()? {
+                count @ 1..=1000 => Ok(count),
+                _ => Err(wrong("a number from 1 to 1000")),
+            };
             match name.as_str() {
                 "controllers" => config.controllers = controllers(&value)?,
                 "kube-api-qps" => {
@@ -102,6 +110,26 @@ impl Config {
                 "secondary-node-eviction-rate" => config.secondary_node_eviction_rate = number()?,
                 "large-cluster-size-threshold" => config.large_cluster_size_threshold = count()?,
                 "unhealthy-zone-threshold" => config.unhealthy_zone_threshold = number()?,
+                "endpoint-updates-batch-period" => config.endpoint_updates_batch_period = duration()?,
+                "endpointslice-updates-batch-period" => config.endpoint_slice_updates_batch_period = duration()?,
+                "max-endpoints-per-slice" => config.max_endpoints_per_slice = per_slice()?,
+                "mirroring-endpointslice-updates-batch-period" => {
+                    config.mirroring_endpoint_slice_updates_batch_period = duration()?;
+                }
+                "mirroring-max-endpoints-per-subset" => {
+                    config.mirroring_max_endpoints_per_subset = per_slice()?;
+                }
+                "pvclaimbinder-sync-period" => config.pv_claim_binder_sync_period = duration()?,
+                "disable-force-detach-on-timeout" => config.disable_force_detach_on_timeout = truth()?,
+                "allocate-node-cidrs" => config.allocate_node_cidrs = truth()?,
+                "cluster-cidr" => config.cluster_cidrs = blocks()?,
+                "node-cidr-mask-size" => {
+                    (config.node_cidr_mask_ipv4, config.node_cidr_mask_ipv6) = (mask()?, mask()?);
+                }
+                "node-cidr-mask-size-ipv4" => config.node_cidr_mask_ipv4 = mask()?,
+                "node-cidr-mask-size-ipv6" => config.node_cidr_mask_ipv6 = mask()?,
+                "service-cluster-ip-range" => config.node_ipam_service_cidrs = blocks()?,
+                "service-lb-range" => config.service_lb_range = blocks()?.first().copied(),
                 "resource-quota-sync-period" => config.resource_quota_sync_period = duration()?,
                 "terminated-pod-gc-threshold" => config.terminated_pod_gc_threshold = count()?,
                 other if REFUSED.contains(&other) => return Err(FlagError::NotSupported(name)),
@@ -110,6 +138,10 @@ impl Config {
                     None => return Err(FlagError::Unknown(name)),
                 },
             }
+        }
+        if let Some((name, expected)) = config.wrong_node_cidrs() {
+            let value = config.cluster_cidrs.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            return Err(FlagError::Value { name: name.to_owned(), value, expected });
         }
         Ok((config, warnings))
     }
@@ -146,9 +178,9 @@ mod tests {
 
     #[test]
     fn a_flag_takes_effect_is_warned_about_or_is_refused_by_name() {
-        let (config, warnings) = read(&[("node-monitor-period", "1s"), ("pvclaimbinder-sync-period", "5s")]).unwrap();
+        let (config, warnings) = read(&[("node-monitor-period", "1s"), ("cluster-signing-duration", "5s")]).unwrap();
         assert_eq!(config.node_monitor_period, Duration::from_secs(1));
-        assert_eq!(warnings, ["--pvclaimbinder-sync-period has no effect: persistent volumes is not built"]);
+        assert_eq!(warnings, ["--cluster-signing-duration has no effect: certificate signing is not built"]);
         assert_eq!(
             read(&[("controllers", "*,-podgc,replicaset")]).unwrap().0.controllers,
             ["*", "-podgc", "replicaset"]
@@ -160,5 +192,16 @@ mod tests {
         assert_eq!(read(&[("leader-elect", "true")]), Err(FlagError::NotSupported("leader-elect".to_owned())));
         assert_eq!(read(&[("colour", "red")]), Err(FlagError::Unknown("colour".to_owned())));
         assert!(matches!(read(&[("node-monitor-period", "soon")]), Err(FlagError::Value { .. })));
+    }
+
+    #[test]
+    fn addresses_of_nodes_are_only_given_out_of_blocks_that_can_be_cut() {
+        let cut = |cidr, mask| {
+            let flags = [("allocate-node-cidrs", "true"), ("cluster-cidr", cidr), ("node-cidr-mask-size-ipv6", mask)];
+            read(&flags).is_ok()
+        };
+        assert!(cut("10.244.0.0/16", "64") && cut("10.244.0.0/16,fd00::/48", "64"));
+        assert!(!cut("", "64") && !cut("10.0.0.0/8,10.1.0.0/16", "64") && !cut("10.244.0.0/25", "64"));
+        assert!(!cut("fd00::/48", "80") && !cut("nowhere", "64"));
     }
 }

@@ -7,10 +7,11 @@
 //! decides. [`Config`] has the flags.
 //! What many share: `pod_control` (make and remove pods, with their events), `revisions` (a history of templates),
 //! `conditions`, `selecting` (which selectors choose a pod), `index` (what belongs to an owner),
-//! `served_kinds`, `scaled_kinds` (which kinds there are).
+//! `served_kinds`, `scaled_kinds` (which kinds there are), `service_endpoints` (who is behind a Service), `volumes`.
 //! Not here: queues, workers, caches, ownership, events (`controller-runtime`).
 //! In Kubernetes: `cmd/kube-controller-manager` and `pkg/controller`.
 
+mod address_block;
 mod conditions;
 mod config;
 mod controllers;
@@ -43,6 +44,7 @@ mod service_accounts;
 mod statefulset;
 mod taint_eviction;
 
+pub use address_block::{AddressBlock, NotABlock};
 pub use config::Config;
 pub use controllers::{names, run};
 pub use flags::FlagError;
