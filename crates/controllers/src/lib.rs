@@ -26,12 +26,16 @@ mod revisions;
 mod scaled_kinds;
 mod selecting;
 mod served_kinds;
+mod service_endpoints;
 mod taints;
 
 mod cluster_role_aggregation;
 mod daemonset;
 mod deployment;
 mod disruption;
+mod endpoint_slice;
+mod endpoint_slice_mirroring;
+mod endpoints;
 mod garbage_collector;
 mod namespace;
 mod node_lifecycle;

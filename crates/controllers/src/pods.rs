@@ -24,6 +24,11 @@ pub(crate) fn ready_since(pod: &Pod) -> Option<Timestamp> {
     ready.last_transition_time.as_deref().and_then(parse_time)
 }
 
+/// When the pod last became ready or stopped being so.
+pub(crate) fn ready_changed(pod: &Pod) -> Option<Timestamp> {
+    pod.condition("Ready")?.last_transition_time.as_deref().and_then(parse_time)
+}
+
 /// In Kubernetes: `podutil.IsPodAvailable`.
 pub(crate) fn availability(pod: &Pod, min_ready_seconds: i32, now: Timestamp) -> Availability {
     if !pod.is_ready() {

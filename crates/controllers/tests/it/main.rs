@@ -7,5 +7,6 @@ mod daemons;
 mod elections;
 mod namespaces;
 mod quotas;
+mod service_endpoints;
 mod stale_caches;
 mod world;
