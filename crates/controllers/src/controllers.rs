@@ -24,9 +24,15 @@ const CONTROLLERS: &[Entry] = &[
     ("endpoints-controller", crate::endpoints::start),
     ("endpointslice-controller", crate::endpoint_slice::start),
     ("endpointslice-mirroring-controller", crate::endpoint_slice_mirroring::start),
+    ("ephemeral-volume-controller", crate::ephemeral_volume::start),
     ("garbage-collector-controller", crate::garbage_collector::start),
     ("namespace-controller", crate::namespace::start),
     ("node-lifecycle-controller", crate::node_lifecycle::start),
+    ("persistentvolume-attach-detach-controller", crate::persistent_volume_attach_detach::start),
+    ("persistentvolume-binder-controller", crate::persistent_volume::start),
+    ("persistentvolume-expander-controller", crate::persistent_volume_expander::start),
+    ("persistentvolume-protection-controller", crate::persistent_volume_protection::start),
+    ("persistentvolumeclaim-protection-controller", crate::persistent_volume_claim_protection::start),
     ("pod-garbage-collector-controller", crate::pod_gc::start),
     ("replicaset-controller", crate::replicaset::replica_sets),
     ("replicationcontroller-controller", crate::replicaset::replication_controllers),
@@ -36,6 +42,7 @@ const CONTROLLERS: &[Entry] = &[
     ("statefulset-controller", crate::statefulset::start),
     ("taint-eviction-controller", crate::taint_eviction::start),
     ("ttl-controller", crate::node_ttl::start),
+    ("volumeattributesclass-protection-controller", crate::volume_attributes_class_protection::start),
 ];
 
 /// The names of all controllers.

@@ -9,4 +9,5 @@ mod namespaces;
 mod quotas;
 mod service_endpoints;
 mod stale_caches;
+mod volumes;
 mod world;
