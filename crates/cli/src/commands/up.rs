@@ -14,6 +14,9 @@ use crate::interrupt::interrupted;
 use crate::state::StateFolder;
 use crate::{exit, state};
 
+/// The addresses of load balancers in a cluster to try things in: those of RFC 5737, which reach nobody by mistake.
+const LOAD_BALANCERS: &str = "198.51.100.0/24";
+
 /// Starts a cluster and keeps it until Ctrl-C.
 #[derive(Debug, Args)]
 pub(crate) struct Up {
@@ -70,7 +73,10 @@ impl Up {
     }
 
     async fn start(&self, folder: &StateFolder) -> Result<RunningCluster> {
-        let (controllers, warnings) = controller_flags(&self.kube_controller_manager_arg)?;
+        let (mut controllers, warnings) = controller_flags(&self.kube_controller_manager_arg)?;
+        if !self.empty && controllers.service_lb_range.is_none() {
+            controllers.service_lb_range = LOAD_BALANCERS.parse().ok();
+        }
         for warning in warnings {
             eprintln!("warning: {warning}");
         }

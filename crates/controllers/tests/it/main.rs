@@ -1,5 +1,6 @@
 //! Controllers in a whole control plane: the state of the world is looked at, never the calls.
 
+mod addresses;
 mod budgets;
 mod cluster_roles;
 mod collection;

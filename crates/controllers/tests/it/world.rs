@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use coracle_api::core_v1::Pod;
 use coracle_client::{Api, Client, ListParams};
-use coracle_cluster::Cluster;
+use coracle_cluster::{Builder, Cluster};
+use coracle_controllers::Config;
 use coracle_meta::{GroupVersionResource, Object, Resource};
 
 /// A whole control plane in this process, in virtual time.
@@ -17,7 +18,16 @@ impl World {
     }
 
     pub(crate) async fn with_nodes(count: usize) -> Self {
-        let cluster = Cluster::builder().nodes(count).start().await.unwrap();
+        Self::of(Cluster::builder().nodes(count)).await
+    }
+
+    /// With controllers that were told something.
+    pub(crate) async fn start_with(controllers: Config) -> Self {
+        Self::of(Cluster::builder().controllers(controllers)).await
+    }
+
+    async fn of(builder: Builder) -> Self {
+        let cluster = builder.start().await.unwrap();
         let client = Client::new(cluster.service(), cluster.ambient());
         Self { _cluster: cluster, client }
     }

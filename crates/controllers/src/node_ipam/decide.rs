@@ -1,0 +1,74 @@
+//! Which block is next.
+
+use crate::address_block::AddressBlock;
+
+/// The addresses of the cluster, cut into blocks for nodes.
+#[derive(Clone, Debug)]
+pub(super) struct Range {
+    block: AddressBlock,
+    /// The prefix of a node's block.
+    prefix: u8,
+    /// Where to look next: a block that was freed is given out again as late as can be.
+    next: u128,
+}
+
+impl Range {
+    pub(super) fn new(block: AddressBlock, prefix: u8) -> Self {
+        Self { block, prefix, next: 0 }
+    }
+
+    /// The next block that shares no address with those taken; none if there is none.
+    pub(super) fn next(&mut self, taken: &[AddressBlock]) -> Option<AddressBlock> {
+        let count = self.block.count(self.prefix)?;
+        let mut places: Vec<_> = taken.iter().filter_map(|block| self.block.places(*block, self.prefix)).collect();
+        places.sort_unstable();
+        let first_free = |from: u128| {
+            let free = places.iter().fold(
+                from,
+                |free, (first, last)| {
+                    if (*first..=*last).contains(&free) { last + 1 } else { free }
+                },
+            );
+            (free < count).then_some(free)
+        };
+        let place = first_free(self.next).or_else(|| first_free(0))?;
+        self.next = (place + 1) % count;
+        Some(self.block.at(place, self.prefix))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_freed_comes_last_and_what_is_taken_never() {
+        let mut range = Range::new("10.0.0.0/22".parse().unwrap(), 24);
+        let mut taken: Vec<AddressBlock> = vec!["10.0.1.128/25".parse().unwrap()];
+        let mut next = |taken: &[AddressBlock]| range.next(taken).map(|block| block.to_string());
+        assert_eq!(next(&taken).as_deref(), Some("10.0.0.0/24"));
+        taken.push("10.0.0.0/24".parse().unwrap());
+        assert_eq!(next(&taken).as_deref(), Some("10.0.2.0/24"));
+        taken.pop();
+        taken.push("10.0.2.0/24".parse().unwrap());
+        assert_eq!(next(&taken).as_deref(), Some("10.0.3.0/24"), "not the one that was freed");
+        taken.push("10.0.3.0/24".parse().unwrap());
+        assert_eq!(next(&taken).as_deref(), Some("10.0.0.0/24"));
+        taken.push("10.0.0.0/24".parse().unwrap());
+        assert_eq!(next(&taken), None);
+    }
+
+    proptest! {
+        #[test]
+        fn all_blocks_are_given_out_once(prefix in 20..=24_u8) {
+            let block: AddressBlock = "10.0.0.0/20".parse().unwrap();
+            let (mut range, mut taken) = (Range::new(block, prefix), Vec::new());
+            while let Some(next) = range.next(&taken) {
+                prop_assert!(block.holds(next) && !taken.iter().any(|other: &AddressBlock| other.overlaps(next)));
+                taken.push(next);
+            }
+            prop_assert_eq!(taken.len(), 1 << (prefix - 20));
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Whether a ServiceCIDR may go.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_ambient::Timestamp;
+use coracle_api::networking_v1::{IPAddress, ServiceCIDR};
+use coracle_meta::parse_time;
+
+use crate::address_block::AddressBlock;
+
+/// How long a range is kept after its deletion, so that nobody takes addresses of it in the meantime.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What to do for a range.
+#[derive(Debug, PartialEq)]
+pub(super) enum Step {
+    /// Protect it, and say that it is ready.
+    Ready,
+    /// Say that it is still needed.
+    Keep,
+    /// Look again after this time.
+    Wait(Duration),
+    /// Let it go.
+    LetGo,
+}
+
+/// What to do for a range.
+pub(super) fn step(
+    range: &ServiceCIDR,
+    all: &[Arc<ServiceCIDR>],
+    addresses: impl FnOnce() -> Vec<Arc<IPAddress>>,
+    now: Timestamp,
+) -> Step {
+    let Some(deleted) = &range.metadata.deletion_timestamp else { return Step::Ready };
+    let others: Vec<_> =
+        all.iter().filter(|other| other.metadata.name != range.metadata.name).flat_map(|other| blocks(other)).collect();
+    let has_parent = blocks(range).iter().all(|block| others.iter().any(|other| other.holds(*block)));
+    let is_left_alone = |address: IpAddr| {
+        blocks(range).iter().any(|block| block.has_host(address)) && !others.iter().any(|other| other.has_host(address))
+    };
+    if !has_parent && addresses().iter().filter_map(|address| allocated(address)).any(is_left_alone) {
+        return Step::Keep;
+    }
+    let since = parse_time(deleted)
+        .map_or(GRACE, |deleted| Duration::try_from(now.duration_since(deleted)).unwrap_or_default());
+    match GRACE.checked_sub(since) {
+        Some(left) if !left.is_zero() => Step::Wait(left),
+        _ => Step::LetGo,
+    }
+}
+
+/// What was decided, for people.
+pub(super) fn sentence(step: &Step) -> &'static str {
+    match step {
+        Step::Ready => "it is ready",
+        Step::Keep => "it is to go, and holds addresses that no other range holds: keep it",
+        Step::Wait(_) => "it is to go: wait until nobody takes addresses of it",
+        Step::LetGo => "it is to go: let it go",
+    }
+}
+
+/// The blocks of a range.
+pub(super) fn blocks(range: &ServiceCIDR) -> Vec<AddressBlock> {
+    range.spec.cidrs.iter().filter_map(|cidr| cidr.parse().ok()).collect()
+}
+
+/// The address, if the API server took it for a Service.
+pub(super) fn allocated(address: &IPAddress) -> Option<IpAddr> {
+    let manager = address.metadata.labels.get("ipaddress.kubernetes.io/managed-by");
+    manager.filter(|manager| *manager == "ipallocator.k8s.io")?;
+    address.metadata.name.as_ref()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(name: &str, cidr: &str) -> ServiceCIDR {
+        let mut range = ServiceCIDR::default();
+        range.metadata.name = Some(name.to_owned());
+        range.spec.cidrs = vec![cidr.to_owned()];
+        range
+    }
+
+    fn address(name: &str) -> Arc<IPAddress> {
+        let mut address = IPAddress::default();
+        address.metadata.name = Some(name.to_owned());
+        let label = ("ipaddress.kubernetes.io/managed-by".to_owned(), "ipallocator.k8s.io".to_owned());
+        address.metadata.labels = [label].into();
+        Arc::new(address)
+    }
+
+    #[test]
+    fn a_range_goes_when_its_addresses_are_gone_or_in_another_range() {
+        let now = parse_time("2026-01-01T00:01:00Z").unwrap();
+        let mut going = range("a", "10.0.0.0/24");
+        let decided = |going: &ServiceCIDR, others: &[ServiceCIDR], addresses: &[&str]| {
+            let all: Vec<_> = others.iter().chain([going]).cloned().map(Arc::new).collect();
+            step(going, &all, || addresses.iter().map(|name| address(name)).collect(), now)
+        };
+        assert_eq!(decided(&going, &[], &["10.0.0.1"]), Step::Ready);
+        going.metadata.deletion_timestamp = Some("2026-01-01T00:00:00Z".to_owned());
+        assert_eq!(decided(&going, &[], &["10.0.0.1"]), Step::Keep);
+        assert_eq!(decided(&going, &[], &["10.0.1.1"]), Step::LetGo);
+        assert_eq!(decided(&going, &[range("b", "10.0.0.0/16")], &["10.0.0.1"]), Step::LetGo);
+        assert_eq!(decided(&going, &[range("b", "10.0.0.0/30")], &["10.0.0.1"]), Step::LetGo);
+        assert_eq!(decided(&going, &[range("b", "10.0.0.0/30")], &["10.0.0.9"]), Step::Keep);
+        going.metadata.deletion_timestamp = Some("2026-01-01T00:00:57Z".to_owned());
+        assert_eq!(decided(&going, &[], &[]), Step::Wait(Duration::from_secs(7)));
+    }
+}

@@ -1,0 +1,105 @@
+//! Gives Services of type LoadBalancer an address of a range, where no cloud does.
+//!
+//! Off without a range. An address is a Service's as long as its status names it; one that was given a moment ago, which a
+//! cache may not show yet, is remembered. A Service of a class is left to whom the class belongs to.
+//! Not in Kubernetes, where clouds do this; events are those of `k8s.io/cloud-provider`'s service controller.
+
+mod decide;
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use coracle_api::core_v1::{LoadBalancerIngress, Service};
+use coracle_controller_runtime::{
+    Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler,
+};
+use coracle_informer::{Lister, Notification};
+use coracle_meta::{ObjectKey, Resource};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+
+use self::decide::{Step, addresses, wants_one};
+use crate::Config;
+use crate::address_block::AddressBlock;
+
+pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
+    let Some(range) = config.service_lb_range else { return std::future::ready(()).boxed() };
+    let services = process.informers.informer::<Service>();
+    let reconciler = Balancers {
+        services: services.lister(),
+        range,
+        given: Mutex::default(),
+        events: EventRecorder::new(process, "service-controller"),
+    };
+    let all = services.lister();
+    let controller = Controller::new(process, "service-lb", reconciler)
+        .client(config.client(process))
+        .watches(&services, move |notification| concerned(notification, &all));
+    controller.run().boxed()
+}
+
+/// The Service; when one gives an address back, those, too, that wait for one.
+fn concerned(notification: &Notification<Service>, all: &Lister<Service>) -> Vec<ObjectKey> {
+    let service = notification.object();
+    let had_one = notification.old().is_some_and(|old| wants_one(old)) || !addresses(service).is_empty();
+    if !wants_one(service) && !had_one {
+        return Vec::new();
+    }
+    let gives_back = matches!(notification, Notification::Deleted { .. }) || !wants_one(service);
+    let all = if gives_back { all.list() } else { Vec::new() };
+    let waiting = all.iter().filter(|other| wants_one(other) && addresses(other).is_empty());
+    [service.key()].into_iter().chain(waiting.map(|other| other.key())).collect()
+}
+
+struct Balancers {
+    services: Lister<Service>,
+    range: AddressBlock,
+    given: Mutex<BTreeMap<ObjectKey, IpAddr>>,
+    events: EventRecorder,
+}
+
+impl Reconciler for Balancers {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(service) = self.services.get(key) else {
+            self.given.lock().remove(key);
+            return Ok(Action::Done);
+        };
+        let step = {
+            let mut given = self.given.lock();
+            let others = self.services.list();
+            let others = others.iter().filter(|other| other.key() != *key).flat_map(|other| addresses(other));
+            let remembered = given.iter().filter(|(other, _)| *other != key).map(|(_, address)| *address);
+            let step = decide::step(&service, self.range, &others.chain(remembered).collect());
+            match step {
+                Step::Give(address) => drop(given.insert(key.clone(), address)),
+                _ => drop(given.remove(key)),
+            }
+            step
+        };
+        pass.decided(|| decide::sentence(&step));
+        let tell = |event_type, reason, message: &str| {
+            self.events.in_pass(pass).event(service.as_ref(), event_type, reason, message);
+        };
+        match step {
+            Step::Keep => {}
+            Step::Give(address) => {
+                tell(EventType::Normal, "EnsuringLoadBalancer", "Ensuring load balancer");
+                let ingress = LoadBalancerIngress { ip: address.to_string(), ..LoadBalancerIngress::default() };
+                let give = |service: &mut Service| service.status.load_balancer.ingress = vec![ingress.clone()];
+                pass.update_status(service.as_ref(), give).await?;
+                tell(EventType::Normal, "EnsuredLoadBalancer", "Ensured load balancer");
+            }
+            Step::TakeBack => {
+                let take = |service: &mut Service| service.status.load_balancer.ingress.clear();
+                pass.update_status(service.as_ref(), take).await?;
+            }
+            Step::Refuse(why) => {
+                let message = format!("Error syncing load balancer: failed to ensure load balancer: {why}");
+                tell(EventType::Warning, "SyncLoadBalancerFailed", &message);
+                return Err(ReconcileError::Object(why));
+            }
+        }
+        Ok(Action::Done)
+    }
+}
