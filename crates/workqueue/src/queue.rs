@@ -11,6 +11,9 @@ use crate::RateLimiter;
 use crate::delays::Delays;
 use crate::keys::Keys;
 
+/// Stands for delays that end nowhere: thirty years.
+const LONGEST_DELAY: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
 /// What can be put into a queue; its text is the subject in the event log.
 pub trait Key: Ord + Clone + Display + Send + Sync + 'static {}
 
@@ -283,7 +286,10 @@ impl<K: Key> WorkQueue<K> {
             let nanos = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
             self.detail(&key).caused_by(causes.iter().copied()).with("delayNanos", nanos).with("why", why)
         });
-        state.delays.add(key, Instant::now() + delay, entry);
+        let now = Instant::now();
+        // A delay may come from what a person wrote, and be longer than any clock runs.
+        let due = now.checked_add(delay).unwrap_or_else(|| now + LONGEST_DELAY);
+        state.delays.add(key, due, entry);
         self.shared.changed.notify_one();
     }
 
@@ -357,6 +363,15 @@ mod tests {
         assert_eq!(take(queue.clone()).await, "a");
         assert_eq!(start.elapsed(), Duration::from_secs(30));
         queue.done(&"a");
+        assert!(tokio::time::timeout(Duration::from_secs(3600), queue.get()).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_delay_longer_than_any_clock_is_a_very_long_one() {
+        let queue = WorkQueue::new("q");
+        queue.add_after("never", Duration::MAX, &[]);
+        queue.add_after("soon", Duration::from_secs(1), &[]);
+        assert_eq!(take(queue.clone()).await, "soon");
         assert!(tokio::time::timeout(Duration::from_secs(3600), queue.get()).await.is_err());
     }
 
