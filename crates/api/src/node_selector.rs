@@ -76,7 +76,7 @@ mod tests {
         let many_cores = requirement("cores", "Gt", &["4"]);
         let slow = requirement("disk", "NotIn", &["ssd"]);
         let named = requirement("metadata.name", "In", &["n"]);
-        assert!(term(&[many_cores.clone()], &[named]).matches(&node));
+        assert!(term(std::slice::from_ref(&many_cores), &[named]).matches(&node));
         assert!(!term(&[many_cores.clone(), slow.clone()], &[]).matches(&node));
         assert!(!term(&[], &[]).matches(&node));
 

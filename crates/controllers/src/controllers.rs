@@ -26,6 +26,7 @@ const CONTROLLERS: &[Entry] = &[
     ("endpointslice-mirroring-controller", crate::endpoint_slice_mirroring::start),
     ("ephemeral-volume-controller", crate::ephemeral_volume::start),
     ("garbage-collector-controller", crate::garbage_collector::start),
+    ("job-controller", crate::job::start),
     ("namespace-controller", crate::namespace::start),
     ("node-ipam-controller", crate::node_ipam::start),
     ("node-lifecycle-controller", crate::node_lifecycle::start),

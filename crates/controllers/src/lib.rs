@@ -39,6 +39,7 @@ mod endpoint_slice_mirroring;
 mod endpoints;
 mod ephemeral_volume;
 mod garbage_collector;
+mod job;
 mod namespace;
 mod node_ipam;
 mod node_lifecycle;

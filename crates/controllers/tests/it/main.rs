@@ -6,6 +6,7 @@ mod cluster_roles;
 mod collection;
 mod daemons;
 mod elections;
+mod jobs;
 mod namespaces;
 mod quotas;
 mod service_endpoints;
