@@ -207,22 +207,8 @@ impl Cluster {
         let client = Client::new(transport, &ambient).with_recorder(recorder.clone());
         match component {
             Component::ControllerManager => {
-                let config = self.config.controllers.clone();
-                let identities = Accounts {
-                    transport: self.control_plane.transport(),
-                    layer: self.layer.clone(),
-                    ambient: self.ambient.split("accounts"),
-                };
-                Running::start(tasks, name, |stop| async move {
-                    let stop = stop.asked();
-                    if config.own_identity_for_all {
-                        coracle_controllers::run(config, client.clone(), &client, ambient, recorder, stop)
-                            .map(drop)
-                            .await;
-                    } else {
-                        coracle_controllers::run(config, client, &identities, ambient, recorder, stop).map(drop).await;
-                    }
-                })
+                let controllers = self.controllers(client, ambient);
+                Running::start(tasks, name, |stop| async move { controllers.run(stop.asked()).await })
             }
             Component::Scheduler => {
                 let config = coracle_scheduler::Config::default();
@@ -235,6 +221,31 @@ impl Cluster {
                 Running::start(tasks, name, |stop| async move { kubelet.run(stop.asked()).await })
             }
         }
+    }
+
+    /// What runs all controllers, each with its own identity.
+    fn controllers(&self, client: Client, ambient: Ambient) -> Controllers {
+        let accounts = Accounts {
+            transport: self.control_plane.transport(),
+            layer: self.layer.clone(),
+            ambient: ambient.split("accounts"),
+        };
+        let (config, recorder) = (self.config.controllers.clone(), self.recorder.clone());
+        Controllers { config, client, accounts, ambient, recorder }
+    }
+
+    /// One more controller-manager beside the component; with leader election one of them acts. It lives as long as the
+    /// cluster, and begins anew when it loses its lease.
+    pub fn add_controller_manager(&self, name: &str) {
+        let ambient = self.ambient.split(name);
+        let transport = component_transport(&self.control_plane, Component::ControllerManager, self.layer.as_ref());
+        let client = Client::new(transport, &ambient).with_recorder(self.recorder.clone());
+        let controllers = self.controllers(client, ambient);
+        self.spawn(name, async move {
+            loop {
+                controllers.run(std::future::pending()).await;
+            }
+        });
     }
 
     /// Stops a component in order, and waits until it has stopped.
@@ -329,6 +340,24 @@ fn layered(transport: Transport, component: Component, layer: Option<&TransportL
     match layer {
         Some(layer) => layer(component.word(), transport),
         None => transport,
+    }
+}
+
+/// The controller-manager, ready to run.
+struct Controllers {
+    config: coracle_controllers::Config,
+    client: Client,
+    accounts: Accounts,
+    ambient: Ambient,
+    recorder: Recorder,
+}
+
+impl Controllers {
+    async fn run(&self, stop: impl Future<Output = ()> + Send) {
+        let Self { config, client, accounts, ambient, recorder } = self;
+        let identities: &dyn Identities = if config.own_identity_for_all { client } else { accounts };
+        let (config, ambient, recorder) = (config.clone(), ambient.clone(), recorder.clone());
+        coracle_controllers::run(config, client.clone(), identities, ambient, recorder, stop).map(drop).await;
     }
 }
 

@@ -1,12 +1,15 @@
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::{Cluster, Delays, Error};
+use coracle_cluster::{Cluster, Delays, Error, controllers};
 use coracle_journal::Recorder;
 use coracle_meta::Object;
 use coracle_sim::{Answer, ClockMode, ClusterState, Latency, PluralOf, World};
+use futures_util::future::{Either, select};
 
+use crate::disturbance::Disturbance;
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
@@ -23,6 +26,10 @@ pub struct Options {
     pub mode: Option<Mode>,
     /// The seed.
     pub seed: Option<u64>,
+    /// What happens to the controllers meanwhile.
+    pub disturbance: Option<Disturbance>,
+    /// How long the cluster is left alone after the last step, before its end state is taken.
+    pub rest: Duration,
 }
 
 impl Options {
@@ -54,7 +61,7 @@ pub fn execute(
     };
     coracle_sim::run_in(clock, async move {
         let recorder = make_recorder();
-        let cluster = start(scenario, mode, seed, recorder).await?;
+        let cluster = start(scenario, mode, seed, options.disturbance, recorder).await?;
         let plural_of = plurals(&cluster);
         let world = World::new(&scenario.spec.namespace, plural_of, invariants(scenario));
         let store = cluster.store();
@@ -64,7 +71,17 @@ pub fn execute(
         });
         let run = async {
             until_ready(&world, scenario).await?;
-            Ok::<_, Error>(Run::new(scenario, path, &cluster, world).finish(mode, seed, wall).await)
+            let disturbed = async {
+                if let Some(disturbance) = options.disturbance {
+                    disturbance.act(&cluster, &world).await;
+                }
+                std::future::pending().await
+            };
+            let run = Run::new(scenario, path, &cluster, world.clone()).finish(mode, seed, options.rest, wall);
+            match select(pin!(run), pin!(disturbed)).await {
+                Either::Left((report, _)) => Ok::<_, Error>(report),
+                Either::Right((never, _)) => never,
+            }
         };
         let report = cluster.unless_ended(run).await??;
         follower.abort();
@@ -74,13 +91,24 @@ pub fn execute(
     .map_err(|error| Error::Options(error.to_string()))?
 }
 
-async fn start(scenario: &Scenario, mode: Mode, seed: u64, recorder: Recorder) -> Result<Cluster, Error> {
+async fn start(
+    scenario: &Scenario,
+    mode: Mode,
+    seed: u64,
+    disturbance: Option<Disturbance>,
+    recorder: Recorder,
+) -> Result<Cluster, Error> {
     let spec = &scenario.spec.cluster;
-    let latency = Latency { request: spec.latency.request, watch: spec.latency.watch };
+    let late = disturbance.map_or(Duration::ZERO, Disturbance::watch_delay);
+    let latency = Latency { request: spec.latency.request, watch: spec.latency.watch + late };
+    let controllers = controllers::Config {
+        leader_election: disturbance.and_then(Disturbance::election),
+        ..controllers::Config::default()
+    };
     let delays = Delays { start: spec.latency.pod_start, stop: spec.latency.pod_stop, ..Delays::zero() };
     let at_start = spec.nodes.value.shapes().into_iter().filter(|shape| shape.joins == Joins::AtStart);
     let nodes = at_start.map(|shape| node_spec(&shape)).collect();
-    let builder = Cluster::builder().node_specs(nodes).recorder(recorder).pod_delays(delays);
+    let builder = Cluster::builder().node_specs(nodes).recorder(recorder).pod_delays(delays).controllers(controllers);
     let builder = match mode {
         Mode::Real => builder,
         Mode::Scaled(_) | Mode::Virtual => {

@@ -8,6 +8,8 @@
 //! Start at [`Scenario`], [`parse::read`] and [`execute`].
 //! Not here: the cluster (`cluster`), the objects at each revision and how checks look at them (`sim`).
 
+mod disturbance;
+mod end_state;
 mod execute;
 /// What a scenario file may say.
 pub mod file;
@@ -26,6 +28,7 @@ mod taint;
 mod vocabulary;
 mod wait;
 
+pub use disturbance::{Disturbance, NotADisturbance};
 pub use execute::{Options, execute};
 pub use file::Scenario;
 pub use lanes::{LEGEND, lanes};

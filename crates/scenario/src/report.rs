@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -13,6 +14,9 @@ pub struct Report {
     pub name: String,
     /// How it ended.
     pub outcome: Outcome,
+    /// What there was at the end: each object with what its status says, and how many are alike. Two runs can be compared by
+    /// it.
+    pub end_state: BTreeMap<String, usize>,
     /// What was checked, in the order of the file.
     pub checks: Vec<Check>,
     /// How often what happened.

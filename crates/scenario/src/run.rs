@@ -10,6 +10,7 @@ use serde_saphyr::Spanned;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::end_state::end_state;
 use crate::file::{self, Assert, Drain, Joins, Operation, Part, RequestCount, Scenario};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
@@ -66,9 +67,11 @@ impl<'a> Run<'a> {
     }
 
     /// Takes all steps, and says what became of the scenario.
-    pub(crate) async fn finish(mut self, mode: Mode, seed: u64, wall: impl Fn() -> Duration) -> Report {
+    pub(crate) async fn finish(mut self, mode: Mode, seed: u64, rest: Duration, wall: impl Fn() -> Duration) -> Report {
         let mut outcome = self.all_steps().await;
         let cluster_time = self.started.elapsed();
+        tokio::time::sleep(rest).await;
+        let end_state = self.world.look(end_state);
         let entries = self.recorder.entries(EntryId(0));
         self.judge_throughout(&mut outcome);
         self.count_requests(&entries, &mut outcome);
@@ -78,6 +81,7 @@ impl<'a> Run<'a> {
         Report {
             name: self.scenario.metadata.name.clone(),
             outcome,
+            end_state,
             checks: self.checks,
             counts: Counts::of(&entries),
             seed,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use coracle_journal::Recorder;
-use coracle_scenario::{BuiltIn, LEGEND, Mode, Options, Outcome, Report, Scenario, lanes, parse};
+use coracle_scenario::{BuiltIn, Disturbance, LEGEND, Mode, Options, Outcome, Report, Scenario, lanes, parse};
 
 use crate::exit;
 use crate::live::Live;
@@ -24,6 +24,9 @@ pub(crate) struct Run {
     /// The seed of all randomness
     #[arg(long, env = "CORACLE_SEED")]
     seed: Option<u64>,
+    /// What happens to the controllers meanwhile: kill@N, pause@N or double@N after N revisions, or late
+    #[arg(long, value_name = "DISTURBANCE")]
+    disturb: Option<Disturbance>,
     /// Write the event log here, as JSON lines (one scenario only)
     #[arg(long)]
     events: Option<PathBuf>,
@@ -82,7 +85,7 @@ impl Run {
     }
 
     fn one(&self, file: &Path, scenario: &Scenario) -> Result<u8> {
-        let options = Options { mode: self.mode, seed: self.seed };
+        let options = Options { mode: self.mode, seed: self.seed, disturbance: self.disturb, ..Options::default() };
         let unwritable = std::cell::OnceCell::new();
         let live = Live::for_terminal(!self.plain && !self.quiet && !self.verbose && std::io::stdout().is_terminal());
         let report = coracle_scenario::execute(scenario, file, &options, || {

@@ -1,0 +1,126 @@
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use coracle_cluster::{Cluster, Component, LeaderTimings};
+use coracle_sim::{Answer, ClusterState, World};
+
+/// For how long the controllers pause.
+const PAUSE: Duration = Duration::from_secs(3);
+/// How late watches are.
+const LATE: Duration = Duration::from_secs(1);
+/// How fast one of two controller-managers follows the other: faster than in a real cluster, so that what is waited for
+/// in a scenario is not missed for this alone.
+const TIMINGS: LeaderTimings = LeaderTimings {
+    lease: Duration::from_secs(3),
+    renew_deadline: Duration::from_secs(2),
+    retry: Duration::from_millis(500),
+};
+/// A moment that never comes is waited for until the scenario ends.
+const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
+/// What happens to the controllers while a scenario runs. Controllers act on what is, so it must not change how the
+/// scenario ends.
+///
+/// ```
+/// use coracle_scenario::Disturbance;
+///
+/// assert_eq!("kill@40".parse(), Ok(Disturbance::Kill { at: 40 }));
+/// assert!("trip@40".parse::<Disturbance>().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disturbance {
+    /// So many revisions after the cluster is ready they are killed, and start anew at once: `kill@40`.
+    Kill {
+        /// After how many revisions.
+        at: i64,
+    },
+    /// They stop in order, and start again three seconds later: `pause@40`.
+    Pause {
+        /// After how many revisions.
+        at: i64,
+    },
+    /// There are two controller-managers, of which the first is killed for good: `double@40`.
+    Double {
+        /// After how many revisions.
+        at: i64,
+    },
+    /// Whatever a watch tells comes a second late: `late`.
+    Late,
+}
+
+/// The text is not a disturbance.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a disturbance such as kill@40, pause@40, double@40 or late")]
+pub struct NotADisturbance(String);
+
+impl FromStr for Disturbance {
+    type Err = NotADisturbance;
+
+    fn from_str(text: &str) -> Result<Self, NotADisturbance> {
+        let wrong = || NotADisturbance(text.to_owned());
+        if text == "late" {
+            return Ok(Self::Late);
+        }
+        let (word, at) = text.split_once('@').ok_or_else(wrong)?;
+        let at = at.parse().ok().filter(|at| *at >= 0).ok_or_else(wrong)?;
+        match word {
+            "kill" => Ok(Self::Kill { at }),
+            "pause" => Ok(Self::Pause { at }),
+            "double" => Ok(Self::Double { at }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl fmt::Display for Disturbance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kill { at } => write!(f, "kill@{at}"),
+            Self::Pause { at } => write!(f, "pause@{at}"),
+            Self::Double { at } => write!(f, "double@{at}"),
+            Self::Late => f.write_str("late"),
+        }
+    }
+}
+
+impl Disturbance {
+    /// How much later than usual a watch tells what happened.
+    pub(crate) fn watch_delay(self) -> Duration {
+        if self == Self::Late { LATE } else { Duration::ZERO }
+    }
+
+    /// Whether the controller-manager stands for election.
+    pub(crate) fn election(self) -> Option<LeaderTimings> {
+        matches!(self, Self::Double { .. }).then_some(TIMINGS)
+    }
+
+    /// Disturbs the cluster when it is time to.
+    pub(crate) async fn act(self, cluster: &Cluster, world: &World) {
+        let (Self::Kill { at } | Self::Pause { at } | Self::Double { at }) = self else { return };
+        if matches!(self, Self::Double { .. }) {
+            cluster.add_controller_manager("second");
+        }
+        let moment = world.revision() + at;
+        let is_reached = |cluster: &ClusterState| match cluster.revision() >= moment {
+            true => Ok(()),
+            false => Err(Answer::Unanswerable(String::new())),
+        };
+        if world.until_seen(FOREVER, is_reached).await.is_err() {
+            return;
+        }
+        match self {
+            Self::Kill { .. } => {
+                cluster.kill_component(Component::ControllerManager);
+                cluster.start_component(Component::ControllerManager);
+            }
+            Self::Pause { .. } => {
+                cluster.stop_component(Component::ControllerManager).await;
+                tokio::time::sleep(PAUSE).await;
+                cluster.start_component(Component::ControllerManager);
+            }
+            Self::Double { .. } => cluster.kill_component(Component::ControllerManager),
+            Self::Late => {}
+        }
+    }
+}
