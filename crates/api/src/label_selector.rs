@@ -1,8 +1,34 @@
+use std::fmt::Write;
+
 use coracle_meta::SelectorError;
 
 use crate::meta_v1::LabelSelector;
 
 impl LabelSelector {
+    /// A selector as Go prints it, which is how messages show it.
+    ///
+    /// ```
+    /// use coracle_api::meta_v1::LabelSelector;
+    ///
+    /// let printed = "&LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{},}";
+    /// assert_eq!(LabelSelector::print(Some(&LabelSelector::default())), printed);
+    /// assert_eq!(LabelSelector::print(None), "nil");
+    /// ```
+    pub fn print(selector: Option<&Self>) -> String {
+        let Some(selector) = selector else { return "nil".to_owned() };
+        let mut text = "&LabelSelector{MatchLabels:map[string]string{".to_owned();
+        for (key, value) in &selector.match_labels {
+            let _ = write!(text, "{key}: {value},");
+        }
+        text.push_str("},MatchExpressions:[]LabelSelectorRequirement{");
+        for one in &selector.match_expressions {
+            let (key, operator, values) = (&one.key, &one.operator, one.values.join(" "));
+            let _ = write!(text, "LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},");
+        }
+        text.push_str("},}");
+        text
+    }
+
     /// The selector, ready to match; an empty one matches everything.
     ///
     /// In Kubernetes: `metav1.LabelSelectorAsSelector`.

@@ -17,6 +17,9 @@ const PUBLIC_KEY_HEAD: [u8; 26] = [
     0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 
+/// The issuer that tokens in Secrets name. In Kubernetes: `serviceaccount.LegacyIssuer`.
+pub(crate) const LEGACY: &str = "kubernetes/serviceaccount";
+
 /// Signs and verifies the tokens of service accounts: JWTs with ES256, in the name of one issuer. Clones are the same.
 ///
 /// In Kubernetes: `--service-account-issuer` and `--service-account-signing-key-file`.
@@ -101,7 +104,7 @@ impl Issuer {
         let claims: Value =
             claims.and_then(|claims| serde_json::from_slice(&claims).ok()).ok_or(TokenError::Foreign)?;
         let Value::Object(claims) = claims else { return Err(TokenError::Foreign) };
-        if claims.get("iss").and_then(Value::as_str) != Some(self.name()) {
+        if !claims.get("iss").and_then(Value::as_str).is_some_and(|name| name == self.name() || name == LEGACY) {
             return Err(TokenError::Foreign);
         }
         let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::Signature)?;

@@ -9,7 +9,9 @@
 
 mod authenticators;
 mod client_certificates;
+mod invalidated;
 mod issuer;
+mod secret_tokens;
 mod service_account_tokens;
 mod static_tokens;
 mod token_request;

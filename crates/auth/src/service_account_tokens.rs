@@ -3,14 +3,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_ambient::Timestamp;
-use coracle_meta::{GroupVersionResource, Object, Status, parse_time, reason};
+use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{Authenticated, Authenticator, Credentials, GetOptions, Registry, Request, User, Verb};
 use serde_json::{Map, Value};
 
-use crate::{Issuer, TokenError, service_account_name};
-
-/// For how long a token still counts whose object is being deleted, in seconds.
-const LEEWAY_SECONDS: i64 = 60;
+use crate::invalidated::{is_gone, refused};
+use crate::issuer::LEGACY;
+use crate::{Issuer, TokenError, secret_tokens, service_account_name};
 
 /// Service accounts by their tokens. The account has to exist, and so has what the token is bound to.
 ///
@@ -76,9 +75,7 @@ impl ServiceAccountTokens {
 }
 
 fn is_alive(object: &Object, reference: &Reference, now: Timestamp) -> bool {
-    let gone_since = object.deletion_timestamp().and_then(parse_time);
-    let gone = gone_since.is_some_and(|since| since.as_second() + LEEWAY_SECONDS < now.as_second());
-    object.uid() == reference.uid && !gone
+    object.uid() == reference.uid && !is_gone(object, now)
 }
 
 #[async_trait]
@@ -92,6 +89,10 @@ impl Authenticator for ServiceAccountTokens {
         let this_server = [self.issuer.name().to_owned()];
         let targets = if credentials.audiences.is_empty() { &this_server } else { credentials.audiences.as_slice() };
         match self.issuer.verify(token) {
+            Ok(claims) if claims.get("iss").is_some_and(|issuer| issuer == LEGACY) => {
+                let audiences = targets.iter().filter(|target| this_server.contains(target)).cloned().collect();
+                secret_tokens::accept(registry, &claims, token, audiences).await.map(Some)
+            }
             Ok(claims) => self.accept(registry, &claims, targets).await.map(Some),
             Err(TokenError::Foreign) => Ok(None),
             Err(error @ TokenError::Signature) => Err(refused(&error.to_string())),
@@ -103,11 +104,6 @@ impl Authenticator for ServiceAccountTokens {
 fn quoted(texts: &[String]) -> String {
     let texts: Vec<_> = texts.iter().map(|text| format!("{text:?}")).collect();
     format!("[{}]", texts.join(" "))
-}
-
-/// A 401 that says why, for a review.
-fn refused(why: &str) -> Status {
-    Status::failure(401, reason::UNAUTHORIZED, why)
 }
 
 fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), Status> {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_client::Client;
-use coracle_controllers::Identities;
+use coracle_controllers::{Identities, TokenKey};
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_kubelet::Kubelet;
 use coracle_meta::GroupVersion;
@@ -17,6 +17,7 @@ use crate::component::{Component, Running};
 use crate::control_plane::ControlPlane;
 use crate::node_transport::LocalNodes;
 use crate::restartable::Restartable;
+use crate::signer::Signer;
 use crate::store::OpenStore;
 use crate::tasks::Tasks;
 use crate::{Error, Transport, clock};
@@ -93,6 +94,8 @@ impl Cluster {
         if let Some(root_ca) = &builder.api_server.root_ca {
             controllers.root_ca.clone_from(root_ca);
         }
+        let token_key = || TokenKey::new(Arc::new(Signer::of(control_plane.issuer())));
+        controllers.token_key = controllers.token_key.or_else(|| Some(token_key()));
         let kubelet_ambient = ambient.split(Component::Kubelet.word());
         let kubelet_config = coracle_kubelet::Config {
             nodes: builder.nodes,

@@ -24,6 +24,7 @@ pub struct ControlPlane {
     front: Transport,
     shutdown: Shutdown,
     limits: Vec<String>,
+    issuer: Issuer,
     tasks: Arc<ApiServerTasks>,
 }
 
@@ -85,7 +86,7 @@ impl ControlPlane {
         let running: Vec<_> = controllers.chain([caches]).collect();
         let tasks = Arc::new(ApiServerTasks::new(tasks, running));
         let front = Transport::to(router).kept_by(Arc::clone(&tasks));
-        Ok(Self { registry, front, shutdown, limits, tasks })
+        Ok(Self { registry, front, shutdown, limits, issuer, tasks })
     }
 
     /// The way in: each request shows its own credentials.
@@ -96,6 +97,11 @@ impl ControlPlane {
     /// What is behind the API.
     pub fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    /// Who signs the tokens of service accounts.
+    pub(crate) fn issuer(&self) -> &Issuer {
+        &self.issuer
     }
 
     /// What this API server does not do though its configuration asks for it, a sentence each.

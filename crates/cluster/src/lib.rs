@@ -23,6 +23,7 @@ mod restartable;
 /// Sockets and TLS: how other processes reach the API server.
 #[cfg(feature = "serve")]
 pub mod serve;
+mod signer;
 mod store;
 mod tasks;
 mod transport;

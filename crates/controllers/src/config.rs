@@ -3,6 +3,7 @@ use std::time::Duration;
 use coracle_client::Client;
 use coracle_controller_runtime::{LeaderTimings, Process};
 
+use crate::keys::TokenKey;
 use crate::{AddressBlock, names};
 
 /// What the controller-manager can be told. In Kubernetes: the flags of `kube-controller-manager`.
@@ -18,6 +19,9 @@ pub struct Config {
     pub rate_limit: Option<(f32, u32)>,
     /// The certificate authority of the API server, PEM, for the ConfigMap `kube-root-ca.crt` of each namespace.
     pub root_ca: String,
+    /// What signs tokens for the Secrets that ask for one; without it nobody fills them.
+    /// `--service-account-private-key-file`
+    pub token_key: Option<TokenKey>,
     /// Whether to stand for election before acting, and how long a lease lasts. `--leader-elect`,
     /// `--leader-elect-lease-duration`, `--leader-elect-renew-deadline`, `--leader-elect-retry-period`
     ///
@@ -74,6 +78,35 @@ pub struct Config {
     pub terminated_pod_gc_threshold: usize,
     /// How often everything is counted again for quotas; zero for never. `--resource-quota-sync-period`
     pub resource_quota_sync_period: Duration,
+    /// How pods are scaled by what they use.
+    pub autoscaling: Autoscaling,
+}
+
+/// How pods are scaled by what they use. In Kubernetes: the flags `--horizontal-pod-autoscaler-…`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Autoscaling {
+    /// How often each autoscaler is looked at. `--horizontal-pod-autoscaler-sync-period`
+    pub sync_period: Duration,
+    /// From which ratio to the target on something is done. `--horizontal-pod-autoscaler-tolerance`
+    pub tolerance: f64,
+    /// For how long a lower number has to be asked for. `--horizontal-pod-autoscaler-downscale-stabilization`
+    pub downscale_stabilization: Duration,
+    /// How long a pod that starts may be unready. `--horizontal-pod-autoscaler-initial-readiness-delay`
+    pub initial_readiness_delay: Duration,
+    /// How long what a new pod uses says little. `--horizontal-pod-autoscaler-cpu-initialization-period`
+    pub cpu_initialization_period: Duration,
+}
+
+impl Default for Autoscaling {
+    fn default() -> Self {
+        Self {
+            sync_period: Duration::from_secs(15),
+            tolerance: 0.1,
+            downscale_stabilization: Duration::from_secs(300),
+            initial_readiness_delay: Duration::from_secs(30),
+            cpu_initialization_period: Duration::from_secs(300),
+        }
+    }
 }
 
 impl Default for Config {
@@ -82,6 +115,7 @@ impl Default for Config {
             controllers: vec!["*".to_owned()],
             rate_limit: None,
             root_ca: String::new(),
+            token_key: None,
             leader_election: None,
             own_identity_for_all: false,
             node_monitor_period: Duration::from_secs(5),
@@ -106,6 +140,7 @@ impl Default for Config {
             service_lb_range: None,
             terminated_pod_gc_threshold: 12_500,
             resource_quota_sync_period: Duration::from_secs(300),
+            autoscaling: Autoscaling::default(),
         }
     }
 }

@@ -39,11 +39,6 @@ pub enum FlagError {
 
 /// Flags of controllers that are not built, by the name of the part: accepted, with a warning that names the part.
 const NOT_BUILT: &[(&str, &str)] = &[
-    ("horizontal-pod-autoscaler-sync-period", "horizontal pod autoscaling"),
-    ("horizontal-pod-autoscaler-tolerance", "horizontal pod autoscaling"),
-    ("horizontal-pod-autoscaler-downscale-stabilization", "horizontal pod autoscaling"),
-    ("horizontal-pod-autoscaler-initial-readiness-delay", "horizontal pod autoscaling"),
-    ("horizontal-pod-autoscaler-cpu-initialization-period", "horizontal pod autoscaling"),
     ("cluster-signing-cert-file", "certificate signing"),
     ("cluster-signing-key-file", "certificate signing"),
     ("cluster-signing-duration", "certificate signing"),
@@ -56,6 +51,7 @@ const REFUSED: &[&str] = &[
     "concurrent-deployment-syncs",
     "concurrent-namespace-syncs",
     "concurrent-gc-syncs",
+    "concurrent-horizontal-pod-autoscaler-syncs",
     "concurrent-resource-quota-syncs",
     "concurrent-serviceaccount-token-syncs",
     "concurrent-endpoint-syncs",
@@ -130,6 +126,17 @@ impl Config {
                 "node-cidr-mask-size-ipv6" => config.node_cidr_mask_ipv6 = mask()?,
                 "service-cluster-ip-range" => config.node_ipam_service_cidrs = blocks()?,
                 "service-lb-range" => config.service_lb_range = blocks()?.first().copied(),
+                "horizontal-pod-autoscaler-sync-period" => config.autoscaling.sync_period = duration()?,
+                "horizontal-pod-autoscaler-tolerance" => config.autoscaling.tolerance = number()?,
+                "horizontal-pod-autoscaler-downscale-stabilization" => {
+                    config.autoscaling.downscale_stabilization = duration()?;
+                }
+                "horizontal-pod-autoscaler-initial-readiness-delay" => {
+                    config.autoscaling.initial_readiness_delay = duration()?;
+                }
+                "horizontal-pod-autoscaler-cpu-initialization-period" => {
+                    config.autoscaling.cpu_initialization_period = duration()?;
+                }
                 "resource-quota-sync-period" => config.resource_quota_sync_period = duration()?,
                 "terminated-pod-gc-threshold" => config.terminated_pod_gc_threshold = count()?,
                 other if REFUSED.contains(&other) => return Err(FlagError::NotSupported(name)),

@@ -63,6 +63,12 @@ impl Quantity {
         Self { nanos: i128::from(value) * (NANOS / 1000), format: Format::DecimalSi }
     }
 
+    /// The same amount in the binary family.
+    #[must_use]
+    pub fn in_binary(self) -> Self {
+        Self { format: Format::BinarySi, ..self }
+    }
+
     /// Reads the text form.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let (sign, rest) = match text.as_bytes().first() {

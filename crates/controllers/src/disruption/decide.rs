@@ -1,7 +1,6 @@
 //! How many pods of a budget may be disrupted now.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
@@ -147,24 +146,8 @@ pub(super) fn unmanaged(budget: &PodDisruptionBudget) -> String {
         "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As a result, the status of \
          the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods \
          please set \".spec.minAvailable\" field of the PDB to an integer value.",
-        budget.spec.selector.as_deref().map_or_else(|| "nil".to_owned(), print)
+        LabelSelector::print(budget.spec.selector.as_deref())
     )
-}
-
-/// A selector as Go prints it.
-fn print(selector: &LabelSelector) -> String {
-    let mut text = "&LabelSelector{MatchLabels:map[string]string{".to_owned();
-    for (key, value) in &selector.match_labels {
-        let _ = write!(text, "{key}: {value},");
-    }
-    text.push_str("},MatchExpressions:[]LabelSelectorRequirement{");
-    for one in &selector.match_expressions {
-        let values = one.values.join(" ");
-        let _ =
-            write!(text, "LabelSelectorRequirement{{Key:{},Operator:{},Values:[{values}],}},", one.key, one.operator);
-    }
-    text.push_str("},}");
-    text
 }
 
 #[cfg(test)]

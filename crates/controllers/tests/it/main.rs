@@ -1,6 +1,7 @@
 //! Controllers in a whole control plane: the state of the world is looked at, never the calls.
 
 mod addresses;
+mod autoscaling;
 mod budgets;
 mod cluster_roles;
 mod collection;
@@ -11,5 +12,6 @@ mod namespaces;
 mod quotas;
 mod service_endpoints;
 mod stale_caches;
+mod tokens;
 mod volumes;
 mod world;

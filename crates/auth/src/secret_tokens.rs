@@ -1,0 +1,114 @@
+//! Service accounts by tokens that Secrets hold: such a token has no end, and counts as long as its Secret holds it.
+//!
+//! In Kubernetes: `pkg/serviceaccount/legacy.go`.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use coracle_ambient::Timestamp;
+use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_registry::{Authenticated, GetOptions, Plan, Registry, Request, User, Verb};
+use serde_json::{Map, Value};
+
+use crate::invalidated::{is_gone, refused};
+use crate::service_account_name;
+
+/// When a token was last used, and since when it is not accepted any more: days.
+const LAST_USED: &str = "kubernetes.io/legacy-token-last-used";
+const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
+
+/// Accepts the claims of a token whose signature is right.
+pub(crate) async fn accept(
+    registry: &Registry,
+    claims: &Map<String, Value>,
+    token: &str,
+    audiences: Vec<String>,
+) -> Result<Authenticated, Status> {
+    let now = registry.ambient().clock.now();
+    let own = |name: &str| {
+        let claim = claims.get(&format!("kubernetes.io/serviceaccount/{name}")).and_then(Value::as_str);
+        claim.filter(|claim| !claim.is_empty()).ok_or_else(|| refused(&format!("{name} claim is missing")))
+    };
+    let (namespace, account) = (own("namespace")?, own("service-account.name")?);
+    let (uid, name) = (own("service-account.uid")?, own("secret.name")?);
+    let user_name = service_account_name(namespace, account);
+    if claims.get("sub").and_then(Value::as_str) != Some(user_name.as_str()) {
+        return Err(refused("sub claim is invalid"));
+    }
+    if audiences.is_empty() {
+        return Err(refused("the token is for the API server alone"));
+    }
+    let secret = find(registry, now, "secrets", namespace, name).await?;
+    if is_gone(&secret, now) || !holds(&secret, token) {
+        return Err(refused("service account token has been invalidated"));
+    }
+    let found = find(registry, now, "serviceaccounts", namespace, account).await?;
+    if is_gone(&found, now) || found.uid() != uid {
+        return Err(refused("service account token has been invalidated"));
+    }
+    if secret.labels().get(INVALID_SINCE).is_some_and(|since| !since.is_empty()) {
+        return Err(refused(&format!(
+            "the token in secret {namespace}/{name} for service account {namespace}/{account} has been marked invalid. \
+             Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the \
+             '{INVALID_SINCE}' label from the secret to temporarily allow use of this token"
+        )));
+    }
+    note_use(registry, &secret, now).await;
+    let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")];
+    let user = User { uid: uid.to_owned(), ..User::new(user_name, groups) };
+    Ok(Authenticated { user: Arc::new(user), audiences })
+}
+
+async fn find(
+    registry: &Registry,
+    now: Timestamp,
+    plural: &str,
+    namespace: &str,
+    name: &str,
+) -> Result<Arc<Object>, Status> {
+    let resource = GroupVersionResource::new("", "v1", plural);
+    let request = Request::new(Verb::Get, resource, now).object(namespace, name);
+    match registry.get(&request, &GetOptions::default()).await {
+        Ok(found) => Ok(found.object()),
+        Err(status) if status.is_not_found() => Err(refused("service account token has been invalidated")),
+        Err(status) => Err(status),
+    }
+}
+
+/// Whether this is the token that the Secret holds now.
+fn holds(secret: &Object, token: &str) -> bool {
+    STANDARD.decode(secret.text("data.token")).is_ok_and(|held| held == token.as_bytes())
+}
+
+/// Notes on which day the token was used last. That it cannot be noted keeps nobody out.
+async fn note_use(registry: &Registry, secret: &Object, now: Timestamp) {
+    let day = now.strftime("%Y-%m-%d").to_string();
+    if secret.labels().get(LAST_USED) == Some(&day) {
+        return;
+    }
+    let resource = GroupVersionResource::new("", "v1", "secrets");
+    let request = Request::new(Verb::Update, resource, now).object(secret.namespace(), secret.name());
+    let _ = registry
+        .modify(&request, |secret| {
+            Plan::edit(secret, |secret| {
+                secret.set(&["metadata", "labels", LAST_USED], day.clone());
+                Ok(())
+            })
+        })
+        .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_the_token_that_a_secret_holds_counts() {
+        let secret = |token: &str| Object::from_value(json!({"data": {"token": STANDARD.encode(token)}})).unwrap();
+        assert!(holds(&secret("a.b.c"), "a.b.c"));
+        assert!(!holds(&secret("a.b.d"), "a.b.c"));
+        assert!(!holds(&Object::default(), ""), "none is held");
+    }
+}
