@@ -93,6 +93,14 @@ fn the_scenarios_that_the_guide_teaches_exist_and_every_scenario_is_taught() {
 }
 
 #[test]
+fn the_controller_that_the_guide_shows_is_the_one_that_runs() {
+    let guide = std::fs::read_to_string(root().join("docs/adding-a-controller.md")).unwrap();
+    let shown = guide.split("```rust\n").nth(1).and_then(|rest| rest.split("\n```").next()).unwrap();
+    let source = std::fs::read_to_string(root().join("crates/controllers/src/node_ttl.rs")).unwrap();
+    assert!(shown.lines().count() > 40 && source.starts_with(shown), "docs/adding-a-controller.md shows another one");
+}
+
+#[test]
 fn the_table_of_crates_names_every_crate() {
     let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
     for entry in std::fs::read_dir(root().join("crates")).unwrap() {

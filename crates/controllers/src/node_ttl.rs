@@ -4,7 +4,7 @@
 
 use coracle_api::core_v1::Node;
 use coracle_client::Patch;
-use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of};
+use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler, key_of, unless_gone};
 use coracle_informer::Lister;
 use coracle_meta::ObjectKey;
 use futures_util::future::BoxFuture;
@@ -39,13 +39,9 @@ impl Reconciler for NodeTtl {
         let current = node.metadata.annotations.get(TTL).and_then(|seconds| seconds.parse().ok());
         let wanted = ttl(self.nodes.len(), current);
         if current != Some(wanted) {
+            pass.decided(|| format!("{} nodes: {wanted} seconds", self.nodes.len()));
             let patch = json!({"metadata": {"annotations": {TTL: wanted.to_string()}}});
-            match pass.api::<Node>().patch(key, &Patch::Strategic(patch)).await {
-                Err(error) if error.is_not_found() => {}
-                patched => {
-                    patched?;
-                }
-            }
+            unless_gone(pass.api::<Node>().patch(key, &Patch::Strategic(patch)).await)?;
         }
         Ok(Action::Done)
     }
