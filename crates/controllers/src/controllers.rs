@@ -18,6 +18,7 @@ type Entry = (&'static str, fn(&Process, &Config) -> BoxFuture<'static, ()>);
 /// All controllers. Adding one is a folder and a line here.
 const CONTROLLERS: &[Entry] = &[
     ("clusterrole-aggregation-controller", crate::cluster_role_aggregation::start),
+    ("cronjob-controller", crate::cronjob::start),
     ("daemonset-controller", crate::daemonset::start),
     ("deployment-controller", crate::deployment::deployments),
     ("disruption-controller", crate::disruption::start),
@@ -47,6 +48,7 @@ const CONTROLLERS: &[Entry] = &[
     ("serviceaccount-token-controller", crate::service_account_tokens::start),
     ("statefulset-controller", crate::statefulset::start),
     ("taint-eviction-controller", crate::taint_eviction::start),
+    ("ttl-after-finished-controller", crate::ttl_after_finished::start),
     ("ttl-controller", crate::node_ttl::start),
     ("volumeattributesclass-protection-controller", crate::volume_attributes_class_protection::start),
 ];

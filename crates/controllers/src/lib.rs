@@ -32,6 +32,7 @@ mod taints;
 mod volumes;
 
 mod cluster_role_aggregation;
+mod cronjob;
 mod daemonset;
 mod deployment;
 mod disruption;
@@ -61,6 +62,7 @@ mod service_cidr;
 mod service_lb;
 mod statefulset;
 mod taint_eviction;
+mod ttl_after_finished;
 mod volume_attributes_class_protection;
 
 pub use address_block::{AddressBlock, NotABlock};

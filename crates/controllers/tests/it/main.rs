@@ -5,6 +5,7 @@ mod autoscaling;
 mod budgets;
 mod cluster_roles;
 mod collection;
+mod crons;
 mod daemons;
 mod elections;
 mod jobs;

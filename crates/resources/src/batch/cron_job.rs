@@ -1,4 +1,5 @@
 use coracle_ambient::Timestamp;
+use coracle_meta::cron::{Schedule, time_zone};
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{Column, KindSpec, TableColumn};
@@ -122,7 +123,7 @@ fn wrong_schedule(object: &Object, may_have_zone: bool) -> Wrong {
         return vec![FieldError::required(PATH, "")];
     }
     let mut wrong = Wrong::new();
-    if let Err(what) = super::schedule::check(schedule) {
+    if let Err(what) = Schedule::parse(schedule) {
         wrong.push(FieldError::invalid(PATH, schedule, what));
     }
     if schedule.contains("TZ") && !may_have_zone {
@@ -135,35 +136,9 @@ fn wrong_schedule(object: &Object, may_have_zone: bool) -> Wrong {
     wrong
 }
 
-/// A zone of the IANA database. Only the region is looked up: the database itself is the controller's to have.
+/// A zone of the IANA database.
 fn wrong_time_zone(zone: &Value) -> Wrong {
     const PATH: &str = "spec.timeZone";
-    const REGIONS: [&str; 24] = [
-        "Africa",
-        "America",
-        "Antarctica",
-        "Arctic",
-        "Asia",
-        "Atlantic",
-        "Australia",
-        "Brazil",
-        "CET",
-        "Canada",
-        "Chile",
-        "EET",
-        "EST",
-        "Etc",
-        "Europe",
-        "GMT",
-        "Indian",
-        "Japan",
-        "MET",
-        "Mexico",
-        "Pacific",
-        "US",
-        "UTC",
-        "WET",
-    ];
     let Some(zone) = zone.as_str() else { return Wrong::new() };
     if zone.is_empty() {
         return vec![FieldError::invalid(PATH, zone, "timeZone must be nil or non-empty string")];
@@ -172,13 +147,8 @@ fn wrong_time_zone(zone: &Value) -> Wrong {
         let what = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
         return vec![FieldError::invalid(PATH, zone, what)];
     }
-    let is_part = |part: &str| {
-        let has_signs = part.bytes().all(|sign| sign.is_ascii_alphanumeric() || b"._-+".contains(&sign));
-        has_signs && !part.is_empty() && !part.starts_with('-') && part != "." && part != ".."
-    };
-    let region = zone.split('/').next().unwrap_or_default();
-    if zone.split('/').all(is_part) && REGIONS.contains(&region) {
-        return Wrong::new();
+    match time_zone(zone) {
+        Ok(_) => Wrong::new(),
+        Err(what) => vec![FieldError::invalid(PATH, zone, what)],
     }
-    vec![FieldError::invalid(PATH, zone, format!("unknown time zone {zone}"))]
 }

@@ -3,4 +3,3 @@
 pub(crate) mod cron_job;
 mod failure_policy;
 pub(crate) mod job;
-mod schedule;

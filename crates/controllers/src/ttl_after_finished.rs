@@ -1,0 +1,79 @@
+//! Removes Jobs some time after they have ended, where they say after how long.
+//!
+//! In Kubernetes: `pkg/controller/ttlafterfinished`.
+
+use std::time::Duration;
+
+use coracle_ambient::Clock;
+use coracle_api::batch_v1::Job;
+use coracle_client::{DeleteParams, Propagation};
+use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
+use coracle_informer::{Lister, Notification};
+use coracle_meta::{ObjectKey, Resource, parse_time};
+use futures_util::future::BoxFuture;
+use jiff::SignedDuration;
+
+use crate::Config;
+use crate::job::is_finished;
+
+/// The controller of these.
+pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
+    let jobs = process.informers.informer::<Job>();
+    let reconciler = TtlAfterFinished { jobs: jobs.lister(), clock: process.ambient.clock.clone() };
+    let controller = Controller::new(process, "ttl-after-finished", reconciler)
+        .client(config.client(process))
+        .watches(&jobs, |notification| match notification {
+            Notification::Added { object: job, .. } | Notification::Updated { new: job, .. } if is_to_go(job) => {
+                vec![job.key()]
+            }
+            _ => Vec::new(),
+        })
+        .workers(5);
+    Box::pin(controller.run())
+}
+
+fn is_to_go(job: &Job) -> bool {
+    !job.metadata.is_terminating() && job.spec.ttl_seconds_after_finished.is_some() && is_finished(job)
+}
+
+struct TtlAfterFinished {
+    jobs: Lister<Job>,
+    clock: Clock,
+}
+
+impl Reconciler for TtlAfterFinished {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let Some(job) = self.jobs.get(key) else { return Ok(Action::Done) };
+        if let Some(action) = self.wait(&job)? {
+            return Ok(action);
+        }
+        // Its time may have been made longer meanwhile: what is gone is gone.
+        let Some(job) = pass.api::<Job>().find(key).await? else { return Ok(Action::Done) };
+        if let Some(action) = self.wait(&job)? {
+            return Ok(action);
+        }
+        pass.decided(|| "its time is over: delete");
+        let params = DeleteParams::propagating(Propagation::Foreground);
+        let params = params.with_uid(job.metadata.uid.clone().unwrap_or_default());
+        pass.delete_if_there::<Job>(key, &params).await?;
+        Ok(Action::Done)
+    }
+}
+
+impl TtlAfterFinished {
+    /// What to do instead of removing the Job; none if its time is over.
+    fn wait(&self, job: &Job) -> Result<Option<Action>, ReconcileError> {
+        let Some(seconds) = job.spec.ttl_seconds_after_finished.filter(|_| is_to_go(job)) else {
+            return Ok(Some(Action::Done));
+        };
+        let ends = |type_: &str| matches!(type_, "Complete" | "Failed");
+        let mut conditions = job.status.conditions.iter();
+        let ended = conditions.find(|condition| ends(&condition.type_) && condition.status == "True");
+        let at = ended.and_then(|condition| condition.last_transition_time.as_deref()).and_then(parse_time);
+        let at = at.ok_or_else(|| {
+            ReconcileError::Object(format!("unable to find the time when the Job {} finished", job.key()))
+        })?;
+        let left = SignedDuration::from_secs(i64::from(seconds)) - self.clock.now().duration_since(at);
+        Ok(left.is_positive().then(|| Action::RequeueAfter(Duration::try_from(left).unwrap_or_default())))
+    }
+}
