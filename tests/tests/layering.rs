@@ -22,7 +22,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ("client", 2, &["handover", "meta", "ambient", "journal"]),
     ("registry", 3, &["storage", "schema", "expression", "meta", "ambient", "journal"]),
     ("informer", 3, &["client", "meta", "ambient", "journal"]),
-    ("controller-runtime", 4, &["informer", "workqueue", "client", "api", "meta", "ambient", "journal"]),
+    ("controller-runtime", 4, &["informer", "workqueue", "client", "api", "meta", "ambient", "journal", "exposition"]),
     ("resources", 4, &["registry", "schema", "expression", "api", "meta", "ambient"]),
     ("admission", 4, &["registry", "schema", "expression", "api", "meta", "ambient"]),
     ("auth", 4, &["registry", "api", "meta", "ambient"]),

@@ -22,7 +22,8 @@ pub struct Origin {
 #[derive(Debug, Default)]
 struct Writes {
     count: usize,
-    revisions: BTreeMap<GroupVersionResource, i64>,
+    /// The revisions that answers carried.
+    revisions: BTreeMap<GroupVersionResource, Vec<i64>>,
 }
 
 impl Origin {
@@ -43,7 +44,19 @@ impl Origin {
 
     /// The last revision that was made of each resource.
     pub fn revisions(&self) -> BTreeMap<GroupVersionResource, i64> {
-        self.written.lock().revisions.clone()
+        let writes = self.written.lock();
+        let last = writes.revisions.iter().filter_map(|(resource, all)| Some((resource.clone(), *all.iter().max()?)));
+        last.collect()
+    }
+
+    /// How many answers carried a revision of a resource that `seen` says was seen before: those writes changed nothing.
+    pub fn unchanged(&self, seen: impl Fn(&GroupVersionResource) -> Option<i64>) -> usize {
+        let writes = self.written.lock();
+        let old = |(resource, all): (&GroupVersionResource, &Vec<i64>)| match seen(resource) {
+            Some(seen) => all.iter().filter(|revision| **revision <= seen).count(),
+            None => 0,
+        };
+        writes.revisions.iter().map(old).sum()
     }
 
     pub(crate) fn sent(&self) {
@@ -54,8 +67,10 @@ impl Origin {
     pub(crate) fn wrote(&self, resource: &GroupVersionResource, version: &str) {
         let Some(revision) = parse_resource_version(version) else { return };
         let mut writes = self.written.lock();
-        let last = writes.revisions.entry(resource.clone()).or_default();
-        *last = revision.max(*last);
+        match writes.revisions.get_mut(resource) {
+            Some(all) => all.push(revision),
+            None => drop(writes.revisions.insert(resource.clone(), vec![revision])),
+        }
     }
 
     /// Records a write under an audit id by which the API server finds its cause.

@@ -2,6 +2,7 @@ mod certificates;
 mod first_bytes;
 mod kubeconfig;
 mod listener;
+mod metrics_listener;
 #[cfg(feature = "etcd")]
 mod store_listener;
 mod tls;
@@ -11,5 +12,6 @@ pub use certificates::{Authority, Identity, new_service_account_key, write_priva
 pub use coracle_etcd::FaceOptions;
 pub use kubeconfig::{Credential, kubeconfig};
 pub use listener::Listener;
+pub use metrics_listener::MetricsListener;
 #[cfg(feature = "etcd")]
 pub use store_listener::{StoreListener, StoreTls};

@@ -198,6 +198,7 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
         let worker = Arc::new(Worker {
             actor: self.actor,
             recorder: self.process.recorder,
+            metrics: self.process.metrics,
             client: self.client,
             reconciler: Box::new(self.reconciler),
             queue: self.queue,

@@ -6,6 +6,7 @@ use coracle_informer::InformerFactory;
 use coracle_journal::Recorder;
 use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 
+use crate::Metrics;
 use crate::event_queue::{EventQueue, EventSink};
 
 /// What the controllers of one program share: the way to the API, the caches, the queue of events to be posted.
@@ -40,6 +41,8 @@ pub struct Process {
     pub ambient: Ambient,
     /// The event log.
     pub recorder: Recorder,
+    /// What its controllers did.
+    pub metrics: Metrics,
     pub(crate) events: Arc<EventQueue>,
 }
 
@@ -55,8 +58,15 @@ impl Process {
             client,
             ambient: ambient.clone(),
             recorder: recorder.clone(),
+            metrics: Metrics::default(),
             events: Arc::default(),
         }
+    }
+
+    /// The same program, counting here what its controllers do.
+    #[must_use]
+    pub fn counting(self, metrics: &Metrics) -> Self {
+        Self { metrics: metrics.clone(), ..self }
     }
 
     /// The same program on a host of this name.
@@ -79,7 +89,9 @@ impl Process {
 
     /// A queue for one of its controllers.
     pub fn queue<K: Key>(&self, controller: &str, limits: RateLimiter<K>) -> WorkQueue<K> {
-        WorkQueue::with(controller, &self.actor(controller), self.recorder.clone(), limits)
+        let queue = WorkQueue::with(controller, &self.actor(controller), self.recorder.clone(), limits);
+        self.metrics.watch(&queue);
+        queue
     }
 
     /// Runs the informers and posts the events, until it is dropped. To be called once.

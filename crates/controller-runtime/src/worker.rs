@@ -9,7 +9,9 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
+use crate::metrics::{Metrics, Synced};
 use crate::own_writes::Unseen;
 use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler};
 
@@ -17,6 +19,7 @@ use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler};
 pub(crate) struct Worker<K> {
     pub(crate) actor: String,
     pub(crate) recorder: Recorder,
+    pub(crate) metrics: Metrics,
     pub(crate) client: Client,
     pub(crate) reconciler: Box<dyn AnyReconciler<K>>,
     pub(crate) queue: WorkQueue<K>,
@@ -75,6 +78,8 @@ impl<K: Key> Worker<K> {
             .record(&self.actor, Stage::SyncStart, || Detail::about(work.key.to_string()).caused_by(work.cause));
         let origin = Origin::new(&self.actor, &work.key.to_string(), start);
         let pass = Pass::new(self.client.on_behalf_of(origin.clone()), start);
+        let began = Instant::now();
+        let seen: Vec<i64> = self.caches.iter().map(AnyInformer::revision).collect();
         let reconcile = self.reconciler.reconcile(&pass, &work.key);
         let (result, reads) = match self.recorder.is_on() {
             true => noting_reads(reconcile).await,
@@ -82,50 +87,61 @@ impl<K: Key> Worker<K> {
         };
         self.own_writes.lock().record(&work.key, origin.revisions());
         let done = Done { writes: origin.write_count(), reads, decided: pass.decisions() };
-        self.settle(&work.key, result, start, &done);
+        let writes = done.writes;
+        let unchanged = origin.unchanged(|resource| {
+            let cache = self.caches.iter().position(|cache| cache.resource() == resource)?;
+            seen.get(cache).copied()
+        });
+        let result = self.settle(&work.key, result, start, &done);
+        let sync = Synced { result, waited: work.waited, worked: began.elapsed(), writes, unchanged };
+        self.metrics.synced(self.queue.name(), &sync);
     }
 
-    /// Decides when the key is worked on again. In Kubernetes: each controller's `handleErr`.
-    fn settle(&self, key: &K, result: Result<Action, ReconcileError>, start: Option<EntryId>, done: &Done) {
-        let end = |result: &str, error: Option<&ReconcileError>| {
-            let entry = self.recorder.record(&self.actor, Stage::SyncEnd, || {
-                let detail = Detail::about(key.to_string()).caused_by(start).with("result", result);
-                let mut detail = detail.with("writes", done.writes).with("reads", json!(done.reads));
-                if !done.decided.is_empty() {
-                    detail = detail.with("decided", done.decided.as_str());
-                }
-                match error {
-                    Some(error) => detail.with("error", chain(error)),
-                    None => detail,
-                }
-            });
-            entry.into_iter().collect::<Vec<_>>()
+    /// Decides when the key is worked on again; gives the word for how the sync ended. In Kubernetes: each controller's
+    /// `handleErr`.
+    fn settle(
+        &self,
+        key: &K,
+        result: Result<Action, ReconcileError>,
+        start: Option<EntryId>,
+        done: &Done,
+    ) -> &'static str {
+        let gives_up = || self.max_retries.is_some_and(|max| self.queue.requeues(key) >= max);
+        let word = match &result {
+            Ok(Action::Done) => "done",
+            Ok(Action::RequeueAfter(_) | Action::Requeue) => "requeue",
+            Err(error) if error.is_namespace_terminating() => "done",
+            Err(_) if gives_up() => "error",
+            Err(_) => "retry",
         };
-        match result {
-            Ok(Action::Done) => {
-                end("done", None);
+        let entry = self.recorder.record(&self.actor, Stage::SyncEnd, || {
+            let detail = Detail::about(key.to_string()).caused_by(start).with("result", word);
+            let mut detail = detail.with("writes", done.writes).with("reads", json!(done.reads));
+            if !done.decided.is_empty() {
+                detail = detail.with("decided", done.decided.as_str());
+            }
+            match &result {
+                Err(error) => detail.with("error", chain(error)),
+                Ok(_) => detail,
+            }
+        });
+        match (word, &result) {
+            ("requeue", Ok(Action::RequeueAfter(delay))) => {
+                self.queue.forget(key);
+                self.queue.add_after(key.clone(), *delay, entry.as_slice());
+            }
+            ("retry", Err(error)) => {
+                tracing::debug!(actor = self.actor, %key, error = chain(error), "a sync failed");
+                self.queue.add_rate_limited(key.clone(), entry.as_slice());
+            }
+            ("requeue", _) => self.queue.add_rate_limited(key.clone(), entry.as_slice()),
+            ("error", Err(error)) => {
+                tracing::warn!(actor = self.actor, %key, error = chain(error), "gave a key up");
                 self.queue.forget(key);
             }
-            Ok(Action::RequeueAfter(delay)) => {
-                let causes = end("requeue", None);
-                self.queue.forget(key);
-                self.queue.add_after(key.clone(), delay, &causes);
-            }
-            Ok(Action::Requeue) => self.queue.add_rate_limited(key.clone(), &end("requeue", None)),
-            Err(error) if error.is_namespace_terminating() => {
-                end("done", Some(&error));
-                self.queue.forget(key);
-            }
-            Err(error) if self.max_retries.is_some_and(|max| self.queue.requeues(key) >= max) => {
-                tracing::warn!(actor = self.actor, %key, error = chain(&error), "gave a key up");
-                end("error", Some(&error));
-                self.queue.forget(key);
-            }
-            Err(error) => {
-                tracing::debug!(actor = self.actor, %key, error = chain(&error), "a sync failed");
-                self.queue.add_rate_limited(key.clone(), &end("retry", Some(&error)));
-            }
+            _ => self.queue.forget(key),
         }
+        word
     }
 
     fn unseen_write(&self, key: &K) -> Option<Unseen> {

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use coracle_client::Client;
-use coracle_controller_runtime::{LeaderTimings, Process};
+use coracle_controller_runtime::{LeaderTimings, Metrics, Process};
 
 use crate::keys::TokenKey;
 use crate::{AddressBlock, names};
@@ -32,6 +32,8 @@ pub struct Config {
     ///
     /// Unlike Kubernetes, where that is the default: a program that may do everything is what service accounts avoid.
     pub own_identity_for_all: bool,
+    /// Where what the controllers do is counted.
+    pub metrics: Metrics,
     /// How often nodes are looked at. `--node-monitor-period`
     pub node_monitor_period: Duration,
     /// How long a node may be silent. `--node-monitor-grace-period`
@@ -118,6 +120,7 @@ impl Default for Config {
             token_key: None,
             leader_election: None,
             own_identity_for_all: false,
+            metrics: Metrics::default(),
             node_monitor_period: Duration::from_secs(5),
             node_monitor_grace_period: Duration::from_secs(50),
             node_startup_grace_period: Duration::from_secs(60),

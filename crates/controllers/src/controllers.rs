@@ -74,7 +74,7 @@ pub async fn run(
 ) -> Ended {
     let user_agent = format!("kube-controller-manager/{KUBERNETES_VERSION}");
     let client = client.with_user_agent(&user_agent);
-    let process = Process::new("controller-manager", &client, &ambient, &recorder);
+    let process = Process::new("controller-manager", &client, &ambient, &recorder).counting(&config.metrics);
     let election = config.leader_election.map(|timings| {
         let key = ObjectKey::new("kube-system", "kube-controller-manager");
         LeaderElection::new(&process, "kube-controller-manager", key, timings)

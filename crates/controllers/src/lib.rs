@@ -67,6 +67,9 @@ mod volume_attributes_class_protection;
 
 pub use address_block::{AddressBlock, NotABlock};
 pub use config::{Autoscaling, Config};
+/// What the controllers do, counted.
+pub use coracle_controller_runtime::Metrics;
+
 pub use controllers::{names, run};
 pub use flags::FlagError;
 pub use identities::Identities;

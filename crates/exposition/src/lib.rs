@@ -26,6 +26,41 @@ pub struct Observations<B> {
     pub sum: f64,
 }
 
+/// Counts how often a value was at most so large.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    /// Upper bounds in order, and how many values lie between each and the one before.
+    buckets: Vec<(f64, u64)>,
+    count: u64,
+    sum: f64,
+}
+
+impl Histogram {
+    /// With these upper bounds, in order.
+    pub fn new(bounds: impl IntoIterator<Item = f64>) -> Self {
+        Self { buckets: bounds.into_iter().map(|bound| (bound, 0)).collect(), count: 0, sum: 0.0 }
+    }
+
+    /// Counts a value.
+    pub fn observe(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        if let Some((_, count)) = self.buckets.iter_mut().find(|(bound, _)| value <= *bound) {
+            *count += 1;
+        }
+    }
+
+    /// What was counted so far.
+    pub fn observed(&self) -> Observations<Vec<(f64, u64)>> {
+        let mut below = 0;
+        let cumulative = self.buckets.iter().map(|(bound, count)| {
+            below += count;
+            (*bound, below)
+        });
+        Observations { cumulative: cumulative.collect(), count: self.count, sum: self.sum }
+    }
+}
+
 /// The text of a `/metrics`, written metric by metric.
 #[derive(Clone, Debug, Default)]
 pub struct Exposition(String);

@@ -116,6 +116,10 @@ impl<K: Ord + Clone> Keys<K> {
     pub(crate) fn is_processing(&self) -> bool {
         !self.processing.is_empty()
     }
+
+    pub(crate) fn in_work(&self) -> usize {
+        self.processing.len()
+    }
 }
 
 #[cfg(test)]

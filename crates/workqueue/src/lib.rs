@@ -13,5 +13,5 @@ mod keys;
 mod queue;
 mod rate_limiter;
 
-pub use queue::{Key, Work, WorkQueue};
+pub use queue::{Key, QueueCounts, Work, WorkQueue};
 pub use rate_limiter::RateLimiter;

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::RateLimiter;
 use crate::delays::Delays;
-use crate::keys::Keys;
+use crate::keys::{Added, Keys};
 
 /// Stands for delays that end nowhere: thirty years.
 const LONGEST_DELAY: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
@@ -88,6 +88,8 @@ struct State<K> {
     delays: Delays<K>,
     limiter: RateLimiter<K>,
     shut_down: bool,
+    adds: u64,
+    retries: u64,
 }
 
 /// A key that a worker has taken.
@@ -97,6 +99,21 @@ pub struct Work<K> {
     pub key: K,
     /// The entry of the event log that says that it was taken; the cause of what the worker does.
     pub cause: Option<EntryId>,
+    /// How long it waited for a worker.
+    pub waited: Duration,
+}
+
+/// What happened to the keys of a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueCounts {
+    /// How often a key was added that did not wait already.
+    pub adds: u64,
+    /// How often one was added that had failed.
+    pub retries: u64,
+    /// How many wait for a worker now.
+    pub depth: usize,
+    /// How many workers have one now.
+    pub in_work: usize,
 }
 
 impl<K: Key> WorkQueue<K> {
@@ -112,7 +129,8 @@ impl<K: Key> WorkQueue<K> {
 
     /// A queue with rate limits of its own.
     pub fn with(name: &str, actor: &str, recorder: Recorder, limiter: RateLimiter<K>) -> Self {
-        let state = State { keys: Keys::default(), delays: Delays::default(), limiter, shut_down: false };
+        let state =
+            State { keys: Keys::default(), delays: Delays::default(), limiter, shut_down: false, adds: 0, retries: 0 };
         Self {
             shared: Arc::new(Shared {
                 name: name.to_owned(),
@@ -158,6 +176,7 @@ impl<K: Key> WorkQueue<K> {
     /// Asks for work on `key` when its back-off allows; counts a failure of the key.
     pub fn add_rate_limited(&self, key: K, causes: &[EntryId]) {
         let mut state = self.shared.state.lock();
+        state.retries += 1;
         let delay = state.limiter.when(&key, Instant::now());
         self.delay_locked(&mut state, key, delay, "rate-limited", causes);
     }
@@ -251,6 +270,13 @@ impl<K: Key> WorkQueue<K> {
         self.shared.state.lock().shut_down
     }
 
+    /// What happened to its keys so far.
+    pub fn counts(&self) -> QueueCounts {
+        let state = self.shared.state.lock();
+        let (depth, in_work) = (state.keys.ready_len(), state.keys.in_work());
+        QueueCounts { adds: state.adds, retries: state.retries, depth, in_work }
+    }
+
     /// How many keys wait for a worker, without the delayed ones.
     pub fn len(&self) -> usize {
         let mut state = self.shared.state.lock();
@@ -268,6 +294,7 @@ impl<K: Key> WorkQueue<K> {
             return;
         }
         let added = state.keys.add(key.clone(), Instant::now());
+        state.adds += u64::from(added != Added::Merged);
         let entry = self.shared.recorder.record(&self.shared.actor, Stage::QueueAdd, || {
             self.detail(&key).caused_by(causes.iter().copied()).with("how", added.as_str())
         });
@@ -303,16 +330,17 @@ impl<K: Key> WorkQueue<K> {
 
     fn take_locked(&self, state: &mut State<K>) -> Option<Work<K>> {
         let (key, reason) = state.keys.get()?;
+        let waited = reason.since.elapsed();
         let cause = self.shared.recorder.record(&self.shared.actor, Stage::QueueGet, || {
-            let waited = u64::try_from(reason.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            self.detail(&key).caused_by(reason.causes).with("waitedNanos", waited)
+            let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
+            self.detail(&key).caused_by(reason.causes).with("waitedNanos", nanos)
         });
         state.keys.taken(&key, cause);
         if state.keys.is_ready() {
             // Two additions may have woken one worker; it passes the news on.
             self.shared.changed.notify_one();
         }
-        Some(Work { key, cause })
+        Some(Work { key, cause, waited })
     }
 
     async fn wait_for_change(&self, due: Option<Instant>) {

@@ -1,3 +1,4 @@
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use coracle_ambient::Ambient;
 use coracle_client::kubeconfig::Kubeconfig;
 use coracle_client::{AsServiceAccount, Client, Https};
 use coracle_cluster::controllers::Identities;
+use coracle_cluster::serve::MetricsListener;
 use coracle_cluster::{Ended, Kubelet, LeaderTimings, NodeSpec, controllers};
 use coracle_journal::Recorder;
 use coracle_meta::ObjectKey;
@@ -24,6 +26,9 @@ pub(crate) struct ControllerManager {
     /// A flag of the controllers, as NAME=VALUE
     #[arg(long = "arg", value_name = "NAME=VALUE")]
     flags: Vec<String>,
+    /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
     #[command(flatten)]
     election: Election,
 }
@@ -102,7 +107,14 @@ impl ControllerManager {
         let refused = |error| exit::Usage(format!("--kubeconfig: {error}"));
         let anonymous = Kubeconfig::read(&self.kubeconfig).map_err(refused)?.without_credentials();
         let own_identity = config.own_identity_for_all;
+        let (address, metrics) = (self.metrics, config.metrics.clone());
         until_interrupted(&self.kubeconfig, |client, ambient, recorder, stop| async move {
+            if let Some(address) = address {
+                match MetricsListener::bind(address, &metrics).await {
+                    Ok(listener) => drop(tokio::spawn(async move { match listener.serve().await {} })),
+                    Err(error) => eprintln!("warning: --metrics: {error}"),
+                }
+            }
             match anonymous.connect() {
                 Ok(https) if !own_identity => {
                     let accounts = ServiceAccounts { https, asker: client.clone(), ambient: ambient.clone() };

@@ -1,11 +1,12 @@
 use std::fs::File;
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use coracle_cluster::serve::Credential;
+use coracle_cluster::serve::{Credential, MetricsListener};
 use coracle_cluster::{Cluster, StoreSpec, controllers};
 
 use crate::commands::env::StateArgs;
@@ -36,6 +37,9 @@ pub(crate) struct Up {
     /// A flag of the controllers, as NAME=VALUE
     #[arg(long, value_name = "NAME=VALUE")]
     kube_controller_manager_arg: Vec<String>,
+    /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    controller_metrics: Option<SocketAddr>,
 }
 
 /// A running cluster with its socket, its folder and its kubeconfig.
@@ -91,8 +95,13 @@ impl Up {
         spec.tokens = Some(spec.tokens.map_or_else(|| line.clone(), |others| format!("{line}{others}")));
         spec.advertised = Some(door.listener.address());
         let store = if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) };
+        let metrics = controllers.metrics.clone();
         let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec).controllers(controllers);
         let cluster = builder.start().await?;
+        if let Some(address) = self.controller_metrics {
+            let listener = MetricsListener::bind(address, &metrics).await?;
+            cluster.spawn("metrics", async move { match listener.serve().await {} });
+        }
         let kubeconfig = folder.kubeconfig();
         door.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
         Ok(RunningCluster { cluster, door, kubeconfig, claim })
@@ -183,6 +192,7 @@ where
         ephemeral: true,
         empty: true,
         nodes: 2,
+        controller_metrics: None,
         kube_controller_manager_arg: Vec::new(),
     };
     let code = runtime()?.block_on(async {

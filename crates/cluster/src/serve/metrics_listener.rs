@@ -1,0 +1,114 @@
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use coracle_controllers::Metrics;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::Error;
+
+/// How long a client may take to say what it wants.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How many clients are served at once.
+const MOST: usize = 64;
+
+/// A socket that tells how the controllers fare: `/healthz`, `/livez`, `/readyz` and `/metrics`, over HTTP and without
+/// asking who wants to know. It carries no object and no name of one.
+///
+/// In Kubernetes: the port 10257 of kube-controller-manager, which speaks HTTPS and asks.
+#[derive(Debug)]
+pub struct MetricsListener {
+    socket: TcpListener,
+    metrics: Metrics,
+}
+
+impl MetricsListener {
+    /// Listens; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// If the address cannot be listened at.
+    pub async fn bind(address: SocketAddr, metrics: &Metrics) -> Result<Self, Error> {
+        let socket = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
+        Ok(Self { socket, metrics: metrics.clone() })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Panics
+    /// If the system does not know.
+    pub fn address(&self) -> SocketAddr {
+        self.socket.local_addr().expect("a bound socket has an address")
+    }
+
+    /// Serves until it is dropped.
+    pub async fn serve(self) -> Infallible {
+        let mut clients = JoinSet::new();
+        loop {
+            while clients.len() >= MOST {
+                clients.join_next().await;
+            }
+            match self.socket.accept().await {
+                Ok((stream, _)) => {
+                    let metrics = self.metrics.clone();
+                    let answer =
+                        service_fn(move |request| std::future::ready(Ok::<_, Infallible>(answer(&request, &metrics))));
+                    let mut server = http1::Builder::new();
+                    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
+                    clients.spawn(async move { drop(server.serve_connection(TokioIo::new(stream), answer).await) });
+                }
+                // Out of file descriptors, say: a place may come free.
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    }
+}
+
+fn answer(request: &Request<Incoming>, metrics: &Metrics) -> Response<Full<Bytes>> {
+    let (status, text) = match (request.method(), request.uri().path()) {
+        (&Method::GET, "/healthz" | "/livez" | "/readyz") => (StatusCode::OK, "ok".to_owned()),
+        (&Method::GET, "/metrics") => (StatusCode::OK, metrics.text()),
+        (&Method::GET, _) => (StatusCode::NOT_FOUND, "there are /healthz and /metrics\n".to_owned()),
+        _ => (StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned()),
+    };
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    let plain = http::HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    response.headers_mut().insert(http::header::CONTENT_TYPE, plain);
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    use super::*;
+
+    async fn ask(address: SocketAddr, request: &str) -> String {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    #[tokio::test]
+    async fn it_tells_health_and_metrics_and_nothing_else() {
+        let listener = MetricsListener::bind(([127, 0, 0, 1], 0).into(), &Metrics::default()).await.unwrap();
+        let address = listener.address();
+        tokio::spawn(listener.serve());
+        assert!(ask(address, "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.ends_with("\r\n\r\nok"));
+        let metrics = ask(address, "GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n").await;
+        assert!(metrics.contains("# TYPE workqueue_adds_total counter"), "{metrics}");
+        assert!(ask(address, "GET /api HTTP/1.1\r\nhost: a\r\n\r\n").await.starts_with("HTTP/1.1 404"));
+        assert!(ask(address, "POST /metrics HTTP/1.1\r\nhost: a\r\n\r\n").await.starts_with("HTTP/1.1 405"));
+        assert!(ask(address, "garbage\r\n\r\n").await.starts_with("HTTP/1.1 400"));
+    }
+}

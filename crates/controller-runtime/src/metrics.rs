@@ -1,0 +1,177 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_exposition::{Exposition, Histogram, MetricKind};
+use coracle_workqueue::{Key, QueueCounts, WorkQueue};
+use parking_lot::Mutex;
+
+/// What the controllers of a program did, counted for `/metrics`. A handle: clones count together.
+///
+/// In Kubernetes: `workqueue_*` of `component-base/metrics/prometheus/workqueue`, `rest_client_requests_total`. The counts
+/// by controller (`coracle_controller_*`) have no like there.
+#[derive(Clone, Default)]
+pub struct Metrics {
+    inner: Arc<Mutex<Counted>>,
+}
+
+#[derive(Default)]
+struct Counted {
+    queues: BTreeMap<String, Queue>,
+    controllers: BTreeMap<String, Controller>,
+}
+
+/// A queue by its name.
+struct Queue {
+    counts: Box<dyn Fn() -> QueueCounts + Send>,
+    waited: Histogram,
+    worked: Histogram,
+}
+
+/// What a controller did, by its name.
+#[derive(Default)]
+struct Controller {
+    /// By how they ended.
+    syncs: BTreeMap<&'static str, u64>,
+    writes: u64,
+    unchanged: u64,
+}
+
+/// What one sync did.
+pub(crate) struct Synced {
+    pub(crate) result: &'static str,
+    pub(crate) waited: Duration,
+    pub(crate) worked: Duration,
+    pub(crate) writes: usize,
+    /// Writes whose answers showed what the caches had shown before.
+    pub(crate) unchanged: usize,
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Metrics {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Metrics {
+    /// Counts what happens in a queue; one of the same name is counted no longer.
+    pub(crate) fn watch<K: Key>(&self, queue: &WorkQueue<K>) {
+        // Eleven bounds, 10 ns to 1000 s: those of Kubernetes' queues, but for the first that no clock here tells apart.
+        let bounds = || (-8..=3).map(|power| 10_f64.powi(power));
+        let (waited, worked) = (Histogram::new(bounds()), Histogram::new(bounds()));
+        let handle = queue.clone();
+        let queue_counts = Queue { counts: Box::new(move || handle.counts()), waited, worked };
+        self.inner.lock().queues.insert(queue.name().to_owned(), queue_counts);
+    }
+
+    pub(crate) fn synced(&self, queue: &str, sync: &Synced) {
+        let mut counted = self.inner.lock();
+        if let Some(queue) = counted.queues.get_mut(queue) {
+            queue.waited.observe(sync.waited.as_secs_f64());
+            queue.worked.observe(sync.worked.as_secs_f64());
+        }
+        let controller = match counted.controllers.get_mut(queue) {
+            Some(controller) => controller,
+            None => counted.controllers.entry(queue.to_owned()).or_default(),
+        };
+        *controller.syncs.entry(sync.result).or_default() += 1;
+        controller.writes += sync.writes as u64;
+        controller.unchanged += sync.unchanged as u64;
+    }
+
+    /// The counts as Prometheus reads them.
+    pub fn text(&self) -> String {
+        let counted = self.inner.lock();
+        let mut text = Exposition::default();
+        let counts: Vec<_> = counted.queues.iter().map(|(name, queue)| (name, (queue.counts)())).collect();
+        let mut number = |name: &str, kind, help: &str, of: &dyn Fn(&QueueCounts) -> u64| {
+            text.metric(name, kind, help);
+            counts.iter().for_each(|(queue, counts)| text.sample(name, &[("name", queue)], of(counts)));
+        };
+        number("workqueue_adds_total", MetricKind::Counter, "Total number of adds handled by workqueue", &|counts| {
+            counts.adds
+        });
+        number("workqueue_depth", MetricKind::Gauge, "Current depth of workqueue", &|counts| counts.depth as u64);
+        number(
+            "workqueue_retries_total",
+            MetricKind::Counter,
+            "Total number of retries handled by workqueue",
+            &|counts| counts.retries,
+        );
+        number("workqueue_in_work", MetricKind::Gauge, "How many keys workers have", &|counts| counts.in_work as u64);
+        for (name, help, of) in [
+            (
+                "workqueue_queue_duration_seconds",
+                "How long in seconds an item stays in workqueue before being requested.",
+                (|queue: &Queue| queue.waited.observed()) as fn(&Queue) -> _,
+            ),
+            (
+                "workqueue_work_duration_seconds",
+                "How long in seconds processing an item from workqueue takes.",
+                |queue: &Queue| queue.worked.observed(),
+            ),
+        ] {
+            text.metric(name, MetricKind::Histogram, help);
+            counted.queues.iter().for_each(|(queue, counts)| text.histogram(name, &[("name", queue)], of(counts)));
+        }
+        text.metric("coracle_controller_syncs_total", MetricKind::Counter, "Syncs by how they ended");
+        for (name, controller) in &counted.controllers {
+            for (result, count) in &controller.syncs {
+                text.sample("coracle_controller_syncs_total", &[("controller", name), ("result", result)], count);
+            }
+        }
+        for (metric, help, of) in [
+            (
+                "coracle_controller_writes_total",
+                "Writes that were sent",
+                (|controller: &Controller| controller.writes) as fn(&Controller) -> u64,
+            ),
+            (
+                "coracle_controller_unchanged_writes_total",
+                "Writes that changed nothing: their answers showed what the caches had shown before",
+                |controller: &Controller| controller.unchanged,
+            ),
+        ] {
+            text.metric(metric, MetricKind::Counter, help);
+            counted.controllers.iter().for_each(|(name, one)| text.sample(metric, &[("controller", name)], of(one)));
+        }
+        text.into_text()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_controllers_did_is_told_by_queue_and_by_controller() {
+        let (metrics, queue) = (Metrics::default(), WorkQueue::new("gardener"));
+        metrics.watch(&queue);
+        queue.add("a".to_owned(), &[]);
+        queue.add("a".to_owned(), &[]);
+        let work = queue.get().await.unwrap();
+        let worked = Duration::from_millis(20);
+        metrics.synced("gardener", &Synced { result: "done", waited: work.waited, worked, writes: 2, unchanged: 1 });
+        queue.add_rate_limited(work.key.clone(), &[]);
+        let text = metrics.text();
+        for line in [
+            "workqueue_adds_total{name=\"gardener\"} 1",
+            "workqueue_retries_total{name=\"gardener\"} 1",
+            "workqueue_in_work{name=\"gardener\"} 1",
+            "workqueue_work_duration_seconds_bucket{name=\"gardener\",le=\"0.01\"} 0",
+            "workqueue_work_duration_seconds_bucket{name=\"gardener\",le=\"0.1\"} 1",
+            "coracle_controller_syncs_total{controller=\"gardener\",result=\"done\"} 1",
+            "coracle_controller_writes_total{controller=\"gardener\"} 2",
+            "coracle_controller_unchanged_writes_total{controller=\"gardener\"} 1",
+        ] {
+            assert!(text.lines().any(|told| told == line), "{line}\n{text}");
+        }
+    }
+}
