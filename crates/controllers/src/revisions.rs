@@ -37,7 +37,7 @@ pub(crate) fn new_revision<O: Resource>(owner: &O, hash: &str, number: i64, data
 /// Orders revisions from the oldest to the newest: by number, then by age, then by name.
 pub(crate) fn sort(revisions: &mut [Arc<ControllerRevision>]) {
     let age = |one: &ControllerRevision| (one.metadata.creation_timestamp.clone(), one.metadata.name.clone());
-    revisions.sort_by(|a, b| (a.revision, age(a)).cmp(&(b.revision, age(b))));
+    revisions.sort_by_key(|one| (one.revision, age(one)));
 }
 
 /// The number of the next revision.
