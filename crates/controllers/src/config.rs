@@ -3,7 +3,7 @@ use std::time::Duration;
 use coracle_client::Client;
 use coracle_controller_runtime::{LeaderTimings, Metrics, Process};
 
-use crate::keys::TokenKey;
+use crate::keys::{CertificateKey, TokenKey};
 use crate::{AddressBlock, names};
 
 /// What the controller-manager can be told. In Kubernetes: the flags of `kube-controller-manager`.
@@ -22,6 +22,10 @@ pub struct Config {
     /// What signs tokens for the Secrets that ask for one; without it nobody fills them.
     /// `--service-account-private-key-file`
     pub token_key: Option<TokenKey>,
+    /// What signs certificates that are asked for and approved; without it nobody does.
+    pub certificate_key: Option<CertificateKey>,
+    /// How long certificates last at most. `--cluster-signing-duration`
+    pub cluster_signing_duration: Duration,
     /// Whether to stand for election before acting, and how long a lease lasts. `--leader-elect`,
     /// `--leader-elect-lease-duration`, `--leader-elect-renew-deadline`, `--leader-elect-retry-period`
     ///
@@ -118,6 +122,8 @@ impl Default for Config {
             rate_limit: None,
             root_ca: String::new(),
             token_key: None,
+            certificate_key: None,
+            cluster_signing_duration: Duration::from_secs(365 * 24 * 60 * 60),
             leader_election: None,
             own_identity_for_all: false,
             metrics: Metrics::default(),

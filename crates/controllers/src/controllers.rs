@@ -17,6 +17,9 @@ type Entry = (&'static str, fn(&Process, &Config) -> BoxFuture<'static, ()>);
 
 /// All controllers. Adding one is a folder and a line here.
 const CONTROLLERS: &[Entry] = &[
+    ("certificatesigningrequest-approving-controller", crate::certificates::approving),
+    ("certificatesigningrequest-cleaner-controller", crate::certificates::cleaning),
+    ("certificatesigningrequest-signing-controller", crate::certificates::signing),
     ("clusterrole-aggregation-controller", crate::cluster_role_aggregation::start),
     ("cronjob-controller", crate::cronjob::start),
     ("daemonset-controller", crate::daemonset::start),

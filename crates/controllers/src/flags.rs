@@ -39,9 +39,8 @@ pub enum FlagError {
 
 /// Flags of controllers that are not built, by the name of the part: accepted, with a warning that names the part.
 const NOT_BUILT: &[(&str, &str)] = &[
-    ("cluster-signing-cert-file", "certificate signing"),
-    ("cluster-signing-key-file", "certificate signing"),
-    ("cluster-signing-duration", "certificate signing"),
+    ("cluster-signing-cert-file", "signing with another authority than the cluster's own"),
+    ("cluster-signing-key-file", "signing with another authority than the cluster's own"),
 ];
 
 /// Flags that ask for more or fewer workers, which here change nothing that can be seen.
@@ -131,6 +130,7 @@ impl Config {
                 "node-cidr-mask-size-ipv6" => config.node_cidr_mask_ipv6 = mask()?,
                 "service-cluster-ip-range" => config.node_ipam_service_cidrs = blocks()?,
                 "service-lb-range" => config.service_lb_range = blocks()?.first().copied(),
+                "cluster-signing-duration" => config.cluster_signing_duration = duration()?,
                 "horizontal-pod-autoscaler-sync-period" => config.autoscaling.sync_period = duration()?,
                 "horizontal-pod-autoscaler-tolerance" => config.autoscaling.tolerance = number()?,
                 "horizontal-pod-autoscaler-downscale-stabilization" => {
@@ -190,9 +190,11 @@ mod tests {
 
     #[test]
     fn a_flag_takes_effect_is_warned_about_or_is_refused_by_name() {
-        let (config, warnings) = read(&[("node-monitor-period", "1s"), ("cluster-signing-duration", "5s")]).unwrap();
+        let (config, warnings) =
+            read(&[("node-monitor-period", "1s"), ("cluster-signing-key-file", "ca.key")]).unwrap();
         assert_eq!(config.node_monitor_period, Duration::from_secs(1));
-        assert_eq!(warnings, ["--cluster-signing-duration has no effect: certificate signing is not built"]);
+        let own = "--cluster-signing-key-file has no effect: signing with another authority than the cluster's own is not built";
+        assert_eq!(warnings, [own]);
         assert_eq!(
             read(&[("controllers", "*,-podgc,replicaset")]).unwrap().0.controllers,
             ["*", "-podgc", "replicaset"]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use coracle_ambient::Timestamp;
 use serde_json::Value;
 
 /// Signs tokens of service accounts.
@@ -28,6 +29,49 @@ impl TokenKey {
 
 /// Keys are the same if they are one.
 impl PartialEq for TokenKey {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// A certificate that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CertificateOrder {
+    /// The request, DER: whose key it is, and under which names.
+    pub request: Vec<u8>,
+    /// What it may be used for, in the words of the API: `client auth`. What the request says of that does not count.
+    pub usages: Vec<String>,
+    /// From when it counts.
+    pub not_before: Timestamp,
+    /// Until when, if the authority lasts so long.
+    pub not_after: Timestamp,
+    /// A number that no other certificate of the authority has.
+    pub serial: Vec<u8>,
+}
+
+/// Signs certificates.
+pub trait SignsCertificates: fmt::Debug + Send + Sync {
+    /// The certificate, PEM, or why there is none.
+    fn sign(&self, order: &CertificateOrder) -> Result<String, String>;
+}
+
+/// The key of a certificate authority. In Kubernetes: `--cluster-signing-cert-file` and `--cluster-signing-key-file`.
+#[derive(Clone, Debug)]
+pub struct CertificateKey(Arc<dyn SignsCertificates>);
+
+impl CertificateKey {
+    /// The key that signs like this.
+    pub fn new(signer: Arc<dyn SignsCertificates>) -> Self {
+        Self(signer)
+    }
+
+    pub(crate) fn sign(&self, order: &CertificateOrder) -> Result<String, String> {
+        self.0.sign(order)
+    }
+}
+
+/// Keys are the same if they are one.
+impl PartialEq for CertificateKey {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

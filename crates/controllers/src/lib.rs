@@ -31,6 +31,7 @@ mod service_endpoints;
 mod taints;
 mod volumes;
 
+mod certificates;
 mod cluster_role_aggregation;
 mod cronjob;
 mod daemonset;
@@ -73,4 +74,4 @@ pub use coracle_controller_runtime::Metrics;
 pub use controllers::{names, run};
 pub use flags::FlagError;
 pub use identities::Identities;
-pub use keys::{SignsTokens, TokenKey};
+pub use keys::{CertificateKey, CertificateOrder, SignsCertificates, SignsTokens, TokenKey};

@@ -1,5 +1,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
@@ -47,7 +48,7 @@ impl Default for ServerFlags {
 /// An API server's socket, and the papers of those who may come in.
 pub(crate) struct Door {
     pub(crate) listener: Listener,
-    authority: Authority,
+    pub(crate) authority: Arc<Authority>,
 }
 
 /// Who needs a kubeconfig, under which name it is filed, and in which groups it is.
@@ -80,7 +81,7 @@ impl ServerFlags {
 
     /// Opens the authority in `folder` and listens; `preferred` is the port if the flags name none.
     pub(crate) async fn open(&self, folder: &Path, preferred: u16) -> Result<Door> {
-        let authority = Authority::open(folder)?;
+        let authority = Arc::new(Authority::open(folder)?);
         let names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut addresses = vec![self.bind_address, IpAddr::from([127, 0, 0, 1])];

@@ -87,6 +87,7 @@ impl Up {
         folder.create()?;
         let claim = folder.claim()?;
         let door = self.server.open(&folder.pki(), 0).await?;
+        controllers.certificate_key = Some(coracle_cluster::controllers::CertificateKey::new(door.authority.clone()));
         let mut spec = self.server.spec()?;
         spec.root_ca = Some(door.authority_certificate().to_owned());
         spec.service_account_key = Some(service_account_key(&folder.pki())?);

@@ -1,9 +1,10 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use coracle_controllers::{CertificateOrder, SignsCertificates};
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, SanType,
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
 };
 
 use crate::Error;
@@ -85,7 +86,7 @@ impl Authority {
         params.distinguished_name = name("kube-apiserver", &[]);
         params.subject_alt_names.extend(addresses.iter().map(|address| SanType::IpAddress(*address)));
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        self.sign(params)
+        self.identity(params)
     }
 
     /// A certificate by which `user`, a member of `groups`, proves who it is.
@@ -93,10 +94,10 @@ impl Authority {
         let mut params = CertificateParams::default();
         params.distinguished_name = name(user, groups);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.sign(params)
+        self.identity(params)
     }
 
-    fn sign(&self, mut params: CertificateParams) -> Result<Identity, Error> {
+    fn identity(&self, mut params: CertificateParams) -> Result<Identity, Error> {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
         params.not_before = rcgen::date_time_ymd(2024, 1, 1);
         params.not_after = rcgen::date_time_ymd(2124, 1, 1);
@@ -104,6 +105,73 @@ impl Authority {
         let key = KeyPair::generate().map_err(Error::certificates)?;
         let certificate = params.signed_by(&key, &self.issuer).map_err(Error::certificates)?;
         Ok(Identity { certificate: certificate.pem(), key: key.serialize_pem() })
+    }
+}
+
+/// Certificates with the names of the request and the uses of the order, and nothing else.
+///
+/// In Kubernetes: `authority.PermissiveSigningPolicy`.
+impl SignsCertificates for Authority {
+    fn sign(&self, order: &CertificateOrder) -> Result<String, String> {
+        let said = |error: rcgen::Error| error.to_string();
+        let request = CertificateSigningRequestParams::from_der(&order.request.as_slice().into());
+        let mut request = request.map_err(|error| format!("unable to parse certificate request: {error}"))?;
+        let params = &mut request.params;
+        (params.key_usages, params.extended_key_usages) = usages(&order.usages)?;
+        params.custom_extensions.clear();
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.use_authority_key_identifier_extension = true;
+        params.serial_number = Some(order.serial.clone().into());
+        let epoch = rcgen::date_time_ymd(1970, 1, 1);
+        let seconds = |time: i64| std::time::Duration::from_secs(time.max(0).unsigned_abs());
+        params.not_before = epoch + seconds(order.not_before.as_second());
+        params.not_after = (epoch + seconds(order.not_after.as_second())).min(authority_params().not_after);
+        Ok(request.signed_by(&self.issuer).map_err(said)?.pem())
+    }
+}
+
+/// What a certificate is for, by the words of the API.
+fn usages(words: &[String]) -> Result<(Vec<KeyUsagePurpose>, Vec<ExtendedKeyUsagePurpose>), String> {
+    use ExtendedKeyUsagePurpose as For;
+    let (mut key, mut purposes, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    for word in words {
+        let purpose = match word.as_str() {
+            "signing" | "digital signature" => Ok(KeyUsagePurpose::DigitalSignature),
+            "content commitment" => Ok(KeyUsagePurpose::ContentCommitment),
+            "key encipherment" => Ok(KeyUsagePurpose::KeyEncipherment),
+            "key agreement" => Ok(KeyUsagePurpose::KeyAgreement),
+            "data encipherment" => Ok(KeyUsagePurpose::DataEncipherment),
+            "cert sign" => Ok(KeyUsagePurpose::KeyCertSign),
+            "crl sign" => Ok(KeyUsagePurpose::CrlSign),
+            "encipher only" => Ok(KeyUsagePurpose::EncipherOnly),
+            "decipher only" => Ok(KeyUsagePurpose::DecipherOnly),
+            "any" => Err(For::Any),
+            "server auth" => Err(For::ServerAuth),
+            "client auth" => Err(For::ClientAuth),
+            "code signing" => Err(For::CodeSigning),
+            "email protection" | "s/mime" => Err(For::EmailProtection),
+            "ipsec end system" => Err(For::Other(vec![1, 3, 6, 1, 5, 5, 7, 3, 5])),
+            "ipsec tunnel" => Err(For::Other(vec![1, 3, 6, 1, 5, 5, 7, 3, 6])),
+            "ipsec user" => Err(For::Other(vec![1, 3, 6, 1, 5, 5, 7, 3, 7])),
+            "timestamping" => Err(For::TimeStamping),
+            "ocsp signing" => Err(For::OcspSigning),
+            "microsoft sgc" => Err(For::Other(vec![1, 3, 6, 1, 4, 1, 311, 10, 3, 3])),
+            "netscape sgc" => Err(For::Other(vec![2, 16, 840, 1, 113_730, 4, 1])),
+            other => {
+                unknown.push(format!("{other:?}"));
+                continue;
+            }
+        };
+        match purpose {
+            Ok(use_of_key) if !key.contains(&use_of_key) => key.push(use_of_key),
+            Err(purpose) if !purposes.contains(&purpose) => purposes.push(purpose),
+            _ => {}
+        }
+    }
+    if unknown.is_empty() {
+        Ok((key, purposes))
+    } else {
+        Err(format!("unrecognized usage values: [{}]", unknown.join(" ")))
     }
 }
 

@@ -3,6 +3,7 @@
 mod addresses;
 mod autoscaling;
 mod budgets;
+mod certificates;
 mod cluster_roles;
 mod collection;
 mod crons;
