@@ -18,6 +18,7 @@ pub mod pod_resources;
 pub mod quota_usage;
 mod resource;
 mod scalable;
+mod volume_matching;
 
 pub use generated::*;
 pub use pod::controller_of;

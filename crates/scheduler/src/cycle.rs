@@ -123,6 +123,14 @@ pub fn schedule(pod: &PodInfo, snapshot: &Snapshot, start: usize, random: &Rando
 }
 
 impl Unfit {
+    /// No node comes into question at all, as a filter says.
+    pub(crate) fn refused(by: &'static str, nodes: usize, why: String) -> Self {
+        // Nobody knows of room that could be made then, and that is said in these words.
+        let post_filter = Some("not found".to_owned());
+        let error = FitError { nodes, pre_filter: Some(why), post_filter, ..FitError::default() };
+        Self { error, rejected_by: BTreeSet::from([by]), resolvable: Vec::new() }
+    }
+
     fn count(&mut self, by: &'static str, verdict: Verdict, node: &str) {
         self.rejected_by.insert(by);
         match verdict {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use coracle_meta::ObjectKey;
+
 use crate::node_info::{NodeInfo, Snapshot};
 use crate::pod_info::PodInfo;
 
@@ -77,6 +79,12 @@ pub enum ClusterEvent {
     PodAssigned(Arc<PodInfo>),
     /// A pod is gone from its node, or has finished.
     PodGone(Arc<PodInfo>),
+    /// A claim is new or changed.
+    Claim(ObjectKey),
+    /// A volume is new or changed.
+    Volume,
+    /// A class of volumes is new, or allows other topologies.
+    StorageClass,
 }
 
 /// Whether it is worth trying a rejected pod again.
@@ -100,7 +108,7 @@ impl Hint {
             ClusterEvent::Node { before, after } => {
                 Self::when(passes(after) && !before.as_deref().is_some_and(&passes))
             }
-            ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_) => Self::Skip,
+            _ => Self::Skip,
         }
     }
 }

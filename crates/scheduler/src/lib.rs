@@ -28,6 +28,7 @@ mod scores;
 mod siblings;
 mod status;
 mod taints;
+mod volumes;
 mod watch;
 
 pub use cycle::{Choice, Failure, Unfit, schedule};

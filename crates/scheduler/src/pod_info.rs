@@ -1,7 +1,10 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use coracle_api::core_v1::PersistentVolumeClaim;
 use coracle_meta::{LabelRequirement, LabelSelector, ObjectKey};
 
+use crate::node_info::NodeInfo;
 use crate::resources::Resources;
 use crate::taints::Toleration;
 
@@ -54,6 +57,48 @@ pub struct PodInfo {
     pub siblings: Option<LabelSelector>,
     /// The images of its containers.
     pub images: Vec<String>,
+    /// The names of its claims, those that are made for it among them.
+    pub claims: Vec<String>,
+    /// What is known of those claims when a node is sought.
+    pub volumes: PodVolumes,
+}
+
+/// The volumes of a pod. In Kubernetes: `PodVolumeClaims`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PodVolumes {
+    /// The volumes of claims that are bound; none for one that is gone.
+    pub bound: Vec<Option<VolumeInfo>>,
+    /// The claims that wait for the pod to get a node.
+    pub unbound: Vec<Unbound>,
+}
+
+/// What scheduling looks at of a volume.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VolumeInfo {
+    /// Its name.
+    pub name: String,
+    /// From which nodes it can be reached: one of the terms has to hold; none if from all.
+    pub nodes: Option<Vec<NodeSelectorTerm>>,
+}
+
+impl VolumeInfo {
+    /// Whether it can be reached from a node.
+    pub fn reaches(&self, node: &NodeInfo) -> bool {
+        self.nodes.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
+    }
+}
+
+/// A claim that waits for its pod.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unbound {
+    /// The claim.
+    pub claim: Arc<PersistentVolumeClaim>,
+    /// The node for which a volume is being made already.
+    pub selected_node: Option<String>,
+    /// The volumes that it may get, the best first.
+    pub candidates: Vec<VolumeInfo>,
+    /// Where a volume can be made, everywhere if there are none of these; none if nobody makes one.
+    pub topologies: Option<Vec<LabelSelector>>,
 }
 
 /// A port of the node. In Kubernetes: `ContainerPort` with a `hostPort`.

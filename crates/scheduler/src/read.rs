@@ -6,7 +6,7 @@ use coracle_api::pod_resources::Amounts;
 use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, Resource};
 
 use crate::node_info::NodeInfo;
-use crate::pod_info::{AffinityTerm, HostPort, NodeSelectorTerm, PodInfo, SpreadConstraint};
+use crate::pod_info::{AffinityTerm, HostPort, NodeSelectorTerm, PodInfo, PodVolumes, SpreadConstraint};
 use crate::resources::{Resources, with_assumed};
 use crate::taints::{Taint, Toleration};
 
@@ -61,6 +61,8 @@ pub fn pod_info(pod: &Pod, siblings: Option<LabelSelector>) -> PodInfo {
         names_spread: !spec.topology_spread_constraints.is_empty(),
         siblings,
         images: spec.containers.iter().map(|container| container.image.clone()).collect(),
+        claims: claims_of(pod).map(|(name, _)| name).collect(),
+        volumes: PodVolumes::default(),
     }
 }
 
@@ -77,6 +79,14 @@ pub fn node_info(node: &Node) -> NodeInfo {
         images: images.flat_map(|image| image.names.iter().map(|name| (name.clone(), image.size_bytes))).collect(),
         ..NodeInfo::default()
     }
+}
+
+/// The claims of a pod by name, and whether they are made for it.
+pub(crate) fn claims_of(pod: &Pod) -> impl Iterator<Item = (String, bool)> {
+    pod.spec.volumes.iter().filter_map(|volume| match &volume.persistent_volume_claim {
+        Some(source) => Some((source.claim_name.clone(), false)),
+        None => volume.ephemeral.as_ref().map(|_| (format!("{}-{}", pod.name(), volume.name), true)),
+    })
 }
 
 /// What the pod asks for, and what it is taken to use.
@@ -118,7 +128,7 @@ fn toleration(toleration: &core::Toleration) -> Toleration {
     }
 }
 
-fn node_term(term: &core::NodeSelectorTerm) -> NodeSelectorTerm {
+pub(crate) fn node_term(term: &core::NodeSelectorTerm) -> NodeSelectorTerm {
     NodeSelectorTerm {
         expressions: term.match_expressions.iter().map(core::NodeSelectorRequirement::to_requirement).collect(),
         fields: term.match_fields.iter().map(core::NodeSelectorRequirement::to_requirement).collect(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use coracle_ambient::{Ambient, Random};
 use coracle_api::core_v1::Pod;
-use coracle_client::{Api, Client, Error, Origin};
+use coracle_client::{Api, Client, Error, Origin, Patch};
 use coracle_controller_runtime::{
     Ended, EventType, LeaderElection, LeaderTimings, Note, Process, SeriesRecorder, lead, reference_to,
 };
@@ -12,17 +12,20 @@ use coracle_informer::InformerFactory;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_meta::{KUBERNETES_VERSION, ObjectKey, Resource};
 use futures_util::future::select;
+use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::cycle::{Choice, Failure, Unfit, schedule};
+use crate::filters::{Placed, place};
 use crate::message::note;
-use crate::pod_info::PodInfo;
+use crate::pod_info::{PodInfo, Unbound};
 use crate::preemption::{Victims, preempt};
 use crate::queue::QueuedPod;
 use crate::read::pod_info;
 use crate::siblings::Siblings;
 use crate::status::{disruption_patch, unscheduled_patch};
+use crate::volumes::Volumes;
 use crate::watch::{Shared, watch};
 
 /// Who records in the event log.
@@ -68,6 +71,7 @@ pub async fn run(
     watch(&process.informers, &shared, &config.name);
     let scheduler = Scheduler {
         siblings: Siblings::new(&process.informers),
+        volumes: Volumes::new(&process.informers),
         budgets: crate::budgets::lister(&process.informers),
         events: SeriesRecorder::new(&process, &config.name),
         random: ambient.random.split("ties"),
@@ -95,6 +99,7 @@ struct Scheduler {
     recorder: Recorder,
     shared: Arc<Shared>,
     siblings: Siblings,
+    volumes: Volumes,
     budgets: crate::budgets::Budgets,
     events: SeriesRecorder,
 }
@@ -145,16 +150,32 @@ impl Scheduler {
             state.queue.remove(&queued.key);
             return start;
         };
-        let info = Arc::new(pod_info(&pod, self.siblings.selector(&pod)));
+        let mut info = pod_info(&pod, self.siblings.selector(&pod));
         let snapshot = state.cache.snapshot();
         let causes = state.causes.remove(&queued.key).unwrap_or_default();
-        let result = schedule(&info, &snapshot, start, &self.random);
+        let result = match self.volumes.observe(&pod, &state.taken.values().flatten().cloned().collect()) {
+            Err(why) if !snapshot.nodes.is_empty() => {
+                Err(Failure::Unfit(Box::new(Unfit::refused("VolumeBinding", snapshot.nodes.len(), why))))
+            }
+            volumes => {
+                info.volumes = volumes.unwrap_or_default();
+                schedule(&info, &snapshot, start, &self.random)
+            }
+        };
+        let info = Arc::new(info);
         let cause = self.record(&queued.key, &result, causes);
         let attempt = Attempt { pod, info, cause };
         match result {
             Ok(choice) => {
+                let node = snapshot.nodes.get(&choice.node);
+                let placed = node.and_then(|node| place(&attempt.info.volumes, node)).unwrap_or_default();
+                let volumes = placed.iter().filter_map(|(_, how)| match how {
+                    Placed::Volume(name) => Some(name.clone()),
+                    Placed::Provisioned => None,
+                });
+                state.taken.insert(queued.key.clone(), volumes.collect());
                 state.cache.assume(&choice.node, attempt.info.clone());
-                tasks.spawn(self.clone().bind(attempt, choice.node));
+                tasks.spawn(self.clone().place(attempt, choice.node, placed));
                 start + choice.evaluated
             }
             Err(Failure::NoNodes) => {
@@ -164,8 +185,13 @@ impl Scheduler {
                 start
             }
             Err(Failure::Unfit(mut unfit)) => {
-                let victims = preempt(&attempt.info, &snapshot, &unfit, &self.budgets.list());
-                if let Err(why) = &victims {
+                let victims = match &unfit.error.pre_filter {
+                    None => preempt(&attempt.info, &snapshot, &unfit, &self.budgets.list()),
+                    Some(why) => Err(why.clone()),
+                };
+                if let Err(why) = &victims
+                    && unfit.error.pre_filter.is_none()
+                {
                     unfit.error.post_filter = Some(format!("no new claims to deallocate, preemption: {why}"));
                 }
                 let info = attempt.info.clone();
@@ -190,14 +216,37 @@ impl Scheduler {
         })
     }
 
+    fn origin(&self, attempt: &Attempt) -> Origin {
+        Origin::new(ACTOR, &format!("pods/{}", attempt.info.key), attempt.cause)
+    }
+
     fn pods(&self, attempt: &Attempt) -> Api<Pod> {
-        let origin = Origin::new(ACTOR, &format!("pods/{}", attempt.info.key), attempt.cause);
-        Api::of(&self.client.on_behalf_of(origin))
+        Api::of(&self.client.on_behalf_of(self.origin(attempt)))
+    }
+
+    /// Has the pod's claims bound first, if they wait for that; meanwhile the pod says where it is going.
+    async fn place(self, attempt: Attempt, node: String, placed: Vec<(Unbound, Placed)>) {
+        let key = attempt.info.key.clone();
+        if !placed.is_empty() {
+            let patch = json!({"metadata": {"uid": attempt.info.uid}, "status": {"nominatedNodeName": node}});
+            if let Err(error) = self.pods(&attempt).patch_status(&key, &Patch::Strategic(patch)).await {
+                tracing::debug!(%error, pod = %key, "its node could not be written to the pod");
+            }
+            let client = self.client.on_behalf_of(self.origin(&attempt));
+            if let Err(why) = self.volumes.bind(&client, &node, &placed).await {
+                let text = format!("running PreBind plugin \"VolumeBinding\": {why}");
+                self.shared.lock().taken.remove(&key);
+                return self.give_up(attempt, text, false).await;
+            }
+        }
+        self.bind(attempt, node).await;
     }
 
     async fn bind(self, attempt: Attempt, node: String) {
         let key = attempt.info.key.clone();
-        match self.pods(&attempt).bind(&key, &attempt.info.uid, &node).await {
+        let bound = self.pods(&attempt).bind(&key, &attempt.info.uid, &node).await;
+        self.shared.lock().taken.remove(&key);
+        match bound {
             Ok(()) => {
                 let text = format!("Successfully assigned {key} to {node}");
                 self.say(&attempt, EventType::Normal, "Scheduled", "Binding", &text);
@@ -206,18 +255,24 @@ impl Scheduler {
                 state.waiting.remove(&key);
             }
             Err(error) => {
-                let gone = {
-                    let mut state = self.shared.lock();
-                    state.cache.forget(&key);
-                    state.queue.fail(&key, Instant::now());
-                    !state.waiting.contains_key(&key)
-                };
-                self.shared.changed.notify_one();
-                if !gone && !error.is_not_found() {
-                    let text = format!("binding rejected: running Bind plugin \"DefaultBinder\": {error}");
-                    self.say_unscheduled(attempt, "SchedulerError", text, None).await;
-                }
+                let text = format!("binding rejected: running Bind plugin \"DefaultBinder\": {error}");
+                self.give_up(attempt, text, error.is_not_found()).await;
             }
+        }
+    }
+
+    /// The choice came to nothing: the pod is tried again after a while.
+    async fn give_up(self, attempt: Attempt, text: String, is_gone: bool) {
+        let key = attempt.info.key.clone();
+        let waits = {
+            let mut state = self.shared.lock();
+            state.cache.forget(&key);
+            state.queue.fail(&key, Instant::now());
+            state.waiting.contains_key(&key)
+        };
+        self.shared.changed.notify_one();
+        if waits && !is_gone {
+            self.say_unscheduled(attempt, "SchedulerError", text, None).await;
         }
     }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_api::core_v1::{Namespace, Node, Pod};
+use coracle_api::core_v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod};
+use coracle_api::storage_v1::StorageClass;
 use coracle_informer::{InformerFactory, Notification};
 use coracle_journal::EntryId;
 use coracle_meta::{ObjectKey, Resource};
@@ -32,6 +33,8 @@ pub(crate) struct State {
     pub(crate) cache: Cache,
     /// The pods that wait, as they were last seen.
     pub(crate) waiting: BTreeMap<ObjectKey, Arc<Pod>>,
+    /// The volumes that pods are about to get.
+    pub(crate) taken: BTreeMap<ObjectKey, Vec<String>>,
     /// What led to each of them being looked at, for the event log.
     pub(crate) causes: BTreeMap<ObjectKey, Vec<EntryId>>,
 }
@@ -39,6 +42,12 @@ pub(crate) struct State {
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock()
+    }
+
+    /// Tells the waiting pods what happened.
+    fn happened(&self, event: &ClusterEvent) {
+        self.lock().tell(event);
+        self.changed.notify_one();
     }
 }
 
@@ -56,12 +65,33 @@ impl State {
 /// Adds the scheduler's handlers; `name` is the scheduler's own (`spec.schedulerName`).
 pub(crate) fn watch(informers: &InformerFactory, shared: &Arc<Shared>, name: &str) {
     let (pods, nodes, namespaces) = (shared.clone(), shared.clone(), shared.clone());
+    let (claims, volumes, classes) = (shared.clone(), shared.clone(), shared.clone());
     let name = name.to_owned();
     informers.informer::<Namespace>().add_handler("scheduler", move |notification, _| {
         let namespace = notification.object();
         let gone = matches!(notification, Notification::Deleted { .. });
         let labels = (!gone).then(|| namespace.metadata.labels.clone());
         namespaces.lock().cache.set_namespace(&namespace.key().name, labels);
+    });
+    informers.informer::<PersistentVolumeClaim>().add_handler("scheduler", move |notification, _| {
+        if !matches!(notification, Notification::Deleted { .. }) {
+            claims.happened(&ClusterEvent::Claim(notification.object().key()));
+        }
+    });
+    informers.informer::<PersistentVolume>().add_handler("scheduler", move |notification, _| {
+        if !matches!(notification, Notification::Deleted { .. }) {
+            volumes.happened(&ClusterEvent::Volume);
+        }
+    });
+    informers.informer::<StorageClass>().add_handler("scheduler", move |notification, _| {
+        let helps = match notification {
+            Notification::Added { .. } => true,
+            Notification::Updated { old, new } => old.allowed_topologies != new.allowed_topologies,
+            Notification::Deleted { .. } => false,
+        };
+        if helps {
+            classes.happened(&ClusterEvent::StorageClass);
+        }
     });
     informers.informer::<Node>().add_handler("scheduler", move |notification, _| {
         node_changed(&mut nodes.lock(), notification);

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use coracle_api::core_v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim};
 use coracle_controller_runtime::{Pass, ReconcileError, reference_to};
 
-use super::matching::is_for;
 use crate::volumes::{BIND_COMPLETED, BOUND_BY_CONTROLLER, STORAGE};
 
 /// The size of a volume that is being resized, before that.
@@ -35,7 +34,7 @@ pub(super) async fn bind(
 /// Points the volume to the claim; says so if nobody had reserved it.
 fn reserve(volume: &mut PersistentVolume, claim: &PersistentVolumeClaim) {
     let annotations = &volume.metadata.annotations;
-    if !is_for(volume, claim) && !annotations.contains_key(BOUND_BY_CONTROLLER) {
+    if !volume.is_for(claim) && !annotations.contains_key(BOUND_BY_CONTROLLER) {
         volume.metadata.annotations.insert(BOUND_BY_CONTROLLER.to_owned(), "yes".to_owned());
     }
     let reference = reference_to(claim);

@@ -6,11 +6,8 @@ use coracle_api::core_v1::{PersistentVolume, PersistentVolumeClaim};
 use coracle_api::storage_v1::StorageClass;
 use coracle_controller_runtime::EventType;
 
-use super::matching::{find, is_for, mismatch};
-use crate::volumes::{
-    BIND_COMPLETED, BOUND_BY_CONTROLLER, IN_TREE_PREFIX, SELECTED_NODE, class_of_claim, csi_name, default_class,
-    has_class,
-};
+use super::matching::{find, mismatch};
+use crate::volumes::{BIND_COMPLETED, BOUND_BY_CONTROLLER, IN_TREE_PREFIX, SELECTED_NODE, csi_name, default_class};
 
 /// What a sync sees of a claim.
 #[derive(Debug)]
@@ -83,7 +80,7 @@ fn requested(claim: &PersistentVolumeClaim, volume: Option<&Arc<PersistentVolume
             }
         };
     }
-    if is_for(volume, claim) {
+    if volume.is_for(claim) {
         return Step::Bind(volume.clone());
     }
     let told = (EventType::Warning, "FailedBinding", format!("volume {name:?} already bound to a different claim."));
@@ -98,7 +95,7 @@ fn requested(claim: &PersistentVolumeClaim, volume: Option<&Arc<PersistentVolume
 /// The claim leaves the choice to the controller.
 fn choose(observed: &Observed<'_>) -> Result<Step, String> {
     let claim = observed.claim;
-    let name = class_of_claim(claim);
+    let name = claim.storage_class();
     let class = observed.classes.iter().find(|class| class.metadata.name.as_deref() == Some(name));
     let class = class.filter(|_| !name.is_empty());
     let delayed = match class {
@@ -112,7 +109,7 @@ fn choose(observed: &Observed<'_>) -> Result<Step, String> {
     if let Some(volume) = find(claim, observed.volumes, delayed)? {
         return Ok(Step::Bind(volume));
     }
-    if !has_class(claim)
+    if !claim.names_storage_class()
         && let Some(class) = default_class(observed.classes)
     {
         return Ok(Step::Assign(class.metadata.name.clone().unwrap_or_default()));

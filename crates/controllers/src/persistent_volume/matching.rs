@@ -4,21 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_api::core_v1::{PersistentVolume, PersistentVolumeClaim};
-use coracle_meta::{LabelSelector, Quantity};
-
-use crate::volumes::{STORAGE, class_of_claim, class_of_volume};
+use coracle_meta::LabelSelector;
 
 /// The access modes in their order.
 const MODES: [&str; 4] = ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod"];
-
-/// Whether a volume is reserved for this claim, or bound to it.
-pub(super) fn is_for(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
-    volume.spec.claim_ref.as_ref().is_some_and(|reference| {
-        Some(&reference.name) == claim.metadata.name.as_ref()
-            && Some(&reference.namespace) == claim.metadata.namespace.as_ref()
-            && (reference.uid.is_empty() || Some(&reference.uid) == claim.metadata.uid.as_ref())
-    })
-}
 
 /// The volume for a claim, if there is one. Volumes are looked at by their sets of access modes, those with the fewest
 /// first: within the first set that has one, a volume that is reserved for the claim, or else the smallest that will do.
@@ -39,33 +28,20 @@ pub(super) fn find(
         None => LabelSelector::everything(),
     };
     let mut by_modes: BTreeMap<(usize, Vec<&str>), Vec<&Arc<PersistentVolume>>> = BTreeMap::new();
-    for volume in volumes.iter().filter(|volume| has_modes(volume, claim)) {
+    for volume in volumes.iter().filter(|volume| volume.has_modes_of(claim)) {
         let modes: Vec<_> =
             MODES.into_iter().filter(|mode| volume.spec.access_modes.iter().any(|one| one == mode)).collect();
         by_modes.entry((modes.len(), modes)).or_default().push(volume);
     }
     let best = |volumes: Vec<&Arc<PersistentVolume>>| -> Option<Arc<PersistentVolume>> {
-        let mut fitting: Vec<_> = volumes.into_iter().filter(|volume| fits(volume, claim)).collect();
-        if let Some(place) = fitting.iter().position(|volume| is_for(volume, claim)) {
+        let mut fitting: Vec<_> = volumes.into_iter().filter(|volume| volume.suits(claim)).collect();
+        if let Some(place) = fitting.iter().position(|volume| volume.is_for(claim)) {
             return Some(fitting[place].clone());
         }
-        fitting.retain(|volume| {
-            volume.spec.claim_ref.is_none()
-                && volume.status.phase == "Available"
-                && selector.matches(&volume.metadata.labels)
-                && class_of_volume(volume) == class_of_claim(claim)
-        });
-        fitting.into_iter().filter(|_| !delayed).min_by_key(|volume| amount(&volume.spec.capacity)).cloned()
+        fitting.retain(|volume| volume.is_free_for(claim, &selector));
+        fitting.into_iter().filter(|_| !delayed).min_by_key(|volume| volume.storage()).cloned()
     };
     Ok(by_modes.into_values().find_map(best))
-}
-
-/// What every volume for a claim needs, a reserved one, too.
-fn fits(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
-    amount(&volume.spec.capacity) >= amount(&claim.spec.resources.requests)
-        && mode(&volume.spec.volume_mode) == mode(&claim.spec.volume_mode)
-        && attributes(&volume.spec.volume_attributes_class_name) == attributes(&claim.spec.volume_attributes_class_name)
-        && !volume.metadata.is_terminating()
 }
 
 /// Why a volume that the claim names cannot be its, if so. In Kubernetes: `checkVolumeSatisfyClaim`.
@@ -74,18 +50,15 @@ pub(super) fn mismatch(volume: &PersistentVolume, claim: &PersistentVolumeClaim)
         let name = volume.metadata.name.as_deref().unwrap_or_default();
         return Some(format!("the volume is marked for deletion {name:?}"));
     }
-    let whole = |amounts| amount(amounts).value();
-    let why = if whole(&volume.spec.capacity) < whole(&claim.spec.resources.requests) {
+    let why = if volume.storage().value() < claim.requested_storage().value() {
         "requested PV is too small"
-    } else if class_of_volume(volume) != class_of_claim(claim) {
+    } else if volume.storage_class() != claim.storage_class() {
         "storageClassName does not match"
-    } else if attributes(&volume.spec.volume_attributes_class_name)
-        != attributes(&claim.spec.volume_attributes_class_name)
-    {
+    } else if volume.differs_in_attributes(claim) {
         "volumeAttributesClassName does not match"
-    } else if modes_differ(volume, claim) {
+    } else if volume.differs_in_mode(claim) {
         "incompatible volumeMode"
-    } else if !has_modes(volume, claim) {
+    } else if !volume.has_modes_of(claim) {
         "incompatible accessMode"
     } else {
         return None;
@@ -93,34 +66,14 @@ pub(super) fn mismatch(volume: &PersistentVolume, claim: &PersistentVolumeClaim)
     Some(why.to_owned())
 }
 
-/// Whether one is a file system and the other a block device.
-pub(super) fn modes_differ(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
-    mode(&volume.spec.volume_mode) != mode(&claim.spec.volume_mode)
-}
-
 pub(super) fn claim_name(claim: &PersistentVolumeClaim) -> &str {
     claim.metadata.name.as_deref().unwrap_or_default()
-}
-
-fn amount(amounts: &BTreeMap<String, Quantity>) -> Quantity {
-    amounts.get(STORAGE).copied().unwrap_or_else(|| Quantity::of(0))
-}
-
-fn mode(mode: &Option<String>) -> &str {
-    mode.as_deref().unwrap_or("Filesystem")
-}
-
-fn attributes(class: &Option<String>) -> &str {
-    class.as_deref().unwrap_or_default()
-}
-
-fn has_modes(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
-    claim.spec.access_modes.iter().all(|mode| volume.spec.access_modes.contains(mode))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::volumes::STORAGE;
     use coracle_api::core_v1::ObjectReference;
 
     fn claim(size: &str, modes: &[&str]) -> PersistentVolumeClaim {

@@ -2,7 +2,6 @@
 
 use coracle_api::core_v1::{PersistentVolume, PersistentVolumeClaim};
 
-use super::matching::modes_differ;
 use super::reclaim::{Reclaim, reclaim};
 use crate::volumes::PROVISIONED_BY;
 
@@ -28,7 +27,7 @@ pub(super) fn step(volume: &PersistentVolume, claim: Option<&PersistentVolumeCla
     }
     let Some(claim) = claim else { return Step::Reclaim(reclaim(volume)) };
     if claim.spec.volume_name.is_empty() {
-        return if modes_differ(volume, claim) { Step::Mismatch } else { Step::Claim };
+        return if volume.differs_in_mode(claim) { Step::Mismatch } else { Step::Claim };
     }
     if Some(&claim.spec.volume_name) == volume.metadata.name.as_ref() {
         return Step::Phase("Bound");

@@ -2,27 +2,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_api::core_v1::{PersistentVolume, PersistentVolumeClaim};
 use coracle_api::storage_v1::StorageClass;
-
-/// The class under its older name, which comes first.
-const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
-
-/// The class that a claim asks for; empty for none.
-pub(crate) fn class_of_claim(claim: &PersistentVolumeClaim) -> &str {
-    let annotated = claim.metadata.annotations.get(BETA_CLASS);
-    annotated.or(claim.spec.storage_class_name.as_ref()).map_or("", String::as_str)
-}
-
-/// Whether a claim says anything of its class: that it wants none, too.
-pub(crate) fn has_class(claim: &PersistentVolumeClaim) -> bool {
-    claim.metadata.annotations.contains_key(BETA_CLASS) || claim.spec.storage_class_name.is_some()
-}
-
-/// The class of a volume; empty for none.
-pub(crate) fn class_of_volume(volume: &PersistentVolume) -> &str {
-    volume.metadata.annotations.get(BETA_CLASS).unwrap_or(&volume.spec.storage_class_name)
-}
 
 /// The class for claims that say nothing of theirs: of several the newest. In Kubernetes: `GetDefaultClass`.
 pub(crate) fn default_class(classes: &[Arc<StorageClass>]) -> Option<&Arc<StorageClass>> {

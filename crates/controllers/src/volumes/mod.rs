@@ -7,7 +7,7 @@ mod in_tree;
 mod protection;
 mod used_by;
 
-pub(crate) use classes::{class_of_claim, class_of_volume, default_class, has_class};
+pub(crate) use classes::default_class;
 pub(crate) use in_tree::{IN_TREE_PREFIX, csi_name, in_tree_name};
 pub(crate) use protection::{is_concerned, is_shut_down, protect};
 pub(crate) use used_by::{claims_of, ephemeral_claim, index_by_claim, pods_using};

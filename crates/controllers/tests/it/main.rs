@@ -4,6 +4,7 @@ mod addresses;
 mod autoscaling;
 mod budgets;
 mod certificates;
+mod claims_and_nodes;
 mod cluster_roles;
 mod collection;
 mod crons;

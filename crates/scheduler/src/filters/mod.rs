@@ -8,11 +8,13 @@ mod node_resources_fit;
 mod node_unschedulable;
 mod pod_topology_spread;
 mod taint_toleration;
+mod volume_binding;
 
 use crate::framework::{ClusterEvent, Filter, Hint};
 use crate::pod_info::PodInfo;
 
 pub(crate) use pod_topology_spread::counts_node;
+pub(crate) use volume_binding::{Placed, place};
 
 /// All filters. Adding one is a file and a line here.
 pub const FILTERS: &[&dyn Filter] = &[
@@ -22,6 +24,7 @@ pub const FILTERS: &[&dyn Filter] = &[
     &node_affinity::NodeAffinity,
     &node_ports::NodePorts,
     &node_resources_fit::NodeResourcesFit,
+    &volume_binding::VolumeBinding,
     &pod_topology_spread::PodTopologySpread,
     &inter_pod_affinity::InterPodAffinity,
 ];

@@ -77,6 +77,7 @@ impl Filter for PodTopologySpread {
             ClusterEvent::Node { after, .. } => {
                 Hint::when(required(pod).iter().all(|constraint| after.labels.contains_key(&constraint.topology_key)))
             }
+            ClusterEvent::Claim(_) | ClusterEvent::Volume | ClusterEvent::StorageClass => Hint::Skip,
         }
     }
 }

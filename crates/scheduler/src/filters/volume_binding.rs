@@ -1,0 +1,150 @@
+use std::collections::BTreeSet;
+
+use coracle_meta::LabelSelector;
+
+use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
+use crate::node_info::{NodeInfo, Snapshot};
+use crate::pod_info::{PodInfo, PodVolumes, Unbound};
+
+/// Leaves nodes alone from which the pod's volumes cannot be reached, and those for which no volume can be had.
+pub(super) struct VolumeBinding;
+
+const NODE_CONFLICT: &str = "node(s) didn't match PersistentVolume's node affinity";
+const NO_VOLUME: &str = "node(s) didn't find available persistent volumes to bind";
+const VOLUME_GONE: &str = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
+
+fn verdict(volumes: &PodVolumes, node: &NodeInfo) -> Verdict {
+    let mut reasons = Vec::new();
+    // The first bound claim that has something to say ends the look at bound ones.
+    match volumes.bound.iter().find(|volume| volume.as_ref().is_none_or(|volume| !volume.reaches(node))) {
+        Some(None) => reasons.push(VOLUME_GONE.to_owned()),
+        Some(Some(_)) => reasons.push(NODE_CONFLICT.to_owned()),
+        None => {}
+    }
+    if place(volumes, node).is_none() {
+        reasons.push(NO_VOLUME.to_owned());
+        reasons.sort_by_key(|reason| reason == VOLUME_GONE);
+    }
+    if reasons.is_empty() { Verdict::Fits } else { Verdict::Unresolvable(reasons) }
+}
+
+/// What is done for each unbound claim if the pod gets this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Placed {
+    /// It is bound to this volume.
+    Volume(String),
+    /// Its provisioner makes a volume.
+    Provisioned,
+}
+
+/// A volume for each claim that waits for the pod, the smallest claims first; none if one of them gets none.
+pub(crate) fn place(volumes: &PodVolumes, node: &NodeInfo) -> Option<Vec<(Unbound, Placed)>> {
+    let mut taken = BTreeSet::new();
+    let mut claims: Vec<_> = volumes.unbound.iter().collect();
+    claims.sort_by(|a, b| a.claim.requested_storage().cmp(&b.claim.requested_storage()));
+    let mut placed = Vec::new();
+    for unbound in claims {
+        let found = match &unbound.selected_node {
+            Some(selected) if *selected != node.name => return None,
+            Some(_) => None,
+            None => unbound.candidates.iter().find(|one| one.reaches(node) && !taken.contains(&one.name)),
+        };
+        let how = match found {
+            Some(volume) => {
+                taken.insert(volume.name.clone());
+                Placed::Volume(volume.name.clone())
+            }
+            None if unbound.topologies.as_ref().is_some_and(|topologies| is_in(topologies, node)) => {
+                Placed::Provisioned
+            }
+            None => return None,
+        };
+        placed.push((unbound.clone(), how));
+    }
+    Some(placed)
+}
+
+/// Whether the node is in one of the topologies; in any if there are none.
+fn is_in(topologies: &[LabelSelector], node: &NodeInfo) -> bool {
+    topologies.is_empty() || topologies.iter().any(|topology| topology.matches(&node.labels))
+}
+
+impl Filter for VolumeBinding {
+    fn name(&self) -> &'static str {
+        "VolumeBinding"
+    }
+
+    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+        (!pod.claims.is_empty()).then(|| -> Check<'a> { Box::new(|node| verdict(&pod.volumes, node)) })
+    }
+
+    fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
+        Hint::when(match event {
+            ClusterEvent::Node { before, after } => before.as_ref().is_none_or(|before| before.labels != after.labels),
+            ClusterEvent::Claim(key) => key.namespace == pod.key.namespace && pod.claims.contains(&key.name),
+            ClusterEvent::Volume | ClusterEvent::StorageClass => true,
+            ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_) => false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pod_info::{NodeSelectorTerm, VolumeInfo};
+    use coracle_api::core_v1::PersistentVolumeClaim;
+    use coracle_meta::{LabelOperator, LabelRequirement};
+    use std::sync::Arc;
+
+    fn volume(name: &str, zone: &str) -> VolumeInfo {
+        let zone =
+            LabelRequirement { key: "zone".to_owned(), operator: LabelOperator::In, values: vec![zone.to_owned()] };
+        let term = NodeSelectorTerm { expressions: vec![zone], fields: Vec::new() };
+        VolumeInfo { name: name.to_owned(), nodes: Some(vec![term]) }
+    }
+
+    fn node(zone: &str) -> NodeInfo {
+        NodeInfo { name: "n".to_owned(), ..NodeInfo::default() }.with_label("zone", zone)
+    }
+
+    fn unbound(size: &str, candidates: &[VolumeInfo]) -> Unbound {
+        let mut claim = PersistentVolumeClaim::default();
+        claim.spec.resources.requests.insert("storage".to_owned(), size.parse().unwrap());
+        Unbound { claim: Arc::new(claim), selected_node: None, candidates: candidates.to_vec(), topologies: None }
+    }
+
+    #[test]
+    fn a_bound_volume_has_to_be_there_and_to_be_reached() {
+        let of = |bound| PodVolumes { bound: vec![bound], ..PodVolumes::default() };
+        assert_eq!(verdict(&of(Some(volume("v", "a"))), &node("a")), Verdict::Fits);
+        assert_eq!(verdict(&of(Some(volume("v", "b"))), &node("a")), Verdict::unresolvable(NODE_CONFLICT));
+        assert_eq!(verdict(&of(None), &node("a")), Verdict::unresolvable(VOLUME_GONE));
+    }
+
+    #[test]
+    fn claims_that_wait_share_no_volume_and_the_smallest_chooses_first() {
+        let all = [volume("one", "a"), volume("two", "a")];
+        let volumes =
+            PodVolumes { unbound: vec![unbound("2Gi", &all[1..]), unbound("1Gi", &all)], ..PodVolumes::default() };
+        let placed = place(&volumes, &node("a")).unwrap();
+        let names: Vec<_> = placed.into_iter().map(|(_, how)| how).collect();
+        assert_eq!(names, [Placed::Volume("one".to_owned()), Placed::Volume("two".to_owned())]);
+        let volumes = PodVolumes { unbound: vec![unbound("1Gi", &all[..1]), unbound("1Gi", &all[..1])], ..volumes };
+        assert_eq!(verdict(&volumes, &node("a")), Verdict::unresolvable(NO_VOLUME));
+    }
+
+    #[test]
+    fn a_volume_is_made_where_the_class_allows_it_and_where_it_was_asked_for_already() {
+        let mut one = unbound("1Gi", &[]);
+        let with =
+            |one: &Unbound| verdict(&PodVolumes { unbound: vec![one.clone()], ..PodVolumes::default() }, &node("a"));
+        assert_eq!(with(&one), Verdict::unresolvable(NO_VOLUME));
+        one.topologies = Some(Vec::new());
+        assert_eq!(with(&one), Verdict::Fits);
+        one.topologies = Some(vec![LabelSelector::parse("zone in (b)").unwrap()]);
+        assert_eq!(with(&one), Verdict::unresolvable(NO_VOLUME));
+        one.topologies = Some(Vec::new());
+        one.selected_node = Some("other".to_owned());
+        assert_eq!(with(&one), Verdict::unresolvable(NO_VOLUME));
+    }
+}

@@ -1,0 +1,208 @@
+//! The claims of pods: which pods wait for them, and which claims wait for a pod.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_api::core_v1::{PersistentVolume, PersistentVolumeClaim, Pod};
+use coracle_api::storage_v1::StorageClass;
+use coracle_client::{Api, Client};
+use coracle_controller_runtime::reference_to;
+use coracle_informer::{InformerFactory, Lister};
+use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, ObjectKey, Resource};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use crate::filters::Placed;
+use crate::pod_info::{PodVolumes, Unbound, VolumeInfo};
+use crate::read::{claims_of, node_term};
+
+const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
+/// How long a pod waits for its claims to be bound. In Kubernetes: `bindTimeoutSeconds`.
+const BIND_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// What the scheduler knows of claims and volumes.
+#[derive(Clone)]
+pub(crate) struct Volumes {
+    claims: Lister<PersistentVolumeClaim>,
+    volumes: Lister<PersistentVolume>,
+    classes: Lister<StorageClass>,
+    /// Rings whenever a claim or a volume changes.
+    changes: Arc<watch::Sender<()>>,
+}
+
+impl Volumes {
+    pub(crate) fn new(informers: &InformerFactory) -> Self {
+        let (claims, volumes) =
+            (informers.informer::<PersistentVolumeClaim>(), informers.informer::<PersistentVolume>());
+        let changes = Arc::new(watch::Sender::new(()));
+        let (of_claims, of_volumes) = (changes.clone(), changes.clone());
+        claims.add_handler("scheduler", move |_, _| of_claims.send_modify(|()| {}));
+        volumes.add_handler("scheduler", move |_, _| of_volumes.send_modify(|()| {}));
+        Self { claims: claims.lister(), volumes: volumes.lister(), classes: informers.informer().lister(), changes }
+    }
+
+    /// The volumes of a pod as filters look at them; without those in `taken`, which other pods are about to get.
+    ///
+    /// # Errors
+    /// Why no node at all comes into question.
+    pub(crate) fn observe(&self, pod: &Pod, taken: &BTreeSet<String>) -> Result<PodVolumes, String> {
+        let mut found = Vec::new();
+        for (name, is_made) in claims_of(pod) {
+            found.push(self.claim(pod, &name, is_made)?);
+        }
+        let mut volumes = PodVolumes::default();
+        for claim in found {
+            if claim.is_bound() {
+                let volume = self.volumes.get(&ObjectKey::cluster(claim.spec.volume_name.as_str()));
+                volumes.bound.push(volume.map(|volume| volume_info(&volume)));
+                continue;
+            }
+            let class = self.classes.get(&ObjectKey::cluster(claim.storage_class()));
+            let waits = class.filter(|class| class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"));
+            match waits.filter(|_| claim.spec.volume_name.is_empty()) {
+                Some(class) => volumes.unbound.push(self.unbound(claim, &class, taken)),
+                None => return Err("pod has unbound immediate PersistentVolumeClaims".to_owned()),
+            }
+        }
+        Ok(volumes)
+    }
+
+    fn claim(&self, pod: &Pod, name: &str, is_made: bool) -> Result<Arc<PersistentVolumeClaim>, String> {
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let claim = self.claims.get(&ObjectKey::new(namespace, name)).ok_or_else(|| {
+            if is_made {
+                format!("waiting for ephemeral volume controller to create the persistentvolumeclaim {name:?}")
+            } else {
+                format!("persistentvolumeclaim {name:?} not found")
+            }
+        })?;
+        let volume = &claim.spec.volume_name;
+        if claim.status.phase == "Lost" {
+            return Err(format!("persistentvolumeclaim {name:?} bound to non-existent persistentvolume {volume:?}"));
+        }
+        if claim.metadata.is_terminating() {
+            return Err(format!("persistentvolumeclaim {name:?} is being deleted"));
+        }
+        if is_made && claim.metadata.controller().map(|owner| &owner.uid) != pod.metadata.uid.as_ref() {
+            let of = format!("{namespace}/{}", pod.name());
+            return Err(format!("PVC {namespace}/{name} was not created for pod {of} (pod is not owner)"));
+        }
+        Ok(claim)
+    }
+
+    /// A claim that waits for its pod, with the volumes that it may get: a reserved one, or else the smallest first.
+    fn unbound(&self, claim: Arc<PersistentVolumeClaim>, class: &StorageClass, taken: &BTreeSet<String>) -> Unbound {
+        let selector = claim.volume_selector();
+        let mut volumes = self.volumes.list();
+        volumes.retain(|volume| {
+            volume.suits(&claim)
+                && volume.has_modes_of(&claim)
+                && (volume.is_for(&claim) || volume.is_free_for(&claim, &selector))
+                && !taken.contains(volume.metadata.name.as_deref().unwrap_or_default())
+        });
+        if volumes.iter().any(|volume| volume.is_for(&claim)) {
+            volumes.retain(|volume| volume.is_for(&claim));
+        }
+        volumes.sort_by_key(|volume| volume.storage());
+        let can_make = !matches!(class.provisioner.as_str(), "" | "kubernetes.io/no-provisioner");
+        let topology = |term: &coracle_api::core_v1::TopologySelectorTerm| LabelSelector {
+            requirements: term
+                .match_label_expressions
+                .iter()
+                .map(|one| LabelRequirement {
+                    key: one.key.clone(),
+                    operator: LabelOperator::In,
+                    values: one.values.clone(),
+                })
+                .collect(),
+            nothing: term.match_label_expressions.is_empty(),
+        };
+        Unbound {
+            selected_node: claim.metadata.annotations.get(SELECTED_NODE).cloned(),
+            candidates: volumes.iter().map(|volume| volume_info(volume)).collect(),
+            topologies: can_make.then(|| class.allowed_topologies.iter().map(topology).collect()),
+            claim,
+        }
+    }
+
+    /// Binds what waits for the pod, and waits until all of it is bound.
+    ///
+    /// # Errors
+    /// What to say of the pod.
+    pub(crate) async fn bind(&self, client: &Client, node: &str, placed: &[(Unbound, Placed)]) -> Result<(), String> {
+        let mut changes = self.changes.subscribe();
+        for (unbound, how) in placed {
+            match how {
+                Placed::Volume(name) => self.reserve(client, name, &unbound.claim).await?,
+                Placed::Provisioned if unbound.selected_node.is_none() => {
+                    let mut claim = unbound.claim.as_ref().clone();
+                    claim.metadata.annotations.insert(SELECTED_NODE.to_owned(), node.to_owned());
+                    Api::of(client).update(&claim).await.map_err(|error| error.to_string())?;
+                }
+                Placed::Provisioned => {}
+            }
+        }
+        let bound = async {
+            loop {
+                if self.is_bound(node, placed)? {
+                    return Ok(());
+                }
+                if changes.changed().await.is_err() {
+                    return Err("binding volumes: the scheduler ends".to_owned());
+                }
+            }
+        };
+        timeout(BIND_TIMEOUT, bound)
+            .await
+            .unwrap_or_else(|_| Err("binding volumes: context deadline exceeded".to_owned()))
+    }
+
+    /// Points a volume to its claim.
+    async fn reserve(&self, client: &Client, name: &str, claim: &PersistentVolumeClaim) -> Result<(), String> {
+        let Some(volume) = self.volumes.get(&ObjectKey::cluster(name)) else {
+            return Err(format!("persistentvolume {name:?} not found"));
+        };
+        let mut reserved = volume.as_ref().clone();
+        if !volume.is_for(claim) {
+            reserved.metadata.annotations.entry(BOUND_BY_CONTROLLER.to_owned()).or_insert_with(|| "yes".to_owned());
+        }
+        if volume.spec.claim_ref.as_ref().is_none_or(|reference| reference.uid.is_empty()) {
+            reserved.spec.claim_ref = Some(Box::new(reference_to(claim)));
+            Api::of(client).update(&reserved).await.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Whether all claims are bound. In Kubernetes: `checkBindings`.
+    fn is_bound(&self, node: &str, placed: &[(Unbound, Placed)]) -> Result<bool, String> {
+        let mut all = true;
+        for (unbound, how) in placed {
+            let key = unbound.claim.key();
+            let name = &key.name;
+            let claim = self.claims.get(&key).ok_or_else(|| {
+                format!("binding volumes: failed to check binding: could not find v1.PersistentVolumeClaim {key:?}")
+            })?;
+            if claim.is_bound() {
+                continue;
+            }
+            all = false;
+            // What was just written may not be shown yet.
+            let is_shown = claim.metadata.resource_version != unbound.claim.metadata.resource_version;
+            let selected = claim.metadata.annotations.get(SELECTED_NODE);
+            if *how == Placed::Provisioned && is_shown && selected.is_none_or(|selected| selected != node) {
+                return Err(format!("binding volumes: provisioning failed for PVC {name:?}"));
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn volume_info(volume: &PersistentVolume) -> VolumeInfo {
+    let required = volume.spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
+    VolumeInfo {
+        name: volume.metadata.name.clone().unwrap_or_default(),
+        nodes: required.map(|required| required.node_selector_terms.iter().map(node_term).collect()),
+    }
+}
