@@ -9,7 +9,9 @@ use coracle_ambient::Clock;
 use coracle_api::meta_v1::Condition;
 use coracle_api::networking_v1::{IPAddress, ServiceCIDR};
 use coracle_client::{Patch, WriteParams};
-use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler, unless_gone};
+use coracle_controller_runtime::{
+    Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, unless_gone,
+};
 use coracle_informer::{Lister, Notification};
 use coracle_meta::{ObjectKey, Resource, format_time};
 use futures_util::future::BoxFuture;
@@ -25,8 +27,12 @@ const FINALIZER: &str = "networking.k8s.io/service-cidr-finalizer";
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let ranges = process.informers.informer::<ServiceCIDR>();
     let addresses = process.informers.informer::<IPAddress>();
-    let reconciler =
-        ServiceCidrs { ranges: ranges.lister(), addresses: addresses.lister(), clock: process.ambient.clock.clone() };
+    let reconciler = ServiceCidrs {
+        ranges: ranges.lister(),
+        addresses: addresses.lister(),
+        clock: process.ambient.clock.clone(),
+        events: EventRecorder::new(process, NAME),
+    };
     let (others, holders) = (ranges.lister(), ranges.lister());
     let controller = Controller::new(process, "service-cidr", reconciler)
         .client(config.client(process))
@@ -64,6 +70,7 @@ struct ServiceCidrs {
     ranges: Lister<ServiceCIDR>,
     addresses: Lister<IPAddress>,
     clock: Clock,
+    events: EventRecorder,
 }
 
 impl Reconciler for ServiceCidrs {
@@ -79,7 +86,12 @@ impl Reconciler for ServiceCidrs {
                 if !has_finalizer {
                     finalizers(Patch::Strategic(json!({"metadata": {"finalizers": [FINALIZER]}}))).await?;
                 }
-                self.say(pass, &range, "True", "", "Kubernetes Service CIDR is ready").await?;
+                if let Err(error) = self.say(pass, &range, "True", "", "Kubernetes Service CIDR is ready").await {
+                    let message = "The ServiceCIDR Status can not be set to Ready=True";
+                    let events = self.events.in_pass(pass);
+                    events.event(range.as_ref(), EventType::Warning, "KubernetesServiceCIDRError", message);
+                    return Err(error);
+                }
             }
             Step::Keep => {
                 let why = "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new \

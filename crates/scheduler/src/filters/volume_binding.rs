@@ -41,7 +41,7 @@ pub(crate) enum Placed {
 pub(crate) fn place(volumes: &PodVolumes, node: &NodeInfo) -> Option<Vec<(Unbound, Placed)>> {
     let mut taken = BTreeSet::new();
     let mut claims: Vec<_> = volumes.unbound.iter().collect();
-    claims.sort_by(|a, b| a.claim.requested_storage().cmp(&b.claim.requested_storage()));
+    claims.sort_by_key(|unbound| unbound.claim.requested_storage());
     let mut placed = Vec::new();
     for unbound in claims {
         let found = match &unbound.selected_node {
