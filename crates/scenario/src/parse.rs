@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn wrong_types_kinds_durations_and_expressions_are_refused_where_they_stand() {
-        assert!(problem("  cluster: {nodes: many}\n  steps: []\n").starts_with("x.yaml:5:20: "));
+        assert!(problem("  cluster: {nodes: many}\n  steps: []\n").starts_with("x.yaml:5:13: "));
         let step = |operation: &str| format!("  steps:\n  - name: a\n    try:\n    - {operation}\n");
         for (operation, message) in [
             ("sleep: {duration: soon}", "x.yaml:8:25: `soon` is not a duration"),
