@@ -78,7 +78,7 @@ async fn find(
 
 /// Whether this is the token that the Secret holds now.
 fn holds(secret: &Object, token: &str) -> bool {
-    STANDARD.decode(secret.text("data.token")).is_ok_and(|held| held == token.as_bytes())
+    !token.is_empty() && STANDARD.decode(secret.text("data.token")).is_ok_and(|held| held == token.as_bytes())
 }
 
 /// Notes on which day the token was used last. That it cannot be noted keeps nobody out.

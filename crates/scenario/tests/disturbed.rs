@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 /// Scenarios that are left out: those that check how long something takes while a controller acts, and one that takes
 /// a whole day.
-const LEFT_OUT: [&str; 3] = ["endpoints-while-a-pod-ends", "level-not-edge", "cron-day"];
+const LEFT_OUT: [&str; 4] = ["endpoints-while-a-pod-ends", "level-not-edge", "job-backs-off", "cron-day"];
 /// How long a cluster is left alone before its end state is taken.
 const REST: Duration = Duration::from_secs(120);
 
