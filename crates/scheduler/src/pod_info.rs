@@ -4,7 +4,6 @@ use std::sync::Arc;
 use coracle_api::core_v1::PersistentVolumeClaim;
 use coracle_meta::{LabelRequirement, LabelSelector, ObjectKey};
 
-use crate::node_info::NodeInfo;
 use crate::resources::Resources;
 use crate::taints::Toleration;
 
@@ -79,13 +78,6 @@ pub struct VolumeInfo {
     pub name: String,
     /// From which nodes it can be reached: one of the terms has to hold; none if from all.
     pub nodes: Option<Vec<NodeSelectorTerm>>,
-}
-
-impl VolumeInfo {
-    /// Whether it can be reached from a node.
-    pub fn reaches(&self, node: &NodeInfo) -> bool {
-        self.nodes.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
-    }
 }
 
 /// A claim that waits for its pod.

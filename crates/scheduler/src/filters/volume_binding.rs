@@ -4,7 +4,7 @@ use coracle_meta::LabelSelector;
 
 use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
 use crate::node_info::{NodeInfo, Snapshot};
-use crate::pod_info::{PodInfo, PodVolumes, Unbound};
+use crate::pod_info::{PodInfo, PodVolumes, Unbound, VolumeInfo};
 
 /// Leaves nodes alone from which the pod's volumes cannot be reached, and those for which no volume can be had.
 pub(super) struct VolumeBinding;
@@ -16,7 +16,7 @@ const VOLUME_GONE: &str = "node(s) unavailable due to one or more pvc(s) bound t
 fn verdict(volumes: &PodVolumes, node: &NodeInfo) -> Verdict {
     let mut reasons = Vec::new();
     // The first bound claim that has something to say ends the look at bound ones.
-    match volumes.bound.iter().find(|volume| volume.as_ref().is_none_or(|volume| !volume.reaches(node))) {
+    match volumes.bound.iter().find(|volume| volume.as_ref().is_none_or(|volume| !reaches(volume, node))) {
         Some(None) => reasons.push(VOLUME_GONE.to_owned()),
         Some(Some(_)) => reasons.push(NODE_CONFLICT.to_owned()),
         None => {}
@@ -47,7 +47,7 @@ pub(crate) fn place(volumes: &PodVolumes, node: &NodeInfo) -> Option<Vec<(Unboun
         let found = match &unbound.selected_node {
             Some(selected) if *selected != node.name => return None,
             Some(_) => None,
-            None => unbound.candidates.iter().find(|one| one.reaches(node) && !taken.contains(&one.name)),
+            None => unbound.candidates.iter().find(|one| reaches(one, node) && !taken.contains(&one.name)),
         };
         let how = match found {
             Some(volume) => {
@@ -86,6 +86,11 @@ impl Filter for VolumeBinding {
             ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_) => false,
         })
     }
+}
+
+/// Whether a volume can be reached from a node.
+fn reaches(volume: &VolumeInfo, node: &NodeInfo) -> bool {
+    volume.nodes.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
 }
 
 #[cfg(test)]
