@@ -142,7 +142,7 @@ impl Objects {
     }
 
     async fn pods_of(&self, node: &str) -> Result<Vec<Object>, Refusal> {
-        let params = ListParams::fields(&format!("spec.nodeName={node}"));
+        let params = ListParams::fields(format!("spec.nodeName={node}"));
         Ok(self.core("pods").list_all(&params).await?.items)
     }
 

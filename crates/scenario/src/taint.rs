@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn taints_are_put_on_replaced_and_taken_off_as_kubectl_does() {
         let gpu = json!({"key": "gpu", "value": "yes", "effect": "NoSchedule"});
-        assert_eq!(after(&["gpu=yes:NoSchedule"]), [gpu.clone()]);
-        assert_eq!(after(&["gpu=no:NoSchedule", "gpu=yes:NoSchedule"]), [gpu.clone()]);
+        assert_eq!(after(&["gpu=yes:NoSchedule"]), std::slice::from_ref(&gpu));
+        assert_eq!(after(&["gpu=no:NoSchedule", "gpu=yes:NoSchedule"]), std::slice::from_ref(&gpu));
         assert_eq!(after(&["gpu=yes:NoSchedule", "gpu:NoExecute", "gpu:NoExecute-"]), [gpu]);
         assert!(after(&["gpu=yes:NoSchedule", "gpu:NoExecute", "gpu-"]).is_empty());
         for wrong in ["gpu", "gpu:Sometimes", ":NoSchedule", "-", ""] {
