@@ -23,6 +23,8 @@ use crate::Config;
 use crate::served_kinds::ServedKinds;
 
 const NAME: &str = "resourcequota";
+/// How long after others have changed the usage it is looked at: together with what they change meanwhile.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let quotas = process.informers.informer::<ResourceQuota>();
@@ -37,6 +39,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     let controller = Controller::on_queue(process, NAME, queue.clone(), counting)
         .client(config.client(process))
         .watches(&quotas, when_limits_change)
+        .watches_after(LOOK_AGAIN, &quotas, when_usage_changes)
         .workers(5);
     let kinds = ServedKinds::new(process, NAME);
     let mut monitors = Monitors::new(process, NAME, tracked, quotas.lister(), queue);
@@ -59,6 +62,14 @@ fn when_limits_change(notification: &Notification<ResourceQuota>) -> Vec<ObjectK
         Notification::Updated { old, new } if old.spec.hard == new.spec.hard => Vec::new(),
         Notification::Deleted { .. } => Vec::new(),
         Notification::Added { object, .. } | Notification::Updated { new: object, .. } => vec![object.key()],
+    }
+}
+
+/// What admission has added may have gone before the addition was seen here, when there was nothing to take off yet.
+fn when_usage_changes(notification: &Notification<ResourceQuota>) -> Vec<ObjectKey> {
+    match notification {
+        Notification::Updated { old, new } if old.status.used != new.status.used => vec![new.key()],
+        _ => Vec::new(),
     }
 }
 
