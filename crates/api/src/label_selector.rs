@@ -38,4 +38,10 @@ impl LabelSelector {
         let expressions = expressions.map(|one| (one.key.clone(), one.operator.clone(), one.values.clone()));
         coracle_meta::LabelSelector::of_parts(labels, expressions)
     }
+
+    /// The selector of an object, ready to match; nothing is chosen where there is none, or none that can be read.
+    pub fn of_object(selector: Option<&Self>) -> coracle_meta::LabelSelector {
+        let selector = selector.and_then(|selector| selector.to_selector().ok());
+        selector.unwrap_or_else(coracle_meta::LabelSelector::nothing)
+    }
 }

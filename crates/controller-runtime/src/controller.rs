@@ -88,18 +88,12 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
 
     /// Queues the keys that `map` finds for each change that this informer tells, and reads its cache.
     #[must_use]
-    pub fn watches<T, M>(self, informer: &SharedInformer<T>, mut map: M) -> Self
+    pub fn watches<T, M>(self, informer: &SharedInformer<T>, map: M) -> Self
     where
         T: ApiObject,
         M: FnMut(&Notification<T>) -> Vec<K> + Send + 'static,
     {
-        let queue = self.queue.clone();
-        informer.add_handler(&self.actor, move |notification, causes| {
-            for key in map(notification) {
-                queue.add(key, causes);
-            }
-        });
-        self.reads(informer)
+        self.watches_after(Duration::ZERO, informer, map)
     }
 
     /// As [`watches`](Self::watches), but a key is worked on `delay` after the change: changes that come together, as those

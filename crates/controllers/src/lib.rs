@@ -12,6 +12,7 @@
 //! In Kubernetes: `cmd/kube-controller-manager` and `pkg/controller`.
 
 mod address_block;
+mod again;
 mod conditions;
 mod config;
 mod controllers;

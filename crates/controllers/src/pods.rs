@@ -18,6 +18,16 @@ pub(crate) enum Availability {
     Available,
 }
 
+impl Availability {
+    /// After how long it will be available, if it is ready and not available yet.
+    pub(crate) fn left(self) -> Option<SignedDuration> {
+        match self {
+            Self::In(left) => Some(left),
+            Self::NotReady | Self::Available => None,
+        }
+    }
+}
+
 /// Since when the pod has been ready; none while it is not.
 pub(crate) fn ready_since(pod: &Pod) -> Option<Timestamp> {
     let ready = pod.condition("Ready").filter(|condition| condition.status == "True")?;

@@ -48,9 +48,7 @@ impl Reconciler for ServiceAccounts {
         let mut account = ServiceAccount::default();
         account.metadata.name = Some(wanted.name);
         account.metadata.namespace = Some(wanted.namespace);
-        match pass.api().create(&account).await {
-            Err(error) if !error.is_already_exists() => Err(error.into()),
-            _ => Ok(Action::Done),
-        }
+        pass.create_if_missing(&account).await?;
+        Ok(Action::Done)
     }
 }

@@ -137,7 +137,7 @@ pub(crate) fn node_term(term: &core::NodeSelectorTerm) -> NodeSelectorTerm {
 
 /// Absent selects nothing, and so does one that cannot be read: the API server lets no such selector in.
 fn selector(selector: Option<&meta_v1::LabelSelector>) -> LabelSelector {
-    selector.and_then(|selector| selector.to_selector().ok()).unwrap_or_else(LabelSelector::nothing)
+    meta_v1::LabelSelector::of_object(selector)
 }
 
 fn affinity_term(pod: &Pod, term: &core::PodAffinityTerm) -> AffinityTerm {

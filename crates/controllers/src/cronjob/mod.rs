@@ -28,6 +28,7 @@ use jiff::SignedDuration;
 use self::due::{Missed, until_next};
 use self::status::{forget, observe, surplus};
 use crate::Config;
+use crate::again::again;
 use crate::index::{controlled_by, index_by_controller};
 
 /// Where a Job says for which time it was made.
@@ -112,10 +113,7 @@ impl Reconciler for CronJobs {
         let next = run.start(&jobs).await;
         let status = run.status;
         pass.update_status(cron.as_ref(), |cron| cron.status.clone_from(&status)).await?;
-        Ok(match next? {
-            Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
-            None => Action::Done,
-        })
+        Ok(again(next?))
     }
 }
 

@@ -17,7 +17,6 @@ mod template;
 mod tests;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use coracle_ambient::Clock;
 use coracle_api::apps_v1::{ControllerRevision, DaemonSet};
@@ -35,9 +34,9 @@ use self::observed::Observed;
 use self::placement::{Placement, Placing};
 use self::template::{daemon_pod, for_node};
 use crate::Config;
+use crate::again::again;
 use crate::index::{candidates_of, index_by_controller, index_by_node, on_node};
 use crate::pod_control::PodControl;
-use crate::pods::Availability;
 use crate::selecting::Selecting;
 
 /// How many pods one sync makes or removes at most. In Kubernetes: `BurstReplicas`.
@@ -147,14 +146,8 @@ impl Reconciler for Daemons {
         let counted = status::counted(&observed);
         pass.update_status(set.as_ref(), |set| status::put(&counted, &mut set.status)).await?;
         done?;
-        let waiting = observed.pods.values().flatten().filter_map(|pod| match observed.availability(pod) {
-            Availability::In(left) => Some(left),
-            Availability::NotReady | Availability::Available => None,
-        });
-        Ok(match waiting.chain(plan.again).min() {
-            Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
-            None => Action::Done,
-        })
+        let waiting = observed.pods.values().flatten().filter_map(|pod| observed.availability(pod).left());
+        Ok(again(waiting.chain(plan.again).min()))
     }
 }
 

@@ -14,11 +14,11 @@ mod status;
 mod tests;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use coracle_ambient::Clock;
 use coracle_api::apps_v1::{Deployment, ReplicaSet};
 use coracle_api::core_v1::Pod;
+use coracle_api::meta_v1;
 use coracle_client::{DeleteParams, Error};
 use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, controllers_of, key_of,
@@ -32,6 +32,7 @@ use self::conditions::{PROGRESSING, condition, progress_deadline};
 use self::decide::{Observed, SetWrite};
 use self::revision::{is_for, size};
 use crate::Config;
+use crate::again::again;
 use crate::conditions::append;
 use crate::index::{candidates_of, controlled_by, index_by_controller};
 use crate::selecting::Selecting;
@@ -81,8 +82,7 @@ fn recreated_by(
 }
 
 fn selector(deployment: &Deployment) -> LabelSelector {
-    let selector = deployment.spec.selector.as_deref().and_then(|selector| selector.to_selector().ok());
-    selector.unwrap_or_else(LabelSelector::nothing)
+    meta_v1::LabelSelector::of_object(deployment.spec.selector.as_deref())
 }
 
 struct Deployments {
@@ -112,10 +112,7 @@ impl Reconciler for Deployments {
         if let Some(deployment) = plan.status {
             pass.api::<Deployment>().update_status(&deployment).await?;
         }
-        Ok(match plan.again {
-            Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
-            None => Action::Done,
-        })
+        Ok(again(plan.again))
     }
 }
 

@@ -9,10 +9,10 @@ mod scales;
 mod stale;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use coracle_ambient::Clock;
 use coracle_api::core_v1::Pod;
+use coracle_api::meta_v1;
 use coracle_api::policy_v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 use coracle_controller_runtime::{
     Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of, unless_gone,
@@ -24,6 +24,7 @@ use futures_util::future::{BoxFuture, join};
 
 use self::scales::Scales;
 use crate::Config;
+use crate::again::again;
 use crate::selecting::Selecting;
 
 const NAME: &str = "disruption";
@@ -49,8 +50,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
 }
 
 fn selector(budget: &PodDisruptionBudget) -> LabelSelector {
-    let selector = budget.spec.selector.as_deref().and_then(|selector| selector.to_selector().ok());
-    selector.unwrap_or_else(LabelSelector::nothing)
+    meta_v1::LabelSelector::of_object(budget.spec.selector.as_deref())
 }
 
 /// The budgets whose selectors choose a pod. There should be one at most: with more, it is said so in an event.
@@ -105,10 +105,7 @@ impl Reconciler for Disruption {
         let status = decide::status(&budget, &pods, expected, &disrupted, now);
         pass.decided(|| decide::sentence(&status));
         write(pass, &budget, status).await?;
-        Ok(match disrupted.recheck {
-            Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
-            None => Action::Done,
-        })
+        Ok(again(disrupted.recheck))
     }
 }
 

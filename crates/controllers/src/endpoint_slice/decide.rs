@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
-use coracle_api::core_v1::{ObjectReference, Pod, Service};
+use coracle_api::core_v1::{Pod, Service};
 use coracle_api::discovery_v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
 use coracle_controller_runtime::ownership::controller_reference;
 use coracle_meta::{Resource, format_time};
@@ -12,7 +12,7 @@ use coracle_meta::{Resource, format_time};
 use super::placing::{Group, place};
 use crate::service_endpoints::{
     HEADLESS, LAST_CHANGE_TRIGGER_TIME, MANAGED_BY, SERVICE_NAME, SliceWrites, belongs, by_ports, find_port,
-    has_cluster_ip, has_host_name, key_of_endpoint, key_of_ports, parse_ip, slice_prefix,
+    has_cluster_ip, has_host_name, key_of_endpoint, key_of_ports, parse_ip, slice_prefix, target_of,
 };
 
 /// Who the slices are managed by, as their labels have it.
@@ -166,13 +166,7 @@ fn endpoint_of(service: &Service, pod: &Pod, zone: Option<String>, address_type:
             terminating: Some(terminating),
             unknown: None,
         },
-        target_ref: Some(Box::new(ObjectReference {
-            kind: "Pod".to_owned(),
-            namespace: pod.metadata.namespace.clone().unwrap_or_default(),
-            name: pod.name().to_owned(),
-            uid: pod.metadata.uid.clone().unwrap_or_default(),
-            ..ObjectReference::default()
-        })),
+        target_ref: Some(Box::new(target_of(pod))),
         node_name: pod.node_name().map(str::to_owned),
         zone,
         hostname: has_host_name(pod, service).then(|| pod.spec.hostname.clone()),

@@ -5,13 +5,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
-use coracle_api::core_v1::{
-    EndpointAddress, EndpointPort, EndpointSubset, Endpoints, ObjectReference, Pod, Service, ServicePort,
-};
+use coracle_api::core_v1::{EndpointAddress, EndpointPort, EndpointSubset, Endpoints, Pod, Service, ServicePort};
 use coracle_meta::format_time;
 
 use crate::service_endpoints::{
-    HEADLESS, LAST_CHANGE_TRIGGER_TIME, belongs, find_port, has_cluster_ip, has_host_name, parse_ip, repack,
+    HEADLESS, LAST_CHANGE_TRIGGER_TIME, belongs, find_port, has_cluster_ip, has_host_name, parse_ip, repack, target_of,
 };
 
 /// The controller's name, in its events and in labels.
@@ -110,13 +108,7 @@ fn address_of(service: &Service, pod: &Pod) -> Option<EndpointAddress> {
         ip: address.to_string(),
         node_name: pod.node_name().map(str::to_owned),
         hostname: if has_host_name(pod, service) { pod.spec.hostname.clone() } else { String::new() },
-        target_ref: Some(Box::new(ObjectReference {
-            kind: "Pod".to_owned(),
-            namespace: pod.metadata.namespace.clone().unwrap_or_default(),
-            name: pod.name().to_owned(),
-            uid: pod.metadata.uid.clone().unwrap_or_default(),
-            ..ObjectReference::default()
-        })),
+        target_ref: Some(Box::new(target_of(pod))),
         unknown: None,
     })
 }

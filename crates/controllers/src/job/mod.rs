@@ -43,6 +43,7 @@ use self::template::{job_pod, with_index};
 use self::tracking::{Done, Told, Tracking};
 use self::view::View;
 use crate::Config;
+use crate::again::again;
 use crate::index::{candidates_of, index_by_controller};
 use crate::pod_control::PodControl;
 use crate::selecting::Selecting;
@@ -138,8 +139,7 @@ impl Reconciler for Jobs {
         self.track(pass, &view, tracking).await?;
         match (failure, plan.again) {
             (Some(error), _) => Err(error),
-            (None, Some(left)) => Ok(Action::RequeueAfter(Duration::try_from(left).unwrap_or_default())),
-            (None, None) => Ok(Action::Done),
+            (None, left) => Ok(again(left)),
         }
     }
 }

@@ -134,11 +134,7 @@ fn conditions(
 
 /// After how long a ready pod will be available, if one is not yet.
 pub(super) fn next_available(observed: &Observed, now: Timestamp) -> Option<SignedDuration> {
-    let waiting = |pod: &Arc<Pod>| match availability(pod, observed.min_ready_seconds, now) {
-        Availability::In(left) => Some(left),
-        Availability::NotReady | Availability::Available => None,
-    };
-    observed.pods.iter().filter_map(waiting).min()
+    observed.pods.iter().filter_map(|pod| availability(pod, observed.min_ready_seconds, now).left()).min()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use coracle_api::apps_v1::{ReplicaSet, ReplicaSetStatus};
 use coracle_api::core_v1::{
     PodTemplateSpec, ReplicationController, ReplicationControllerCondition, ReplicationControllerStatus,
 };
+use coracle_api::meta_v1;
 use coracle_meta::{LabelSelector, Resource};
 
 use super::decide::SetStatus;
@@ -44,8 +45,7 @@ impl ReplicaOwner for ReplicaSet {
     }
 
     fn selector(&self) -> LabelSelector {
-        let selector = self.spec.selector.as_deref().and_then(|selector| selector.to_selector().ok());
-        selector.unwrap_or_else(LabelSelector::nothing)
+        meta_v1::LabelSelector::of_object(self.spec.selector.as_deref())
     }
 
     fn template(&self) -> Option<&PodTemplateSpec> {

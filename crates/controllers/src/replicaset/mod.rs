@@ -10,7 +10,6 @@ mod kinds;
 mod victims;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use coracle_ambient::Clock;
 use coracle_api::apps_v1::ReplicaSet;
@@ -25,6 +24,7 @@ use futures_util::future::BoxFuture;
 use self::decide::{Observed, Plan};
 use self::kinds::ReplicaOwner;
 use crate::Config;
+use crate::again::again;
 use crate::index::{candidates_of, controlled_by, index_by_controller};
 use crate::pod_control::PodControl;
 use crate::pods::new_pod;
@@ -89,10 +89,7 @@ impl<K: ReplicaOwner> Reconciler for Replicas<K> {
         pass.update_status(set, |set| set.set_status(status.clone())).await?;
         match failure {
             Some(error) => Err(error),
-            None => Ok(match decide::next_available(&observed, now) {
-                Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
-                None => Action::Done,
-            }),
+            None => Ok(again(decide::next_available(&observed, now))),
         }
     }
 }

@@ -14,7 +14,7 @@ pub(crate) use addresses::parse_ip;
 pub(crate) use labels::{
     HEADLESS, LAST_CHANGE_TRIGGER_TIME, LEADER, MANAGED_BY, SERVICE_NAME, has_cluster_ip, is_filled, slice_prefix,
 };
-pub(crate) use pods::{belongs, chosen_pods, concerned_services, find_port, has_host_name, pod_selector};
+pub(crate) use pods::{belongs, chosen_pods, concerned_services, find_port, has_host_name, pod_selector, target_of};
 pub(crate) use slices::{
     EndpointKey, PortsKey, SliceWrites, by_ports, index_by_service, is_as_wanted, key_of_endpoint, key_of_ports,
     slices_of,

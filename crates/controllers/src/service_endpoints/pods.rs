@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use coracle_api::core_v1::{Container, Pod, Service, ServicePort};
+use coracle_api::core_v1::{Container, ObjectReference, Pod, Service, ServicePort};
 use coracle_informer::{Lister, Notification};
-use coracle_meta::{IntOrString, LabelSelector, ObjectKey};
+use coracle_meta::{IntOrString, LabelSelector, ObjectKey, Resource};
 
 use super::labels::is_filled;
 use crate::selecting::Selecting;
@@ -25,6 +25,17 @@ pub(crate) fn chosen_pods(pods: &Lister<Pod>, service: &Service) -> Vec<Arc<Pod>
 pub(crate) fn belongs(pod: &Pod, with_terminating: bool) -> bool {
     let has_address = !pod.status.pod_ip.is_empty() || !pod.status.pod_ips.is_empty();
     !pod.is_finished() && has_address && (with_terminating || !pod.is_terminating())
+}
+
+/// Names the pod that an address leads to.
+pub(crate) fn target_of(pod: &Pod) -> ObjectReference {
+    ObjectReference {
+        kind: "Pod".to_owned(),
+        namespace: pod.namespace().to_owned(),
+        name: pod.name().to_owned(),
+        uid: pod.uid().to_owned(),
+        ..ObjectReference::default()
+    }
 }
 
 /// Whether the pod's own name is known in the domain of the Service.

@@ -64,16 +64,11 @@ pub(super) struct Plan {
     pub(super) contested: Vec<String>,
     /// What nothing is done before.
     pub(super) waits_for: Option<String>,
+    /// Whether a pod of the current revision is removed to be made anew.
+    pub(super) replaces_current: bool,
 }
 
 impl Plan {
-    /// The pods that are removed to be made anew.
-    pub(super) fn replaced(&self, revisions: &Revisions) -> i32 {
-        let last = self.phases.get(2).into_iter().flatten();
-        let of_current = |step: &&Step| matches!(step, Step::Delete(pod) if revision_of(pod) == revisions.current.name);
-        last.filter(of_current).count() as i32
-    }
-
     /// What was decided, for people.
     pub(super) fn sentence(&self, observed: &Observed<'_>) -> String {
         let deed = |step: &Step| match step {
@@ -250,6 +245,7 @@ impl Planning<'_> {
         for number in (all.start.saturating_add(i64::from(partition.max(0)))..all.end).rev() {
             let Some(pod) = members.get(&number) else { return };
             if revision_of(pod) != self.observed.revisions.update.name && !pod.is_terminating() {
+                self.plan.replaces_current = revision_of(pod) == self.observed.revisions.current.name;
                 self.plan.phases.push(vec![Step::Delete(pod.clone())]);
                 return;
             }
@@ -311,7 +307,7 @@ pub(super) fn status(observed: &Observed<'_>, plan: &Plan, now: Timestamp) -> St
         replicas: count(&|_| true),
         ready_replicas: count(&is_ready),
         available_replicas: count(&|pod| is_ready(pod) && is_available(set, pod, now)),
-        current_replicas: count(&|pod| is_of(pod, &revisions.current)) - plan.replaced(revisions),
+        current_replicas: count(&|pod| is_of(pod, &revisions.current)) - i32::from(plan.replaces_current),
         updated_replicas: count(&|pod| is_of(pod, &revisions.update)),
         current_revision: revisions.current.name.clone(),
         update_revision: revisions.update.name.clone(),
@@ -329,9 +325,5 @@ pub(super) fn status(observed: &Observed<'_>, plan: &Plan, now: Timestamp) -> St
 
 /// After how long a ready pod will be available, if one is not yet.
 pub(super) fn next_available(observed: &Observed<'_>, now: Timestamp) -> Option<SignedDuration> {
-    let waiting = |pod: &Arc<Pod>| match availability(pod, observed.set.spec.min_ready_seconds, now) {
-        Availability::In(left) => Some(left),
-        Availability::NotReady | Availability::Available => None,
-    };
-    observed.pods.iter().filter_map(waiting).min()
+    observed.pods.iter().filter_map(|pod| availability(pod, observed.set.spec.min_ready_seconds, now).left()).min()
 }

@@ -12,11 +12,11 @@ mod members;
 mod tests;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use coracle_ambient::Clock;
 use coracle_api::apps_v1::{ControllerRevision, StatefulSet};
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod};
+use coracle_api::meta_v1;
 use coracle_client::DeleteParams;
 use coracle_controller_runtime::ownership::{self, Terms};
 use coracle_controller_runtime::{
@@ -29,6 +29,7 @@ use futures_util::future::BoxFuture;
 use self::decide::{FindClaim, Observed, Step};
 use self::members::{ordinal, revision_of};
 use crate::Config;
+use crate::again::again;
 use crate::index::{candidates_of, index_by_controller};
 use crate::revisions;
 use crate::selecting::Selecting;
@@ -60,8 +61,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
 }
 
 fn selector(set: &StatefulSet) -> LabelSelector {
-    let selector = set.spec.selector.as_deref().and_then(|selector| selector.to_selector().ok());
-    selector.unwrap_or_else(LabelSelector::nothing)
+    meta_v1::LabelSelector::of_object(set.spec.selector.as_deref())
 }
 
 struct StatefulSets {
@@ -91,10 +91,7 @@ impl Reconciler for StatefulSets {
         pass.update_status(&*set, |set| set.status = status.clone()).await?;
         done?;
         self.trim(pass, &observed, &history).await?;
-        Ok(match decide::next_available(&observed, now) {
-            Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
-            None => Action::Done,
-        })
+        Ok(again(decide::next_available(&observed, now)))
     }
 }
 
