@@ -3,24 +3,16 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
-use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, UnparsedPublicKey,
-};
-use rustls_pki_types::PrivatePkcs8KeyDer;
-use rustls_pki_types::pem::{self, PemObject};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
-/// What an uncompressed P-256 point begins with in DER (`SubjectPublicKeyInfo`).
-const PUBLIC_KEY_HEAD: [u8; 26] = [
-    0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
-    0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
-];
+use crate::private_key::private_key;
+use crate::token_key::TokenKey;
 
 /// The issuer that tokens in Secrets name. In Kubernetes: `serviceaccount.LegacyIssuer`.
 pub(crate) const LEGACY: &str = "kubernetes/serviceaccount";
 
-/// Signs and verifies the tokens of service accounts: JWTs with ES256, in the name of one issuer. Clones are the same.
+/// Signs and verifies the tokens of service accounts: JWTs with ES256 or RS256, in the name of one issuer. Clones are the
+/// same.
 ///
 /// In Kubernetes: `--service-account-issuer` and `--service-account-signing-key-file`.
 #[derive(Clone)]
@@ -30,7 +22,7 @@ pub struct Issuer {
 
 struct Inner {
     name: String,
-    key: EcdsaKeyPair,
+    key: TokenKey,
     key_id: String,
     random: SystemRandom,
 }
@@ -58,28 +50,19 @@ impl Issuer {
     /// An issuer with a new key, which lives as long as the process.
     pub fn generate(name: &str) -> Result<Self, KeyError> {
         let random = SystemRandom::new();
-        let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
-        let key = key.map_err(|_| KeyError("the system gave no randomness".to_owned()))?;
-        Self::from_pkcs8(name, key.as_ref())
+        Self::from_pkcs8(name, &TokenKey::generate(&random).map_err(KeyError)?)
     }
 
-    /// An issuer with the P-256 key of a PEM file (`BEGIN PRIVATE KEY`, that is PKCS#8).
+    /// An issuer with the key of a PEM file: P-256 or RSA.
     pub fn from_pem(name: &str, pem: &str) -> Result<Self, KeyError> {
-        let key = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).map_err(|error| match error {
-            pem::Error::NoItemsFound => KeyError("no PEM block PRIVATE KEY (PKCS#8)".to_owned()),
-            error => KeyError(error.to_string()),
-        })?;
-        Self::from_pkcs8(name, key.secret_pkcs8_der())
+        Self::from_pkcs8(name, &private_key(pem).map_err(|error| KeyError(error.to_string()))?)
     }
 
-    /// An issuer with a P-256 key in PKCS#8.
+    /// An issuer with a key in PKCS#8: P-256 or RSA.
     pub fn from_pkcs8(name: &str, der: &[u8]) -> Result<Self, KeyError> {
-        let random = SystemRandom::new();
-        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &random);
-        let key = key.map_err(|error| KeyError(format!("not a P-256 key in PKCS#8: {error}")))?;
-        let public = [PUBLIC_KEY_HEAD.as_slice(), key.public_key().as_ref()].concat();
-        let key_id = URL_SAFE_NO_PAD.encode(Sha256::digest(public));
-        Ok(Self { inner: Arc::new(Inner { name: name.to_owned(), key, key_id, random }) })
+        let key = TokenKey::from_pkcs8(der).map_err(KeyError)?;
+        let key_id = key.id();
+        Ok(Self { inner: Arc::new(Inner { name: name.to_owned(), key, key_id, random: SystemRandom::new() }) })
     }
 
     /// The issuer's name, which is also the audience of the API server itself.
@@ -89,11 +72,10 @@ impl Issuer {
 
     /// A token with these claims.
     pub fn sign(&self, claims: &Value) -> Result<String, KeyError> {
-        let header = json!({"alg": "ES256", "kid": self.inner.key_id});
+        let header = json!({"alg": self.inner.key.algorithm(), "kid": self.inner.key_id});
         let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let signed = format!("{}.{}", encode(&header), encode(claims));
-        let signature = self.inner.key.sign(&self.inner.random, signed.as_bytes());
-        let signature = signature.map_err(|_| KeyError("the system gave no randomness".to_owned()))?;
+        let signature = self.inner.key.sign(&self.inner.random, signed.as_bytes()).map_err(KeyError)?;
         Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 
@@ -108,23 +90,24 @@ impl Issuer {
             return Err(TokenError::Foreign);
         }
         let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::Signature)?;
-        let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.inner.key.public_key().as_ref());
-        public.verify(signed.as_bytes(), &signature).map_err(|_| TokenError::Signature)?;
-        Ok(claims)
+        match self.inner.key.verifies(signed.as_bytes(), &signature) {
+            true => Ok(claims),
+            false => Err(TokenError::Signature),
+        }
     }
 
     /// The documents by which others verify tokens, to be served by the API server reachable at `url`.
     pub fn documents(&self, url: &str) -> Vec<PublicDocument> {
-        let point = self.inner.key.public_key().as_ref();
-        let (x, y) = point[1..].split_at(32);
-        let keys = json!({"keys": [{
-            "use": "sig", "kty": "EC", "kid": self.inner.key_id, "crv": "P-256", "alg": "ES256",
-            "x": URL_SAFE_NO_PAD.encode(x), "y": URL_SAFE_NO_PAD.encode(y),
-        }]});
+        let key = &self.inner.key;
+        let mut published = json!({"use": "sig", "kid": self.inner.key_id, "alg": key.algorithm()});
+        for (name, value) in key.parameters() {
+            published[name] = value.into();
+        }
+        let keys = json!({"keys": [published]});
         let configuration = json!({
             "issuer": self.name(), "jwks_uri": format!("{}/openid/v1/jwks", url.trim_end_matches('/')),
             "response_types_supported": ["id_token"], "subject_types_supported": ["public"],
-            "id_token_signing_alg_values_supported": ["ES256"],
+            "id_token_signing_alg_values_supported": [key.algorithm()],
         });
         let document = |path: &str, media_type: &str, value: &Value| {
             (path.to_owned(), media_type.to_owned(), value.to_string().into_bytes())

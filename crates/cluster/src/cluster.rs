@@ -91,7 +91,7 @@ impl Cluster {
             control_plane.follow();
         }
         let mut controllers = builder.controllers;
-        if let Some(root_ca) = &builder.api_server.root_ca {
+        if let Some(root_ca) = builder.api_server.root_ca.as_ref().filter(|_| controllers.root_ca.is_empty()) {
             controllers.root_ca.clone_from(root_ca);
         }
         let token_key = || TokenKey::new(Arc::new(Signer::of(control_plane.issuer())));

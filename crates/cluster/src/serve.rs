@@ -1,5 +1,6 @@
 mod certificates;
 mod first_bytes;
+mod keys;
 mod kubeconfig;
 mod listener;
 mod metrics_listener;
@@ -10,6 +11,7 @@ mod tls;
 pub use certificates::{Authority, Identity, new_service_account_key, write_private};
 #[cfg(feature = "etcd")]
 pub use coracle_etcd::FaceOptions;
+pub use keys::read_keys;
 pub use kubeconfig::{Credential, kubeconfig};
 pub use listener::Listener;
 pub use metrics_listener::MetricsListener;

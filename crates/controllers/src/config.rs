@@ -3,7 +3,8 @@ use std::time::Duration;
 use coracle_client::Client;
 use coracle_controller_runtime::{LeaderTimings, Metrics, Process};
 
-use crate::keys::{CertificateKey, TokenKey};
+use crate::key_files::KeyFiles;
+use crate::keys::{CertificateKeys, TokenKey};
 use crate::{AddressBlock, names};
 
 /// What the controller-manager can be told. In Kubernetes: the flags of `kube-controller-manager`.
@@ -18,12 +19,15 @@ pub struct Config {
     /// keep up with each other.
     pub rate_limit: Option<(f32, u32)>,
     /// The certificate authority of the API server, PEM, for the ConfigMap `kube-root-ca.crt` of each namespace.
+    /// `--root-ca-file`
     pub root_ca: String,
     /// What signs tokens for the Secrets that ask for one; without it nobody fills them.
     /// `--service-account-private-key-file`
     pub token_key: Option<TokenKey>,
     /// What signs certificates that are asked for and approved; without it nobody does.
-    pub certificate_key: Option<CertificateKey>,
+    pub certificate_keys: CertificateKeys,
+    /// Where keys are that are still to be read.
+    pub key_files: KeyFiles,
     /// How long certificates last at most. `--cluster-signing-duration`
     pub cluster_signing_duration: Duration,
     /// Whether to stand for election before acting, and how long a lease lasts. `--leader-elect`,
@@ -122,7 +126,8 @@ impl Default for Config {
             rate_limit: None,
             root_ca: String::new(),
             token_key: None,
-            certificate_key: None,
+            certificate_keys: CertificateKeys::default(),
+            key_files: KeyFiles::default(),
             cluster_signing_duration: Duration::from_secs(365 * 24 * 60 * 60),
             leader_election: None,
             own_identity_for_all: false,

@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use crate::{AddressBlock, Config, names};
 
 /// A flag that was refused.
@@ -32,16 +34,13 @@ pub enum FlagError {
         /// The names of those that are built.
         all: String,
     },
+    /// The files of keys do not go together.
+    #[error("{0}")]
+    Keys(String),
     /// The flag is one of a controller that is built, and would have no effect.
     #[error("`{0}` is not supported: it would change a controller that is built, and does not")]
     NotSupported(String),
 }
-
-/// Flags of controllers that are not built, by the name of the part: accepted, with a warning that names the part.
-const NOT_BUILT: &[(&str, &str)] = &[
-    ("cluster-signing-cert-file", "signing with another authority than the cluster's own"),
-    ("cluster-signing-key-file", "signing with another authority than the cluster's own"),
-];
 
 /// Flags that ask for more or fewer workers, which here change nothing that can be seen.
 const REFUSED: &[&str] = &[
@@ -70,10 +69,9 @@ const REFUSED: &[&str] = &[
 ];
 
 impl Config {
-    /// Reads flags of kube-controller-manager, without their dashes. Returns warnings beside: a sentence for each flag of a
-    /// part that is not built.
-    pub fn from_flags(flags: impl IntoIterator<Item = (String, String)>) -> Result<(Self, Vec<String>), FlagError> {
-        let (mut config, mut warnings) = (Self::default(), Vec::new());
+    /// Reads flags of kube-controller-manager, without their dashes. Files that they name are not looked at.
+    pub fn from_flags(flags: impl IntoIterator<Item = (String, String)>) -> Result<Self, FlagError> {
+        let mut config = Self::default();
         for (name, value) in flags {
             let name = name.trim_start_matches('-').to_owned();
             let wrong = |expected| FlagError::Value { name: name.clone(), value: value.clone(), expected };
@@ -145,8 +143,9 @@ impl Config {
                 "resource-quota-sync-period" => config.resource_quota_sync_period = duration()?,
                 "terminated-pod-gc-threshold" => config.terminated_pod_gc_threshold = count()?,
                 other if REFUSED.contains(&other) => return Err(FlagError::NotSupported(name)),
-                other => match NOT_BUILT.iter().find(|(flag, _)| *flag == other) {
-                    Some((_, part)) => warnings.push(format!("--{other} has no effect: {part} is not built")),
+                other => match config.key_files.of_flag(other) {
+                    // In Kubernetes, too, an empty name is none.
+                    Some(file) => *file = Some(PathBuf::from(&value)).filter(|_| !value.is_empty()),
                     None => return Err(FlagError::Unknown(name)),
                 },
             }
@@ -155,7 +154,8 @@ impl Config {
             let value = config.cluster_cidrs.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
             return Err(FlagError::Value { name: name.to_owned(), value, expected });
         }
-        Ok((config, warnings))
+        config.key_files.check().map_err(FlagError::Keys)?;
+        Ok(config)
     }
 }
 
@@ -184,21 +184,17 @@ mod tests {
 
     use super::*;
 
-    fn read(flags: &[(&str, &str)]) -> Result<(Config, Vec<String>), FlagError> {
+    fn read(flags: &[(&str, &str)]) -> Result<Config, FlagError> {
         Config::from_flags(flags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
     }
 
     #[test]
-    fn a_flag_takes_effect_is_warned_about_or_is_refused_by_name() {
-        let (config, warnings) =
-            read(&[("node-monitor-period", "1s"), ("cluster-signing-key-file", "ca.key")]).unwrap();
+    fn a_flag_takes_effect_or_is_refused_by_name() {
+        let config = read(&[("node-monitor-period", "1s"), ("root-ca-file", "ca.crt")]).unwrap();
         assert_eq!(config.node_monitor_period, Duration::from_secs(1));
-        let own = "--cluster-signing-key-file has no effect: signing with another authority than the cluster's own is not built";
-        assert_eq!(warnings, [own]);
-        assert_eq!(
-            read(&[("controllers", "*,-podgc,replicaset")]).unwrap().0.controllers,
-            ["*", "-podgc", "replicaset"]
-        );
+        assert_eq!(config.key_files.root_ca, Some("ca.crt".into()));
+        assert!(matches!(read(&[("cluster-signing-key-file", "ca.key")]), Err(FlagError::Keys(_))));
+        assert_eq!(read(&[("controllers", "*,-podgc,replicaset")]).unwrap().controllers, ["*", "-podgc", "replicaset"]);
         let unknown = read(&[("controllers", "*,gardener")]).unwrap_err().to_string();
         assert!(unknown.contains("\"gardener\" is not in the list") && unknown.contains("replicaset-controller"));
         assert!(matches!(read(&[("controllers", "tokencleaner")]), Err(FlagError::NotBuilt { .. })));

@@ -45,6 +45,8 @@ pub struct CertificateOrder {
     pub not_before: Timestamp,
     /// Until when, if the authority lasts so long.
     pub not_after: Timestamp,
+    /// When it is made.
+    pub now: Timestamp,
     /// A number that no other certificate of the authority has.
     pub serial: Vec<u8>,
 }
@@ -74,5 +76,30 @@ impl CertificateKey {
 impl PartialEq for CertificateKey {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// The authority of each signer that Kubernetes has itself; a signer without one signs nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CertificateKeys {
+    /// Of `kubernetes.io/kubelet-serving`. `--cluster-signing-kubelet-serving-cert-file`
+    pub kubelet_serving: Option<CertificateKey>,
+    /// Of `kubernetes.io/kube-apiserver-client-kubelet`. `--cluster-signing-kubelet-client-cert-file`
+    pub kubelet_client: Option<CertificateKey>,
+    /// Of `kubernetes.io/kube-apiserver-client`. `--cluster-signing-kube-apiserver-client-cert-file`
+    pub kube_apiserver_client: Option<CertificateKey>,
+    /// Of `kubernetes.io/legacy-unknown`. `--cluster-signing-legacy-unknown-cert-file`
+    pub legacy_unknown: Option<CertificateKey>,
+}
+
+impl CertificateKeys {
+    /// One authority for all. In Kubernetes: `--cluster-signing-cert-file`.
+    pub fn all(key: CertificateKey) -> Self {
+        Self {
+            kubelet_serving: Some(key.clone()),
+            kubelet_client: Some(key.clone()),
+            kube_apiserver_client: Some(key.clone()),
+            legacy_unknown: Some(key),
+        }
     }
 }

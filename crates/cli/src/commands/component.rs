@@ -2,18 +2,18 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{ArgAction, Args};
 use coracle_ambient::Ambient;
-use coracle_client::kubeconfig::Kubeconfig;
+use coracle_client::kubeconfig::{Kubeconfig, KubeconfigError};
 use coracle_client::{AsServiceAccount, Client, Https};
 use coracle_cluster::controllers::Identities;
-use coracle_cluster::serve::MetricsListener;
+use coracle_cluster::serve::{MetricsListener, read_keys};
 use coracle_cluster::{Ended, Kubelet, LeaderTimings, NodeSpec, controllers};
 use coracle_journal::Recorder;
 use coracle_meta::ObjectKey;
 
-use crate::commands::up::{controller_flags, runtime};
+use crate::commands::up::{controller_flags, runtime, unreadable};
 use crate::exit;
 use crate::interrupt::interrupted;
 
@@ -29,6 +29,8 @@ pub(crate) struct ControllerManager {
     /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
     #[arg(long, value_name = "ADDRESS:PORT")]
     metrics: Option<SocketAddr>,
+    #[command(flatten)]
+    keys: Box<Keys>,
     #[command(flatten)]
     election: Election,
 }
@@ -86,6 +88,72 @@ fn span(text: &str) -> Result<Duration, String> {
     coracle_meta::parse_duration(text).ok_or_else(|| "not a duration such as 15s or 1m30s".to_owned())
 }
 
+/// Files with keys, under the flags of kube-controller-manager.
+#[derive(Debug, Default, Args)]
+struct Keys {
+    /// The key that signs tokens for the Secrets that ask for one; nobody fills them without
+    #[arg(long, value_name = "FILE")]
+    service_account_private_key_file: Option<String>,
+    /// Who may vouch for the API server, as pods are told; whom the kubeconfig names without
+    #[arg(long, value_name = "FILE")]
+    root_ca_file: Option<String>,
+    /// The authority that signs approved requests for certificates
+    #[arg(long, value_name = "FILE")]
+    cluster_signing_cert_file: Option<String>,
+    /// Its key
+    #[arg(long, value_name = "FILE")]
+    cluster_signing_key_file: Option<String>,
+    /// How long signed certificates last at most; a year without
+    #[arg(long, value_name = "DURATION")]
+    cluster_signing_duration: Option<String>,
+    /// The authority of kubernetes.io/kubelet-serving
+    #[arg(long, value_name = "FILE")]
+    cluster_signing_kubelet_serving_cert_file: Option<String>,
+    /// Its key
+    #[arg(long, value_name = "FILE")]
+    cluster_signing_kubelet_serving_key_file: Option<String>,
+    /// The authority of kubernetes.io/kube-apiserver-client-kubelet
+    #[arg(long, value_name = "FILE")]
+    cluster_signing_kubelet_client_cert_file: Option<String>,
+    /// Its key
+    #[arg(long, value_name = "FILE")]
+    cluster_signing_kubelet_client_key_file: Option<String>,
+    /// The authority of kubernetes.io/kube-apiserver-client
+    #[arg(long, value_name = "FILE")]
+    cluster_signing_kube_apiserver_client_cert_file: Option<String>,
+    /// Its key
+    #[arg(long, value_name = "FILE")]
+    cluster_signing_kube_apiserver_client_key_file: Option<String>,
+    /// The authority of kubernetes.io/legacy-unknown
+    #[arg(long, value_name = "FILE")]
+    cluster_signing_legacy_unknown_cert_file: Option<String>,
+    /// Its key
+    #[arg(long, value_name = "FILE")]
+    cluster_signing_legacy_unknown_key_file: Option<String>,
+}
+
+impl Keys {
+    /// What the controllers are told, as NAME=VALUE.
+    fn flags(&self) -> impl Iterator<Item = String> {
+        let flags = [
+            ("service-account-private-key-file", &self.service_account_private_key_file),
+            ("root-ca-file", &self.root_ca_file),
+            ("cluster-signing-cert-file", &self.cluster_signing_cert_file),
+            ("cluster-signing-key-file", &self.cluster_signing_key_file),
+            ("cluster-signing-duration", &self.cluster_signing_duration),
+            ("cluster-signing-kubelet-serving-cert-file", &self.cluster_signing_kubelet_serving_cert_file),
+            ("cluster-signing-kubelet-serving-key-file", &self.cluster_signing_kubelet_serving_key_file),
+            ("cluster-signing-kubelet-client-cert-file", &self.cluster_signing_kubelet_client_cert_file),
+            ("cluster-signing-kubelet-client-key-file", &self.cluster_signing_kubelet_client_key_file),
+            ("cluster-signing-kube-apiserver-client-cert-file", &self.cluster_signing_kube_apiserver_client_cert_file),
+            ("cluster-signing-kube-apiserver-client-key-file", &self.cluster_signing_kube_apiserver_client_key_file),
+            ("cluster-signing-legacy-unknown-cert-file", &self.cluster_signing_legacy_unknown_cert_file),
+            ("cluster-signing-legacy-unknown-key-file", &self.cluster_signing_legacy_unknown_key_file),
+        ];
+        flags.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value.as_ref()?)))
+    }
+}
+
 /// Runs simulated nodes alone.
 #[derive(Debug, Args)]
 pub(crate) struct SimulatedNodes {
@@ -99,29 +167,25 @@ pub(crate) struct SimulatedNodes {
 
 impl ControllerManager {
     pub(crate) fn run(self) -> Result<u8> {
-        let (mut config, warnings) = controller_flags(&self.flags)?;
-        for warning in warnings {
-            eprintln!("warning: {warning}");
-        }
+        let flags: Vec<String> = self.flags.iter().cloned().chain(self.keys.flags()).collect();
+        let mut config = controller_flags("--arg", &flags)?;
         config.leader_election = self.election.timings()?;
-        let refused = |error| exit::Usage(format!("--kubeconfig: {error}"));
-        let anonymous = Kubeconfig::read(&self.kubeconfig).map_err(refused)?.without_credentials();
-        let own_identity = config.own_identity_for_all;
-        let (address, metrics) = (self.metrics, config.metrics.clone());
-        until_interrupted(&self.kubeconfig, |client, ambient, recorder, stop| async move {
-            if let Some(address) = address {
-                match MetricsListener::bind(address, &metrics).await {
-                    Ok(listener) => drop(tokio::spawn(async move { match listener.serve().await {} })),
-                    Err(error) => eprintln!("warning: --metrics: {error}"),
-                }
+        let kubeconfig = read(&self.kubeconfig)?;
+        // In Kubernetes, too, whom the program itself trusts is what pods are told to trust.
+        let authority = kubeconfig.certificate_authority.as_deref().unwrap_or_default();
+        config.root_ca = String::from_utf8_lossy(authority).into_owned();
+        read_keys(&mut config).map_err(unreadable)?;
+        let anonymous = kubeconfig.without_credentials().connect().map_err(refused)?;
+        until_interrupted(&kubeconfig, |client, ambient, recorder, stop| async move {
+            if let Some(address) = self.metrics {
+                let listener = MetricsListener::bind(address, &config.metrics).await.context("--metrics")?;
+                tokio::spawn(async move { match listener.serve().await {} });
             }
-            match anonymous.connect() {
-                Ok(https) if !own_identity => {
-                    let accounts = ServiceAccounts { https, asker: client.clone(), ambient: ambient.clone() };
-                    controllers::run(config, client, &accounts, ambient, recorder, stop).await
-                }
-                _ => controllers::run(config, client.clone(), &client, ambient, recorder, stop).await,
+            if config.own_identity_for_all {
+                return Ok(controllers::run(config, client.clone(), &client, ambient, recorder, stop).await);
             }
+            let accounts = ServiceAccounts { https: anonymous, asker: client.clone(), ambient: ambient.clone() };
+            Ok(controllers::run(config, client, &accounts, ambient, recorder, stop).await)
         })
     }
 }
@@ -145,8 +209,8 @@ impl Scheduler {
     pub(crate) fn run(self) -> Result<u8> {
         let leader_election = self.election.timings()?;
         let config = coracle_cluster::scheduler::Config { leader_election, ..Default::default() };
-        until_interrupted(&self.kubeconfig, |client, ambient, recorder, stop| {
-            coracle_cluster::scheduler::run(config, client, ambient, recorder, stop)
+        until_interrupted(&read(&self.kubeconfig)?, |client, ambient, recorder, stop| async move {
+            Ok(coracle_cluster::scheduler::run(config, client, ambient, recorder, stop).await)
         })
     }
 }
@@ -155,9 +219,9 @@ impl SimulatedNodes {
     pub(crate) fn run(self) -> Result<u8> {
         let nodes = (1..=self.nodes).map(|number| NodeSpec::new(format!("node-{number}"))).collect();
         let config = coracle_cluster::kubelet::Config { nodes, ..coracle_cluster::kubelet::Config::default() };
-        until_interrupted(&self.kubeconfig, |client, ambient, recorder, stop| async move {
+        until_interrupted(&read(&self.kubeconfig)?, |client, ambient, recorder, stop| async move {
             Kubelet::new(config, client, ambient, recorder).run(stop).await;
-            Ended::Asked
+            Ok(Ended::Asked)
         })
     }
 }
@@ -165,20 +229,27 @@ impl SimulatedNodes {
 /// A future that ends when the process is asked to stop.
 type Stop = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-fn until_interrupted<F: Future<Output = Ended>>(
-    kubeconfig: &Path,
+fn read(kubeconfig: &Path) -> Result<Kubeconfig> {
+    Ok(Kubeconfig::read(kubeconfig).map_err(refused)?)
+}
+
+fn refused(error: KubeconfigError) -> exit::Usage {
+    exit::Usage(format!("--kubeconfig: {:#}", anyhow::Error::from(error)))
+}
+
+fn until_interrupted<F: Future<Output = Result<Ended>>>(
+    kubeconfig: &Kubeconfig,
     run: impl FnOnce(Client, Ambient, Recorder, Stop) -> F,
 ) -> Result<u8> {
+    let service = kubeconfig.connect().map_err(refused)?;
     runtime()?.block_on(async {
         let ambient = Ambient::system();
-        let refused = |error| exit::Usage(format!("--kubeconfig: {error}"));
-        let service = Kubeconfig::read(kubeconfig).and_then(|config| config.connect()).map_err(refused)?;
         let client = Client::new(service, &ambient);
         let (said, code) = tokio::sync::oneshot::channel();
         let stop = Box::pin(async move {
             let _ = said.send(interrupted().await);
         });
-        if run(client, ambient, Recorder::off(), stop).await == Ended::LeadershipLost {
+        if run(client, ambient, Recorder::off(), stop).await? == Ended::LeadershipLost {
             anyhow::bail!("leader election lost: another process may act now");
         }
         Ok(code.await.unwrap_or(exit::FAILED))

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use coracle_cluster::serve::{Credential, MetricsListener};
+use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
+use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
 use coracle_cluster::{Cluster, StoreSpec, controllers};
 
 use crate::commands::env::StateArgs;
@@ -77,17 +78,15 @@ impl Up {
     }
 
     async fn start(&self, folder: &StateFolder) -> Result<RunningCluster> {
-        let (mut controllers, warnings) = controller_flags(&self.kube_controller_manager_arg)?;
+        let mut controllers = controller_flags("--kube-controller-manager-arg", &self.kube_controller_manager_arg)?;
         if !self.empty && controllers.service_lb_range.is_none() {
             controllers.service_lb_range = LOAD_BALANCERS.parse().ok();
-        }
-        for warning in warnings {
-            eprintln!("warning: {warning}");
         }
         folder.create()?;
         let claim = folder.claim()?;
         let door = self.server.open(&folder.pki(), 0).await?;
-        controllers.certificate_key = Some(coracle_cluster::controllers::CertificateKey::new(door.authority.clone()));
+        controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(door.authority.clone()));
+        read_keys(&mut controllers).map_err(unreadable)?;
         let mut spec = self.server.spec()?;
         spec.root_ca = Some(door.authority_certificate().to_owned());
         spec.service_account_key = Some(service_account_key(&folder.pki())?);
@@ -158,15 +157,21 @@ fn kept(path: &Path, make: impl FnOnce() -> Result<String>) -> Result<String> {
     Ok(secret)
 }
 
-pub(crate) fn controller_flags(flags: &[String]) -> Result<(controllers::Config, Vec<String>)> {
+/// What controllers are told by flags that are each the value, NAME=VALUE, of `option`.
+pub(crate) fn controller_flags(option: &str, flags: &[String]) -> Result<controllers::Config> {
     let mut pairs = Vec::new();
     for flag in flags {
         let Some((name, value)) = flag.split_once('=') else {
-            return Err(exit::Usage(format!("--kube-controller-manager-arg `{flag}` is not NAME=VALUE")).into());
+            return Err(exit::Usage(format!("{option} `{flag}` is not NAME=VALUE")).into());
         };
         pairs.push((name.to_owned(), value.to_owned()));
     }
     controllers::Config::from_flags(pairs).map_err(|error| exit::Usage(error.to_string()).into())
+}
+
+/// A file that was named and is of no use is a mistake of whoever named it.
+pub(crate) fn unreadable(error: coracle_cluster::Error) -> exit::Usage {
+    exit::Usage(error.to_string())
 }
 
 /// The runtime of a server: one thread a core.

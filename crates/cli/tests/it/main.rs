@@ -2,6 +2,7 @@
 //! and TLS towards the store.
 
 mod determinism;
+mod keys;
 mod kubectl;
 mod kubectl_releases;
 mod program;

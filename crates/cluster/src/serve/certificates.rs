@@ -1,11 +1,17 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use coracle_ambient::Timestamp;
+use coracle_auth::private_key;
 use coracle_controllers::{CertificateOrder, SignsCertificates};
+use coracle_meta::format_time;
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, PublicKeyData, SanType,
 };
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use x509_parser::parse_x509_certificate;
 
 use crate::Error;
 
@@ -16,6 +22,7 @@ use crate::Error;
 pub struct Authority {
     certificate: String,
     issuer: Issuer<'static, KeyPair>,
+    not_after: Timestamp,
 }
 
 /// A certificate with its private key, both PEM.
@@ -61,18 +68,32 @@ impl Authority {
     /// A new authority.
     pub fn new() -> Result<Self, Error> {
         let key = KeyPair::generate().map_err(Error::certificates)?;
-        let certificate = authority_params().self_signed(&key).map_err(Error::certificates)?;
-        Ok(Self { certificate: certificate.pem(), issuer: Issuer::new(authority_params(), key) })
+        let params = authority_params();
+        let certificate = params.self_signed(&key).map_err(Error::certificates)?;
+        let not_after = moment(params.not_after.unix_timestamp());
+        Ok(Self { certificate: certificate.pem(), issuer: Issuer::new(params, key), not_after })
     }
 
-    fn load(certificate: &Path, key: &Path) -> Result<Self, Error> {
-        let pem = read(key)?;
-        let key_pair = KeyPair::from_pem(&pem).map_err(|error| Error::certificate(key, &error.to_string()))?;
-        let text = read(certificate)?;
-        if !text.contains("BEGIN CERTIFICATE") {
-            return Err(Error::certificate(certificate, "is no PEM certificate"));
+    /// The authority of a certificate and its key, which others have made.
+    ///
+    /// # Errors
+    /// If a file cannot be read, does not hold what it should, or the two do not belong together.
+    pub fn load(certificate: &Path, key: &Path) -> Result<Self, Error> {
+        let (text, key_text) = (read(certificate)?, read(key)?);
+        let wrong = |path: &Path, why: &dyn std::fmt::Display| Error::certificate(path, &why.to_string());
+        let key_pair = private_key(&key_text).map_err(|why| wrong(key, &why))?;
+        let key_pair = KeyPair::try_from(key_pair.as_slice()).map_err(|error| wrong(key, &error))?;
+        let found = certificates(&text).map_err(|why| wrong(certificate, &why))?;
+        let [der] = found.as_slice() else {
+            return Err(wrong(certificate, &format_args!("expected 1 certificate, found {}", found.len())));
+        };
+        let (_, parsed) = parse_x509_certificate(der).map_err(|error| wrong(certificate, &error))?;
+        if parsed.public_key().raw != key_pair.subject_public_key_info() {
+            return Err(wrong(key, &"private key does not match public key"));
         }
-        Ok(Self { certificate: text, issuer: Issuer::new(authority_params(), key_pair) })
+        let not_after = moment(parsed.validity().not_after.timestamp());
+        let issuer = Issuer::from_ca_cert_der(der, key_pair).map_err(|error| wrong(certificate, &error))?;
+        Ok(Self { certificate: text, issuer, not_after })
     }
 
     /// The authority's certificate, PEM.
@@ -123,11 +144,18 @@ impl SignsCertificates for Authority {
         params.use_authority_key_identifier_extension = true;
         params.serial_number = Some(order.serial.clone().into());
         let epoch = rcgen::date_time_ymd(1970, 1, 1);
-        let seconds = |time: i64| std::time::Duration::from_secs(time.max(0).unsigned_abs());
-        params.not_before = epoch + seconds(order.not_before.as_second());
-        params.not_after = (epoch + seconds(order.not_after.as_second())).min(authority_params().not_after);
+        let at = |time: Timestamp| epoch + std::time::Duration::from_secs(time.as_second().max(0).unsigned_abs());
+        if order.now >= self.not_after {
+            return Err(format!("the signer has expired: NotAfter={}", format_time(self.not_after)));
+        }
+        params.not_before = at(order.not_before);
+        params.not_after = at(order.not_after.min(self.not_after));
         Ok(request.signed_by(&self.issuer).map_err(said)?.pem())
     }
+}
+
+fn moment(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
 }
 
 /// What a certificate is for, by the words of the API.
@@ -194,6 +222,19 @@ fn name(common_name: &str, organizations: &[&str]) -> DistinguishedName {
     name
 }
 
+/// The certificates of a PEM text, which has to have one. In Kubernetes: `cert.ParseCertsPEM`.
+pub(crate) fn certificates(text: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+    let found = found.map_err(|error| error.to_string())?;
+    for certificate in &found {
+        parse_x509_certificate(certificate).map_err(|error| error.to_string())?;
+    }
+    match found.is_empty() {
+        true => Err("data does not contain any valid RSA or ECDSA certificates".to_owned()),
+        false => Ok(found),
+    }
+}
+
 pub(crate) fn read(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(|source| Error::Io { path: path.to_owned(), source })
 }
@@ -220,6 +261,26 @@ pub fn new_service_account_key() -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_certificate_ends_with_its_authority_and_none_is_made_afterwards() {
+        let authority = Authority::new().unwrap();
+        let request = CertificateParams::default().serialize_request(&KeyPair::generate().unwrap()).unwrap();
+        let at = |year: i16| Timestamp::from_second((i64::from(year) - 1970) * 31_556_952).unwrap();
+        let order = |now, until| CertificateOrder {
+            request: request.der().to_vec(),
+            usages: vec!["client auth".to_owned()],
+            not_before: at(now),
+            not_after: at(until),
+            now: at(now),
+            serial: vec![1],
+        };
+        let signed = authority.sign(&order(2100, 2200)).unwrap();
+        let signed = certificates(&signed).unwrap();
+        let (_, certificate) = parse_x509_certificate(&signed[0]).unwrap();
+        assert_eq!(moment(certificate.validity().not_after.timestamp()), authority.not_after);
+        assert!(authority.sign(&order(2130, 2131)).unwrap_err().starts_with("the signer has expired: NotAfter=2124"));
+    }
 
     #[test]
     fn an_authority_is_found_again_and_half_of_one_is_refused() {

@@ -18,7 +18,7 @@ use jiff::SignedDuration;
 
 use super::request::{self, CLIENT, Content, KUBELET_CLIENT, KUBELET_SERVING, LEGACY_UNKNOWN, has};
 use crate::Config;
-use crate::keys::{CertificateKey, CertificateOrder};
+use crate::keys::{CertificateKey, CertificateKeys, CertificateOrder};
 
 const NAME: &str = "csrsigning";
 /// A certificate counts from so long before it is made, for clocks that go late.
@@ -30,12 +30,14 @@ const SHORTEST: SignedDuration = SignedDuration::from_mins(10);
 
 /// The controller that signs; without an authority there is none, as in Kubernetes.
 pub(crate) fn signing(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
-    let Some(authority) = config.certificate_key.clone() else { return std::future::ready(()).boxed() };
+    if config.certificate_keys == CertificateKeys::default() {
+        return std::future::ready(()).boxed();
+    }
     let requests = process.informers.informer::<CertificateSigningRequest>();
     let limits = RateLimiter::exponential(Duration::from_millis(200), Duration::from_secs(1000));
     let signing = Signing {
         requests: requests.lister(),
-        authority,
+        keys: config.certificate_keys.clone(),
         longest: SignedDuration::try_from(config.cluster_signing_duration).unwrap_or(SignedDuration::MAX),
         ambient: process.ambient.split(NAME),
     };
@@ -48,7 +50,7 @@ pub(crate) fn signing(process: &Process, config: &Config) -> BoxFuture<'static, 
 
 struct Signing {
     requests: Lister<CertificateSigningRequest>,
-    authority: CertificateKey,
+    keys: CertificateKeys,
     longest: SignedDuration,
     ambient: Ambient,
 }
@@ -58,7 +60,8 @@ impl Reconciler for Signing {
         let Some(request) = self.requests.get(key) else { return Ok(Action::Done) };
         let (spec, status) = (&request.spec, &request.status);
         let is_approved = has(status, "Approved") && !has(status, "Denied") && !has(status, "Failed");
-        if !status.certificate.is_empty() || !is_approved || !is_known(&spec.signer_name) {
+        let Some(authority) = authority(&self.keys, &spec.signer_name) else { return Ok(Action::Done) };
+        if !status.certificate.is_empty() || !is_approved {
             return Ok(Action::Done);
         }
         let content = Content::read(&request).map_err(ReconcileError::Object)?;
@@ -85,9 +88,10 @@ impl Reconciler for Signing {
                     usages: spec.usages.clone(),
                     not_before,
                     not_after,
+                    now,
                     serial: random.map(u64::to_be_bytes).concat(),
                 };
-                let signed = self.authority.sign(&order);
+                let signed = authority.sign(&order);
                 let signed = signed.map_err(|why| ReconcileError::Object(format!("error auto signing csr: {why}")))?;
                 written.status.certificate = STANDARD.encode(signed);
             }
@@ -97,8 +101,15 @@ impl Reconciler for Signing {
     }
 }
 
-fn is_known(signer: &str) -> bool {
-    [KUBELET_CLIENT, KUBELET_SERVING, CLIENT, LEGACY_UNKNOWN].contains(&signer)
+/// The authority that signs for a signer; none for a signer that is not Kubernetes' own, or has none here.
+fn authority<'a>(keys: &'a CertificateKeys, signer: &str) -> Option<&'a CertificateKey> {
+    match signer {
+        KUBELET_SERVING => keys.kubelet_serving.as_ref(),
+        KUBELET_CLIENT => keys.kubelet_client.as_ref(),
+        CLIENT => keys.kube_apiserver_client.as_ref(),
+        LEGACY_UNKNOWN => keys.legacy_unknown.as_ref(),
+        _ => None,
+    }
 }
 
 /// Whether a signer signs such a request.

@@ -16,7 +16,7 @@ fn object<T: DeserializeOwned>(object: Value) -> T {
 
 async fn told(flags: &[(&str, &str)]) -> World {
     let flags = flags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    World::start_with(Config::from_flags(flags).unwrap().0).await
+    World::start_with(Config::from_flags(flags).unwrap()).await
 }
 
 async fn block_of(world: &World, name: &str) -> String {

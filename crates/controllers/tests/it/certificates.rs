@@ -37,7 +37,10 @@ fn request(name: &str, group: &str, signer: &str) -> CertificateSigningRequest {
 
 async fn start() -> (Cluster, Api<CertificateSigningRequest>) {
     let key = controllers::CertificateKey::new(Arc::new(Authority::new().unwrap()));
-    let config = controllers::Config { certificate_key: Some(key), ..controllers::Config::default() };
+    let config = controllers::Config {
+        certificate_keys: controllers::CertificateKeys::all(key),
+        ..controllers::Config::default()
+    };
     let cluster = Cluster::builder().controllers(config).start().await.unwrap();
     let requests = Api::of(&Client::new(cluster.service(), cluster.ambient()));
     (cluster, requests)
