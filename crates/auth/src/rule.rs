@@ -50,18 +50,17 @@ impl Rule {
         }
     }
 
+    /// In Kubernetes: `ResourceMatches`. It compares whole texts: a review may ask for `pods/log` as a resource.
     fn covers_resource(&self, asked: &ResourcePath) -> bool {
-        self.resources.iter().any(|resource| {
-            if resource == "*" {
-                return true;
+        let (plural, subresource) = (asked.resource.resource.as_str(), asked.subresource.as_str());
+        let is_asked = |resource: &str| match subresource.is_empty() {
+            true => resource == plural,
+            false => {
+                resource.strip_suffix(subresource).and_then(|start| start.strip_suffix('/')) == Some(plural)
+                    || resource.strip_prefix("*/") == Some(subresource)
             }
-            match resource.split_once('/') {
-                None => asked.subresource.is_empty() && *resource == asked.resource.resource,
-                Some((plural, subresource)) => {
-                    subresource == asked.subresource && (plural == "*" || plural == asked.resource.resource)
-                }
-            }
-        })
+        };
+        self.resources.iter().any(|resource| resource == "*" || is_asked(resource))
     }
 
     /// The rule as a review of one's own rules tells it: about resources or about paths, or both.
@@ -107,6 +106,11 @@ mod tests {
         assert!(rule.allows("get", &resource("", "pods", "", "web")));
         assert!(rule.allows("get", &resource("", "pods", "log", "web")));
         assert!(rule.allows("get", &resource("", "replicationcontrollers", "scale", "")));
+        assert!(rule.allows("get", &resource("", "pods/log", "", "web")), "as a review may ask");
+        assert!(
+            !rule.allows("get", &resource("", "pods/scale", "", "web")),
+            "a star stands for a subresource asked for as such"
+        );
         assert!(!rule.allows("get", &resource("", "pods", "exec", "web")));
         assert!(!rule.allows("list", &resource("", "pods", "", "")));
         assert!(!rule.allows("get", &resource("apps", "pods", "", "")));
