@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod advertise_flags;
 mod apiserver;
 mod completion;
 mod component;

@@ -21,8 +21,11 @@ pub struct ApiServerSpec {
     pub service_account_key: Option<String>,
     /// The authority of the serving certificate, PEM, which pods are told in `kube-root-ca.crt`.
     pub root_ca: Option<String>,
-    /// The port under which the API is reached from outside, for the endpoints of the service `kubernetes`.
+    /// Where the API is reached from outside.
     pub advertised: Option<std::net::SocketAddr>,
+    /// `--advertise-address`: where pods and other machines find this API server, by the endpoints of the service
+    /// `kubernetes`; it has none without.
+    pub advertise_address: Option<std::net::IpAddr>,
     /// What kinds and fields are for, as `kubectl explain` prints it.
     pub descriptions: Arc<dyn Descriptions + Send + Sync>,
 }
@@ -45,6 +48,7 @@ impl Default for ApiServerSpec {
             service_account_key: None,
             root_ca: None,
             advertised: None,
+            advertise_address: None,
             descriptions: Arc::new(Undescribed),
         }
     }
@@ -55,5 +59,11 @@ impl ApiServerSpec {
     pub(crate) fn url(&self) -> String {
         let inside = || "https://kubernetes.default.svc".to_owned();
         self.advertised.map_or_else(inside, |address| format!("https://{address}"))
+    }
+
+    /// What the endpoints of the service `kubernetes` say.
+    pub(crate) fn public(&self) -> Option<std::net::SocketAddr> {
+        let address = self.advertise_address.filter(|address| !address.is_loopback() && !address.is_unspecified())?;
+        Some((address, self.advertised?.port()).into())
     }
 }

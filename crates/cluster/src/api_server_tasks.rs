@@ -1,7 +1,7 @@
 use parking_lot::Mutex;
 
 use crate::Error;
-use crate::component::Running;
+use crate::component::{Running, StopSignal};
 use crate::tasks::Tasks;
 
 /// The tasks of one API server: what feeds its watch caches, and its own controllers. Every way to the server shares them,
@@ -20,6 +20,15 @@ impl ApiServerTasks {
     /// Starts another.
     pub(crate) fn start(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) {
         self.running.lock().push(Running::of(&self.tasks, name, task));
+    }
+
+    /// Starts one that the caller ends.
+    pub(crate) fn running<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        name: &str,
+        task: impl FnOnce(StopSignal) -> F,
+    ) -> Running {
+        Running::start(&self.tasks, name, task)
     }
 
     /// Waits for `work`, unless a task panics before it is done.

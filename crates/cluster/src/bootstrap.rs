@@ -18,11 +18,18 @@ pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Con
     let mut objects: Vec<Object> = NAMESPACES.iter().map(|name| namespace(name)).collect();
     objects.extend(coracle_auth::bootstrap_policy());
     objects.extend(simulated_nodes());
-    objects.extend(coracle_resources::bootstrap(kinds, spec.advertised.map_or(DEFAULT_PORT, |address| address.port())));
+    objects.extend(coracle_resources::bootstrap(kinds));
+    objects.push(kubernetes_service(spec, kinds));
     for object in objects {
         create_if_missing(registry, object).await?;
     }
     Ok(())
+}
+
+/// The service by which pods reach the API.
+pub(crate) fn kubernetes_service(spec: &ApiServerSpec, kinds: &Config) -> Object {
+    let port = spec.advertised.map_or(DEFAULT_PORT, |address| address.port());
+    coracle_resources::kubernetes_service(kinds, port)
 }
 
 /// Lets one process speak for all nodes that it simulates, which Kubernetes has no role for.
@@ -55,7 +62,8 @@ fn namespace(name: &str) -> Object {
     object
 }
 
-async fn create_if_missing(registry: &Registry, object: Object) -> Result<(), Status> {
+/// Creates an object, unless there is one of its name.
+pub(crate) async fn create_if_missing(registry: &Registry, object: Object) -> Result<(), Status> {
     let kind = object.group_version_kind().unwrap_or_default();
     let kinds = registry.kinds();
     let known = kinds.kind(&kind).ok_or_else(|| Status::internal(format!("no kind {kind}")))?;

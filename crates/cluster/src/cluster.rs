@@ -90,6 +90,7 @@ impl Cluster {
         if store.is_shared() {
             control_plane.follow();
         }
+        control_plane.advertise(&builder.api_server, store.is_shared()).await?;
         let mut controllers = builder.controllers;
         if let Some(root_ca) = builder.api_server.root_ca.as_ref().filter(|_| controllers.root_ca.is_empty()) {
             controllers.root_ca.clone_from(root_ca);
@@ -323,7 +324,7 @@ impl Cluster {
         for component in [Component::Kubelet, Component::Scheduler, Component::ControllerManager] {
             self.stop_component(component).await;
         }
-        self.control_plane.stop();
+        self.control_plane.stop().await;
         self.store.close().await;
     }
 }

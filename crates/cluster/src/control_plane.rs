@@ -12,9 +12,11 @@ use coracle_resources::{Cidr, Config, ServerControllers};
 use coracle_storage::Storage;
 use coracle_store::Store;
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 
 use crate::api_server_tasks::ApiServerTasks;
 use crate::component::Running;
+use crate::kubernetes_service::KubernetesService;
 use crate::tasks::Tasks;
 use crate::{ApiServerSpec, Error, Transport, bootstrap};
 
@@ -26,6 +28,7 @@ pub struct ControlPlane {
     limits: Vec<String>,
     issuer: Issuer,
     tasks: Arc<ApiServerTasks>,
+    advertising: Mutex<Option<Running>>,
 }
 
 impl std::fmt::Debug for ControlPlane {
@@ -62,7 +65,7 @@ impl ControlPlane {
         let issuer = issuer(spec)?;
         let authenticator = authenticator(spec, &issuer)?;
         let authorizer = Authorizers::parse(&spec.authorization_mode).map_err(Error::options)?;
-        let limits = limits(&authorizer);
+        let limits = limits(&authorizer, spec);
 
         let storage = Storage::new(store);
         let caches = Running::of(&tasks, "watch caches", storage.run().map(|never| match never {}));
@@ -86,7 +89,7 @@ impl ControlPlane {
         let running: Vec<_> = controllers.chain([caches]).collect();
         let tasks = Arc::new(ApiServerTasks::new(tasks, running));
         let front = Transport::to(router).kept_by(Arc::clone(&tasks));
-        Ok(Self { registry, front, shutdown, limits, issuer, tasks })
+        Ok(Self { registry, front, shutdown, limits, issuer, tasks, advertising: Mutex::default() })
     }
 
     /// The way in: each request shows its own credentials.
@@ -116,6 +119,21 @@ impl ControlPlane {
         self.tasks.start("custom kinds", following);
     }
 
+    /// Says in the endpoints of the service `kubernetes` that this API server is there, until [`Self::stop`]; `shared` says
+    /// whether others may be there too, with the same store. Without an address that others reach, nothing is said.
+    ///
+    /// # Errors
+    /// If an option is not valid.
+    pub async fn advertise(&self, spec: &ApiServerSpec, shared: bool) -> Result<(), Error> {
+        let Some(public) = spec.public() else { return Ok(()) };
+        let service = bootstrap::kubernetes_service(spec, &config(spec)?);
+        let service = KubernetesService::new(&self.registry, service, public, shared);
+        service.begin().await;
+        let advertising = self.tasks.running("service kubernetes", |stop| service.run_until(stop.asked()));
+        *self.advertising.lock() = Some(advertising);
+        Ok(())
+    }
+
     /// Waits for `work`, unless the API server ends by itself before that is done, because one of its tasks panicked.
     ///
     /// # Errors
@@ -124,8 +142,13 @@ impl ControlPlane {
         self.tasks.unless_panicked(work).await
     }
 
-    /// Ends the watches cleanly and lets `/readyz` fail.
-    pub fn stop(&self) {
+    /// Takes this API server out of the endpoints of the service `kubernetes` if others may stay, ends the watches cleanly
+    /// and lets `/readyz` fail.
+    pub async fn stop(&self) {
+        let advertising = self.advertising.lock().take();
+        if let Some(advertising) = advertising {
+            advertising.stop().await;
+        }
         self.shutdown.begin();
     }
 }
@@ -158,8 +181,11 @@ fn plugins(spec: &ApiServerSpec) -> Result<Vec<Arc<dyn Admission>>, Error> {
 }
 
 /// What the server does not do, though it may be asked for, a sentence each.
-fn limits(authorizer: &Authorizers) -> Vec<String> {
+fn limits(authorizer: &Authorizers, spec: &ApiServerSpec) -> Vec<String> {
     let mut limits = authorizer.limits().to_vec();
+    if let (Some(address), None) = (spec.advertise_address, spec.public()) {
+        limits.push(format!("the service kubernetes has no endpoints: from other machines, {address} is not this one"));
+    }
     limits.push(format!("admission plug-ins that are not built: {}", coracle_admission::not_built().join(", ")));
     limits
 }
@@ -206,4 +232,111 @@ fn documents(spec: &ApiServerSpec, issuer: &Issuer) -> Vec<Document> {
 
 fn ranges(list: &str) -> Result<Vec<Cidr>, Error> {
     list.split(',').map(|range| Cidr::parse(range.trim()).map_err(Error::options)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+    use std::time::Duration;
+
+    use coracle_apiserver::NoNodes;
+    use coracle_meta::fields::Fields;
+    use coracle_meta::{GroupVersionResource, Object};
+    use coracle_registry::{DeleteOptions, GetOptions, Request, Verb};
+
+    use super::*;
+    use crate::StoreSpec;
+
+    async fn at(address: [u8; 4], store: &Arc<dyn Store>, shared: bool) -> ControlPlane {
+        let address = IpAddr::from(address);
+        let spec = ApiServerSpec {
+            advertised: Some((address, 6443).into()),
+            advertise_address: Some(address),
+            ..ApiServerSpec::default()
+        };
+        let (ambient, recorder) = (Ambient::seeded(1), Recorder::off());
+        let server =
+            ControlPlane::start(&spec, Arc::clone(store), Arc::new(NoNodes), &ambient, &recorder).await.unwrap();
+        server.advertise(&spec, shared).await.unwrap();
+        server
+    }
+
+    fn request(server: &ControlPlane, verb: Verb, group: &str, plural: &str) -> Request {
+        let resource = GroupVersionResource::new(group, "v1", plural);
+        Request::new(verb, resource, server.registry.ambient().clock.now()).object("default", "kubernetes")
+    }
+
+    async fn get(server: &ControlPlane, group: &str, plural: &str) -> Object {
+        let request = request(server, Verb::Get, group, plural);
+        Object::clone(&server.registry.get(&request, &GetOptions::default()).await.unwrap().object())
+    }
+
+    /// What the endpoints say, after the slice was seen to say the same.
+    async fn addresses(server: &ControlPlane) -> Vec<String> {
+        let endpoints = get(server, "", "endpoints").await;
+        let subsets = endpoints.list("subsets").iter();
+        let said = subsets.flat_map(|subset| subset.list("addresses")).map(|address| address.text("ip").to_owned());
+        let said: Vec<String> = said.collect();
+        let slice = get(server, "discovery.k8s.io", "endpointslices").await;
+        let sliced = slice.list("endpoints").iter().flat_map(|endpoint| endpoint.list("addresses"));
+        let sliced: Vec<&str> = sliced.filter_map(|address| address.as_str()).collect();
+        assert_eq!(sliced, said);
+        said
+    }
+
+    async fn store() -> crate::OpenStore {
+        StoreSpec::Memory.open(&Ambient::seeded(1), &Recorder::off()).await.unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn api_servers_of_one_store_name_each_other_until_they_go_or_say_nothing_more() {
+        let opened = store().await;
+        let store = Arc::clone(&opened.store);
+        let one = at([10, 1, 0, 1], &store, true).await;
+        assert_eq!(addresses(&one).await, ["10.1.0.1"]);
+        let two = at([10, 1, 0, 2], &store, true).await;
+        let three = at([10, 1, 0, 3], &store, true).await;
+        assert_eq!(addresses(&one).await, ["10.1.0.1", "10.1.0.2", "10.1.0.3"]);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(addresses(&one).await, ["10.1.0.1", "10.1.0.2", "10.1.0.3"], "they renew what they said");
+        two.stop().await;
+        assert_eq!(addresses(&one).await, ["10.1.0.1", "10.1.0.3"], "it says that it goes");
+        drop(three);
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(addresses(&one).await, ["10.1.0.1"], "it was taken for gone");
+        one.stop().await;
+        assert_eq!(addresses(&one).await, [""; 0]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_somebody_takes_from_the_service_kubernetes_comes_back_and_nothing_is_done_otherwise() {
+        let opened = store().await;
+        let store = Arc::clone(&opened.store);
+        let server = at([10, 1, 0, 1], &store, false).await;
+        let service = get(&server, "", "services").await;
+        for (group, plural) in [("", "services"), ("", "endpoints"), ("discovery.k8s.io", "endpointslices")] {
+            let delete = request(&server, Verb::Delete, group, plural);
+            server.registry.delete(&delete, &DeleteOptions::default()).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            assert_eq!(addresses(&server).await, ["10.1.0.1"], "{plural}");
+        }
+        assert_eq!(get(&server, "", "services").await.at("spec.clusterIP"), service.at("spec.clusterIP"));
+        let revision = store.status().await.unwrap().revision;
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        assert_eq!(store.status().await.unwrap().revision, revision);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_port_after_a_restart_is_said() {
+        let opened = store().await;
+        let store = Arc::clone(&opened.store);
+        let server = at([10, 1, 0, 1], &store, false).await;
+        let mut endpoints = get(&server, "", "endpoints").await;
+        server.stop().await;
+        endpoints.set("subsets", serde_json::json!([{"addresses": [{"ip": "10.1.0.1"}], "ports": [{"port": 1}]}]));
+        server.registry.update(&request(&server, Verb::Update, "", "endpoints"), endpoints).await.unwrap();
+        let server = at([10, 1, 0, 1], &store, false).await;
+        let subset = get(&server, "", "endpoints").await.list("subsets")[0].clone();
+        assert_eq!((subset.list("ports")[0].at("port"), subset.list("ports").len()), (&6443.into(), 1));
+    }
 }

@@ -18,6 +18,7 @@ mod component;
 mod control_plane;
 mod error;
 mod kinds;
+mod kubernetes_service;
 mod node_transport;
 mod restartable;
 /// Sockets and TLS: how other processes reach the API server.

@@ -1,5 +1,6 @@
 mod certificates;
 mod first_bytes;
+mod host_address;
 mod keys;
 mod kubeconfig;
 mod listener;
@@ -11,6 +12,7 @@ mod tls;
 pub use certificates::{Authority, Identity, new_service_account_key, write_private};
 #[cfg(feature = "etcd")]
 pub use coracle_etcd::FaceOptions;
+pub use host_address::host_address;
 pub use keys::read_keys;
 pub use kubeconfig::{Credential, kubeconfig};
 pub use listener::Listener;

@@ -8,9 +8,9 @@ use crate::built_in::object;
 use crate::config::Config;
 use crate::flowcontrol;
 
-/// The objects that an API server creates where they are missing: the service by which pods reach it on `port`, the
-/// range of service addresses, the priorities of what runs the cluster, and how requests are sorted into flows.
-pub fn bootstrap(config: &Config, port: u16) -> Vec<Object> {
+/// The objects that an API server creates where they are missing: the range of service addresses, the priorities of what
+/// runs the cluster, and how requests are sorted into flows.
+pub fn bootstrap(config: &Config) -> Vec<Object> {
     let mut objects = vec![
         priority(
             "system-cluster-critical",
@@ -23,7 +23,6 @@ pub fn bootstrap(config: &Config, port: u16) -> Vec<Object> {
             "Used for system critical pods that must not be moved from their current node.",
         ),
         service_cidr(config),
-        kubernetes_service(config, port),
     ];
     objects.extend(flowcontrol::every_cluster_has());
     objects
@@ -39,8 +38,8 @@ fn service_cidr(config: &Config) -> Object {
     object("networking.k8s.io", "ServiceCIDR", "kubernetes", json!({"spec": {"cidrs": cidrs}}))
 }
 
-/// The service has the first address of the range.
-fn kubernetes_service(config: &Config, port: u16) -> Object {
+/// The service by which pods reach the API server on `port`. It has the first address of the range.
+pub fn kubernetes_service(config: &Config, port: u16) -> Object {
     let mut spec = json!({
         "type": "ClusterIP",
         "sessionAffinity": "None",
@@ -66,7 +65,8 @@ mod tests {
     fn what_every_cluster_has_is_valid() {
         let config = Config::default();
         let kinds = kinds(&config);
-        for mut object in bootstrap(&config, 6443) {
+        let service = kubernetes_service(&config, 6443);
+        for mut object in bootstrap(&config).into_iter().chain([service]) {
             let kind = kinds
                 .iter()
                 .find(|kind| Some(&kind.spec().row.kind) == object.group_version_kind().as_ref())

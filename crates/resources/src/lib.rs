@@ -39,7 +39,7 @@ mod runtime_class;
 mod server_controllers;
 mod storage;
 
-pub use bootstrap::bootstrap;
+pub use bootstrap::{bootstrap, kubernetes_service};
 pub use cidr::{Cidr, NotACidr};
 pub use config::Config;
 pub use kinds::kinds;

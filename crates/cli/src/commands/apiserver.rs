@@ -43,7 +43,7 @@ impl Apiserver {
         }
         let mut spec = self.server.spec()?;
         spec.root_ca = Some(door.authority_certificate().to_owned());
-        spec.advertised = Some(door.listener.address());
+        self.server.advertise(&mut spec, door.listener.address());
         spec.service_account_key = Some(service_account_key(&self.cert_dir)?);
         let (ambient, recorder) = (Ambient::system(), Recorder::off());
         let store = store.open(&ambient, &recorder).await?;
@@ -52,6 +52,7 @@ impl Apiserver {
         if store.is_shared() {
             control_plane.follow();
         }
+        control_plane.advertise(&spec, store.is_shared()).await?;
         println!("API server ready at {}; kubeconfigs in {}", door.url(), self.cert_dir.display());
         for limit in control_plane.limits() {
             eprintln!("note: {limit}");
@@ -59,7 +60,7 @@ impl Apiserver {
         let mut code = Ok(exit::PASS);
         let stop = async {
             code = control_plane.unless_ended(interrupted()).await;
-            control_plane.stop();
+            control_plane.stop().await;
         };
         door.listener.serve(control_plane.transport(), stop).await;
         store.close().await;

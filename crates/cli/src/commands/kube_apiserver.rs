@@ -7,6 +7,7 @@ use coracle_cluster::serve::{Authority, Identity, Listener};
 use coracle_cluster::{ApiServerSpec, Cluster, StoreSpec};
 use coracle_meta::KUBERNETES_VERSION;
 
+use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::up::run_on_worker;
@@ -26,6 +27,8 @@ pub(crate) struct KubeApiserver {
     /// The port of HTTPS
     #[arg(long, default_value_t = 6443)]
     secure_port: u16,
+    #[command(flatten)]
+    advertise: AdvertiseFlags,
     /// The folder with apiserver.crt and apiserver.key, if no other files are named
     #[arg(long, value_name = "DIR", default_value = "/var/run/kubernetes")]
     cert_dir: PathBuf,
@@ -128,6 +131,7 @@ impl KubeApiserver {
             service_account_issuer: issuer,
             service_account_key: key,
             advertised: Some(listening),
+            advertise_address: self.advertise.address(listening),
             descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
             ..ApiServerSpec::default()
         })

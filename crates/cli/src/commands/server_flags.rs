@@ -7,6 +7,7 @@ use clap::Args;
 use coracle_cluster::ApiServerSpec;
 use coracle_cluster::serve::{Authority, Credential, Identity, Listener, kubeconfig};
 
+use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::exit;
 
 /// The flags of an API server; names and meanings are kube-apiserver's.
@@ -30,6 +31,8 @@ pub(crate) struct ServerFlags {
     /// Who may do what: Node, RBAC, AlwaysAllow
     #[arg(long, value_name = "MODES", default_value = "Node,RBAC")]
     authorization_mode: String,
+    #[command(flatten)]
+    advertise: AdvertiseFlags,
 }
 
 impl Default for ServerFlags {
@@ -41,6 +44,7 @@ impl Default for ServerFlags {
             service_cluster_ip_range: "10.0.0.0/16".to_owned(),
             disable_admission_plugins: Vec::new(),
             authorization_mode: "Node,RBAC".to_owned(),
+            advertise: AdvertiseFlags::default(),
         }
     }
 }
@@ -77,6 +81,12 @@ impl ServerFlags {
             descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
             ..ApiServerSpec::default()
         })
+    }
+
+    /// Says where the server is reached that listens at `listening`.
+    pub(crate) fn advertise(&self, spec: &mut ApiServerSpec, listening: SocketAddr) {
+        spec.advertised = Some(listening);
+        spec.advertise_address = self.advertise.address(listening);
     }
 
     /// Opens the authority in `folder` and listens; `preferred` is the port if the flags name none.

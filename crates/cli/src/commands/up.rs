@@ -93,7 +93,7 @@ impl Up {
         let token = admin_token(&folder.pki())?;
         let line = format!("{token},kubernetes-admin,,system:masters\n");
         spec.tokens = Some(spec.tokens.map_or_else(|| line.clone(), |others| format!("{line}{others}")));
-        spec.advertised = Some(door.listener.address());
+        self.server.advertise(&mut spec, door.listener.address());
         let store = if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) };
         let metrics = controllers.metrics.clone();
         let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec).controllers(controllers);
