@@ -7,7 +7,7 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_client::{AnyApi, Api, Client};
 use coracle_journal::{EntryId, Recorder};
-use coracle_meta::{ApiObject, GroupVersionResource, Object, ObjectMeta, PartialObject, Resource};
+use coracle_meta::{AnyObject, ApiObject, GroupVersionResource, Object, PartialObject, Resource};
 use futures_util::future::select;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -125,19 +125,15 @@ impl InformerFactory {
         known.unwrap_or_else(|| self.metadata(resource).any().clone())
     }
 
-    /// Tells a handler of the metadata of all objects of a resource, from whatever informer of it there is, so that
-    /// nothing is cached twice.
+    /// Tells a handler of all objects of a resource, of which it knows the metadata alone, from whatever informer of it
+    /// there is, so that nothing is cached twice.
     pub fn on_metadata(
         &self,
         resource: &GroupVersionResource,
         actor: &str,
-        handler: impl FnMut(&Notification<ObjectMeta>, &[EntryId]) + Send + 'static,
+        handler: impl FnMut(&Notification<dyn AnyObject>, &[EntryId]) + Send + 'static,
     ) {
-        let mut handler = handler;
-        self.any(resource).add_handler(actor, move |notification, causes| {
-            let metadata = notification.map(|object| Arc::new(object.object_meta().into_owned()));
-            handler(&metadata, causes);
-        });
+        self.any(resource).add_handler(actor, handler);
     }
 
     fn get<T: ApiObject>(&self, key: InformerKey, api: &Api<T>) -> SharedInformer<T> {

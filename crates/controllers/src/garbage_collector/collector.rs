@@ -4,13 +4,17 @@ use coracle_api::core_v1::ObjectReference;
 use coracle_client::Propagation;
 use coracle_controller_runtime::{Action, EntryId, EventRecorder, EventType, Pass, ReconcileError, Reconciler};
 use coracle_informer::Notification;
-use coracle_meta::{GroupVersionKind, ObjectMeta, OwnerReference, PartialObject, Scope};
+use coracle_meta::{AnyObject, GroupVersionKind, OwnerReference, PartialObject, Scope};
 use coracle_workqueue::WorkQueue;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 
-use super::graph::{FOREGROUND, Graph, Identity, ORPHAN, Task, View};
+use super::graph::{FOREGROUND, Graph, ORPHAN, Task, View};
+use super::identity::Identity;
 use super::objects::{Failure, Objects};
+
+/// How many dependents are looked at together, of owners that may have very many.
+const TOGETHER: usize = 500;
 
 /// What the two kinds of workers share: the graph, and the queues of what is to be looked into.
 #[derive(Debug)]
@@ -47,11 +51,19 @@ impl Collector {
     }
 
     /// Enters a change of an object into the graph, and queues what it leads to.
-    pub(crate) fn notice(&self, kind: &GroupVersionKind, notification: &Notification<ObjectMeta>, causes: &[EntryId]) {
+    pub(crate) fn notice(
+        &self,
+        kind: &GroupVersionKind,
+        notification: &Notification<dyn AnyObject>,
+        causes: &[EntryId],
+    ) {
+        let meta = notification.object().object_meta();
+        let old = notification.old().map(|old| old.object_meta());
         let tasks = match notification {
-            Notification::Added { object, .. } => self.graph.lock().observe(kind, None, object),
-            Notification::Updated { old, new } => self.graph.lock().observe(kind, Some(old), new),
-            Notification::Deleted { object, .. } => self.graph.lock().observe_deletion(kind, object),
+            Notification::Deleted { .. } => self.graph.lock().observe_deletion(kind, &meta),
+            Notification::Added { .. } | Notification::Updated { .. } => {
+                self.graph.lock().observe(kind, old.as_deref(), &meta)
+            }
         };
         self.queue(tasks, causes);
     }
@@ -67,8 +79,8 @@ impl Collector {
         }
     }
 
-    fn report(&self, item: &Identity, owner: &OwnerReference) {
-        let OwnerReference { api_version, kind, name, uid, .. } = owner;
+    fn report(&self, item: &Identity, owner: &Identity) {
+        let Identity { api_version, kind, name, uid, .. } = owner;
         let namespace = &item.namespace;
         let message = format!(
             "ownerRef [{api_version}/{kind}, namespace: {namespace}, name: {name}, uid: {uid}] does not exist in \
@@ -109,10 +121,11 @@ impl Collector {
         if latest.metadata.owner_references.is_empty() {
             return Ok(());
         }
-        if !owners.waiting.is_empty() && !view.dependents.is_empty() {
-            if view.dependents.iter().any(|dependent| dependent.deleting_dependents) {
+        if !owners.waiting.is_empty() && self.graph.lock().has_dependents(&item.uid) {
+            let in_circle = self.graph.lock().has_waiting_dependents(&item.uid);
+            if in_circle {
                 // A cycle of objects that wait for each other would wait for ever.
-                self.objects.unblock_owners(client, item, &view.owners).await?;
+                self.objects.unblock_owners(client, item, &latest.metadata.owner_references).await?;
             }
             return self.objects.delete(client, item, &latest, Propagation::Foreground).await;
         }
@@ -122,13 +135,14 @@ impl Collector {
     /// An owner whose blocking dependents are gone may go; before that they are brought up. In Kubernetes:
     /// `processDeletingDependentsItem`.
     async fn finish_foreground(&self, pass: &Pass, view: &View) -> Result<(), Failure> {
-        if !view.dependents.iter().any(|dependent| dependent.blocks) {
+        let uid = &view.identity.uid;
+        if !self.graph.lock().is_blocked(uid) {
             return self.objects.remove_finalizer(pass.client(), &view.identity, FOREGROUND).await;
         }
-        for dependent in &view.dependents {
-            if dependent.blocks && !dependent.deleting_dependents {
-                self.to_delete.add(dependent.identity.clone(), pass.cause().as_slice());
-            }
+        // All were brought up when the owner began to wait, and each that goes brings the owner here again.
+        let blocking = self.graph.lock().blocking(uid, TOGETHER);
+        for dependent in blocking {
+            self.to_delete.add(dependent, pass.cause().as_slice());
         }
         Ok(())
     }
@@ -172,12 +186,17 @@ impl Collector {
 
     async fn orphan_dependents(&self, pass: &Pass, view: &View) -> Result<(), Failure> {
         let owner = [view.identity.uid.to_string()];
-        let release = |item| self.objects.remove_owners(pass.client(), item, &owner);
-        let released = join_all(view.dependents.iter().map(|dependent| release(&dependent.identity))).await;
-        for result in released {
-            match result {
-                Err(Failure::Again(ReconcileError::Call(error))) if error.is_not_found() => {}
-                result => result?,
+        let mut after = None;
+        loop {
+            let dependents = self.graph.lock().dependents_after(&view.identity.uid, after.as_deref(), TOGETHER);
+            let Some(last) = dependents.last() else { break };
+            after = Some(last.uid.clone());
+            let release = |item| self.objects.remove_owners(pass.client(), item, &owner);
+            for result in join_all(dependents.iter().map(release)).await {
+                match result {
+                    Err(Failure::Again(ReconcileError::Call(error))) if error.is_not_found() => {}
+                    result => result?,
+                }
             }
         }
         self.objects.remove_finalizer(pass.client(), &view.identity, ORPHAN).await
@@ -191,7 +210,7 @@ impl Reconciler<Identity> for Deleting {
             Err(Failure::NoNamespace) => Ok(Action::Done),
             Err(Failure::Again(error)) => Err(error),
             // What exists and was only heard of so far will be seen soon; until then somebody has to look again.
-            Ok(()) if self.0.graph.lock().view(&item.uid).is_some_and(|view| view.is_virtual) => Ok(Action::Requeue),
+            Ok(()) if self.0.graph.lock().is_virtual(&item.uid) => Ok(Action::Requeue),
             Ok(()) => Ok(Action::Done),
         }
     }

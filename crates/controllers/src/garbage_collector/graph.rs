@@ -1,65 +1,16 @@
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, ObjectMeta, OwnerReference};
+
+use super::identity::{Absent, Identity, Words};
+use super::node::{Node, Owner};
 
 /// The finalizer of an owner that waits until its dependents are gone.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of an owner that waits until its dependents are let go.
 pub(crate) const ORPHAN: &str = "orphan";
-
-/// How many owners are remembered to be absent.
-const ABSENT_REMEMBERED: usize = 500;
-
-/// Which object: where it is, and that it is this one and no other of the name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Identity {
-    pub(crate) uid: Arc<str>,
-    pub(crate) api_version: Arc<str>,
-    pub(crate) kind: Arc<str>,
-    /// Empty for cluster-scoped objects.
-    pub(crate) namespace: Arc<str>,
-    pub(crate) name: Arc<str>,
-}
-
-impl fmt::Display for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, namespace, name, .. } = self;
-        if namespace.is_empty() { write!(f, "{kind}/{name}") } else { write!(f, "{kind}/{namespace}/{name}") }
-    }
-}
-
-impl Identity {
-    fn of(kind: &GroupVersionKind, meta: &ObjectMeta) -> Self {
-        Self {
-            uid: meta.uid.as_deref().unwrap_or_default().into(),
-            api_version: kind.api_version().into(),
-            kind: kind.kind.as_str().into(),
-            namespace: meta.namespace.as_deref().unwrap_or_default().into(),
-            name: meta.name.as_deref().unwrap_or_default().into(),
-        }
-    }
-
-    /// What a reference says of its owner, if that is in this namespace.
-    pub(crate) fn referred(reference: &OwnerReference, namespace: &str) -> Self {
-        Self {
-            uid: reference.uid.as_str().into(),
-            api_version: reference.api_version.as_str().into(),
-            kind: reference.kind.as_str().into(),
-            namespace: namespace.into(),
-            name: reference.name.as_str().into(),
-        }
-    }
-
-    /// Whether a reference means this object, wherever it is. In Kubernetes: `ownerReferenceMatchesCoordinates`.
-    fn is_meant_by(&self, reference: &OwnerReference) -> bool {
-        *self.uid == *reference.uid
-            && *self.name == *reference.name
-            && *self.kind == *reference.kind
-            && *self.api_version == *reference.api_version
-    }
-}
 
 /// Who depends on whom: every object by its uid, and owners that were only heard of.
 ///
@@ -67,22 +18,13 @@ impl Identity {
 /// What is said of the graph leads to [`Task`]s; nothing here asks the API.
 /// Invariant: for each owner reference of a node there is a node of that uid that lists it as a dependent.
 ///
+/// There is a node for each object of a cluster, so that what many of them say alike is kept once.
 /// In Kubernetes: `GraphBuilder`.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    nodes: BTreeMap<Arc<str>, Node>,
+    nodes: BTreeMap<Arc<str>, Box<Node>>,
+    words: Words,
     absent: Absent,
-}
-
-#[derive(Clone, Debug)]
-struct Node {
-    identity: Identity,
-    owners: Vec<OwnerReference>,
-    dependents: BTreeSet<Arc<str>>,
-    /// Waits for its dependents to be deleted.
-    deleting_dependents: bool,
-    being_deleted: bool,
-    is_virtual: bool,
 }
 
 /// What has to be looked into.
@@ -95,50 +37,68 @@ pub(crate) enum Task {
     /// Its dependents are to be let go.
     Orphan(Identity),
     /// It names an owner in another namespace, which cannot be.
-    Report(Identity, OwnerReference),
+    Report(Identity, Identity),
 }
 
 /// A node as it is at the moment, for those who act on it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct View {
     pub(crate) identity: Identity,
-    pub(crate) owners: Vec<OwnerReference>,
     pub(crate) deleting_dependents: bool,
     pub(crate) being_deleted: bool,
     pub(crate) is_virtual: bool,
-    pub(crate) dependents: Vec<Dependent>,
-}
-
-/// A dependent of a [`View`].
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Dependent {
-    pub(crate) identity: Identity,
-    pub(crate) deleting_dependents: bool,
-    /// Whether the owner's deletion in the foreground waits for it.
-    pub(crate) blocks: bool,
 }
 
 impl Graph {
     /// The node of a uid.
     pub(crate) fn view(&self, uid: &str) -> Option<View> {
         let node = self.nodes.get(uid)?;
-        let dependents = node.dependents.iter().filter_map(|uid| self.nodes.get(uid));
-        let dependents = dependents.map(|dependent| Dependent {
-            identity: dependent.identity.clone(),
-            deleting_dependents: dependent.deleting_dependents,
-            blocks: dependent
-                .owners
-                .iter()
-                .any(|owner| *owner.uid == *node.identity.uid && owner.block_owner_deletion == Some(true)),
-        });
         Some(View {
             identity: node.identity.clone(),
-            owners: node.owners.clone(),
             deleting_dependents: node.deleting_dependents,
             being_deleted: node.being_deleted,
             is_virtual: node.is_virtual,
-            dependents: dependents.collect(),
         })
+    }
+
+    /// Whether the node of a uid was only heard of.
+    pub(crate) fn is_virtual(&self, uid: &str) -> bool {
+        self.nodes.get(uid).is_some_and(|node| node.is_virtual)
+    }
+
+    fn dependents(&self, uid: &str) -> impl Iterator<Item = &Node> {
+        let dependents = self.nodes.get(uid).into_iter().flat_map(|node| &node.dependents);
+        dependents.filter_map(|uid| self.nodes.get(uid).map(Box::as_ref))
+    }
+
+    /// Whether anything depends on an object.
+    pub(crate) fn has_dependents(&self, uid: &str) -> bool {
+        self.dependents(uid).next().is_some()
+    }
+
+    /// Whether something that depends on an object waits for its own dependents.
+    pub(crate) fn has_waiting_dependents(&self, uid: &str) -> bool {
+        self.dependents(uid).any(|dependent| dependent.deleting_dependents)
+    }
+
+    /// Whether the deletion of an owner in the foreground waits for anything.
+    pub(crate) fn is_blocked(&self, uid: &str) -> bool {
+        self.dependents(uid).any(|dependent| dependent.blocks(uid))
+    }
+
+    /// Some of the dependents for which an owner waits, and which do not wait themselves.
+    pub(crate) fn blocking(&self, uid: &str, count: usize) -> Vec<Identity> {
+        let blocking = self.dependents(uid).filter(|node| node.blocks(uid) && !node.deleting_dependents);
+        blocking.take(count).map(|node| node.identity.clone()).collect()
+    }
+
+    /// Some of the dependents of an object, from the first one after a uid on.
+    pub(crate) fn dependents_after(&self, uid: &str, after: Option<&str>, count: usize) -> Vec<Identity> {
+        let Some(node) = self.nodes.get(uid) else { return Vec::new() };
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let dependents = node.dependents.range::<str, _>((from, Bound::Unbounded));
+        let nodes = dependents.filter_map(|uid| self.nodes.get(uid));
+        nodes.take(count).map(|node| node.identity.clone()).collect()
     }
 
     /// Whether an owner is known not to exist.
@@ -159,7 +119,11 @@ impl Graph {
         meta: &ObjectMeta,
     ) -> Vec<Task> {
         let mut tasks = Vec::new();
-        let identity = Identity::of(kind, meta);
+        // Most changes are none of those that matter here.
+        if old.is_some_and(|old| is_same(old, meta)) {
+            return tasks;
+        }
+        let identity = self.words.shared(Identity::of(kind, meta));
         let uid = identity.uid.clone();
         if self.nodes.contains_key(&uid) {
             self.replace_virtual(&identity, &mut tasks);
@@ -168,18 +132,11 @@ impl Graph {
                 self.node(&uid).being_deleted = true;
             }
         } else {
-            self.nodes.insert(
-                uid.clone(),
-                Node {
-                    identity,
-                    owners: meta.owner_references.clone(),
-                    dependents: BTreeSet::new(),
-                    deleting_dependents: waits_with(meta, FOREGROUND),
-                    being_deleted: meta.is_terminating(),
-                    is_virtual: false,
-                },
-            );
-            self.add_to_owners(&uid, &meta.owner_references, &mut tasks);
+            let mut node = Node::of(identity);
+            node.deleting_dependents = waits_with(meta, FOREGROUND);
+            node.being_deleted = meta.is_terminating();
+            self.nodes.insert(uid.clone(), Box::new(node));
+            self.node(&uid).owners = self.add_to_owners(&uid, &meta.owner_references, &mut tasks);
         }
         self.begin_waiting(&uid, old, meta, &mut tasks);
         tasks
@@ -188,8 +145,8 @@ impl Graph {
     /// An object was seen to be gone.
     pub(crate) fn observe_deletion(&mut self, kind: &GroupVersionKind, meta: &ObjectMeta) -> Vec<Task> {
         let mut tasks = Vec::new();
-        let identity = Identity::of(kind, meta);
-        if self.nodes.contains_key(&identity.uid) {
+        if self.nodes.contains_key(meta.uid.as_deref().unwrap_or_default()) {
+            let identity = self.words.shared(Identity::of(kind, meta));
             self.replace_virtual(&identity, &mut tasks);
             self.remove(&identity, &mut tasks);
         }
@@ -204,30 +161,35 @@ impl Graph {
     pub(crate) fn observe_absence(&mut self, absent: &Identity) -> Vec<Task> {
         let mut tasks = Vec::new();
         let Some(node) = self.nodes.get(&absent.uid) else { return tasks };
-        let (matching, others) = self.partition(&node.dependents, absent);
-        if node.is_virtual && !others.is_empty() {
-            let same = node.identity == *absent;
-            self.tell_absent(absent, &matching, &mut tasks);
-            if same && let Some(alternative) = self.alternative(&others, absent) {
+        let same = node.identity == *absent;
+        if !node.is_virtual {
+            match same {
+                true => self.remove(absent, &mut tasks),
+                false => self.tell_absent(absent, &mut tasks),
+            }
+        } else if self.dependents(&absent.uid).any(|dependent| dependent.means_another(absent)) {
+            self.tell_absent(absent, &mut tasks);
+            if same && let Some(alternative) = self.alternative(absent) {
                 self.node(&absent.uid).identity = alternative.clone();
                 tasks.push(Task::DeleteLater(alternative));
             }
-        } else if !node.is_virtual && node.identity != *absent {
-            self.tell_absent(absent, &matching, &mut tasks);
         } else {
             self.remove(absent, &mut tasks);
         }
         tasks
     }
 
-    fn node(&mut self, uid: &Arc<str>) -> &mut Node {
+    fn node(&mut self, uid: &str) -> &mut Node {
         self.nodes.get_mut(uid).expect("the caller found the node")
     }
 
-    fn tell_absent(&mut self, absent: &Identity, dependents: &[Identity], tasks: &mut Vec<Task>) {
-        if !dependents.is_empty() {
+    /// Lets the dependents that mean this owner look again.
+    fn tell_absent(&mut self, absent: &Identity, tasks: &mut Vec<Task>) {
+        let before = tasks.len();
+        let concerned = self.dependents(&absent.uid).filter(|dependent| dependent.means(absent));
+        tasks.extend(concerned.map(|dependent| Task::Delete(dependent.identity.clone())));
+        if tasks.len() > before {
             self.absent.add(absent.clone());
-            tasks.extend(dependents.iter().cloned().map(Task::Delete));
         }
     }
 
@@ -242,85 +204,77 @@ impl Graph {
             return;
         }
         node.identity = seen.clone();
-        let dependents = node.dependents.clone();
-        let (_, others) = self.partition(&dependents, seen);
-        for other in others {
-            if !seen.namespace.is_empty() && other.namespace != seen.namespace {
-                self.report(&other.uid, &seen.uid, tasks);
+        for other in self.dependents(&seen.uid).filter(|dependent| dependent.means_another(seen)) {
+            if !seen.namespace.is_empty() && other.identity.namespace != seen.namespace {
+                tasks.extend(other.names(&seen.uid).next().map(|owner| report(&other.identity, owner)));
             }
-            tasks.push(Task::Delete(other));
+            tasks.push(Task::Delete(other.identity.clone()));
         }
     }
 
-    fn update_owners(&mut self, uid: &Arc<str>, owners: &[OwnerReference], tasks: &mut Vec<Task>) {
-        let old = std::mem::replace(&mut self.node(uid).owners, owners.to_vec());
-        let find = |owners: &[OwnerReference], uid: &str| owners.iter().find(|owner| owner.uid == uid).cloned();
+    fn update_owners(&mut self, uid: &Arc<str>, references: &[OwnerReference], tasks: &mut Vec<Task>) {
+        let old = std::mem::take(&mut self.node(uid).owners);
         for before in &old {
-            let blocked = before.block_owner_deletion == Some(true);
-            let now = find(owners, &before.uid);
-            let blocks = now.as_ref().is_some_and(|owner| owner.block_owner_deletion == Some(true));
-            if blocked
-                && !blocks
-                && let Some(owner) = self.nodes.get(before.uid.as_str())
+            let now = references.iter().find(|owner| owner.uid == *before.named.uid);
+            if before.blocks
+                && now.is_none_or(|owner| owner.block_owner_deletion != Some(true))
+                && let Some(owner) = self.nodes.get(&before.named.uid)
             {
                 tasks.push(Task::Delete(owner.identity.clone()));
             }
             if now.is_none() {
-                self.remove_from_owner(uid, &before.uid);
+                self.remove_from_owner(uid, &before.named.uid);
             }
         }
-        let added: Vec<_> = owners.iter().filter(|owner| find(&old, &owner.uid).is_none()).cloned().collect();
+        let is_new = |owner: &&OwnerReference| !old.iter().any(|before| *before.named.uid == *owner.uid);
+        let added: Vec<_> = references.iter().filter(is_new).cloned().collect();
         self.add_to_owners(uid, &added, tasks);
+        let owners = references.iter().map(|reference| match self.nodes.get_mut(reference.uid.as_str()) {
+            Some(owner) => owner.named_by(reference),
+            // It is gone, and this dependent was told to look.
+            None => Owner::of(reference),
+        });
+        let owners = owners.collect();
+        self.node(uid).owners = owners;
     }
 
     /// Enters a dependent with its owners; those that nobody has seen become virtual nodes.
-    fn add_to_owners(&mut self, uid: &Arc<str>, owners: &[OwnerReference], tasks: &mut Vec<Task>) {
+    fn add_to_owners(&mut self, uid: &Arc<str>, references: &[OwnerReference], tasks: &mut Vec<Task>) -> Box<[Owner]> {
         let dependent = self.node(uid).identity.clone();
-        let mut suspicious = false;
-        for reference in owners {
+        let (mut owners, mut suspicious) = (Vec::with_capacity(references.len()), false);
+        for reference in references {
             let Some(owner) = self.nodes.get_mut(reference.uid.as_str()) else {
-                let identity = Identity::referred(reference, &dependent.namespace);
+                let identity = self.words.shared(Identity::referred(reference, &dependent.namespace));
                 tasks.push(Task::Delete(identity.clone()));
-                self.nodes.insert(
-                    identity.uid.clone(),
-                    Node {
-                        identity,
-                        owners: Vec::new(),
-                        dependents: BTreeSet::from([uid.clone()]),
-                        deleting_dependents: false,
-                        being_deleted: false,
-                        is_virtual: true,
-                    },
-                );
+                let mut node = Node::of(identity.clone());
+                node.is_virtual = true;
+                node.dependents.insert(uid.clone());
+                owners.push(node.named_by(reference));
+                self.nodes.insert(identity.uid, Box::new(node));
                 continue;
             };
             owner.dependents.insert(uid.clone());
-            if suspicious {
-                continue;
-            }
-            let elsewhere = owner.identity.namespace != dependent.namespace;
-            if elsewhere && !owner.identity.namespace.is_empty() {
-                suspicious = true;
-                if !owner.is_virtual {
-                    tasks.push(Task::Report(dependent.clone(), reference.clone()));
+            let named = owner.named_by(reference);
+            if !suspicious {
+                let elsewhere = owner.identity.namespace != dependent.namespace;
+                if elsewhere && !owner.identity.namespace.is_empty() {
+                    suspicious = true;
+                    if !owner.is_virtual {
+                        tasks.push(report(&dependent, &named));
+                    }
+                } else if !named.is(&owner.identity) || (elsewhere && owner.is_virtual) {
+                    suspicious = true;
                 }
-            } else if !owner.identity.is_meant_by(reference) || (elsewhere && owner.is_virtual) {
-                suspicious = true;
             }
+            owners.push(named);
         }
         if suspicious {
             tasks.push(Task::Delete(dependent));
         }
+        owners.into()
     }
 
-    fn report(&self, dependent: &Arc<str>, owner: &Arc<str>, tasks: &mut Vec<Task>) {
-        let Some(node) = self.nodes.get(dependent) else { return };
-        if let Some(reference) = node.owners.iter().find(|reference| *reference.uid == **owner) {
-            tasks.push(Task::Report(node.identity.clone(), reference.clone()));
-        }
-    }
-
-    fn remove_from_owner(&mut self, uid: &Arc<str>, owner: &str) {
+    fn remove_from_owner(&mut self, uid: &str, owner: &str) {
         if let Some(owner) = self.nodes.get_mut(owner) {
             owner.dependents.remove(uid);
         }
@@ -329,103 +283,70 @@ impl Graph {
     fn remove(&mut self, identity: &Identity, tasks: &mut Vec<Task>) {
         let Some(node) = self.nodes.remove(&identity.uid) else { return };
         for owner in &node.owners {
-            self.remove_from_owner(&identity.uid, &owner.uid);
+            self.remove_from_owner(&identity.uid, &owner.named.uid);
         }
-        let dependents: Vec<_> = node.dependents.iter().filter_map(|uid| self.nodes.get(uid)).collect();
-        let dependents: Vec<_> = dependents.into_iter().map(|dependent| dependent.identity.clone()).collect();
-        self.tell_absent(identity, &dependents, tasks);
+        let before = tasks.len();
+        let dependents = node.dependents.iter().filter_map(|uid| self.nodes.get(uid));
+        tasks.extend(dependents.map(|dependent| Task::Delete(dependent.identity.clone())));
+        if tasks.len() > before {
+            self.absent.add(identity.clone());
+        }
         for owner in &node.owners {
-            if let Some(owner) = self.nodes.get(owner.uid.as_str()).filter(|owner| owner.deleting_dependents) {
+            if let Some(owner) = self.nodes.get(&owner.named.uid).filter(|owner| owner.deleting_dependents) {
                 tasks.push(Task::Delete(owner.identity.clone()));
             }
         }
     }
 
     /// An owner that begins to wait for its dependents brings them up. In Kubernetes: `processTransitions`.
-    fn begin_waiting(&mut self, uid: &Arc<str>, old: Option<&ObjectMeta>, meta: &ObjectMeta, tasks: &mut Vec<Task>) {
+    fn begin_waiting(&mut self, uid: &str, old: Option<&ObjectMeta>, meta: &ObjectMeta, tasks: &mut Vec<Task>) {
         let begins = |finalizer| waits_with(meta, finalizer) && !old.is_some_and(|old| waits_with(old, finalizer));
         if begins(ORPHAN) {
             tasks.push(Task::Orphan(self.node(uid).identity.clone()));
         } else if begins(FOREGROUND) {
-            let node = self.node(uid);
-            node.deleting_dependents = true;
-            let (identity, dependents) = (node.identity.clone(), node.dependents.clone());
-            let dependents = dependents.iter().filter_map(|uid| self.nodes.get(uid));
-            tasks.extend(dependents.map(|dependent| Task::Delete(dependent.identity.clone())));
-            tasks.push(Task::Delete(identity));
+            self.node(uid).deleting_dependents = true;
+            tasks.extend(self.dependents(uid).map(|dependent| Task::Delete(dependent.identity.clone())));
+            tasks.push(Task::Delete(self.node(uid).identity.clone()));
         }
-    }
-
-    /// The dependents that mean this owner, and those that name its uid with other words. In Kubernetes:
-    /// `partitionDependents`.
-    fn partition(&self, dependents: &BTreeSet<Arc<str>>, owner: &Identity) -> (Vec<Identity>, Vec<Identity>) {
-        let (mut matching, mut others) = (Vec::new(), Vec::new());
-        for node in dependents.iter().filter_map(|uid| self.nodes.get(uid)) {
-            let elsewhere = !owner.namespace.is_empty() && owner.namespace != node.identity.namespace;
-            let references = || node.owners.iter().filter(|reference| *reference.uid == *owner.uid);
-            if !elsewhere && references().any(|reference| owner.is_meant_by(reference)) {
-                matching.push(node.identity.clone());
-            }
-            if elsewhere || references().any(|reference| !owner.is_meant_by(reference)) {
-                others.push(node.identity.clone());
-            }
-        }
-        (matching, others)
     }
 
     /// Another name under which dependents look for this uid: the next one in order, or else the first. In Kubernetes:
     /// `getAlternateOwnerIdentity`.
-    fn alternative(&self, dependents: &[Identity], absent: &Identity) -> Option<Identity> {
-        let mut names: Vec<Identity> = Vec::new();
-        for dependent in dependents {
-            let Some(node) = self.nodes.get(&dependent.uid) else { continue };
-            for reference in node.owners.iter().filter(|reference| *reference.uid == *absent.uid) {
-                let mut name = Identity::referred(reference, &dependent.namespace);
+    fn alternative(&self, absent: &Identity) -> Option<Identity> {
+        let mut names = BTreeSet::new();
+        for dependent in self.dependents(&absent.uid).filter(|dependent| dependent.means_another(absent)) {
+            for owner in dependent.names(&absent.uid) {
+                let mut name = owner.within(&dependent.identity.namespace);
                 let same_kind = name.api_version == absent.api_version && name.kind == absent.kind;
                 if absent.namespace.is_empty() && same_kind {
                     name.namespace = "".into();
                 }
                 if name != *absent {
-                    names.push(name);
+                    names.insert((name.kind.clone(), name.api_version.clone(), name.namespace.clone(), name));
                 }
             }
         }
-        let order = |name: &Identity| {
-            let Identity { uid, api_version, kind, namespace, name } = name.clone();
-            (kind, api_version, namespace, name, uid)
-        };
-        names.sort_by_key(order);
-        names.iter().find(|name| order(name) > order(absent)).or(names.first()).cloned()
+        let order = (absent.kind.clone(), absent.api_version.clone(), absent.namespace.clone(), absent.clone());
+        let next = names.range((Bound::Excluded(order), Bound::Unbounded)).next();
+        next.or_else(|| names.first()).map(|(.., name)| name.clone())
     }
+}
+
+fn report(dependent: &Identity, owner: &Owner) -> Task {
+    Task::Report(dependent.clone(), owner.within(&dependent.namespace))
+}
+
+/// Whether nothing changed that matters to who depends on whom.
+fn is_same(old: &ObjectMeta, meta: &ObjectMeta) -> bool {
+    old.uid == meta.uid
+        && old.owner_references == meta.owner_references
+        && old.is_terminating() == meta.is_terminating()
+        && old.finalizers == meta.finalizers
 }
 
 /// Whether an object is being deleted and waits with this finalizer.
 fn waits_with(meta: &ObjectMeta, finalizer: &str) -> bool {
     meta.is_terminating() && meta.finalizers.iter().any(|own| own == finalizer)
-}
-
-/// Owners that are known not to exist, the latest ones.
-#[derive(Debug, Default)]
-struct Absent {
-    owners: BTreeSet<Identity>,
-    order: VecDeque<Identity>,
-}
-
-impl Absent {
-    fn has(&self, owner: &Identity) -> bool {
-        self.owners.contains(owner)
-    }
-
-    fn add(&mut self, owner: Identity) {
-        if self.owners.insert(owner.clone()) {
-            self.order.push_back(owner);
-        }
-        if self.order.len() > ABSENT_REMEMBERED
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.owners.remove(&oldest);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@
 
 mod collector;
 mod graph;
+mod identity;
 mod mapper;
+mod node;
 mod objects;
 
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ use coracle_meta::{ObjectKey, OwnerReference, PartialObject, Scope};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::graph::Identity;
+use super::identity::Identity;
 use super::mapper::Mapper;
 
 /// How often the removal of a finalizer is tried when somebody else writes the object at the same time.

@@ -75,7 +75,7 @@ fn a_seen_owner_replaces_the_one_that_was_heard_of() {
     assert!(tasks.is_empty(), "{tasks:?}");
     let owner = graph.view("u-web").unwrap();
     assert!(!owner.is_virtual);
-    assert_eq!(owner.dependents.len(), 1);
+    assert!(graph.has_dependents("u-web"));
 }
 
 #[test]
@@ -103,7 +103,8 @@ fn foreground_deletion_brings_up_all_dependents_and_the_owner_again_when_one_goe
     let tasks = graph.observe(&kind("Set"), Some(&before), &deleting(meta("ns", "web"), FOREGROUND));
     assert_eq!(said(&tasks), ["delete Pod/ns/web-1", "delete Set/ns/web"]);
     let owner = graph.view("u-web").unwrap();
-    assert!(owner.deleting_dependents && owner.dependents[0].blocks);
+    assert!(owner.deleting_dependents && graph.is_blocked("u-web"));
+    assert_eq!(graph.blocking("u-web", 9).iter().map(ToString::to_string).collect::<Vec<_>>(), ["Pod/ns/web-1"]);
     let tasks = graph.observe_deletion(&kind("Pod"), &owned_by(meta("ns", "web-1"), "Set", "web", true));
     assert_eq!(said(&tasks), ["delete Set/ns/web"]);
 }
@@ -117,7 +118,7 @@ fn a_dependent_that_no_longer_blocks_brings_up_its_owner() {
     assert_eq!(said(&tasks), ["delete Set/ns/web"]);
     let tasks = graph.observe(&kind("Pod"), None, &meta("ns", "web-1"));
     assert!(tasks.is_empty(), "{tasks:?}");
-    assert!(graph.view("u-web").unwrap().dependents.is_empty());
+    assert!(!graph.has_dependents("u-web"));
 }
 
 #[test]
@@ -138,4 +139,47 @@ fn dependents_that_name_one_uid_differently_are_told_apart() {
     let tasks = graph.observe_absence(&first);
     assert_eq!(said(&tasks), ["delete Pod/ns/a", "later Zet/ns/web"]);
     assert_eq!(&*graph.view("u-web").unwrap().identity.kind, "Zet");
+}
+
+#[test]
+fn dependents_are_told_in_portions_and_each_once() {
+    let mut graph = Graph::default();
+    for number in 0..5 {
+        let pod = owned_by(meta("ns", &format!("web-{number}")), "Set", "web", true);
+        graph.observe(&kind("Pod"), None, &pod);
+    }
+    let (mut told, mut after) = (Vec::new(), None);
+    while let Some(last) = graph.dependents_after("u-web", after.as_deref(), 2).last() {
+        told.extend(graph.dependents_after("u-web", after.as_deref(), 2).iter().map(|one| one.name.to_string()));
+        after = Some(last.uid.clone());
+    }
+    assert_eq!(told, ["web-0", "web-1", "web-2", "web-3", "web-4"]);
+}
+
+#[test]
+fn siblings_share_what_they_say_of_their_owner() {
+    let mut graph = Graph::default();
+    graph.observe(&kind("Set"), None, &meta("ns", "web"));
+    for name in ["a", "b"] {
+        graph.observe(&kind("Pod"), None, &owned_by(meta("ns", name), "Set", "web", true));
+    }
+    let (a, b) = (&graph.nodes["u-a"], &graph.nodes["u-b"]);
+    assert!(Arc::ptr_eq(&a.owners[0].named, &b.owners[0].named));
+    assert!(
+        Arc::ptr_eq(&a.identity.kind, &b.identity.kind) && Arc::ptr_eq(&a.identity.namespace, &b.identity.namespace)
+    );
+}
+
+#[test]
+fn a_dependent_of_an_owner_that_is_gone_can_change_and_go() {
+    let mut graph = Graph::default();
+    let pod = owned_by(meta("ns", "web-1"), "Set", "web", true);
+    graph.observe(&kind("Set"), None, &meta("ns", "web"));
+    graph.observe(&kind("Pod"), None, &pod);
+    graph.observe_deletion(&kind("Set"), &meta("ns", "web"));
+    let going = deleting(pod.clone(), "example.com/last");
+    assert!(graph.observe(&kind("Pod"), Some(&pod), &going).is_empty());
+    assert!(graph.view("u-web-1").unwrap().being_deleted);
+    assert!(graph.observe_deletion(&kind("Pod"), &going).is_empty());
+    assert_eq!(graph.view("u-web-1"), None);
 }

@@ -1,0 +1,143 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use coracle_meta::OwnerReference;
+
+use super::identity::Identity;
+
+/// An object of the graph, or an owner that was only heard of.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) identity: Identity,
+    pub(super) owners: Box<[Owner]>,
+    /// By their uids.
+    pub(super) dependents: BTreeSet<Arc<str>>,
+    /// What dependents call it: the latest wording, which is nearly always that of all.
+    named: Option<Arc<Named>>,
+    /// Waits for its dependents to be deleted.
+    pub(super) deleting_dependents: bool,
+    pub(super) being_deleted: bool,
+    pub(super) is_virtual: bool,
+}
+
+/// An owner, as a dependent names it.
+#[derive(Clone, Debug)]
+pub(super) struct Owner {
+    pub(super) named: Arc<Named>,
+    /// Whether its deletion in the foreground waits for the dependent.
+    pub(super) blocks: bool,
+}
+
+/// The words of an owner reference.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) uid: Arc<str>,
+    api_version: Arc<str>,
+    kind: Arc<str>,
+    name: Arc<str>,
+}
+
+impl Node {
+    pub(super) fn of(identity: Identity) -> Self {
+        Self {
+            identity,
+            owners: Box::default(),
+            dependents: BTreeSet::new(),
+            named: None,
+            deleting_dependents: false,
+            being_deleted: false,
+            is_virtual: false,
+        }
+    }
+
+    /// This node as a reference names it, sharing the words with other dependents that use them.
+    pub(super) fn named_by(&mut self, reference: &OwnerReference) -> Owner {
+        let named = match &self.named {
+            Some(named) if named.says(reference) => named.clone(),
+            _ => {
+                let named = Arc::new(Named::of(reference, &self.identity));
+                self.named = Some(named.clone());
+                named
+            }
+        };
+        Owner { named, blocks: reference.block_owner_deletion == Some(true) }
+    }
+
+    /// What this node calls the owner of a uid.
+    pub(super) fn names(&self, uid: &str) -> impl Iterator<Item = &Owner> {
+        self.owners.iter().filter(move |owner| *owner.named.uid == *uid)
+    }
+
+    /// Whether the deletion of that owner in the foreground waits for this node.
+    pub(super) fn blocks(&self, uid: &str) -> bool {
+        self.names(uid).any(|owner| owner.blocks)
+    }
+
+    fn is_elsewhere(&self, owner: &Identity) -> bool {
+        !owner.namespace.is_empty() && owner.namespace != self.identity.namespace
+    }
+
+    /// Whether this dependent means that owner. In Kubernetes: `partitionDependents`.
+    pub(super) fn means(&self, owner: &Identity) -> bool {
+        !self.is_elsewhere(owner) && self.names(&owner.uid).any(|named| named.is(owner))
+    }
+
+    /// Whether this dependent names the owner's uid with other words, or from another namespace.
+    pub(super) fn means_another(&self, owner: &Identity) -> bool {
+        self.is_elsewhere(owner) || self.names(&owner.uid).any(|named| !named.is(owner))
+    }
+}
+
+impl Owner {
+    /// An owner of which there is no node.
+    pub(super) fn of(reference: &OwnerReference) -> Self {
+        Node::of(Identity::referred(reference, "")).named_by(reference)
+    }
+
+    /// Whether it means this object, wherever that is. In Kubernetes: `ownerReferenceMatchesCoordinates`.
+    pub(super) fn is(&self, identity: &Identity) -> bool {
+        let Named { uid, api_version, kind, name } = &*self.named;
+        (uid, name, kind, api_version) == (&identity.uid, &identity.name, &identity.kind, &identity.api_version)
+    }
+
+    /// The owner, if it is in this namespace.
+    pub(super) fn within(&self, namespace: &Arc<str>) -> Identity {
+        let Named { uid, api_version, kind, name } = &*self.named;
+        Identity {
+            uid: uid.clone(),
+            api_version: api_version.clone(),
+            kind: kind.clone(),
+            namespace: namespace.clone(),
+            name: name.clone(),
+        }
+    }
+}
+
+impl Named {
+    fn of(reference: &OwnerReference, owner: &Identity) -> Self {
+        let word = |said: &str, known: &Arc<str>| if **known == *said { known.clone() } else { said.into() };
+        Self {
+            uid: word(&reference.uid, &owner.uid),
+            api_version: word(&reference.api_version, &owner.api_version),
+            kind: word(&reference.kind, &owner.kind),
+            name: word(&reference.name, &owner.name),
+        }
+    }
+
+    fn says(&self, reference: &OwnerReference) -> bool {
+        *self.uid == *reference.uid
+            && *self.name == *reference.name
+            && *self.kind == *reference.kind
+            && *self.api_version == *reference.api_version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_of_a_cluster_takes_little_room() {
+        assert!(size_of::<Node>() <= 144, "{} bytes", size_of::<Node>());
+    }
+}
