@@ -1,5 +1,5 @@
 use coracle_informer::Notification;
-use coracle_meta::{ApiObject, ObjectKey, OwnerReference};
+use coracle_meta::{ApiObject, ObjectKey, ObjectMeta, OwnerReference};
 
 /// The key of the object itself.
 ///
@@ -38,21 +38,17 @@ pub fn key_of<T: ApiObject>(notification: &Notification<T>) -> Vec<ObjectKey> {
 /// assert!(controllers_of(&made, "Job").is_empty());
 /// ```
 pub fn controllers_of<T: ApiObject>(notification: &Notification<T>, kind: &str) -> Vec<ObjectKey> {
-    let mut keys: Vec<_> = notification
-        .old()
-        .into_iter()
-        .chain([notification.object()])
-        .filter_map(|object| {
-            let owner = controller(object.owner_references(), kind)?;
-            Some(ObjectKey::new(object.object_key().namespace, owner.name))
-        })
-        .collect();
-    keys.dedup();
-    keys
+    let (now, before) = (notification.object().object_meta(), notification.old().map(|old| old.object_meta()));
+    let name = controller(&now, kind);
+    let name_before =
+        before.as_deref().and_then(|before| controller(before, kind)).filter(|before| Some(*before) != name);
+    let namespace = now.namespace.as_deref().unwrap_or_default();
+    name_before.into_iter().chain(name).map(|name| ObjectKey::new(namespace, name)).collect()
 }
 
-fn controller(owners: Vec<OwnerReference>, kind: &str) -> Option<OwnerReference> {
-    owners.into_iter().find(|owner| owner.controller == Some(true) && owner.kind == kind)
+fn controller<'a>(meta: &'a ObjectMeta, kind: &str) -> Option<&'a str> {
+    let is_controller = |owner: &&OwnerReference| owner.controller == Some(true) && owner.kind == kind;
+    meta.owner_references.iter().find(is_controller).map(|owner| owner.name.as_str())
 }
 
 #[cfg(test)]

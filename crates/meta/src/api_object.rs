@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{GroupVersionKind, Object, ObjectKey, ObjectMeta, OwnerReference, Resource, lean_struct};
+use crate::{GroupVersionKind, Object, ObjectKey, ObjectMeta, Resource, lean_struct};
 
 /// What can be known of any object, typed or not, whole or its metadata alone: enough for clients, caches and queues.
 ///
@@ -25,9 +25,6 @@ pub trait ApiObject: Clone + Serialize + DeserializeOwned + Send + Sync + 'stati
 
     /// All metadata.
     fn object_meta(&self) -> Cow<'_, ObjectMeta>;
-
-    /// The objects that this one depends on.
-    fn owner_references(&self) -> Vec<OwnerReference>;
 
     /// Drops `metadata.managedFields`, which are most of an object's memory and of no use to a cache.
     fn drop_managed_fields(&mut self);
@@ -75,10 +72,6 @@ impl<K: Resource> ApiObject for K {
         Cow::Borrowed(self.meta())
     }
 
-    fn owner_references(&self) -> Vec<OwnerReference> {
-        self.meta().owner_references.clone()
-    }
-
     fn drop_managed_fields(&mut self) {
         self.meta_mut().managed_fields = Vec::new();
     }
@@ -112,10 +105,6 @@ impl ApiObject for PartialObject {
         Cow::Borrowed(&self.metadata)
     }
 
-    fn owner_references(&self) -> Vec<OwnerReference> {
-        self.metadata.owner_references.clone()
-    }
-
     fn drop_managed_fields(&mut self) {
         self.metadata.managed_fields = Vec::new();
     }
@@ -146,10 +135,6 @@ impl ApiObject for Object {
 
     fn object_meta(&self) -> Cow<'_, ObjectMeta> {
         Cow::Owned(self.meta())
-    }
-
-    fn owner_references(&self) -> Vec<OwnerReference> {
-        self.owner_references()
     }
 
     fn drop_managed_fields(&mut self) {

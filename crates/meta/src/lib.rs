@@ -23,6 +23,7 @@ pub mod names;
 mod object;
 mod object_meta;
 mod quantity;
+mod raw_json;
 mod resource;
 mod resource_path;
 mod resource_version;
@@ -45,6 +46,7 @@ pub use kind::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResour
 pub use object::{NotAnObject, Object};
 pub use object_meta::{ManagedFieldsEntry, ObjectMeta, OwnerReference};
 pub use quantity::{Quantity, QuantityError};
+pub use raw_json::RawJson;
 pub use resource::{Resource, Scope};
 pub use resource_path::ResourcePath;
 pub use resource_version::parse_resource_version;

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::lean_struct;
+use crate::{RawJson, lean_struct};
 
 lean_struct! {
     /// What every object carries. In Kubernetes: `metav1.ObjectMeta`.
@@ -68,7 +68,7 @@ lean_struct! {
         /// `FieldsV1`.
         fields_type: Option<String> = "fieldsType",
         /// The field set, as a tree of `f:`, `k:`, `v:` and `i:` keys.
-        fields_v1: Option<serde_json::Value> = "fieldsV1",
+        fields_v1: Option<RawJson> = "fieldsV1",
         /// The subresource through which the fields were set.
         subresource: Option<String> = "subresource",
     }
