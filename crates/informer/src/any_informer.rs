@@ -6,7 +6,7 @@ use std::time::Duration;
 use coracle_ambient::Random;
 use coracle_client::AnyApi;
 use coracle_journal::EntryId;
-use coracle_meta::{AnyObject, GroupVersionResource, parse_resource_version};
+use coracle_meta::{AnyObject, GroupVersionResource, ObjectKey, parse_resource_version};
 use futures_util::future::select;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -152,6 +152,26 @@ impl AnyInformer {
             let mut advanced = pin!(self.inner.advanced.notified());
             advanced.as_mut().enable();
             if self.has_reached(revision) {
+                return;
+            }
+            if timeout(PATIENCE, advanced).await.is_err() {
+                self.inner.store.awaited.notify_one();
+            }
+        }
+    }
+
+    /// Whether the cache holds this very object, and no other of its name.
+    pub fn holds(&self, key: &ObjectKey, uid: &str) -> bool {
+        let is_same = |object: Arc<dyn AnyObject>| object.object_meta().uid.as_deref() == Some(uid);
+        !self.is_stopped() && self.inner.indexer.get(key).is_some_and(is_same)
+    }
+
+    /// Waits until the cache no longer holds this very object.
+    pub async fn lost(&self, key: &ObjectKey, uid: &str) {
+        loop {
+            let mut advanced = pin!(self.inner.advanced.notified());
+            advanced.as_mut().enable();
+            if !self.holds(key, uid) {
                 return;
             }
             if timeout(PATIENCE, advanced).await.is_err() {

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,14 +17,17 @@ pub struct Indexer {
 }
 
 struct State {
-    objects: BTreeMap<ObjectKey, Arc<dyn AnyObject>>,
+    objects: Objects,
     indices: BTreeMap<&'static str, Index>,
     version: String,
 }
 
+/// By their keys, which an index shares with the cache.
+type Objects = BTreeMap<Arc<ObjectKey>, Arc<dyn AnyObject>>;
+
 struct Index {
     values: Arc<IndexFn>,
-    keys: BTreeMap<String, BTreeSet<ObjectKey>>,
+    found: BTreeMap<String, Objects>,
 }
 
 impl Default for Indexer {
@@ -53,9 +56,9 @@ impl Indexer {
         if state.indices.contains_key(name) {
             return;
         }
-        let mut index = Index { values: Arc::new(values), keys: BTreeMap::new() };
+        let mut index = Index { values: Arc::new(values), found: BTreeMap::new() };
         for (key, object) in &state.objects {
-            index.add(key, object.as_ref());
+            index.replace(key, None, object);
         }
         state.indices.insert(name, index);
     }
@@ -65,12 +68,10 @@ impl Indexer {
         let key = object.object_key();
         let mut state = self.state.write();
         let State { objects, indices, .. } = &mut *state;
+        let key = objects.get_key_value(&key).map_or_else(|| Arc::new(key.clone()), |(known, _)| known.clone());
         let old = objects.insert(key.clone(), object.clone());
         for index in indices.values_mut() {
-            if let Some(old) = &old {
-                index.remove(&key, old.as_ref());
-            }
-            index.add(&key, object.as_ref());
+            index.replace(&key, old.as_deref(), &object);
         }
         old
     }
@@ -80,7 +81,9 @@ impl Indexer {
         let mut state = self.state.write();
         let old = state.objects.remove(key)?;
         for index in state.indices.values_mut() {
-            index.remove(key, old.as_ref());
+            for value in (index.values)(old.as_ref()) {
+                index.remove(key, &value);
+            }
         }
         Some(old)
     }
@@ -124,7 +127,7 @@ impl Indexer {
 
     /// All objects, by key.
     pub fn snapshot(&self) -> Vec<(ObjectKey, Arc<dyn AnyObject>)> {
-        self.state.read().objects.iter().map(|(key, object)| (key.clone(), object.clone())).collect()
+        self.state.read().objects.iter().map(|(key, object)| (ObjectKey::clone(key), object.clone())).collect()
     }
 
     /// All objects, in the order of their keys.
@@ -135,45 +138,59 @@ impl Indexer {
     /// The objects of a namespace, in the order of their names.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<dyn AnyObject>> {
         let state = self.state.read();
-        let objects = state.objects.range(ObjectKey::new(namespace, "")..);
+        let objects = state.objects.range::<ObjectKey, _>(ObjectKey::new(namespace, "")..);
         objects.take_while(|(key, _)| key.namespace == namespace).map(|(_, object)| object.clone()).collect()
     }
 
     /// How many objects of a namespace there are.
     pub fn count(&self, namespace: &str) -> usize {
         let state = self.state.read();
-        state.objects.range(ObjectKey::new(namespace, "")..).take_while(|(key, _)| key.namespace == namespace).count()
+        state
+            .objects
+            .range::<ObjectKey, _>(ObjectKey::new(namespace, "")..)
+            .take_while(|(key, _)| key.namespace == namespace)
+            .count()
     }
 
     /// The objects with this value in this index, in the order of their keys; none if there is no such index.
     pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<dyn AnyObject>> {
         let state = self.state.read();
-        let keys = state.indices.get(index).and_then(|index| index.keys.get(value));
-        let object = |key: &ObjectKey| state.objects.get(key).expect("an indexed key is stored").clone();
-        keys.into_iter().flatten().map(object).collect()
+        let found = state.indices.get(index).and_then(|index| index.found.get(value));
+        found.map(|objects| objects.values().cloned().collect()).unwrap_or_default()
+    }
+
+    /// How many objects have this value in this index.
+    pub fn count_by_index(&self, index: &str, value: &str) -> usize {
+        let state = self.state.read();
+        state.indices.get(index).and_then(|index| index.found.get(value)).map_or(0, Objects::len)
     }
 
     /// The values that an index has, in order.
     pub fn index_values(&self, index: &str) -> Vec<String> {
         let state = self.state.read();
-        state.indices.get(index).into_iter().flat_map(|index| index.keys.keys().cloned()).collect()
+        state.indices.get(index).into_iter().flat_map(|index| index.found.keys().cloned()).collect()
     }
 }
 
 impl Index {
-    fn add(&mut self, key: &ObjectKey, object: &dyn AnyObject) {
-        for value in (self.values)(object) {
-            self.keys.entry(value).or_default().insert(key.clone());
+    /// Puts an object in the place of the one that was there before.
+    fn replace(&mut self, key: &Arc<ObjectKey>, old: Option<&dyn AnyObject>, object: &Arc<dyn AnyObject>) {
+        let values = (self.values)(object.as_ref());
+        for before in old.map(|old| (self.values)(old)).unwrap_or_default() {
+            if !values.contains(&before) {
+                self.remove(key, &before);
+            }
+        }
+        for value in values {
+            self.found.entry(value).or_default().insert(key.clone(), object.clone());
         }
     }
 
-    fn remove(&mut self, key: &ObjectKey, object: &dyn AnyObject) {
-        for value in (self.values)(object) {
-            if let Some(keys) = self.keys.get_mut(&value) {
-                keys.remove(key);
-                if keys.is_empty() {
-                    self.keys.remove(&value);
-                }
+    fn remove(&mut self, key: &ObjectKey, value: &str) {
+        if let Some(objects) = self.found.get_mut(value) {
+            objects.remove(key);
+            if objects.is_empty() {
+                self.found.remove(value);
             }
         }
     }

@@ -73,6 +73,11 @@ impl<T: ApiObject> Lister<T> {
         typed(self.read().by_index(index, value))
     }
 
+    /// How many objects have this value in this index.
+    pub fn count_by_index(&self, index: &str, value: &str) -> usize {
+        self.read().count_by_index(index, value)
+    }
+
     /// The values that an index has, in order.
     pub fn index_values(&self, index: &str) -> Vec<String> {
         self.read().index_values(index)

@@ -316,8 +316,12 @@ impl<K: Key> WorkQueue<K> {
         let now = Instant::now();
         // A delay may come from what a person wrote, and be longer than any clock runs.
         let due = now.checked_add(delay).unwrap_or_else(|| now + LONGEST_DELAY);
+        // Who waits for the first delay to end has to know of no later one.
+        let is_first = state.delays.next_due().is_none_or(|first| due < first);
         state.delays.add(key, due, entry);
-        self.shared.changed.notify_one();
+        if is_first {
+            self.shared.changed.notify_one();
+        }
     }
 
     /// Moves the delayed keys that are due to the ready ones.
@@ -336,8 +340,8 @@ impl<K: Key> WorkQueue<K> {
             self.detail(&key).caused_by(reason.causes).with("waitedNanos", nanos)
         });
         state.keys.taken(&key, cause);
-        if state.keys.is_ready() {
-            // Two additions may have woken one worker; it passes the news on.
+        if state.keys.is_ready() || state.delays.next_due().is_some() {
+            // Two additions may have woken one worker; it passes the news on, and who waits for the next delay.
             self.shared.changed.notify_one();
         }
         Some(Work { key, cause, waited })
