@@ -1,10 +1,12 @@
 use std::sync::Arc;
 
+use coracle_handover::Offer;
 use coracle_meta::{AnyObject, GroupVersionResource, ObjectKey, ObjectType, Status};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::client::malformed;
+use crate::client::{malformed, whole};
+use crate::origin::Gone;
 use crate::request::{Projection, Request, ResourceUrl};
 use crate::watch::AnyWatch;
 use crate::{Client, DeleteParams, Deletion, List, ListParams, Patch, Result, WatchParams, WriteParams};
@@ -140,11 +142,19 @@ impl AnyApi {
 
     pub(crate) async fn delete(&self, key: &ObjectKey, params: &DeleteParams) -> Result<Deletion<Arc<dyn AnyObject>>> {
         let request = self.one(key, "").delete(params)?;
-        let answer = self.client.fetch(&request).await?;
+        let mut body = self.client.open(&request).await?;
         let read = |source| malformed(&request, source);
+        // What is offered is an object, and never a `Status`.
+        if let Some(Offer::Object(object)) = body.take_offer() {
+            let object = object.decode(self.form).map_err(read)?;
+            self.note(object.as_ref());
+            return Ok(Deletion::Object(Box::new(object)));
+        }
+        let answer = whole(&request, body).await?;
         let OfKind { kind } = serde_json::from_slice(&answer).map_err(read)?;
         if kind == "Status" {
             let status: Status = serde_json::from_slice(&answer).map_err(read)?;
+            self.note_end(key, &status);
             return Ok(Deletion::Done(Box::new(status)));
         }
         let object = self.form.read(&answer, None).map_err(read)?;
@@ -162,6 +172,16 @@ impl AnyApi {
         let object = self.client.call_object(request, self.form).await?;
         self.note(object.as_ref());
         Ok(object)
+    }
+
+    /// Lets whoever writes know that a cache has to lose this object.
+    fn note_end(&self, key: &ObjectKey, status: &Status) {
+        let uid = status.details.as_ref().map(|details| details.uid.as_str()).unwrap_or_default();
+        if let Some(origin) = self.client.origin()
+            && !uid.is_empty()
+        {
+            origin.ended(Gone { resource: self.resource.clone(), key: key.clone(), uid: uid.to_owned() });
+        }
     }
 
     /// Lets whoever writes know up to which revision a cache has to come to show this write.

@@ -13,6 +13,7 @@ use http::{HeaderValue, Response};
 use http_body_util::{BodyExt, Full};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 use tower::{Service, ServiceExt};
 
 use crate::rate_limit::RateLimit;
@@ -52,6 +53,21 @@ pub struct Client {
     audit_ids: Random,
     recorder: Recorder,
     origin: Option<Origin>,
+    observer: Option<Arc<Observer>>,
+}
+
+/// Told of each call that was answered, or was not.
+type Observer = dyn Fn(&Answered) + Send + Sync;
+
+/// A call that a client made, for those who count them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The HTTP method.
+    pub method: http::Method,
+    /// The HTTP code of the answer; none if there was no answer.
+    pub code: Option<u16>,
+    /// How long it took until the answer began.
+    pub took: Duration,
 }
 
 impl std::fmt::Debug for Client {
@@ -77,7 +93,15 @@ impl Client {
             audit_ids: ambient.random.split("audit"),
             recorder: Recorder::off(),
             origin: None,
+            observer: None,
         }
+    }
+
+    /// The same way, telling `observer` of each call: those that are tried again, and watches when they begin.
+    #[must_use]
+    pub fn observed_by(mut self, observer: impl Fn(&Answered) + Send + Sync + 'static) -> Self {
+        self.observer = Some(Arc::new(observer));
+        self
     }
 
     /// The same way, for a program of another name: `kube-scheduler/v1.35.3`. The part before the slash is the field
@@ -159,7 +183,13 @@ impl Client {
                 limit.wait().await;
             }
             let message = self.message(request, audit_id.as_deref())?;
-            let answer = self.transport.call(message).await.map_err(|source| transport_error(request, source))?;
+            let began = Instant::now();
+            let answer = self.transport.call(message).await;
+            if let Some(observer) = &self.observer {
+                let code = answer.as_ref().ok().map(|answer| answer.status().as_u16());
+                observer(&Answered { method: request.method.clone(), code, took: began.elapsed() });
+            }
+            let answer = answer.map_err(|source| transport_error(request, source))?;
             if answer.status().is_success() {
                 return Ok(answer);
             }
@@ -201,7 +231,8 @@ impl Client {
     }
 }
 
-async fn whole(request: &Request, body: ResponseBody) -> Result<Bytes> {
+/// Reads an answer to its end.
+pub(crate) async fn whole(request: &Request, body: ResponseBody) -> Result<Bytes> {
     Ok(body.collect().await.map_err(|source| transport_error(request, source))?.to_bytes())
 }
 

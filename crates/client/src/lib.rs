@@ -36,7 +36,7 @@ mod watch;
 
 pub use any_api::AnyApi;
 pub use api::Api;
-pub use client::{Body, Client, ResponseBody};
+pub use client::{Answered, Body, Client, ResponseBody};
 pub use deletion::Deletion;
 pub use discovery::ApiResource;
 pub use error::{BoxError, Error};
@@ -44,7 +44,7 @@ pub use error::{BoxError, Error};
 pub use https::Https;
 pub use list::{List, ListMeta};
 pub use log::LogStream;
-pub use origin::Origin;
+pub use origin::{Gone, Origin};
 pub use params::{
     DeleteParams, ListParams, LogParams, Patch, Preconditions, Propagation, VersionMatch, WatchParams, WriteParams,
 };

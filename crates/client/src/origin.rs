@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
-use coracle_meta::{GroupVersionResource, parse_resource_version};
+use coracle_meta::{GroupVersionResource, ObjectKey, parse_resource_version};
 use parking_lot::Mutex;
 
 use crate::request::Written;
@@ -24,6 +24,19 @@ struct Writes {
     count: usize,
     /// The revisions that answers carried.
     revisions: BTreeMap<GroupVersionResource, Vec<i64>>,
+    /// What was deleted and is gone.
+    gone: Vec<Gone>,
+}
+
+/// An object that a write removed for good, and whose answer carried no revision.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Gone {
+    /// Of which resource.
+    pub resource: GroupVersionResource,
+    /// Its name.
+    pub key: ObjectKey,
+    /// Its uid: another object may have the name since.
+    pub uid: String,
 }
 
 impl Origin {
@@ -57,6 +70,15 @@ impl Origin {
             None => 0,
         };
         writes.revisions.iter().map(old).sum()
+    }
+
+    /// What was deleted and was gone at once, as far as no revision says when.
+    pub fn gone(&self) -> Vec<Gone> {
+        self.written.lock().gone.clone()
+    }
+
+    pub(crate) fn ended(&self, gone: Gone) {
+        self.written.lock().gone.push(gone);
     }
 
     pub(crate) fn sent(&self) {

@@ -99,14 +99,27 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
     /// As [`watches`](Self::watches), but a key is worked on `delay` after the change: changes that come together, as those
     /// of the pods of one Job, are looked at together.
     #[must_use]
-    pub fn watches_after<T, M>(self, delay: Duration, informer: &SharedInformer<T>, mut map: M) -> Self
+    pub fn watches_after<T, M>(self, delay: Duration, informer: &SharedInformer<T>, map: M) -> Self
     where
         T: ApiObject,
         M: FnMut(&Notification<T>) -> Vec<K> + Send + 'static,
     {
+        self.watches_by(informer, map, move |_, _| delay)
+    }
+
+    /// As [`watches_after`](Self::watches_after), with a delay that `delay` gives for each change and key: a key with
+    /// much to look at may gather more.
+    #[must_use]
+    pub fn watches_by<T, M, D>(self, informer: &SharedInformer<T>, mut map: M, mut delay: D) -> Self
+    where
+        T: ApiObject,
+        M: FnMut(&Notification<T>) -> Vec<K> + Send + 'static,
+        D: FnMut(&Notification<T>, &K) -> Duration + Send + 'static,
+    {
         let queue = self.queue.clone();
         informer.add_handler(&self.actor, move |notification, causes| {
             for key in map(notification) {
+                let delay = delay(notification, &key);
                 queue.add_after(key, delay, causes);
             }
         });

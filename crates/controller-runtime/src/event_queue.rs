@@ -1,21 +1,33 @@
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::time::Duration;
 
 use coracle_ambient::Ambient;
+use coracle_api::core_v1::ObjectReference;
 use coracle_api::{core_v1, events_v1};
 use coracle_client::{Api, Client, Error, Origin, Patch};
 use coracle_journal::EntryId;
 use coracle_meta::{Resource, format_micro_time};
+use futures_util::StreamExt;
+use futures_util::future::{Either, select};
+use futures_util::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::Metrics;
 use crate::event_correlator::{Correlated, EventCorrelator};
 use crate::event_series::EventSeries;
+use crate::lanes::Lanes;
+use crate::metrics::EventFate;
 
 /// How many events wait to be posted; later ones are dropped. In Kubernetes: `maxQueuedEvents`.
 const MAX_QUEUED: usize = 1000;
+/// How many are posted at a time, those of one object in their order.
+///
+/// Unlike Kubernetes: there one waits for the other, whatever they are about.
+const AT_ONCE: usize = 8;
 /// How often an event is tried, and how long apart, while the API cannot be reached.
 const MAX_TRIES: u32 = 12;
 const RETRY_DELAY: Duration = Duration::from_secs(10);
@@ -27,6 +39,26 @@ pub(crate) enum Queued {
     Series(events_v1::Event),
 }
 
+/// What is to be written of an event.
+#[derive(Debug)]
+enum Write {
+    Create(core_v1::Event),
+    /// The patch counts it.
+    Count(core_v1::Event, Value),
+    Series(events_v1::Event),
+}
+
+impl Write {
+    fn about(&self) -> String {
+        let object = match self {
+            Self::Create(event) | Self::Count(event, _) => &event.involved_object,
+            Self::Series(event) => &event.regarding,
+        };
+        let ObjectReference { kind, namespace, name, uid, .. } = object;
+        [kind, namespace, name, uid].map(String::as_str).join("/")
+    }
+}
+
 /// The events of a process on their way to the API.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
@@ -36,43 +68,51 @@ pub(crate) struct EventQueue {
 }
 
 impl EventQueue {
-    pub(crate) fn push(&self, event: Queued, causes: &[EntryId]) {
+    /// Queues an event; false if it is dropped, because too many wait.
+    pub(crate) fn push(&self, event: Queued, causes: &[EntryId]) -> bool {
         let mut queue = self.queue.lock();
-        if queue.len() < MAX_QUEUED {
+        let has_room = queue.len() < MAX_QUEUED;
+        if has_room {
             queue.push_back((event, causes.to_vec()));
             self.filled.notify_one();
         }
+        has_room
     }
 
-    /// Posts events, one after the other, until it is dropped.
+    /// Posts events until it is dropped.
     pub(crate) async fn post(&self, sink: &EventSink<'_>) {
-        let mut correlator = EventCorrelator::new();
-        let mut series = EventSeries::default();
+        let (mut correlator, mut series) = (EventCorrelator::new(), EventSeries::default());
+        let mut lanes = Lanes::default();
+        let (mut under_way, mut due) = (FuturesUnordered::new(), VecDeque::new());
         loop {
-            let next = self.queue.lock().pop_front();
-            match next {
-                Some((Queued::Event(event), causes)) => {
-                    let events = sink.events(&event, causes);
-                    match correlator.correlate(event, Instant::now(), sink.ambient.clock.now()) {
-                        Correlated::Drop => {}
-                        Correlated::Create(event) => sink.attempt(|| create(&events, &event)).await,
-                        Correlated::Count(event, patch) => sink.attempt(|| count(&events, &event, &patch)).await,
+            due.extend(series.due(Instant::now()).into_iter().map(Write::Series));
+            while under_way.len() < AT_ONCE && lanes.waiting() < MAX_QUEUED {
+                let (write, causes) = match due.pop_front() {
+                    Some(write) => (Some(write), Vec::new()),
+                    None => {
+                        let Some((queued, causes)) = self.queue.lock().pop_front() else { break };
+                        (sink.correlated(queued, &mut correlator, &mut series), causes)
                     }
-                }
-                Some((Queued::Series(event), causes)) => {
-                    let events = sink.events(&event, causes);
-                    let now = format_micro_time(sink.ambient.clock.now());
-                    if let Some(event) = series.observe(event, Instant::now(), now) {
-                        sink.attempt(|| write_series(&events, &event)).await;
-                    }
-                }
-                None => {
+                };
+                let Some(write) = write else { continue };
+                let lane = write.about();
+                let begins = lanes.enter(&lane, (write, causes));
+                under_way.extend(begins.map(|(write, causes)| sink.write(lane, write, causes)));
+            }
+            let done = match under_way.is_empty() {
+                true => {
                     self.wait(&series).await;
-                    for event in series.due(Instant::now()) {
-                        let events = sink.events(&event, Vec::new());
-                        sink.attempt(|| write_series(&events, &event)).await;
-                    }
+                    None
                 }
+                false => match select(under_way.next(), pin!(self.wait(&series))).await {
+                    Either::Left((done, _)) => done,
+                    Either::Right(_) => None,
+                },
+            };
+            if let Some(lane) = done
+                && let Some((write, causes)) = lanes.leave(&lane)
+            {
+                under_way.push(sink.write(lane, write, causes));
             }
         }
     }
@@ -108,12 +148,49 @@ pub(crate) struct EventSink<'a> {
     pub(crate) program: &'a str,
     pub(crate) client: &'a Client,
     pub(crate) ambient: &'a Ambient,
+    /// Where is counted what becomes of them.
+    pub(crate) metrics: &'a Metrics,
 }
 
 impl EventSink<'_> {
     fn events<K: Resource>(&self, event: &K, causes: Vec<EntryId>) -> Api<K> {
         let subject = format!("events/{}", event.key());
         Api::of(&self.client.on_behalf_of(Origin::new(self.program, &subject, causes)))
+    }
+
+    /// What is to be written of an event, if anything.
+    fn correlated(&self, queued: Queued, correlator: &mut EventCorrelator, series: &mut EventSeries) -> Option<Write> {
+        let (now, wall) = (Instant::now(), self.ambient.clock.now());
+        match queued {
+            Queued::Series(event) => series.observe(event, now, format_micro_time(wall)).map(Write::Series),
+            Queued::Event(event) => match correlator.correlate(event, now, wall) {
+                Correlated::Create(event) => Some(Write::Create(event)),
+                Correlated::Count(event, patch) => Some(Write::Count(event, patch)),
+                Correlated::Drop => {
+                    self.metrics.event(EventFate::TooMany);
+                    None
+                }
+            },
+        }
+    }
+
+    /// Writes an event; gives the lane that is free then.
+    async fn write(&self, lane: String, write: Write, causes: Vec<EntryId>) -> String {
+        match &write {
+            Write::Create(event) => {
+                let events = self.events(event, causes);
+                self.attempt(|| create(&events, event)).await;
+            }
+            Write::Count(event, patch) => {
+                let events = self.events(event, causes);
+                self.attempt(|| count(&events, event, patch)).await;
+            }
+            Write::Series(event) => {
+                let events = self.events(event, causes);
+                self.attempt(|| write_series(&events, event)).await;
+            }
+        }
+        lane
     }
 
     /// Tries while the API cannot be reached; what the API refuses is given up. In Kubernetes: `recordToSink`.
@@ -125,8 +202,11 @@ impl EventSink<'_> {
                     let share = if tried == 1 { self.ambient.random.fraction() } else { 1.0 };
                     sleep(RETRY_DELAY.mul_f64(share)).await;
                 }
-                Err(error) => return tracing::debug!(%error, "an event was not written"),
-                Ok(()) => return,
+                Err(error) => {
+                    self.metrics.event(EventFate::Refused);
+                    return tracing::debug!(%error, "an event was not written");
+                }
+                Ok(()) => return self.metrics.event(EventFate::Written),
             }
         }
     }

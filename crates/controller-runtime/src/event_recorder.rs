@@ -107,7 +107,7 @@ impl EventRecorder {
         event.metadata.namespace = Some(namespace.to_owned());
         event.metadata.name = Some(self.process.events.name(&self.process.ambient, &reference.name));
         event.involved_object = reference;
-        self.process.events.push(Queued::Event(event), &self.causes);
+        self.process.say(Queued::Event(event), &self.causes);
     }
 }
 

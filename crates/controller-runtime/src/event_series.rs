@@ -1,4 +1,5 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_api::core_v1::ObjectReference;
@@ -15,7 +16,9 @@ const REFRESH: Duration = Duration::from_secs(30 * 60);
 /// In Kubernetes: the cache of `eventBroadcasterImpl`.
 #[derive(Debug, Default)]
 pub(crate) struct EventSeries {
-    events: BTreeMap<String, Known>,
+    events: BTreeMap<Arc<str>, Known>,
+    /// When something is to be done about each.
+    by_time: BTreeSet<(Instant, Arc<str>)>,
 }
 
 #[derive(Debug)]
@@ -28,44 +31,57 @@ struct Known {
 impl EventSeries {
     /// Takes note of an event; gives what is to be written of it now.
     pub(crate) fn observe(&mut self, event: Event, now: Instant, wall: String) -> Option<Event> {
-        let Some(known) = self.events.get_mut(&series_key(&event)) else {
-            self.events.insert(series_key(&event), Known { event: event.clone(), last: now, written: now });
-            return Some(event);
-        };
-        known.last = now;
-        if let Some(series) = &mut known.event.series {
-            series.count += 1;
-            series.last_observed_time = Some(wall);
-            return None;
+        let key: Arc<str> = series_key(&event).into();
+        let before = self.events.get(&key).map(Known::due);
+        let known =
+            self.events.entry(key.clone()).or_insert_with(|| Known { event: event.clone(), last: now, written: now });
+        let first = before.is_none();
+        let write = if first { Some(event) } else { known.again(now, wall) };
+        if let Some(before) = before {
+            self.by_time.remove(&(before, key.clone()));
         }
-        known.event.series = Some(Box::new(Series { count: 2, last_observed_time: Some(wall), ..Series::default() }));
-        known.written = now;
-        Some(known.event.clone())
+        self.by_time.insert((known.due(), key));
+        write
     }
 
     /// When the next series ends or is to be written again.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.events.values().map(Known::due).min()
+        self.by_time.first().map(|(due, _)| *due)
     }
 
     /// Takes out what has ended, and gives the series that are to be written.
     pub(crate) fn due(&mut self, now: Instant) -> Vec<Event> {
         let mut writes = Vec::new();
-        self.events.retain(|_, known| {
-            if known.due() > now {
-                return true;
-            }
+        while self.next_due().is_some_and(|due| due <= now) {
+            let Some((_, key)) = self.by_time.pop_first() else { break };
+            let Some(known) = self.events.get_mut(&key) else { continue };
             if known.event.series.is_some() {
                 writes.push(known.event.clone());
             }
             known.written = now;
-            known.last + FINISH > now
-        });
+            match known.last + FINISH > now {
+                true => drop(self.by_time.insert((known.due(), key))),
+                false => drop(self.events.remove(&key)),
+            }
+        }
         writes
     }
 }
 
 impl Known {
+    /// It is said again; gives what is to be written of it now.
+    fn again(&mut self, now: Instant, wall: String) -> Option<Event> {
+        self.last = now;
+        if let Some(series) = &mut self.event.series {
+            series.count += 1;
+            series.last_observed_time = Some(wall);
+            return None;
+        }
+        self.event.series = Some(Box::new(Series { count: 2, last_observed_time: Some(wall), ..Series::default() }));
+        self.written = now;
+        Some(self.event.clone())
+    }
+
     fn due(&self) -> Instant {
         let finish = self.last + FINISH;
         if self.event.series.is_some() { finish.min(self.written + REFRESH) } else { finish }

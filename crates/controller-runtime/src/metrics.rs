@@ -3,14 +3,19 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use coracle_client::{Answered, Client};
 use coracle_exposition::{Exposition, Histogram, MetricKind};
 use coracle_workqueue::{Key, QueueCounts, WorkQueue};
 use parking_lot::Mutex;
 
+/// The bounds of `rest_client_request_duration_seconds`.
+const REQUEST_SECONDS: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
+
 /// What the controllers of a program did, counted for `/metrics`. A handle: clones count together.
 ///
-/// In Kubernetes: `workqueue_*` of `component-base/metrics/prometheus/workqueue`, `rest_client_requests_total`. The counts
-/// by controller (`coracle_controller_*`) have no like there.
+/// In Kubernetes: `workqueue_*` of `component-base/metrics/prometheus/workqueue`, `rest_client_requests_total` and
+/// `rest_client_request_duration_seconds` of `restclient`. The counts by controller (`coracle_controller_*`) and of events
+/// have no like there.
 #[derive(Clone, Default)]
 pub struct Metrics {
     inner: Arc<Mutex<Counted>>,
@@ -20,6 +25,34 @@ pub struct Metrics {
 struct Counted {
     queues: BTreeMap<String, Queue>,
     controllers: BTreeMap<String, Controller>,
+    /// By code and method.
+    requests: BTreeMap<(Option<u16>, String), u64>,
+    /// By method.
+    answers: BTreeMap<String, Histogram>,
+    events: BTreeMap<EventFate, u64>,
+}
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum EventFate {
+    Written,
+    /// The API did not take it.
+    Refused,
+    /// Its object had too many already.
+    TooMany,
+    /// Too many waited to be written.
+    QueueFull,
+}
+
+impl EventFate {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::Refused => "refused",
+            Self::TooMany => "too-many",
+            Self::QueueFull => "queue-full",
+        }
+    }
 }
 
 /// A queue by its name.
@@ -69,6 +102,30 @@ impl Metrics {
         let handle = queue.clone();
         let queue_counts = Queue { counts: Box::new(move || handle.counts()), waited, worked };
         self.inner.lock().queues.insert(queue.name().to_owned(), queue_counts);
+    }
+
+    /// The same client, whose calls are counted here.
+    #[must_use]
+    pub fn observing(&self, client: Client) -> Client {
+        let metrics = self.clone();
+        client.observed_by(move |answered| metrics.answered(answered))
+    }
+
+    fn answered(&self, answered: &Answered) {
+        let method = answered.method.as_str();
+        let mut counted = self.inner.lock();
+        *counted.requests.entry((answered.code, method.to_owned())).or_default() += 1;
+        let known = counted.answers.contains_key(method);
+        if !known {
+            counted.answers.insert(method.to_owned(), Histogram::new(REQUEST_SECONDS));
+        }
+        if let Some(histogram) = counted.answers.get_mut(method) {
+            histogram.observe(answered.took.as_secs_f64());
+        }
+    }
+
+    pub(crate) fn event(&self, fate: EventFate) {
+        *self.inner.lock().events.entry(fate).or_default() += 1;
     }
 
     pub(crate) fn synced(&self, queue: &str, sync: &Synced) {
@@ -142,7 +199,33 @@ impl Metrics {
             text.metric(metric, MetricKind::Counter, help);
             counted.controllers.iter().for_each(|(name, one)| text.sample(metric, &[("controller", name)], of(one)));
         }
+        counted.tell_requests(&mut text);
+        text.metric("coracle_events_total", MetricKind::Counter, "Events by what became of them");
+        for (fate, count) in &counted.events {
+            text.sample("coracle_events_total", &[("result", fate.word())], count);
+        }
         text.into_text()
+    }
+}
+
+impl Counted {
+    /// Those of a server in the same process have no host.
+    fn tell_requests(&self, text: &mut Exposition) {
+        let name = "rest_client_requests_total";
+        text.metric(
+            name,
+            MetricKind::Counter,
+            "Number of HTTP requests, partitioned by status code, method, and host.",
+        );
+        for ((code, method), count) in &self.requests {
+            let code = code.map_or_else(|| "<error>".to_owned(), |code| code.to_string());
+            text.sample(name, &[("code", code.as_str()), ("host", ""), ("method", method)], count);
+        }
+        let name = "rest_client_request_duration_seconds";
+        text.metric(name, MetricKind::Histogram, "Request latency in seconds. Broken down by verb, and host.");
+        for (verb, histogram) in &self.answers {
+            text.histogram(name, &[("host", ""), ("verb", verb)], histogram.observed());
+        }
     }
 }
 
@@ -160,8 +243,17 @@ mod tests {
         let worked = Duration::from_millis(20);
         metrics.synced("gardener", &Synced { result: "done", waited: work.waited, worked, writes: 2, unchanged: 1 });
         queue.add_rate_limited(work.key.clone(), &[]);
+        let took = Duration::from_millis(30);
+        metrics.answered(&Answered { method: http::Method::GET, code: Some(404), took });
+        metrics.answered(&Answered { method: http::Method::PUT, code: None, took });
+        metrics.event(EventFate::QueueFull);
         let text = metrics.text();
         for line in [
+            "rest_client_requests_total{code=\"404\",host=\"\",method=\"GET\"} 1",
+            "rest_client_requests_total{code=\"<error>\",host=\"\",method=\"PUT\"} 1",
+            "rest_client_request_duration_seconds_bucket{host=\"\",verb=\"GET\",le=\"0.025\"} 0",
+            "rest_client_request_duration_seconds_bucket{host=\"\",verb=\"GET\",le=\"0.1\"} 1",
+            "coracle_events_total{result=\"queue-full\"} 1",
             "workqueue_adds_total{name=\"gardener\"} 1",
             "workqueue_retries_total{name=\"gardener\"} 1",
             "workqueue_in_work{name=\"gardener\"} 1",

@@ -1,8 +1,9 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use coracle_client::Gone;
 use coracle_meta::{GroupVersionResource, ObjectKey};
 
-/// The last revisions that a controller wrote for each key, until its caches show them.
+/// The last revisions that a controller wrote for each key, and what it removed, until its caches show them.
 ///
 /// A cache is behind the server. A reconciler that creates three pods and looks again at once sees none, and creates
 /// three more. So a key is not worked on before each cache has come to the revision of the key's own last write there:
@@ -12,11 +13,21 @@ use coracle_meta::{GroupVersionResource, ObjectKey};
 /// next pass, cache of pods at 43                        not yet
 /// cache of pods at 44                                   go on, and forget
 /// ```
+/// What a deletion ends at once has no revision that the answer could carry: there the cache has to lose the object of
+/// that uid.
+///
 /// In Kubernetes: `consistency.ConsistencyStore`; older controllers count instead (`UIDTrackingControllerExpectations`).
 /// Unlike Kubernetes: every controller has it, because revisions make it one rule for all.
 #[derive(Debug)]
 pub struct OwnWrites<K = ObjectKey> {
-    by_key: BTreeMap<K, BTreeMap<GroupVersionResource, i64>>,
+    by_key: BTreeMap<K, Written>,
+}
+
+/// What was written for a key.
+#[derive(Debug, Default)]
+struct Written {
+    revisions: BTreeMap<GroupVersionResource, i64>,
+    gone: BTreeSet<Gone>,
 }
 
 impl<K> Default for OwnWrites<K> {
@@ -25,41 +36,68 @@ impl<K> Default for OwnWrites<K> {
     }
 }
 
+/// What caches show.
+pub trait Caches {
+    /// Up to which revision a resource's cache holds everything; `None` if it is not cached, and so not waited for.
+    fn revision(&self, resource: &GroupVersionResource) -> Option<i64>;
+
+    /// Whether this very object is still in its cache.
+    fn holds(&self, gone: &Gone) -> bool;
+}
+
 /// A write that a cache does not show yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unseen {
-    /// What was written.
-    pub resource: GroupVersionResource,
-    /// The revision of the write.
-    pub needs: i64,
-    /// The revision of the cache.
-    pub has: i64,
+pub enum Unseen {
+    /// Something was written.
+    Write {
+        /// What was written.
+        resource: GroupVersionResource,
+        /// The revision of the write.
+        needs: i64,
+        /// The revision of the cache.
+        has: i64,
+    },
+    /// Something was removed.
+    End(Gone),
+}
+
+impl Unseen {
+    /// Of which resource's cache it is.
+    pub fn resource(&self) -> &GroupVersionResource {
+        match self {
+            Self::Write { resource, .. } | Self::End(Gone { resource, .. }) => resource,
+        }
+    }
 }
 
 impl<K: Ord + Clone> OwnWrites<K> {
-    /// Notes what was written for `key`.
-    pub fn record(&mut self, key: &K, written: BTreeMap<GroupVersionResource, i64>) {
-        if written.is_empty() {
+    /// Notes what was written for `key`, and what is gone.
+    pub fn record(&mut self, key: &K, written: BTreeMap<GroupVersionResource, i64>, gone: Vec<Gone>) {
+        if written.is_empty() && gone.is_empty() {
             return;
         }
-        let revisions = self.by_key.entry(key.clone()).or_default();
+        let own = self.by_key.entry(key.clone()).or_default();
         for (resource, revision) in written {
-            let last = revisions.entry(resource).or_default();
+            let last = own.revisions.entry(resource).or_default();
             *last = revision.max(*last);
         }
+        own.gone.extend(gone);
     }
 
-    /// A write for `key` that its cache does not show; `cache` gives a resource's revision, `None` if it is not cached
-    /// and so not waited for.
-    pub fn unseen(&mut self, key: &K, cache: impl Fn(&GroupVersionResource) -> Option<i64>) -> Option<Unseen> {
-        let revisions = self.by_key.get_mut(key)?;
-        revisions.retain(|resource, needs| cache(resource).is_some_and(|has| has < *needs));
-        let Some((resource, needs)) = revisions.first_key_value() else {
-            self.by_key.remove(key);
-            return None;
-        };
-        let has = cache(resource).unwrap_or(0);
-        Some(Unseen { resource: resource.clone(), needs: *needs, has })
+    /// A write for `key` that its cache does not show.
+    pub fn unseen(&mut self, key: &K, caches: &impl Caches) -> Option<Unseen> {
+        let own = self.by_key.get_mut(key)?;
+        own.revisions.retain(|resource, needs| caches.revision(resource).is_some_and(|has| has < *needs));
+        own.gone.retain(|gone| caches.holds(gone));
+        if let Some((resource, needs)) = own.revisions.first_key_value() {
+            let has = caches.revision(resource).unwrap_or(0);
+            return Some(Unseen::Write { resource: resource.clone(), needs: *needs, has });
+        }
+        if let Some(gone) = own.gone.first() {
+            return Some(Unseen::End(gone.clone()));
+        }
+        self.by_key.remove(key);
+        None
     }
 }
 
@@ -67,21 +105,47 @@ impl<K: Ord + Clone> OwnWrites<K> {
 mod tests {
     use super::*;
 
+    /// The cache of pods at a revision, with or without the pod `u`.
+    struct Pods(i64, bool);
+
+    impl Caches for Pods {
+        fn revision(&self, resource: &GroupVersionResource) -> Option<i64> {
+            (resource.resource == "pods").then_some(self.0)
+        }
+
+        fn holds(&self, gone: &Gone) -> bool {
+            self.1 && gone.resource.resource == "pods" && gone.uid == "u"
+        }
+    }
+
     fn resource(name: &str) -> GroupVersionResource {
         GroupVersionResource::new("", "v1", name)
+    }
+
+    fn gone(of: &str, uid: &str) -> Gone {
+        Gone { resource: resource(of), key: ObjectKey::new("default", "web-1"), uid: uid.to_owned() }
     }
 
     #[test]
     fn a_key_waits_until_each_cache_shows_its_last_write() {
         let key = ObjectKey::new("default", "web");
         let mut own = OwnWrites::default();
-        own.record(&key, BTreeMap::from([(resource("pods"), 44), (resource("events"), 50)]));
-        own.record(&key, BTreeMap::from([(resource("pods"), 43)]));
-        let pods_at = |at: i64| move |of: &GroupVersionResource| (of.resource == "pods").then_some(at);
-        let unseen = own.unseen(&key, pods_at(43)).unwrap();
-        assert_eq!((unseen.needs, unseen.has), (44, 43));
-        assert_eq!(own.unseen(&ObjectKey::new("default", "other"), pods_at(1)), None);
-        assert_eq!(own.unseen(&key, pods_at(44)), None);
+        own.record(&key, BTreeMap::from([(resource("pods"), 44), (resource("events"), 50)]), Vec::new());
+        own.record(&key, BTreeMap::from([(resource("pods"), 43)]), Vec::new());
+        let unseen = own.unseen(&key, &Pods(43, false)).unwrap();
+        assert_eq!(unseen, Unseen::Write { resource: resource("pods"), needs: 44, has: 43 });
+        assert_eq!(own.unseen(&ObjectKey::new("default", "other"), &Pods(1, false)), None);
+        assert_eq!(own.unseen(&key, &Pods(44, false)), None);
+        assert!(own.by_key.is_empty());
+    }
+
+    #[test]
+    fn a_key_waits_until_its_cache_has_lost_what_was_removed_and_for_nothing_that_is_not_cached() {
+        let key = ObjectKey::new("default", "web");
+        let mut own = OwnWrites::default();
+        own.record(&key, BTreeMap::new(), vec![gone("pods", "u"), gone("pods", "another"), gone("secrets", "u")]);
+        assert_eq!(own.unseen(&key, &Pods(1, true)), Some(Unseen::End(gone("pods", "u"))));
+        assert_eq!(own.unseen(&key, &Pods(1, false)), None);
         assert!(own.by_key.is_empty());
     }
 }

@@ -122,15 +122,16 @@ pub async fn claim_by<O: Resource, C: Resource>(
     pass: &Pass,
     owner: &O,
     terms: &Terms<'_, C>,
-    candidates: Vec<Arc<C>>,
+    mut candidates: Vec<Arc<C>>,
 ) -> Result<Vec<Arc<C>>, ReconcileError> {
-    let claims: Vec<_> = candidates.into_iter().map(|child| (terms.claim_of(owner, child.as_ref()), child)).collect();
+    let claims: Vec<_> = candidates.iter().map(|child| terms.claim_of(owner, child.as_ref())).collect();
     // Nearly always there is nothing to write.
-    if claims.iter().all(|(claim, _)| matches!(claim, Claim::Mine | Claim::Ignore)) {
-        let mine = claims.into_iter().filter(|(claim, _)| *claim == Claim::Mine);
-        return Ok(mine.map(|(_, child)| child).collect());
+    if claims.iter().all(|claim| matches!(claim, Claim::Mine | Claim::Ignore)) {
+        let mut claims = claims.into_iter();
+        candidates.retain(|_| claims.next() == Some(Claim::Mine));
+        return Ok(candidates);
     }
-    if claims.iter().any(|(claim, _)| *claim == Claim::Adopt) {
+    if claims.contains(&Claim::Adopt) {
         check_owner(pass, owner).await?;
     }
     let api = pass.api::<C>();
@@ -146,7 +147,7 @@ pub async fn claim_by<O: Resource, C: Resource>(
         };
         Ok(is_mine.then_some(child))
     };
-    let settled = join_all(claims.into_iter().map(settle)).await;
+    let settled = join_all(claims.into_iter().zip(candidates).map(settle)).await;
     settled.into_iter().filter_map(Result::transpose).collect()
 }
 

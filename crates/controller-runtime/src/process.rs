@@ -3,11 +3,12 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_informer::InformerFactory;
-use coracle_journal::Recorder;
+use coracle_journal::{EntryId, Recorder};
 use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 
 use crate::Metrics;
-use crate::event_queue::{EventQueue, EventSink};
+use crate::event_queue::{EventQueue, EventSink, Queued};
+use crate::metrics::EventFate;
 
 /// What the controllers of one program share: the way to the API, the caches, the queue of events to be posted.
 ///
@@ -79,7 +80,8 @@ impl Process {
     /// The same program, with another way for what its controllers write; informers and events stay as they are.
     #[must_use]
     pub fn speaking_through(&self, client: Client) -> Self {
-        Self { client: client.with_recorder(self.recorder.clone()), ..self.clone() }
+        let client = self.metrics.observing(client.with_recorder(self.recorder.clone()));
+        Self { client, ..self.clone() }
     }
 
     /// The name of one of its controllers in the event log.
@@ -94,9 +96,17 @@ impl Process {
         queue
     }
 
+    /// Lets an event be posted later.
+    pub(crate) fn say(&self, event: Queued, causes: &[EntryId]) {
+        if !self.events.push(event, causes) {
+            self.metrics.event(EventFate::QueueFull);
+        }
+    }
+
     /// Runs the informers and posts the events, until it is dropped. To be called once.
     pub async fn run(&self) {
-        let sink = EventSink { program: &self.name, client: &self.client, ambient: &self.ambient };
+        let Self { name, client, ambient, metrics, .. } = self;
+        let sink = EventSink { program: name, client, ambient, metrics };
         tokio::join!(biased; self.informers.run(), self.events.post(&sink));
     }
 }

@@ -58,6 +58,6 @@ impl SeriesRecorder {
         event.metadata.namespace = Some(namespace.to_owned());
         event.metadata.name = Some(self.process.events.name(&self.process.ambient, &regarding.name));
         event.regarding = regarding;
-        self.process.events.push(Queued::Series(event), &self.causes);
+        self.process.say(Queued::Series(event), &self.causes);
     }
 }

@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use coracle_client::{Client, Origin};
+use coracle_client::{Client, Gone, Origin};
 use coracle_informer::{AnyInformer, Reads, noting_reads};
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_meta::GroupVersionResource;
 use coracle_workqueue::{Key, Work, WorkQueue};
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -12,7 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::metrics::{Metrics, Synced};
-use crate::own_writes::Unseen;
+use crate::own_writes::{Caches, Unseen};
 use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler};
 
 /// What the workers of a controller share: each takes a key, reconciles it, and gives it back.
@@ -85,7 +86,7 @@ impl<K: Key> Worker<K> {
             true => noting_reads(reconcile).await,
             false => (reconcile.await, Reads::new()),
         };
-        self.own_writes.lock().record(&work.key, origin.revisions());
+        self.own_writes.lock().record(&work.key, origin.revisions(), origin.gone());
         let done = Done { writes: origin.write_count(), reads, decided: pass.decisions() };
         let writes = done.writes;
         let unchanged = origin.unchanged(|resource| {
@@ -145,18 +146,18 @@ impl<K: Key> Worker<K> {
     }
 
     fn unseen_write(&self, key: &K) -> Option<Unseen> {
-        self.own_writes.lock().unseen(key, |resource| {
-            let cache = self.caches.iter().find(|cache| cache.resource() == resource)?;
-            Some(cache.revision())
-        })
+        self.own_writes.lock().unseen(key, &Informed(&self.caches))
     }
 
     /// Lets a key come back when the cache has come far enough, without holding a worker up.
     fn park(&self, work: &Work<K>, unseen: Unseen) {
-        let Unseen { resource, needs, has } = unseen;
         let entry = self.recorder.record(&self.actor, Stage::SyncWaitStale, || {
             let detail = Detail::about(work.key.to_string()).caused_by(work.cause);
-            detail.with("kind", resource.resource.as_str()).with("needs", needs).with("has", has)
+            let detail = detail.with("kind", unseen.resource().resource.as_str());
+            match &unseen {
+                Unseen::Write { needs, has, .. } => detail.with("needs", *needs).with("has", *has),
+                Unseen::End(gone) => detail.with("gone", gone.key.to_string()),
+            }
         });
         let mut parked = self.parked.lock();
         while let Some(Ok(key)) = parked.waits.try_join_next() {
@@ -164,15 +165,37 @@ impl<K: Key> Worker<K> {
         }
         // A key that waits already looks again when that wait is over.
         if parked.keys.insert(work.key.clone()) {
-            let cache = self.caches.iter().find(|cache| cache.resource() == &resource);
+            let cache = Informed(&self.caches).cache(unseen.resource());
             let cache = cache.expect("only writes to what is cached are waited for").clone();
-            parked.waits.spawn(wait(cache, needs, self.queue.clone(), work.key.clone(), entry));
+            parked.waits.spawn(wait(cache, unseen, self.queue.clone(), work.key.clone(), entry));
         }
     }
 }
 
-async fn wait<K: Key>(cache: AnyInformer, needs: i64, queue: WorkQueue<K>, key: K, cause: Option<EntryId>) -> K {
-    cache.reached(needs).await;
+/// The caches of a controller.
+struct Informed<'a>(&'a [AnyInformer]);
+
+impl<'a> Informed<'a> {
+    fn cache(&self, resource: &GroupVersionResource) -> Option<&'a AnyInformer> {
+        self.0.iter().find(|cache| cache.resource() == resource)
+    }
+}
+
+impl Caches for Informed<'_> {
+    fn revision(&self, resource: &GroupVersionResource) -> Option<i64> {
+        self.cache(resource).map(AnyInformer::revision)
+    }
+
+    fn holds(&self, gone: &Gone) -> bool {
+        self.cache(&gone.resource).is_some_and(|cache| cache.holds(&gone.key, &gone.uid))
+    }
+}
+
+async fn wait<K: Key>(cache: AnyInformer, unseen: Unseen, queue: WorkQueue<K>, key: K, cause: Option<EntryId>) -> K {
+    match unseen {
+        Unseen::Write { needs, .. } => cache.reached(needs).await,
+        Unseen::End(Gone { key, uid, .. }) => cache.lost(&key, &uid).await,
+    }
     queue.add(key.clone(), cause.as_slice());
     key
 }

@@ -76,7 +76,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()> + Send,
 ) -> Ended {
     let user_agent = format!("kube-controller-manager/{KUBERNETES_VERSION}");
-    let client = client.with_user_agent(&user_agent);
+    let client = config.metrics.observing(client.with_user_agent(&user_agent));
     let process = Process::new("controller-manager", &client, &ambient, &recorder).counting(&config.metrics);
     let election = config.leader_election.map(|timings| {
         let key = ObjectKey::new("kube-system", "kube-controller-manager");

@@ -51,7 +51,8 @@ pub enum Stage {
     /// A sync began.
     #[serde(rename = "sync.start")]
     SyncStart,
-    /// A sync waits until its caches have seen its own last writes. data: kind, needs, has.
+    /// A sync waits until its caches have seen its own last writes. data: kind, needs, has; or kind and
+    /// gone, the object that it deleted.
     #[serde(rename = "sync.wait-stale")]
     SyncWaitStale,
     /// A sync sent a write. data: verb, resource, name, precondition, audit.

@@ -34,6 +34,13 @@ pub fn sentence(entry: &Entry) -> String {
         Stage::QueueGet => format!("a worker takes the key {subject}"),
         Stage::QueueDone => format!("the worker gives the key {subject} back"),
         Stage::SyncStart => format!("sync of {subject}"),
+        Stage::SyncWaitStale if has("gone") => {
+            format!(
+                "waits: the cache of {} still shows {}, which it has deleted",
+                word(entry, "kind"),
+                word(entry, "gone")
+            )
+        }
         Stage::SyncWaitStale => format!(
             "waits: the cache of {} has not seen its own write at {}",
             word(entry, "kind"),

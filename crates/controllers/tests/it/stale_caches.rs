@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_api::apps_v1::ReplicaSet;
-use coracle_api::core_v1::Pod;
+use coracle_api::core_v1::{ConfigMap, Pod};
 use coracle_client::{Api, Client, DeleteParams, ListParams};
 use coracle_cluster::{Body, BoxError, Cluster, Transport, boxed};
+use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
+use coracle_informer::Lister;
 use coracle_journal::{EntryId, Recorder, Stage};
-use coracle_meta::Resource;
+use coracle_meta::{ObjectKey, Resource};
 use http_body_util::{BodyExt, Channel};
 use serde_json::json;
 
@@ -16,12 +18,11 @@ use crate::world::until;
 
 const LATE: Duration = Duration::from_millis(40);
 
-/// Lets what a watch says arrive later.
-fn late(transport: Transport) -> Transport {
+/// Lets what a watch of one kind says arrive later.
+fn late(transport: Transport, kind: &'static str) -> Transport {
     Transport::to(tower::service_fn(move |request: http::Request<Body>| {
-        // Of pods alone: the set's own status comes at once, and with it a sync that does not know its pods yet.
         let uri = request.uri();
-        let is_watch = uri.path().ends_with("/pods") && uri.query().is_some_and(|query| query.contains("watch=true"));
+        let is_watch = uri.path().ends_with(kind) && uri.query().is_some_and(|query| query.contains("watch=true"));
         let answer = transport.send(request);
         async move {
             let answer = answer.await?;
@@ -61,8 +62,11 @@ pub(crate) fn web() -> ReplicaSet {
 #[tokio::test(start_paused = true)]
 async fn a_set_behind_late_watches_makes_no_pod_too_many() {
     let recorder = Recorder::ring(100_000);
-    let layer =
-        |component: &str, transport| if component == "controller-manager" { late(transport) } else { transport };
+    // Of pods alone: the set's own status comes at once, and with it a sync that does not know its pods yet.
+    let layer = |component: &str, transport| match component {
+        "controller-manager" => late(transport, "/pods"),
+        _ => transport,
+    };
     let builder = Cluster::builder().nodes(1).recorder(recorder.clone()).transport_layer(Arc::new(layer));
     let cluster = builder.start().await.unwrap();
     let client = Client::new(cluster.service(), cluster.ambient());
@@ -90,4 +94,50 @@ async fn a_set_behind_late_watches_makes_no_pod_too_many() {
     };
     assert_eq!((writes("create"), writes("delete")), (4, 0));
     assert!(entries.iter().any(|entry| entry.stage == Stage::SyncWaitStale), "nothing was ever late");
+}
+
+/// Deletes config maps, the last one first, until there is one.
+struct OneIsLeft(Lister<ConfigMap>);
+
+impl Reconciler for OneIsLeft {
+    async fn reconcile(&self, pass: &Pass, _: &ObjectKey) -> Result<Action, ReconcileError> {
+        match self.0.list().as_slice() {
+            [_, .., last] => {
+                pass.api::<ConfigMap>().delete(&last.key(), &DeleteParams::default()).await?;
+                Ok(Action::RequeueAfter(Duration::from_millis(1)))
+            }
+            _ => Ok(Action::Done),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_deleted_at_once_is_not_deleted_again_though_the_cache_still_shows_it() {
+    let recorder = Recorder::ring(10_000);
+    let cluster = Cluster::builder().api_server_only().start().await.unwrap();
+    let maps: Api<ConfigMap> = Api::of(&Client::new(cluster.service(), cluster.ambient())).within("default");
+    for name in ["a", "b", "c"] {
+        maps.create(&serde_json::from_value(json!({"metadata": {"name": name}})).unwrap()).await.unwrap();
+    }
+    let client = Client::new(late(cluster.service(), "/configmaps"), cluster.ambient());
+    let process = Process::new("program", &client, cluster.ambient(), &recorder);
+    let informer = process.informers.informer::<ConfigMap>();
+    let lister = informer.lister();
+    let controller = Controller::new(&process, "one", OneIsLeft(lister.clone())).reads(&informer);
+    let queue = controller.queue();
+    cluster.spawn("informers", async move { process.run().await });
+    informer.synced().await;
+    let there = lister.len();
+    queue.add(ObjectKey::cluster("all"), &[]);
+    cluster.spawn("controller", controller.run());
+    until("one is left", async || lister.len() == 1).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+
+    let entries = recorder.entries(EntryId(0));
+    let deletes =
+        entries.iter().filter(|entry| entry.stage == Stage::SyncWrite && entry.data["verb"] == "delete").count();
+    assert_eq!(deletes, there - 1, "one delete each");
+    let waited =
+        |entry: &&coracle_journal::Entry| entry.stage == Stage::SyncWaitStale && entry.data.contains_key("gone");
+    assert_eq!(entries.iter().filter(waited).count(), there - 1, "each was waited for");
 }
