@@ -17,6 +17,7 @@ mod conditions;
 mod config;
 mod controllers;
 mod flags;
+mod gathering;
 mod hash;
 mod identities;
 mod index;

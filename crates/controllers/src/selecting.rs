@@ -101,6 +101,9 @@ impl State {
     }
 
     fn matching(&self, namespace: &str, labels: &BTreeMap<String, String>) -> Vec<ObjectKey> {
+        if self.selectors.is_empty() {
+            return Vec::new();
+        }
         let nowhere = (String::new(), String::new());
         let labelled = labels.iter().map(|(key, value)| (key.clone(), value.clone()));
         let places = labelled.chain([nowhere]).map(|(key, value)| (namespace.to_owned(), key, value));

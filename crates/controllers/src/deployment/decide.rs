@@ -23,7 +23,7 @@ pub(super) struct Observed {
     pub(super) deployment: Arc<Deployment>,
     /// The sets that belong to it.
     pub(super) sets: Vec<Arc<ReplicaSet>>,
-    /// The pods of those sets.
+    /// The pods of those sets, if it waits for their end.
     pub(super) pods: Vec<Arc<Pod>>,
 }
 

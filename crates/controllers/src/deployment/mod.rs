@@ -37,6 +37,9 @@ use crate::conditions::append;
 use crate::index::{candidates_of, controlled_by, index_by_controller};
 use crate::selecting::Selecting;
 
+/// The strategy that makes new pods when no old one is left.
+const RECREATE: &str = "Recreate";
+
 /// The controller of Deployments.
 pub(crate) fn deployments(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let deployments = process.informers.informer::<Deployment>();
@@ -78,7 +81,7 @@ fn recreated_by(
     let owner = set.as_ref().and_then(|set| set.metadata.controller().cloned());
     let key = owner.zip(set).map(|(owner, set)| ObjectKey::new(set.key().namespace, owner.name));
     let deployment = key.and_then(|key| deployments.get(&key));
-    deployment.filter(|deployment| deployment.spec.strategy.type_ == "Recreate").iter().map(|one| one.key()).collect()
+    deployment.filter(|deployment| deployment.spec.strategy.type_ == RECREATE).iter().map(|one| one.key()).collect()
 }
 
 fn selector(deployment: &Deployment) -> LabelSelector {
@@ -104,7 +107,8 @@ impl Reconciler for Deployments {
         let sets = ownership::claim(pass, deployment.as_ref(), &selector, candidates).await?;
         let pods_of =
             |set: &Arc<ReplicaSet>| controlled_by(&self.pods, set.metadata.uid.as_deref().unwrap_or_default());
-        let pods = sets.iter().flat_map(pods_of).collect();
+        let recreates = deployment.spec.strategy.type_ == RECREATE;
+        let pods = sets.iter().filter(|_| recreates).flat_map(pods_of).collect();
         let plan = decide::plan(&Observed { deployment: deployment.clone(), sets, pods }, self.clock.now());
         for write in plan.sets {
             self.write(pass, &deployment, write).await?;

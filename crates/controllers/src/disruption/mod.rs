@@ -25,6 +25,7 @@ use futures_util::future::{BoxFuture, join};
 use self::scales::Scales;
 use crate::Config;
 use crate::again::again;
+use crate::gathering::gathered;
 use crate::selecting::Selecting;
 
 const NAME: &str = "disruption";
@@ -34,6 +35,7 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     let pods = process.informers.informer::<Pod>();
     let events = EventRecorder::new(process, "controllermanager");
     let selecting = Selecting::of(&budgets, &process.actor(NAME), selector);
+    let sizes = budgets.lister();
     let disruption = Disruption {
         budgets: budgets.lister(),
         pods: pods.lister(),
@@ -41,10 +43,15 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
         events: events.clone(),
         clock: process.ambient.clock.clone(),
     };
-    let controller = Controller::new(process, NAME, disruption)
-        .client(config.client(process))
-        .watches(&budgets, key_of)
-        .watches(&pods, move |notification| concerned(notification, &selecting, &events));
+    let controller =
+        Controller::new(process, NAME, disruption).client(config.client(process)).watches(&budgets, key_of).watches_by(
+            &pods,
+            move |notification| concerned(notification, &selecting, &events),
+            move |_, key| {
+                let pods = sizes.get(key).map_or(0, |budget| budget.status.expected_pods);
+                gathered(usize::try_from(pods).unwrap_or(0))
+            },
+        );
     let controller = Scales::read_by(process, controller);
     join(controller.run(), stale::start(process, config)).map(drop).boxed()
 }

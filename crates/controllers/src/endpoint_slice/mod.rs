@@ -28,9 +28,11 @@ use futures_util::future::BoxFuture;
 use self::decide::{MANAGER, Observed};
 use self::zones::Zones;
 use crate::Config;
+use crate::gathering::gathered;
 use crate::selecting::Selecting;
 use crate::service_endpoints::{
-    SliceTracker, TriggerTimes, chosen_pods, concerned_services, index_by_service, is_filled, pod_selector, slices_of,
+    SliceTracker, TriggerTimes, chosen_pods, concerned_services, count_of, index_by_service, is_filled, pod_selector,
+    slices_of,
 };
 
 /// A Service that could not be written waits longer than others: there may be much to write.
@@ -60,11 +62,15 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     let name = "endpoint-slice";
     let selecting = Selecting::of(&services, &process.actor(name), pod_selector);
     let batch = config.endpoint_slice_updates_batch_period;
-    let known = nodes.lister();
+    let (known, sizes, max_endpoints) = (nodes.lister(), slices.lister(), config.max_endpoints_per_slice);
     let controller = Controller::on_queue(process, name, process.queue(name, limits()), reconciler)
         .client(config.client(process))
         .watches(&services, key_of)
-        .watches_after(batch, &pods, move |change| concerned_services(&selecting, change))
+        .watches_by(
+            &pods,
+            move |change| concerned_services(&selecting, change),
+            move |_, service| batch.max(gathered(count_of(&sizes, MANAGER, service) * max_endpoints)),
+        )
         .watches_after(SliceTracker::MIN_DELAY.max(batch), &slices, move |change| tracker.concerned_services(change))
         .watches(&nodes, move |change| if moves_zones(change) { zones.overloaded(&known.list()) } else { Vec::new() })
         .workers(5)

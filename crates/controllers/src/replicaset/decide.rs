@@ -34,7 +34,7 @@ pub(super) struct Observed {
     pub(super) pods: Vec<Arc<Pod>>,
     /// How many of its pods are being deleted and have not finished.
     pub(super) terminating: usize,
-    /// The active pods of all sets with the same controller, its own among them.
+    /// The active pods of all sets with the same controller, its own among them; none are needed unless it has too many.
     pub(super) related: Vec<Arc<Pod>>,
 }
 
@@ -93,13 +93,23 @@ pub(super) fn status(
     failure: Option<&str>,
     now: Timestamp,
 ) -> SetStatus {
-    let count = |counts: &dyn Fn(&Pod) -> bool| observed.pods.iter().filter(|pod| counts(pod)).count() as i32;
-    let available = |pod: &Pod| availability(pod, observed.min_ready_seconds, now) == Availability::Available;
+    let (mut fully_labeled, mut ready, mut available) = (0, 0, 0);
+    for pod in &observed.pods {
+        fully_labeled += i32::from(observed.template_labels.matches(&pod.metadata.labels));
+        match availability(pod, observed.min_ready_seconds, now) {
+            Availability::NotReady => {}
+            Availability::In(_) => ready += 1,
+            Availability::Available => {
+                ready += 1;
+                available += 1;
+            }
+        }
+    }
     SetStatus {
         replicas: observed.pods.len() as i32,
-        fully_labeled_replicas: count(&|pod| observed.template_labels.matches(&pod.metadata.labels)),
-        ready_replicas: count(&Pod::is_ready),
-        available_replicas: count(&available),
+        fully_labeled_replicas: fully_labeled,
+        ready_replicas: ready,
+        available_replicas: available,
         terminating_replicas: Some(observed.terminating as i32),
         observed_generation: observed.generation,
         conditions: conditions(observed, before, failure, now),

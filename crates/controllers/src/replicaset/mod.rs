@@ -10,6 +10,7 @@ mod kinds;
 mod victims;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use coracle_ambient::Clock;
 use coracle_api::apps_v1::ReplicaSet;
@@ -25,6 +26,7 @@ use self::decide::{Observed, Plan};
 use self::kinds::ReplicaOwner;
 use crate::Config;
 use crate::again::again;
+use crate::gathering::gathered;
 use crate::index::{candidates_of, controlled_by, index_by_controller};
 use crate::pod_control::PodControl;
 use crate::pods::new_pod;
@@ -52,12 +54,22 @@ fn controller<K: ReplicaOwner>(process: &Process, config: &Config, name: &str) -
         clock: process.ambient.clock.clone(),
     };
     let selecting = Selecting::of(&sets, &process.actor(name), K::selector);
+    let sizes = sets.lister();
     let controller = Controller::new(process, name, replicas)
         .client(config.client(process))
         .watches(&sets, key_of)
-        .watches(&pods, move |notification| selecting.concerned_by(notification, K::KIND))
+        .watches_by(
+            &pods,
+            move |notification| selecting.concerned_by(notification, K::KIND),
+            move |_, key| sizes.get(key).map_or(Duration::ZERO, |set| gathered(size(set.as_ref()))),
+        )
         .workers(5);
     Box::pin(controller.run())
+}
+
+/// How many pods a set has, or is to have.
+fn size(set: &impl ReplicaOwner) -> usize {
+    usize::try_from(set.replicas().max(set.status().replicas)).unwrap_or(0)
 }
 
 struct Replicas<K> {
@@ -106,6 +118,7 @@ impl<K: ReplicaOwner> Replicas<K> {
         let terminating = terminating.count();
         let active = candidates.into_iter().filter(|pod| pod.is_active()).collect();
         let pods = ownership::claim(pass, set, &selector, active).await?;
+        let too_many = pods.len() > usize::try_from(set.replicas()).unwrap_or(0);
         let template_labels = set.template().map(|template| &template.metadata.labels);
         Ok(Observed {
             replicas: set.replicas(),
@@ -115,7 +128,7 @@ impl<K: ReplicaOwner> Replicas<K> {
             deleting: set.meta().is_terminating(),
             pods,
             terminating,
-            related: self.related(set),
+            related: if too_many { self.related(set) } else { Vec::new() },
         })
     }
 

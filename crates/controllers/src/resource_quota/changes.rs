@@ -13,10 +13,17 @@ pub(super) fn of_pod(old: &Pod, new: &Pod, now: Timestamp) -> bool {
     let resized = |old: &[ContainerStatus], new: &[ContainerStatus]| {
         old.iter().any(|old| new.iter().any(|new| new.name == old.name && new.resources != old.resources))
     };
+    let ends = ending(old) != ending(new) && counts(old, now) && !counts(new, now);
     has_deadline(old) != has_deadline(new)
-        || (counts(old, now) && !counts(new, now))
+        || ends
         || resized(&old.status.container_statuses, &new.status.container_statuses)
         || resized(&old.status.init_container_statuses, &new.status.init_container_statuses)
+}
+
+/// All by which a pod ceases to count, but time.
+fn ending(pod: &Pod) -> (&str, Option<&str>, Option<i64>) {
+    let meta = &pod.metadata;
+    (pod.phase(), meta.deletion_timestamp.as_deref(), meta.deletion_grace_period_seconds)
 }
 
 fn counts(pod: &Pod, now: Timestamp) -> bool {

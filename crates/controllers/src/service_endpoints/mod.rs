@@ -16,8 +16,8 @@ pub(crate) use labels::{
 };
 pub(crate) use pods::{belongs, chosen_pods, concerned_services, find_port, has_host_name, pod_selector, target_of};
 pub(crate) use slices::{
-    EndpointKey, PortsKey, SliceWrites, by_ports, index_by_service, is_as_wanted, key_of_endpoint, key_of_ports,
-    slices_of,
+    EndpointKey, PortsKey, SliceWrites, by_ports, count_of, index_by_service, is_as_wanted, key_of_endpoint,
+    key_of_ports, slices_of,
 };
 pub(crate) use subsets::repack;
 pub(crate) use tracker::SliceTracker;

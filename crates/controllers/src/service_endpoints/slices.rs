@@ -42,6 +42,11 @@ pub(crate) fn is_as_wanted(wanted: &Endpoint, there: &Endpoint) -> bool {
         && target(wanted) == target(there)
 }
 
+/// How many slices a manager has for a Service.
+pub(crate) fn count_of(slices: &Lister<EndpointSlice>, manager: &str, service: &ObjectKey) -> usize {
+    slices.count_by_index(BY_SERVICE, &format!("{manager}/{}/{}", service.namespace, service.name))
+}
+
 /// The index of slices by who manages them for which Service.
 const BY_SERVICE: &str = "service";
 

@@ -6,6 +6,7 @@
 mod decide;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Clock;
@@ -29,30 +30,41 @@ pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()
     let nodes = process.informers.informer::<Node>();
     let pods = process.informers.informer::<Pod>();
     index_by_node(&pods);
+    let timers = Arc::new(Timers::default());
     let evictor = TaintEviction {
         nodes: nodes.lister(),
         pods: pods.lister(),
         events: EventRecorder::new(process, "taint-eviction-controller"),
         clock: process.ambient.clock.clone(),
-        timers: Mutex::default(),
+        timers: Arc::clone(&timers),
     };
-    let lister = pods.lister();
+    let (lister, known) = (pods.lister(), nodes.lister());
     let controller = Controller::new(process, "taint-eviction", evictor)
         .client(config.client(process))
-        .watches(&pods, of_pod)
+        .watches(&pods, move |notification| of_pod(notification, &known, &timers))
         .watches(&nodes, move |notification| of_node(notification, &lister))
         .workers(8);
     Box::pin(controller.run())
 }
 
-fn of_pod(notification: &Notification<Pod>) -> Vec<ObjectKey> {
+/// The pod, if its node has taints that send pods away, or if it was to leave. Of taints that come later the node tells.
+fn of_pod(notification: &Notification<Pod>, nodes: &Lister<Node>, timers: &Timers) -> Vec<ObjectKey> {
     let same =
         |old: &Pod, new: &Pod| old.spec.tolerations == new.spec.tolerations && old.spec.node_name == new.spec.node_name;
-    match notification {
-        Notification::Updated { old, new } if same(old, new) => Vec::new(),
-        _ => vec![notification.object().key()],
-    }
+    let pod = notification.object();
+    let stays = match notification {
+        Notification::Updated { old, new } if same(old, new) => return Vec::new(),
+        Notification::Added { .. } | Notification::Updated { .. } => true,
+        Notification::Deleted { .. } => false,
+    };
+    let node = pod.node_name().filter(|_| stays).and_then(|name| nodes.get(&ObjectKey::cluster(name)));
+    let key = pod.key();
+    let concerned = node.is_some_and(|node| !no_execute(&node).is_empty()) || timers.lock().contains_key(&key);
+    concerned.then_some(key).into_iter().collect()
 }
+
+/// When pods are to leave.
+type Timers = Mutex<BTreeMap<ObjectKey, Timer>>;
 
 fn of_node(notification: &Notification<Node>, pods: &Lister<Pod>) -> Vec<ObjectKey> {
     let node = notification.object();
@@ -77,7 +89,7 @@ struct TaintEviction {
     pods: Lister<Pod>,
     events: EventRecorder,
     clock: Clock,
-    timers: Mutex<BTreeMap<ObjectKey, Timer>>,
+    timers: Arc<Timers>,
 }
 
 impl Reconciler for TaintEviction {
