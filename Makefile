@@ -46,8 +46,9 @@ clients: ## Go, Python, JavaScript, Java and Rust programs against a cluster
 held: ## Hold ten thousand connections and a thousand watches, and clients that stall or speak too slowly
 	bash tests/clients/run held
 
-bench: bench-api ## Measure: start, memory, a pod's comeback, the API under load, the store beside an etcd
+bench: bench-api ## Measure: start, memory, a pod's comeback, controllers, the API under load, the store beside an etcd
 	$(CARGO) bench -q -p coracle-cli --bench cluster
+	$(CARGO) bench -q -p coracle-cli --bench controllers
 	$(CARGO) bench -q -p coracle-etcd --bench store
 
 bench-api: ## Measure requests, lists, watches and memory of one API server; BENCH=--quick takes a minute
