@@ -48,7 +48,6 @@ const ONE_HOME: &[(&str, &[&str])] = &[
     ("axum", &["apiserver", "viewer"]),
     ("tonic", &["etcd"]),
     ("sled", &["store"]),
-    ("kube-cel", &["expression"]),
     ("cel", &["expression"]),
     ("clap", &["cli"]),
     ("kube", &["coracle"]),

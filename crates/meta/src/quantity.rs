@@ -98,6 +98,11 @@ impl Quantity {
         clamp(div_up(self.nanos, NANOS / 1000))
     }
 
+    /// The amount as a floating-point number. In Kubernetes: `Quantity.AsApproximateFloat64`.
+    pub fn approximate(self) -> f64 {
+        self.nanos as f64 / NANOS as f64
+    }
+
     /// Whether the amount is zero.
     pub fn is_zero(self) -> bool {
         self.nanos == 0

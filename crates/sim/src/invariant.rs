@@ -69,7 +69,7 @@ impl Lists {
     pub fn follow(&mut self, plural: &str, key: &Bytes, after: Option<&Object>) {
         let list = self.by_plural.entry(plural.to_owned()).or_default();
         match after {
-            Some(object) => list.insert(key.clone(), Prepared::new(&object.to_value())),
+            Some(object) => list.insert(key.clone(), Prepared::new(object.to_value())),
             None => list.remove(key),
         };
     }
@@ -85,13 +85,13 @@ impl Lists {
     }
 
     /// What an expression sees: a list for every plural (empty if there is no such object), bound objects, `revision`.
-    fn variables(&self, expression: &Expression) -> Variables {
+    fn variables(&self, expression: &Expression) -> Variables<'_> {
         let mut variables = Variables::default();
         for name in expression.variables() {
             if let Some(value) = self.bound.get(name) {
                 variables.set(name, value);
             } else if name == "revision" {
-                variables.set(name, &Value::from(self.revision));
+                variables.set_owned(name, Value::from(self.revision));
             } else {
                 let list = self.by_plural.get(name).into_iter().flat_map(BTreeMap::values);
                 variables.set_list(name, list);

@@ -42,19 +42,19 @@ pub(super) struct Finding {
     pub(super) reason: String,
 }
 
-/// What expressions look at, converted once.
+/// What expressions look at.
 pub(super) struct Subject {
-    variables: Variables,
+    variables: Variables<'static>,
 }
 
 impl Subject {
     pub(super) fn new(review: &Review<'_>, namespace: Option<&Object>) -> Self {
         let value = |object: Option<&Object>| object.map_or(Value::Null, Object::to_value);
         let mut variables = Variables::default();
-        variables.set("object", &value(review.object()));
-        variables.set("oldObject", &value(review.old));
-        variables.set("namespaceObject", &value(namespace));
-        variables.set("request", &admission_request(review));
+        variables.set_owned("object", value(review.object()));
+        variables.set_owned("oldObject", value(review.old));
+        variables.set_owned("namespaceObject", value(namespace));
+        variables.set_owned("request", admission_request(review));
         Self { variables }
     }
 }
@@ -81,7 +81,7 @@ impl Policy {
     /// What the policy does not let pass.
     pub(super) fn check(&self, subject: &Subject, parameters: &Value) -> Vec<Finding> {
         let mut variables = subject.variables.clone();
-        variables.set("params", parameters);
+        variables.set_owned("params", parameters.clone());
         for condition in &self.conditions {
             match holds(&condition.expression, &variables) {
                 Ok(true) => {}
@@ -89,7 +89,7 @@ impl Policy {
                 Err(error) => return self.failed(format!("match condition '{}' failed: {error}", condition.name)),
             }
         }
-        variables.set("variables", &self.computed(&variables));
+        variables.set_owned("variables", self.computed(&variables));
         let findings = self.validations.iter().flat_map(|validation| match validation.check(&variables) {
             Ok(finding) => finding.into_iter().collect(),
             Err(error) => self.failed(format!("expression '{}' resulted in error: {error}", validation.text)),
@@ -102,11 +102,11 @@ impl Policy {
     }
 
     /// The policy's variables, each of which may use those before it. One that has no value is missing.
-    fn computed(&self, variables: &Variables) -> Value {
+    fn computed(&self, variables: &Variables<'_>) -> Value {
         let mut computed = Map::new();
         let mut variables = variables.clone();
         for variable in &self.variables {
-            variables.set("variables", &Value::Object(computed.clone()));
+            variables.set_owned("variables", Value::Object(computed.clone()));
             if let Ok(expression) = &variable.expression
                 && let Ok(value) = expression.evaluate(&variables)
             {
@@ -117,7 +117,7 @@ impl Policy {
     }
 }
 
-fn holds(expression: &Result<Expression, Error>, variables: &Variables) -> Result<bool, Error> {
+fn holds(expression: &Result<Expression, Error>, variables: &Variables<'_>) -> Result<bool, Error> {
     match expression {
         Ok(expression) => expression.holds(variables),
         Err(error) => Err(error.clone()),
@@ -142,14 +142,14 @@ impl Validation {
         }
     }
 
-    fn check(&self, variables: &Variables) -> Result<Option<Finding>, Error> {
+    fn check(&self, variables: &Variables<'_>) -> Result<Option<Finding>, Error> {
         if holds(&self.expression, variables)? {
             return Ok(None);
         }
         Ok(Some(Finding { message: self.message(variables), reason: self.reason.clone() }))
     }
 
-    fn message(&self, variables: &Variables) -> String {
+    fn message(&self, variables: &Variables<'_>) -> String {
         let computed = self.message_expression.as_ref().and_then(|message| message.evaluate(variables).ok());
         let computed = computed.as_ref().and_then(Value::as_str).map(str::trim);
         match (computed.filter(|text| !text.is_empty() && !text.contains('\n')), self.message.as_str()) {
@@ -169,7 +169,7 @@ mod tests {
         let policy = json!({"metadata": {"name": "p"}, "spec": spec});
         let policy = Policy::read(&Object::from_value(policy).unwrap());
         let mut variables = Variables::default();
-        variables.set("object", &object);
+        variables.set_owned("object", object);
         policy.check(&Subject { variables }, &Value::Null).into_iter().map(|finding| finding.message).collect()
     }
 

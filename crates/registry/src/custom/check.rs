@@ -3,7 +3,7 @@ use serde_json::Value;
 
 use super::definition::{Definition, Version, list};
 use super::json_path::JsonPath;
-use super::rules::check_rules;
+use super::rule_check::check_rules;
 
 /// How many fields of a version selectors may name.
 const MOST_SELECTABLE: usize = 8;
@@ -92,9 +92,7 @@ fn check_schema(version: &Version, path: &str, errors: &mut Vec<FieldError>) {
     let is_structural = of_schema.is_empty();
     errors.extend(of_schema);
     if is_structural {
-        let mut schema = version.schema.as_ref().clone();
-        schema.embedded_resource = true;
-        check_rules(&schema, path, errors);
+        check_rules(&version.schema, path, errors);
     }
 }
 

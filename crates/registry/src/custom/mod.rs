@@ -19,6 +19,8 @@ mod definitions;
 mod deletion;
 mod follow;
 mod json_path;
+mod rule_check;
+mod rule_schema;
 mod rules;
 
 pub use definitions::definitions;

@@ -1,10 +1,16 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use coracle_expression::{Error, Expression, Variables};
-use coracle_meta::{FieldError, FieldErrorKind, go_json};
+use coracle_expression::{COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Error, Expression, Schema, Variables};
+use coracle_meta::{FieldError, go_quote};
 use coracle_schema::ListKind;
 use coracle_schema::structural::{Rule, Structural, ValueType};
 use serde_json::{Map, Value};
+
+use super::rule_schema::{environment, rule_schema};
+
+/// The longest message that a rule may compute, in bytes.
+const LONGEST_MESSAGE: usize = 5 * 1024;
 
 /// The rules of a custom kind, compiled, as a tree beside its schema. In Kubernetes: `schema/cel.Validator`.
 #[derive(Debug, Default)]
@@ -18,22 +24,47 @@ pub(super) struct ValidationRules {
 #[derive(Debug)]
 struct Compiled {
     rule: Rule,
+    schema: Arc<Schema>,
     expression: Expression,
     message: Option<Expression>,
     /// Whether the rule compares with what was there before, and so holds for what is new.
     is_transition: bool,
 }
 
+/// What is wrong with one object, and what its rules may still cost.
+struct Findings {
+    errors: Vec<FieldError>,
+    budget: u64,
+    /// Whether no further rule is run.
+    is_over: bool,
+}
+
+/// A value, and what it was.
+#[derive(Clone, Copy)]
+struct Change<'v> {
+    new: &'v Value,
+    old: Option<&'v Value>,
+    /// Whether the nearest thing around that can be compared with what it was is as it was.
+    is_same_around: bool,
+}
+
 impl ValidationRules {
-    /// Compiles the rules of a schema; those that do not compile have been refused with their definition.
+    /// Compiles the rules of the schema of a kind; those that do not compile have been refused with their definition.
     pub(super) fn compile(schema: &Structural) -> Self {
-        let below = |schema: &Structural| Some(Box::new(Self::compile(schema))).filter(|rules| !rules.is_empty());
-        let properties = schema.properties.iter().map(|(name, schema)| (name.clone(), Self::compile(schema)));
+        Self::compile_node(schema, true)
+    }
+
+    fn compile_node(schema: &Structural, is_resource: bool) -> Self {
+        let below = |schema: &Structural| Self::compile_node(schema, schema.embedded_resource);
+        let boxed = |schema: &Structural| Some(Box::new(below(schema))).filter(|rules| !rules.is_empty());
+        let seen = if schema.rules.is_empty() { None } else { rule_schema(schema, is_resource).map(Arc::new) };
+        let here = seen.iter().flat_map(|seen| schema.rules.iter().filter_map(|rule| Compiled::new(rule, seen)));
+        let properties = schema.properties.iter().map(|(name, schema)| (name.clone(), below(schema)));
         Self {
-            here: schema.rules.iter().filter_map(Compiled::new).collect(),
+            here: here.collect(),
             properties: properties.filter(|(_, rules)| !rules.is_empty()).collect(),
-            additional: schema.additional.schema().and_then(below),
-            items: schema.items.as_deref().and_then(below),
+            additional: schema.additional.schema().and_then(boxed),
+            items: schema.items.as_deref().and_then(boxed),
         }
     }
 
@@ -43,30 +74,32 @@ impl ValidationRules {
     }
 
     /// What the rules say about a value, and about how it changed.
-    pub(super) fn check(&self, schema: &Structural, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let mut errors = Vec::new();
-        self.visit(schema, value, old, "", &mut errors);
-        errors
+    pub(super) fn check(&self, schema: &Structural, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
+        let mut findings = Findings { errors: Vec::new(), budget: COST_OF_ONE_OBJECT, is_over: false };
+        self.visit(schema, Change { new, old, is_same_around: false }, "", &mut findings);
+        findings.errors
     }
 
-    fn visit(&self, schema: &Structural, value: &Value, old: Option<&Value>, path: &str, errors: &mut Vec<FieldError>) {
-        if value.is_null() {
+    fn visit(&self, schema: &Structural, change: Change<'_>, path: &str, findings: &mut Findings) {
+        if change.new.is_null() || findings.is_over {
             return;
         }
-        let old = old.filter(|old| !old.is_null());
-        if !self.here.is_empty() {
-            let (shown, shown_old) = (view(schema, value), old.map(|old| view(schema, old)));
-            for rule in &self.here {
-                errors.extend(rule.check(&shown, shown_old.as_ref(), path));
+        let old = change.old.filter(|old| !old.is_null());
+        let is_same = old.map_or(change.is_same_around, |old| old == change.new);
+        let change = Change { old, is_same_around: is_same, ..change };
+        for rule in &self.here {
+            rule.check(schema, change, path, findings);
+            if findings.is_over {
+                return;
             }
         }
-        match value {
-            Value::Object(fields) => self.visit_fields(schema, fields, old, path, errors),
+        match change.new {
+            Value::Object(fields) => self.visit_fields(schema, fields, change, path, findings),
             Value::Array(items) => {
                 let (Some(rules), Some(below)) = (&self.items, &schema.items) else { return };
-                for (index, item) in items.iter().enumerate() {
-                    let old = old.and_then(|old| counterpart(schema, item, old));
-                    rules.visit(below, item, old, &format!("{path}[{index}]"), errors);
+                for (index, new) in items.iter().enumerate() {
+                    let old = old.and_then(|old| counterpart(schema, new, old));
+                    rules.visit(below, Change { new, old, ..change }, &format!("{path}[{index}]"), findings);
                 }
             }
             _ => {}
@@ -77,17 +110,17 @@ impl ValidationRules {
         &self,
         schema: &Structural,
         fields: &Map<String, Value>,
-        old: Option<&Value>,
+        change: Change<'_>,
         path: &str,
-        errors: &mut Vec<FieldError>,
+        findings: &mut Findings,
     ) {
-        for (name, value) in fields {
-            let old = old.and_then(|old| old.get(name));
+        for (name, new) in fields {
+            let change = Change { new, old: change.old.and_then(|old| old.get(name)), ..change };
             let dot = if path.is_empty() { "" } else { "." };
             if let (Some(rules), Some(below)) = (self.properties.get(name), schema.properties.get(name)) {
-                rules.visit(below, value, old, &format!("{path}{dot}{name}"), errors);
+                rules.visit(below, change, &format!("{path}{dot}{name}"), findings);
             } else if let (Some(rules), Some(below)) = (&self.additional, schema.additional.schema()) {
-                rules.visit(below, value, old, &format!("{path}[{name}]"), errors);
+                rules.visit(below, change, &format!("{path}[{name}]"), findings);
             }
         }
     }
@@ -99,36 +132,72 @@ fn counterpart<'v>(schema: &Structural, item: &Value, old: &'v Value) -> Option<
     old.as_array()?.iter().find(|old| keys.iter().all(|key| old.get(key) == item.get(key)))
 }
 
-impl Compiled {
-    fn new(rule: &Rule) -> Option<Self> {
-        let expression = Expression::compile(&rule.rule).ok()?;
-        let is_transition = expression.variables().contains("oldSelf");
-        let message = Expression::compile(&rule.message_expression).ok();
-        Some(Self { rule: rule.clone(), expression, message, is_transition })
+impl Findings {
+    fn end(&mut self, error: FieldError) {
+        self.errors.push(error);
+        self.is_over = true;
     }
 
-    fn check(&self, value: &Value, old: Option<&Value>, path: &str) -> Option<FieldError> {
+    /// Whether the budget covers a cost, which is taken from it.
+    fn pays(&mut self, cost: u64) -> bool {
+        let left = self.budget.checked_sub(cost);
+        self.budget = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
+impl Compiled {
+    fn new(rule: &Rule, schema: &Arc<Schema>) -> Option<Self> {
+        let environment = environment(rule, schema);
+        let expression = Expression::compile_in(&rule.rule, &environment).ok()?;
+        let is_transition = expression.variables().contains("oldSelf");
+        let message = Expression::compile_in(&rule.message_expression, &environment).ok();
+        Some(Self { rule: rule.clone(), schema: Arc::clone(schema), expression, message, is_transition })
+    }
+
+    fn check(&self, schema: &Structural, change: Change<'_>, path: &str, findings: &mut Findings) {
         let is_optional = self.rule.optional_old_self == Some(true);
-        if self.is_transition && old.is_none() && !is_optional {
-            return None;
-        }
-        // What was let in once may stay as it is.
-        if !self.is_transition && old == Some(value) {
-            return None;
+        if self.is_transition && change.old.is_none() && !is_optional {
+            return;
         }
         let mut variables = Variables::default();
-        variables.set("self", value);
-        if let Some(old) = old {
-            variables.set("oldSelf", old);
+        variables.set_typed("self", change.new, &self.schema);
+        if is_optional {
+            variables.set_optional("oldSelf", change.old, &self.schema);
+        } else if let Some(old) = change.old {
+            variables.set_typed("oldSelf", old, &self.schema);
         }
-        match self.expression.holds(&variables) {
-            Ok(true) => None,
-            Ok(false) => Some(self.error(path, self.message(&variables))),
-            Err(error) => {
-                let what = format!("{} evaluating rule: {}", evaluation_text(&error), self.name());
-                Some(FieldError::invalid_unprinted(display(path), what))
+        let run = self.expression.decide(&variables, COST_OF_ONE_EXPRESSION);
+        let type_name = schema.value_type.map_or("", ValueType::as_str);
+        let invalid = |what: String| FieldError::invalid(display(path), type_name, what);
+        if !findings.pays(run.cost) {
+            let what = "validation failed due to running out of cost budget, no further validation rules will be run";
+            return findings.end(invalid(what.to_owned()));
+        }
+        match run.result {
+            Ok(true) => {}
+            // What was let in once may stay as it is.
+            Ok(false) if !self.is_transition && change.is_same_around => {}
+            Ok(false) => match self.message(&variables, findings) {
+                Ok(message) => findings.errors.push(self.error(schema, change.new, path, message)),
+                Err(what) => findings.end(invalid(what)),
+            },
+            Err(error) if error.is_too_costly() => {
+                let what = "no further validation rules will be run due to call cost exceeds limit for rule";
+                findings.end(invalid(format!("'{error}': {what}: {}", self.name())));
             }
+            Err(error) => findings.errors.push(invalid(self.failure(&error))),
         }
+    }
+
+    /// Why the rule could not be answered.
+    fn failure(&self, error: &Error) -> String {
+        let text = error.to_string();
+        if text.starts_with("no such overload") {
+            let what = "call arguments did not match a supported operator, function or macro signature for rule";
+            return format!("'{text}': {what}: {}", self.name());
+        }
+        format!("{text} evaluating rule: {}", self.name())
     }
 
     /// What the rule is called in messages.
@@ -139,30 +208,49 @@ impl Compiled {
         }
     }
 
-    fn message(&self, variables: &Variables) -> String {
-        let computed = self.message.as_ref().and_then(|message| message.evaluate(variables).ok());
-        let computed = computed.as_ref().and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
-        match (computed, self.rule.message.trim()) {
-            (Some(computed), _) => computed.to_owned(),
-            (None, "") => format!("failed rule: {}", self.rule.rule.trim()),
-            (None, message) => message.to_owned(),
+    /// What the rule says when it does not hold; `Err` if working that out has cost too much.
+    fn message(&self, variables: &Variables<'_>, findings: &mut Findings) -> Result<String, String> {
+        if let Some(message) = &self.message {
+            let run = message.run(variables, COST_OF_ONE_EXPRESSION);
+            if !findings.pays(run.cost) {
+                let what = "messageExpression evaluation failed due to running out of cost budget, no further \
+                    validation rules will be run";
+                return Err(what.to_owned());
+            }
+            match run.result {
+                Ok(Value::String(text)) => {
+                    let text = text.trim();
+                    if !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n') {
+                        return Ok(text.to_owned());
+                    }
+                }
+                Err(error) if error.is_too_costly() => {
+                    let what = "no further validation rules will be run due to call cost exceeds limit for \
+                        messageExpression";
+                    return Err(format!("{what}: {}", go_quote(message.text())));
+                }
+                _ => {}
+            }
         }
+        Ok(match self.rule.message.trim() {
+            "" => format!("failed rule: {}", self.rule.rule.trim()),
+            message => message.to_owned(),
+        })
     }
 
-    fn error(&self, path: &str, message: String) -> FieldError {
+    fn error(&self, schema: &Structural, value: &Value, path: &str, message: String) -> FieldError {
         let field = format!("{path}{}", self.rule.field_path);
         let field = display(&field);
+        let is_printed = !matches!(schema.value_type, Some(ValueType::Object | ValueType::Array));
         match self.rule.reason.as_str() {
             "FieldValueForbidden" => FieldError::forbidden(field, message),
             "FieldValueRequired" => FieldError::required(field, message),
-            "FieldValueDuplicate" => FieldError { kind: FieldErrorKind::Duplicate, ..FieldError::duplicate(field, "") },
+            "FieldValueDuplicate" if is_printed => FieldError::duplicate(field, value.clone()),
+            "FieldValueDuplicate" => FieldError::duplicate(field, ""),
+            _ if is_printed => FieldError::invalid(field, value.clone(), message),
             _ => FieldError::invalid_unprinted(field, message),
         }
     }
-}
-
-fn evaluation_text(error: &Error) -> String {
-    error.to_string()
 }
 
 /// A path as errors show it: without a leading dot, and `<nil>` for the root.
@@ -171,221 +259,4 @@ fn display(path: &str) -> String {
         "" => "<nil>".to_owned(),
         path => path.to_owned(),
     }
-}
-
-/// A value as rules see it: names that are no identifiers escaped, numbers of the declared type.
-fn view(schema: &Structural, value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(name, value)| view_field(schema, name, value)).collect())
-        }
-        Value::Array(items) => match &schema.items {
-            Some(below) => Value::Array(items.iter().map(|item| view(below, item)).collect()),
-            None => value.clone(),
-        },
-        Value::Number(number) if schema.value_type == Some(ValueType::Number) => {
-            Value::from(number.as_f64().unwrap_or(0.0))
-        }
-        other => other.clone(),
-    }
-}
-
-fn view_field(schema: &Structural, name: &str, value: &Value) -> (String, Value) {
-    match (schema.properties.get(name), schema.additional.schema()) {
-        (Some(below), _) => (escape(name), view(below, value)),
-        (None, Some(below)) => (name.to_owned(), view(below, value)),
-        (None, None) => (name.to_owned(), value.clone()),
-    }
-}
-
-const KEYWORDS: [&str; 23] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-    "__proto__",
-    "type",
-];
-
-/// The identifier under which rules find a field. In Kubernetes: `cel.Escape`.
-fn escape(name: &str) -> String {
-    if KEYWORDS[..21].contains(&name) {
-        return format!("__{name}__");
-    }
-    name.replace("__", "__underscores__").replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__")
-}
-
-/// What is wrong with the rules of a schema that stands at `path` in its definition.
-pub(super) fn check_rules(schema: &Structural, path: &str, errors: &mut Vec<FieldError>) {
-    for (index, rule) in schema.rules.iter().enumerate() {
-        check_rule(schema, rule, &format!("{path}.x-kubernetes-validations[{index}]"), errors);
-    }
-    if let Some(items) = &schema.items {
-        check_rules(items, &format!("{path}.items"), errors);
-    }
-    for (name, below) in &schema.properties {
-        check_rules(below, &format!("{path}.properties[{name}]"), errors);
-    }
-    if let Some(below) = schema.additional.schema() {
-        check_rules(below, &format!("{path}.additionalProperties"), errors);
-    }
-}
-
-fn check_rule(schema: &Structural, rule: &Rule, path: &str, errors: &mut Vec<FieldError>) {
-    let (text, message) = (rule.rule.trim(), rule.message.trim());
-    if text.is_empty() {
-        errors.push(FieldError::required(format!("{path}.rule"), "rule is not specified"));
-        return;
-    }
-    if !rule.message.is_empty() && message.is_empty() {
-        let field = format!("{path}.message");
-        errors.push(FieldError::invalid(field, rule.message.as_str(), "must be non-empty if specified"));
-    } else if message.contains('\n') {
-        let field = format!("{path}.message");
-        errors.push(FieldError::invalid(field, rule.message.as_str(), "must not contain line breaks"));
-    } else if text.contains('\n') && message.is_empty() {
-        let what = "message must be specified if rule contains line breaks";
-        errors.push(FieldError::required(format!("{path}.message"), what));
-    }
-    let reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
-    if !rule.reason.is_empty() && !reasons.contains(&rule.reason.as_str()) {
-        errors.push(FieldError::not_supported(format!("{path}.reason"), rule.reason.as_str(), &reasons));
-    }
-    for (field, text) in [("rule", &rule.rule), ("messageExpression", &rule.message_expression)] {
-        if field == "messageExpression" && text.is_empty() {
-            continue;
-        }
-        if let Some(why) = compile_error(schema, text) {
-            let what = format!("{}: compilation failed: {why}", go_rule(rule));
-            errors.push(FieldError::invalid_unprinted(format!("{path}.{field}"), what));
-        }
-    }
-}
-
-/// Why a text does not compile as a rule of a schema, in cel-go's form; `None` if it does.
-fn compile_error(schema: &Structural, text: &str) -> Option<String> {
-    let expression = match Expression::compile(text) {
-        Ok(expression) => expression,
-        Err(Error::Syntax { line, column, message }) => {
-            return Some(located(text, line, column.saturating_sub(1), &format!("Syntax error: {message}")));
-        }
-        Err(other) => return Some(other.to_string()),
-    };
-    let unknown = expression.variables().iter().find(|name| !["self", "oldSelf"].contains(&name.as_str()));
-    if let Some(name) = unknown {
-        let at = chains(text).into_iter().find(|chain| chain.name == *name).map_or(0, |chain| chain.at);
-        let what = format!("undeclared reference to '{name}' (in container '')");
-        return Some(located_at(text, at, &what));
-    }
-    chains(text).iter().filter(|chain| ["self", "oldSelf"].contains(&chain.name)).find_map(|chain| {
-        let (at, name) = undefined_field(schema, &chain.fields)?;
-        Some(located_at(text, at, &format!("undefined field '{name}'")))
-    })
-}
-
-/// A name in an expression, and the fields that are taken of it one after the other.
-struct Chain<'t> {
-    name: &'t str,
-    at: usize,
-    /// Where the dot stands, and the field.
-    fields: Vec<(usize, &'t str)>,
-}
-
-/// The names of an expression with their fields; texts in quotes are passed over.
-fn chains(text: &str) -> Vec<Chain<'_>> {
-    let bytes = text.as_bytes();
-    let is_name = |at: usize| bytes.get(at).is_some_and(|sign| sign.is_ascii_alphanumeric() || *sign == b'_');
-    let name_end = |at: usize| (at..).find(|at| !is_name(*at)).unwrap_or(bytes.len());
-    let mut chains = Vec::new();
-    let mut at = 0;
-    while at < bytes.len() {
-        match bytes[at] {
-            quote @ (b'\'' | b'"') => {
-                let mut end = at + 1;
-                while end < bytes.len() && bytes[end] != quote {
-                    end += if bytes[end] == b'\\' { 2 } else { 1 };
-                }
-                at = end + 1;
-            }
-            b'.' => at = name_end(at + 1).max(at + 1),
-            _ if is_name(at) => {
-                let end = name_end(at);
-                let mut chain = Chain { name: &text[at..end], at, fields: Vec::new() };
-                at = end;
-                while bytes.get(at) == Some(&b'.') && is_name(at + 1) {
-                    let end = name_end(at + 1);
-                    if bytes.get(end) == Some(&b'(') {
-                        break;
-                    }
-                    chain.fields.push((at, &text[at + 1..end]));
-                    at = end;
-                }
-                chains.push(chain);
-            }
-            _ => at += 1,
-        }
-    }
-    chains
-}
-
-/// The first field of a chain that the schema does not have.
-fn undefined_field<'t>(schema: &Structural, fields: &[(usize, &'t str)]) -> Option<(usize, &'t str)> {
-    let mut schema = schema;
-    for (at, name) in fields {
-        let is_struct = schema.value_type == Some(ValueType::Object) && schema.additional.schema().is_none();
-        if !is_struct || schema.preserves_unknown {
-            return None;
-        }
-        let of_the_api = schema.embedded_resource && ["apiVersion", "kind", "metadata"].contains(name);
-        match schema.properties.iter().find(|(property, _)| escape(property) == **name) {
-            Some((_, below)) => schema = below,
-            None if of_the_api => return None,
-            None => return Some((*at, name)),
-        }
-    }
-    None
-}
-
-fn located_at(text: &str, at: usize, what: &str) -> String {
-    let before = &text[..at];
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |start| start.chars().count());
-    located(text, line, column, what)
-}
-
-/// An error as cel-go prints it; `column` counts from 0.
-fn located(text: &str, line: usize, column: usize, what: &str) -> String {
-    let source = text.lines().nth(line - 1).unwrap_or("");
-    format!("ERROR: <input>:{line}:{}: {what}\n | {source}\n | {}^", column + 1, ".".repeat(column))
-}
-
-/// A rule as Go prints it into an error.
-fn go_rule(rule: &Rule) -> String {
-    let text = |text: &str| go_json(&Value::from(text).to_string());
-    let reason = if rule.reason.is_empty() { "null".to_owned() } else { text(&rule.reason) };
-    let optional = rule.optional_old_self.map_or("null".to_owned(), |flag| flag.to_string());
-    format!(
-        "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{reason},\"FieldPath\":{},\"OptionalOldSelf\":{optional}}}",
-        text(&rule.rule),
-        text(&rule.message),
-        text(&rule.message_expression),
-        text(&rule.field_path)
-    )
 }

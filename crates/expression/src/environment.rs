@@ -1,0 +1,36 @@
+//! What an expression may name.
+
+use std::collections::BTreeMap;
+
+use crate::types::Type;
+
+/// The variables that expressions see, with their types.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    variables: BTreeMap<String, Type>,
+    is_open: bool,
+}
+
+impl Environment {
+    /// No variables yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Every name is a variable, and what it holds shows when the expression runs.
+    pub fn open() -> Self {
+        Self { variables: BTreeMap::new(), is_open: true }
+    }
+
+    /// With one more variable.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, of: Type) -> Self {
+        self.variables.insert(name.into(), of);
+        self
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<Type> {
+        let declared = self.variables.get(name).cloned();
+        declared.or_else(|| (self.is_open && Type::named(name).is_none()).then_some(Type::Dyn))
+    }
+}

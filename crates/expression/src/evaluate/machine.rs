@@ -1,0 +1,336 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::fault::Fault;
+use crate::library::{Patterns, map_insert};
+use crate::meter::Meter;
+use crate::value::{Key, List, Map, Value};
+
+use super::node::{Fold, Node, Operator};
+use super::price::{self, Price};
+
+pub(super) type Evaluated<'v> = Result<Value<'v>, Fault>;
+
+/// Runs one expression.
+pub(crate) struct Machine<'p, 'v> {
+    /// The values of the variables from outside, by their place.
+    pub(super) variables: Vec<Option<Evaluated<'v>>>,
+    /// Their names.
+    pub(super) names: Vec<&'p str>,
+    pub(super) slots: Vec<Slot<'p, 'v>>,
+    pub(super) meter: Meter,
+    patterns: Patterns,
+}
+
+/// A variable of a loop.
+pub(super) enum Slot<'p, 'v> {
+    Ready(Evaluated<'v>),
+    /// Worked out when it is first asked for.
+    Lazy(&'p Node),
+}
+
+/// What came of an expression, and what it cost.
+pub(crate) struct Outcome<'v> {
+    pub(crate) result: Evaluated<'v>,
+    pub(crate) cost: u64,
+}
+
+impl<'p, 'v> Machine<'p, 'v> {
+    pub(crate) fn new(names: Vec<&'p str>, variables: Vec<Option<Evaluated<'v>>>, limit: u64) -> Self {
+        Self { variables, names, slots: Vec::new(), meter: Meter::new(limit), patterns: Patterns::default() }
+    }
+
+    pub(crate) fn run(mut self, node: &'p Node) -> Outcome<'v> {
+        let result = self.evaluate(node);
+        Outcome { result, cost: self.meter.cost() }
+    }
+
+    pub(super) fn evaluate(&mut self, node: &'p Node) -> Evaluated<'v> {
+        self.meter.work(4)?;
+        match node {
+            Node::Constant(value) => Ok(value.clone()),
+            Node::Attribute(attribute) => self.attribute(attribute),
+            Node::Logical { stops_at, terms } => self.logical(*stops_at, terms),
+            Node::Equality { is_equal, sides } => self.equality(*is_equal, sides),
+            Node::Operator { operator, arguments, price } => self.operator(*operator, arguments, *price),
+            Node::Call { function, arguments, price, .. } => {
+                let arguments = self.arguments(arguments, *price)?;
+                let result = function(&arguments, &mut self.meter);
+                self.charged(*price, &arguments, result)
+            }
+            Node::Match { name, ready, arguments, price } => {
+                let arguments = match ready {
+                    Some(_) => arguments.iter().map(|node| self.evaluate(node)).collect::<Result<Vec<_>, _>>()?,
+                    None => self.arguments(arguments, *price)?,
+                };
+                let result = self.patterns.call(name, &arguments, ready.as_ref(), &mut self.meter);
+                self.charged(*price, &arguments, result)
+            }
+            Node::Membership { item, items } => {
+                let item = self.evaluate(item)?;
+                for candidate in items {
+                    if candidate.equals(&item, &mut self.meter)? {
+                        return Ok(Value::Bool(true));
+                    }
+                }
+                Ok(Value::Bool(false))
+            }
+            Node::OrElse { is_value, sides } => match self.evaluate(&sides.0)? {
+                Value::Optional(Some(value)) if *is_value => Ok((*value).clone()),
+                Value::Optional(None) => self.evaluate(&sides.1),
+                other => Ok(other),
+            },
+            Node::Grow { slot, is_list, more, price } => self.grow(*slot, *is_list, more, *price),
+            Node::NotStrictlyFalse(argument) => {
+                let value = self.evaluate(argument);
+                self.meter.charge(1)?;
+                match value {
+                    Ok(Value::Bool(value)) => Ok(Value::Bool(value)),
+                    Err(fault) if fault.is_final() => Err(fault),
+                    _ => Ok(Value::Bool(true)),
+                }
+            }
+            Node::List { items } => {
+                let list = self.list(items);
+                self.made(10, list)
+            }
+            Node::Map { entries } => {
+                let map = self.map(entries);
+                self.made(30, map)
+            }
+            Node::Fold(fold) => self.fold(fold),
+        }
+    }
+
+    /// The values of all arguments. The call is paid for even if one of two has none.
+    fn arguments(&mut self, nodes: &'p [Node], price: Price) -> Result<Vec<Value<'v>>, Fault> {
+        let mut values = Vec::with_capacity(nodes.len());
+        let mut failed = None;
+        for node in nodes {
+            match self.evaluate(node) {
+                Ok(value) => values.push(value),
+                Err(fault) if fault.is_final() || nodes.len() > 2 => return Err(fault),
+                Err(fault) => {
+                    failed = failed.or(Some(fault));
+                    values.push(Value::Null);
+                }
+            }
+        }
+        match failed {
+            None => Ok(values),
+            Some(fault) => {
+                price.charge(&values, None, &mut self.meter)?;
+                Err(fault)
+            }
+        }
+    }
+
+    fn charged(&mut self, price: Price, arguments: &[Value<'v>], result: Evaluated<'v>) -> Evaluated<'v> {
+        if let Err(fault) = &result
+            && fault.is_final()
+        {
+            return result;
+        }
+        price.charge(arguments, result.as_ref().ok(), &mut self.meter)?;
+        result
+    }
+
+    /// `||` and `&&`: what one side decides, the other cannot spoil.
+    fn logical(&mut self, stops_at: bool, terms: &'p [Node]) -> Evaluated<'v> {
+        let mut failed = None;
+        for term in terms {
+            match self.evaluate(term) {
+                Ok(Value::Bool(value)) if value == stops_at => return Ok(Value::Bool(stops_at)),
+                Ok(Value::Bool(_)) => {}
+                Ok(_) => failed = failed.or(Some(Fault::no_overload())),
+                Err(fault) if fault.is_final() => return Err(fault),
+                Err(fault) => failed = failed.or(Some(fault)),
+            }
+        }
+        failed.map_or(Ok(Value::Bool(!stops_at)), Err)
+    }
+
+    fn equality(&mut self, is_equal: bool, sides: &'p (Node, Node)) -> Evaluated<'v> {
+        let (one, other) = (self.evaluate(&sides.0), self.evaluate(&sides.1));
+        let (one, other) = match (one, other) {
+            (Ok(one), Ok(other)) => (one, other),
+            (Err(fault), other) | (other, Err(fault)) => {
+                let other = other.unwrap_or(Value::Null);
+                self.meter.charge(price::equality(&Value::Null, &other, is_equal))?;
+                return Err(fault);
+            }
+        };
+        let same = one.equals(&other, &mut self.meter);
+        self.meter.charge(price::equality(&one, &other, is_equal))?;
+        match same {
+            Err(fault) if fault.is_final() || is_equal => Err(fault),
+            same => Ok(Value::Bool(same.unwrap_or(false) == is_equal)),
+        }
+    }
+
+    fn operator(&mut self, operator: Operator, nodes: &'p [Node], price: Price) -> Evaluated<'v> {
+        let mut arguments = self.arguments(nodes, price)?;
+        let ordered = |arguments: &[Value<'v>]| match arguments {
+            [one, other] => one.compare(other),
+            _ => Err(Fault::no_overload()),
+        };
+        let result = match (operator, &arguments[..]) {
+            (Operator::Add, [_, _]) => {
+                // Costs do not depend on the sum, so that the parts can go into it.
+                price.charge(&arguments, None, &mut self.meter)?;
+                return match (arguments.pop(), arguments.pop()) {
+                    (Some(other), Some(one)) => one.add(other, &mut self.meter),
+                    _ => Err(Fault::no_overload()),
+                };
+            }
+            (Operator::Subtract, [one, other]) => one.subtract(other),
+            (Operator::Multiply, [one, other]) => one.multiply(other),
+            (Operator::Divide, [one, other]) => one.divide(other),
+            (Operator::Remainder, [one, other]) => one.remainder(other),
+            (Operator::Negate, [only]) => only.negate(),
+            (Operator::Not, [Value::Bool(value)]) => Ok(Value::Bool(!value)),
+            (Operator::Less, arguments) => ordered(arguments).map(|order| Value::Bool(order.is_lt())),
+            (Operator::LessOrEqual, arguments) => ordered(arguments).map(|order| Value::Bool(order.is_le())),
+            (Operator::Greater, arguments) => ordered(arguments).map(|order| Value::Bool(order.is_gt())),
+            (Operator::GreaterOrEqual, arguments) => ordered(arguments).map(|order| Value::Bool(order.is_ge())),
+            _ => Err(Fault::no_overload()),
+        };
+        self.charged(price, &arguments, result)
+    }
+
+    /// What a loop has collected, with more. Nobody else holds it, so that it grows in place.
+    fn grow(&mut self, slot: usize, is_list: bool, nodes: &'p [Node], price: Price) -> Evaluated<'v> {
+        self.meter.charge(1)?;
+        let mut more = self.arguments(nodes, price)?;
+        if matches!(self.slots[slot], Slot::Lazy(_)) {
+            let _ = self.slot(slot);
+        }
+        let collected = match std::mem::replace(&mut self.slots[slot], Slot::Ready(Err(Fault::no_overload()))) {
+            Slot::Ready(collected) => collected,
+            Slot::Lazy(_) => Err(Fault::no_overload()),
+        };
+        self.meter.charge(1)?;
+        match (collected?, is_list) {
+            (collected, true) => match more.pop() {
+                Some(items) => collected.add(items, &mut self.meter),
+                None => Err(Fault::no_overload()),
+            },
+            (collected, false) => map_insert(collected, &more, &mut self.meter),
+        }
+    }
+
+    /// A list or a map is paid for even where it could not be made.
+    fn made(&mut self, cost: u64, value: Evaluated<'v>) -> Evaluated<'v> {
+        match value {
+            Err(fault) if fault.is_final() => Err(fault),
+            value => self.meter.charge(cost).and(value),
+        }
+    }
+
+    fn list(&mut self, nodes: &'p [(Node, bool)]) -> Evaluated<'v> {
+        let mut items = Vec::with_capacity(nodes.len());
+        for (node, is_optional) in nodes {
+            match (self.evaluate(node)?, is_optional) {
+                (value, false) => items.push(value),
+                (Value::Optional(Some(value)), true) => items.push((*value).clone()),
+                (Value::Optional(None), true) => {}
+                (other, true) => {
+                    let what = "cannot initialize optional list element from non-optional value";
+                    return Err(Fault::new(format!("{what} {}", other.shown())));
+                }
+            }
+        }
+        self.meter.items(items.len())?;
+        Ok(Value::list(items))
+    }
+
+    fn map(&mut self, nodes: &'p [(Node, Node, bool)]) -> Evaluated<'v> {
+        let mut entries = BTreeMap::new();
+        for (key, value, is_optional) in nodes {
+            let key = self.evaluate(key)?;
+            let value = match (self.evaluate(value)?, is_optional) {
+                (value, false) => value,
+                (Value::Optional(Some(value)), true) => (*value).clone(),
+                (Value::Optional(None), true) => continue,
+                (other, true) => {
+                    let what = "cannot initialize optional entry";
+                    let (key, value) = (key.shown(), other.shown());
+                    return Err(Fault::new(format!("{what} '{key}' from non-optional value {value}")));
+                }
+            };
+            let key =
+                Key::of(&key).ok_or_else(|| Fault::new(format!("unsupported key type: {}", key.type_of().name())))?;
+            entries.insert(key, value);
+        }
+        self.meter.items(entries.len().saturating_mul(3))?;
+        Ok(Value::Map(Map::Owned(Arc::new(entries))))
+    }
+
+    fn fold(&mut self, fold: &'p Fold) -> Evaluated<'v> {
+        let range = self.evaluate(&fold.range)?;
+        let outer = self.slots.len();
+        self.slots.push(Slot::Lazy(&fold.start));
+        let looped = match (&range, fold.is_pairs) {
+            (Value::List(list), is_pairs) => self.over_list(fold, list, is_pairs),
+            (Value::Map(map), is_pairs) => self.over_map(fold, map, is_pairs),
+            (other, _) => {
+                let name = other.type_of().name();
+                Err(Fault::new(format!("got '{name}', expected iterable type")))
+            }
+        };
+        self.slots.truncate(outer + 1);
+        let result = looped.and_then(|()| self.evaluate(&fold.result));
+        self.slots.truncate(outer);
+        result
+    }
+
+    fn over_list(&mut self, fold: &'p Fold, list: &List<'v>, is_pairs: bool) -> Result<(), Fault> {
+        for at in 0..list.len() {
+            let item = list.get(at).unwrap_or(Ok(Value::Null));
+            let place = is_pairs.then(|| Value::Int(i64::try_from(at).unwrap_or(i64::MAX)));
+            if !self.round(fold, place, item)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn over_map(&mut self, fold: &'p Fold, map: &Map<'v>, is_pairs: bool) -> Result<(), Fault> {
+        self.meter.items(map.len())?;
+        for key in map.keys() {
+            let goes_on = if is_pairs {
+                let value = map.find(&key).unwrap_or(Ok(Value::Null));
+                self.round(fold, Some(key), value)?
+            } else {
+                self.round(fold, None, Ok(key))?
+            };
+            if !goes_on {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One round of a loop; `false` ends it.
+    fn round(&mut self, fold: &'p Fold, first: Option<Value<'v>>, item: Evaluated<'v>) -> Result<bool, Fault> {
+        let collected = self.slots.len();
+        self.slots.extend(first.map(|first| Slot::Ready(Ok(first))));
+        self.slots.push(Slot::Ready(item));
+        let goes_on = match self.evaluate(&fold.condition) {
+            Ok(Value::Bool(false)) => false,
+            Err(fault) if fault.is_final() => return Err(fault),
+            _ => true,
+        };
+        if goes_on {
+            let step = self.evaluate(&fold.step);
+            if let Err(fault) = &step
+                && fault.is_final()
+            {
+                return Err(fault.clone());
+            }
+            self.slots[collected - 1] = Slot::Ready(step);
+        }
+        self.slots.truncate(collected);
+        Ok(goes_on)
+    }
+}

@@ -1,0 +1,255 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::check::Typed;
+use crate::fault::Fault;
+use crate::library::{self, Pattern, PatternError, compile_pattern};
+use crate::meter::Meter;
+use crate::syntax::{self, Expr, Kind, Literal};
+use crate::types::Type;
+use crate::value::{Key, List, Map, Text, Value};
+
+use super::node::{Attribute, Base, Fold, Node, Operator, Qualifier, QualifierKey};
+use super::price::Price;
+
+/// Makes an expression ready to run. What is constant is worked out now; `Err` says what of it has no value.
+pub(crate) fn plan(root: &Expr, typed: &Typed) -> Result<Node, String> {
+    Planner { typed, variables: &typed.variables, slots: Vec::new() }.plan(root)
+}
+
+struct Planner<'p> {
+    typed: &'p Typed,
+    variables: &'p BTreeSet<String>,
+    /// The variables of the loops around, by their place.
+    slots: Vec<Arc<str>>,
+}
+
+type Planned = Result<Node, String>;
+
+impl Planner<'_> {
+    fn plan(&mut self, expression: &Expr) -> Planned {
+        match &expression.kind {
+            Kind::Unknown | Kind::Struct { .. } => Err("unsupported expression".to_owned()),
+            Kind::Literal(literal) => Ok(Node::Constant(constant(literal))),
+            Kind::Ident(name) => Ok(self.ident(expression, name)),
+            Kind::Select { operand, field, is_test } => {
+                let mut attribute = self.attribute(operand)?;
+                let key = QualifierKey::Constant(Value::String(Text::Shared(Arc::clone(field))));
+                attribute.push(&Arc::new(Qualifier { key, is_optional: false, is_test: *is_test }));
+                attribute.is_test |= *is_test;
+                Ok(Node::Attribute(attribute))
+            }
+            Kind::Call { function, target, arguments } => {
+                let arguments: Vec<&Expr> = target.iter().map(|target| &**target).chain(arguments).collect();
+                self.call(expression, function, &arguments)
+            }
+            Kind::List(items) => {
+                let items: Result<Vec<_>, String> =
+                    items.iter().map(|(item, is_optional)| Ok((self.plan(item)?, *is_optional))).collect();
+                Ok(folded_list(items?))
+            }
+            Kind::Map(entries) => {
+                let entries: Result<Vec<_>, String> = entries
+                    .iter()
+                    .map(|entry| Ok((self.plan(&entry.key)?, self.plan(&entry.value)?, entry.is_optional)))
+                    .collect();
+                Ok(folded_map(entries?))
+            }
+            Kind::Fold(fold) => self.fold(fold),
+        }
+    }
+
+    fn ident(&self, expression: &Expr, name: &str) -> Node {
+        if let Some(slot) = self.slots.iter().rposition(|slot| **slot == *name) {
+            return Node::Attribute(Attribute::of(Base::Slot(slot)));
+        }
+        match (self.variables.iter().position(|variable| variable == name), self.typed.type_of(expression)) {
+            (None, Type::Type(Some(of))) => Node::Constant(Value::Type(Arc::clone(of))),
+            (place, _) => Node::Attribute(Attribute::of(Base::Variable(place.unwrap_or(usize::MAX)))),
+        }
+    }
+
+    /// An expression as something that can be looked into.
+    fn attribute(&mut self, expression: &Expr) -> Result<Attribute, String> {
+        Ok(match self.plan(expression)? {
+            Node::Attribute(attribute) => attribute,
+            other => Attribute::of(Base::Inner(Box::new(other))),
+        })
+    }
+
+    fn all(&mut self, arguments: &[&Expr]) -> Result<Vec<Node>, String> {
+        arguments.iter().map(|argument| self.plan(argument)).collect()
+    }
+
+    fn pair(&mut self, arguments: &[&Expr]) -> Result<Box<(Node, Node)>, String> {
+        match arguments {
+            [one, other] => Ok(Box::new((self.plan(one)?, self.plan(other)?))),
+            _ => Err("no such overload".to_owned()),
+        }
+    }
+
+    fn call(&mut self, expression: &Expr, function: &Arc<str>, arguments: &[&Expr]) -> Planned {
+        let overload = self.typed.overload(expression);
+        match (&**function, arguments) {
+            ("_&&_" | "_||_", _) => Ok(Node::Logical { stops_at: &**function == "_||_", terms: self.all(arguments)? }),
+            ("_==_" | "_!=_", _) => {
+                Ok(Node::Equality { is_equal: &**function == "_==_", sides: self.pair(arguments)? })
+            }
+            ("_?_:_", [condition, then, otherwise]) => {
+                let branches = (self.plan(condition)?, self.attribute(then)?, self.attribute(otherwise)?);
+                Ok(Node::Attribute(Attribute::of(Base::Conditional(Box::new(branches)))))
+            }
+            ("_[_]" | "_[?_]" | "_?._", [operand, index]) => self.index(operand, index, &**function != "_[_]"),
+            ("@not_strictly_false", [argument]) => Ok(Node::NotStrictlyFalse(Box::new(self.plan(argument)?))),
+            ("or" | "orValue", [_, _]) => {
+                Ok(Node::OrElse { is_value: &**function == "orValue", sides: self.pair(arguments)? })
+            }
+            _ => {
+                let arguments = self.all(arguments)?;
+                self.plain_call(function, overload, arguments)
+            }
+        }
+    }
+
+    fn index(&mut self, operand: &Expr, index: &Expr, is_optional: bool) -> Planned {
+        let mut attribute = self.attribute(operand)?;
+        let key = match self.plan(index)? {
+            Node::Constant(key) => QualifierKey::Constant(key),
+            Node::Attribute(key) => QualifierKey::Attribute(key),
+            other => QualifierKey::Attribute(Attribute::of(Base::Inner(Box::new(other)))),
+        };
+        attribute.push(&Arc::new(Qualifier { key, is_optional, is_test: false }));
+        Ok(Node::Attribute(attribute))
+    }
+
+    fn plain_call(&mut self, function: &Arc<str>, overload: Option<&str>, mut arguments: Vec<Node>) -> Planned {
+        let price = Price::of(function, overload);
+        let collected = match arguments.first() {
+            Some(Node::Attribute(attribute)) => attribute.slot().filter(|slot| self.slots[*slot].starts_with('@')),
+            _ => None,
+        };
+        if let Some(slot) = collected
+            && ((&**function == "_+_" && overload == Some("add_list")) || &**function == "cel.@mapInsert")
+        {
+            arguments.remove(0);
+            return Ok(Node::Grow { slot, is_list: &**function == "_+_", more: arguments, price });
+        }
+        if let Some(operator) = operator(function) {
+            return Ok(Node::Operator { operator, arguments, price });
+        }
+        if matches!(&**function, "matches" | "find" | "findAll") {
+            let ready = pattern(&arguments)?;
+            return Ok(Node::Match { name: Arc::clone(function), ready, arguments, price });
+        }
+        if overload == Some("in_list")
+            && let [_, Node::Constant(Value::List(list))] = &arguments[..]
+            && let Some(items) = members(list)
+        {
+            if items.is_empty() {
+                return Ok(Node::Constant(Value::Bool(false)));
+            }
+            return Ok(Node::Membership { item: Box::new(arguments.remove(0)), items });
+        }
+        let name = Arc::clone(function);
+        let function = library::find(&name).ok_or_else(|| format!("no such overload: {name}"))?;
+        let is_conversion = matches!(
+            &*name,
+            "bool" | "bytes" | "double" | "duration" | "dyn" | "int" | "string" | "timestamp" | "type" | "uint"
+        );
+        if is_conversion && let [Node::Constant(argument)] = &arguments[..] {
+            let converted = function(std::slice::from_ref(argument), &mut Meter::new(u64::MAX));
+            return converted.map(Node::Constant).map_err(|fault: Fault| fault.to_string());
+        }
+        Ok(Node::Call { function, arguments, price })
+    }
+
+    fn fold(&mut self, fold: &syntax::Fold) -> Planned {
+        let range = self.plan(&fold.range)?;
+        let start = self.plan(&fold.start)?;
+        let outer = self.slots.len();
+        self.slots.push(Arc::clone(&fold.accumulator));
+        self.slots.push(Arc::clone(&fold.variable));
+        self.slots.extend(fold.second.clone());
+        let condition = self.plan(&fold.condition)?;
+        let step = self.plan(&fold.step)?;
+        self.slots.truncate(outer + 1);
+        let result = self.plan(&fold.result)?;
+        self.slots.truncate(outer);
+        let is_pairs = fold.second.is_some();
+        Ok(Node::Fold(Box::new(Fold { range, is_pairs, start, condition, step, result })))
+    }
+}
+
+fn constant(literal: &Literal) -> Value<'static> {
+    match literal {
+        Literal::Null => Value::Null,
+        Literal::Bool(value) => Value::Bool(*value),
+        Literal::Int(int) => Value::Int(*int),
+        Literal::Uint(uint) => Value::Uint(*uint),
+        Literal::Double(double) => Value::Double(*double),
+        Literal::String(text) => Value::String(Text::Shared(Arc::clone(text))),
+        Literal::Bytes(bytes) => Value::Bytes(Arc::clone(bytes)),
+    }
+}
+
+fn operator(function: &str) -> Option<Operator> {
+    Some(match function {
+        "_+_" => Operator::Add,
+        "_-_" => Operator::Subtract,
+        "_*_" => Operator::Multiply,
+        "_/_" => Operator::Divide,
+        "_%_" => Operator::Remainder,
+        "-_" => Operator::Negate,
+        "!_" => Operator::Not,
+        "_<_" => Operator::Less,
+        "_<=_" => Operator::LessOrEqual,
+        "_>_" => Operator::Greater,
+        "_>=_" => Operator::GreaterOrEqual,
+        _ => return None,
+    })
+}
+
+/// The pattern that a call is given as a constant.
+fn pattern(arguments: &[Node]) -> Result<Option<Pattern>, String> {
+    match arguments.get(1) {
+        Some(Node::Constant(Value::String(text))) => compile_pattern(text).map(Some).map_err(|PatternError(why)| why),
+        _ => Ok(None),
+    }
+}
+
+/// The items of a constant list, if they are simple enough to be looked up at no cost.
+fn members(list: &List<'static>) -> Option<Vec<Value<'static>>> {
+    let items = list.items().ok()?;
+    let is_simple = |value: &Value<'_>| {
+        matches!(value, Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_))
+    };
+    items.iter().all(is_simple).then_some(items)
+}
+
+fn folded_list(items: Vec<(Node, bool)>) -> Node {
+    let values: Option<Vec<Value<'static>>> = items
+        .iter()
+        .map(|item| match item {
+            (Node::Constant(value), false) => Some(value.clone()),
+            _ => None,
+        })
+        .collect();
+    match values {
+        Some(values) => Node::Constant(Value::list(values)),
+        None => Node::List { items },
+    }
+}
+
+fn folded_map(entries: Vec<(Node, Node, bool)>) -> Node {
+    let values: Option<std::collections::BTreeMap<_, _>> = entries
+        .iter()
+        .map(|entry| match entry {
+            (Node::Constant(key), Node::Constant(value), false) => Some((Key::of(key)?, value.clone())),
+            _ => None,
+        })
+        .collect();
+    match values {
+        Some(values) => Node::Constant(Value::Map(Map::Owned(Arc::new(values)))),
+        None => Node::Map { entries },
+    }
+}

@@ -1,0 +1,132 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use crate::check::{Typed, check};
+use crate::environment::Environment;
+use crate::evaluate::{Machine, Node, plan};
+use crate::meter::COST_OF_ONE_EXPRESSION;
+use crate::source::Report;
+use crate::syntax::{Tree, parse};
+use crate::types::Type;
+use crate::value::{Value, to_json};
+use crate::variables::Variables;
+
+/// A compiled expression.
+#[derive(Debug)]
+pub struct Expression {
+    text: String,
+    compiled: Box<Compiled>,
+}
+
+#[derive(Debug)]
+struct Compiled {
+    node: Node,
+    typed: Typed,
+    tree: Tree,
+}
+
+/// Why a text is not an expression, or did not give a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The text is not an expression.
+    #[error("{0}")]
+    Refused(Report),
+    /// A part of the expression is constant and has no value.
+    #[error("{0}")]
+    Constant(String),
+    /// The expression ran and gave no value.
+    #[error("{0}")]
+    Evaluation(String),
+    /// The expression gave a value where true or false was needed.
+    #[error("gave {0}, where true or false is needed")]
+    NotABoolean(String),
+}
+
+/// What came of an expression, and what it cost in Kubernetes' units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run<T> {
+    /// The value, or why there is none.
+    pub result: Result<T, Error>,
+    /// The cost.
+    pub cost: u64,
+}
+
+impl Error {
+    /// Whether the expression was stopped because it cost too much.
+    pub fn is_too_costly(&self) -> bool {
+        matches!(self, Self::Evaluation(message) if message.starts_with("operation cancelled: actual cost limit exceeded"))
+    }
+}
+
+impl Expression {
+    /// Compiles a text in which every name is a variable of any type.
+    pub fn compile(text: &str) -> Result<Self, Error> {
+        Self::compile_in(text, &Environment::open())
+    }
+
+    /// Compiles a text with the variables of an environment.
+    pub fn compile_in(text: &str, environment: &Environment) -> Result<Self, Error> {
+        let mut tree = parse(text).map_err(Error::Refused)?;
+        let typed = check(text, &mut tree, environment).map_err(Error::Refused)?;
+        let node = plan(&tree.root, &typed).map_err(Error::Constant)?;
+        Ok(Self { text: text.to_owned(), compiled: Box::new(Compiled { node, typed, tree }) })
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The names that the expression takes from outside.
+    pub fn variables(&self) -> &BTreeSet<String> {
+        &self.compiled.typed.variables
+    }
+
+    /// The type of what the expression gives.
+    pub fn output_type(&self) -> &Type {
+        self.compiled.typed.type_of(&self.compiled.tree.root)
+    }
+
+    /// The value of the expression.
+    pub fn evaluate(&self, variables: &Variables<'_>) -> Result<Json, Error> {
+        self.run(variables, COST_OF_ONE_EXPRESSION).result
+    }
+
+    /// Whether the expression is true.
+    pub fn holds(&self, variables: &Variables<'_>) -> Result<bool, Error> {
+        self.decide(variables, COST_OF_ONE_EXPRESSION).result
+    }
+
+    /// The value of the expression, which may cost no more than `limit`.
+    pub fn run(&self, variables: &Variables<'_>, limit: u64) -> Run<Json> {
+        self.start(variables, limit, |value| {
+            let json = to_json(value);
+            json.ok_or_else(|| Error::Evaluation(format!("gave a {}, which is no JSON value", value.type_of().name())))
+        })
+    }
+
+    /// Whether the expression is true, at a cost of no more than `limit`.
+    pub fn decide(&self, variables: &Variables<'_>, limit: u64) -> Run<bool> {
+        self.start(variables, limit, |value| match value {
+            Value::Bool(holds) => Ok(*holds),
+            other => Err(Error::NotABoolean(other.shown())),
+        })
+    }
+
+    fn start<T>(
+        &self,
+        variables: &Variables<'_>,
+        limit: u64,
+        read: impl FnOnce(&Value<'_>) -> Result<T, Error>,
+    ) -> Run<T> {
+        let names: Vec<&str> = self.variables().iter().map(String::as_str).collect();
+        let values = names.iter().map(|name| variables.value(name)).collect();
+        let outcome = Machine::new(names, values, limit).run(&self.compiled.node);
+        let result = match &outcome.result {
+            Ok(value) => read(value),
+            Err(fault) => Err(Error::Evaluation(fault.to_string())),
+        };
+        Run { result, cost: outcome.cost }
+    }
+}

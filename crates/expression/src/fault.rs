@@ -1,0 +1,37 @@
+//! Why an expression has no value.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// What went wrong while an expression ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    message: Cow<'static, str>,
+    /// Whether nothing more may run, so that `||` and `&&` do not pass over it.
+    is_final: bool,
+}
+
+impl Fault {
+    pub(crate) fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self { message: message.into(), is_final: false }
+    }
+
+    pub(crate) fn no_overload() -> Self {
+        Self::new("no such overload")
+    }
+
+    /// The expression costs more than it may.
+    pub(crate) fn too_costly() -> Self {
+        Self { message: "operation cancelled: actual cost limit exceeded".into(), is_final: true }
+    }
+
+    pub(crate) fn is_final(&self) -> bool {
+        self.is_final
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}

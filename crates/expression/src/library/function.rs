@@ -1,0 +1,6 @@
+use crate::fault::Fault;
+use crate::meter::Meter;
+use crate::value::Value;
+
+/// A function: the values of its arguments, the target of a method first.
+pub(crate) type Function = for<'v> fn(&[Value<'v>], &mut Meter) -> Result<Value<'v>, Fault>;

@@ -1,0 +1,198 @@
+//! Regular expressions. In Kubernetes: `library.Regex` and `matches`, over Go's `regexp`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use regex::{Regex, RegexBuilder};
+
+use crate::fault::Fault;
+use crate::meter::Meter;
+use crate::value::{Text, Value};
+
+type Result<'v> = std::result::Result<Value<'v>, Fault>;
+
+/// How large a compiled pattern may be, in bytes.
+const LARGEST: usize = 1 << 20;
+/// How many patterns one evaluation keeps.
+const KEPT: usize = 16;
+
+/// A pattern, and how much work it is for each byte of a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    regex: Regex,
+    weight: u64,
+}
+
+/// Why a text is no pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PatternError(pub(crate) String);
+
+/// Compiles a pattern as Go reads it: classes such as `\w` are of ASCII signs.
+pub(crate) fn compile_pattern(text: &str) -> std::result::Result<Pattern, PatternError> {
+    if has_doubled_repetition(text) {
+        return Err(PatternError(format!("error parsing regexp: invalid nested repetition operator in `{text}`")));
+    }
+    let builder = RegexBuilder::new(&translated(text)).size_limit(LARGEST).dfa_size_limit(LARGEST).build();
+    let refused = || PatternError(format!("error parsing regexp: invalid pattern: `{text}`"));
+    Ok(Pattern { regex: builder.map_err(|_| refused())?, weight: 1 + repetitions(text) / 64 })
+}
+
+/// The pattern in the words of the `regex` crate.
+fn translated(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut signs = text.chars().peekable();
+    let mut in_class = 0_u32;
+    while let Some(sign) = signs.next() {
+        match sign {
+            '\\' => {
+                let next = signs.next();
+                match next {
+                    Some('d') => out.push_str("[0-9]"),
+                    Some('D') => out.push_str("[^0-9]"),
+                    Some('w') => out.push_str("[0-9A-Za-z_]"),
+                    Some('W') => out.push_str("[^0-9A-Za-z_]"),
+                    Some('s') => out.push_str("[\\t\\n\\f\\r ]"),
+                    Some('S') => out.push_str("[^\\t\\n\\f\\r ]"),
+                    Some('b') if in_class == 0 => out.push_str("(?-u:\\b)"),
+                    Some('Q') => {
+                        let mut quoted = String::new();
+                        for sign in signs.by_ref() {
+                            quoted.push(sign);
+                            if quoted.ends_with("\\E") {
+                                quoted.truncate(quoted.len() - 2);
+                                break;
+                            }
+                        }
+                        out.push_str(&regex::escape(&quoted));
+                    }
+                    Some(other) => {
+                        out.push('\\');
+                        out.push(other);
+                    }
+                    None => out.push('\\'),
+                }
+            }
+            '[' if in_class == 0 => {
+                in_class = 1;
+                out.push('[');
+                if signs.peek() == Some(&'^') {
+                    out.extend(signs.next());
+                }
+                if signs.peek() == Some(&']') {
+                    signs.next();
+                    out.push_str("\\]");
+                }
+            }
+            '[' if signs.peek() == Some(&':') => {
+                out.push('[');
+                for sign in signs.by_ref() {
+                    out.push(sign);
+                    if sign == ']' {
+                        break;
+                    }
+                }
+            }
+            ']' if in_class > 0 => {
+                in_class = 0;
+                out.push(']');
+            }
+            '[' | '&' | '~' if in_class > 0 => {
+                out.push('\\');
+                out.push(sign);
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Whether a repetition is repeated, as in `x++`, which Go refuses.
+fn has_doubled_repetition(text: &str) -> bool {
+    let (mut in_class, mut is_escaped, mut repeated) = (false, false, 0);
+    for sign in text.chars() {
+        let is_plain = is_escaped || in_class;
+        repeated = match sign {
+            '*' | '+' | '?' if !is_plain => match (sign, repeated) {
+                (_, 0) => 1,
+                ('?', 1) => 2,
+                _ => return true,
+            },
+            _ => 0,
+        };
+        in_class = !is_escaped && ((in_class && sign != ']') || (!in_class && sign == '['));
+        is_escaped = !is_escaped && sign == '\\';
+    }
+    false
+}
+
+/// How often parts of a pattern are repeated by number, all numbers multiplied.
+fn repetitions(text: &str) -> u64 {
+    let counts = text.split('{').skip(1).filter_map(|rest| {
+        let inner = rest.split('}').next()?;
+        inner.split(',').filter_map(|digits| digits.parse::<u64>().ok()).max()
+    });
+    counts.fold(1_u64, |product, count| product.saturating_mul(count.max(1))).min(1 << 20)
+}
+
+/// The patterns that an evaluation has met; what has been compiled once is not compiled again.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns {
+    met: BTreeMap<String, Arc<Pattern>>,
+}
+
+impl Patterns {
+    fn get(&mut self, text: &str, meter: &mut Meter) -> std::result::Result<Arc<Pattern>, PatternError> {
+        if let Some(pattern) = self.met.get(text) {
+            return Ok(Arc::clone(pattern));
+        }
+        let effort = 20_000 + text.len() as u64 * 100 + repetitions(text).saturating_mul(100);
+        meter.work(effort).map_err(|fault| PatternError(fault.to_string()))?;
+        let pattern = Arc::new(compile_pattern(text)?);
+        if self.met.len() >= KEPT {
+            self.met.clear();
+        }
+        self.met.insert(text.to_owned(), Arc::clone(&pattern));
+        Ok(pattern)
+    }
+
+    /// `matches`, `find` and `findAll`. `ready` is the pattern, where it is known beforehand.
+    pub(crate) fn call<'v>(
+        &mut self,
+        function: &str,
+        arguments: &[Value<'v>],
+        ready: Option<&Pattern>,
+        meter: &mut Meter,
+    ) -> Result<'v> {
+        let (text, pattern, most) = match arguments {
+            [Value::String(text), Value::String(pattern)] => (text, pattern, -1),
+            [Value::String(text), Value::String(pattern), Value::Int(most)] => (text, pattern, *most),
+            _ => return Err(Fault::no_overload()),
+        };
+        let met = match ready {
+            Some(_) => None,
+            None => Some(self.get(pattern, meter).map_err(|PatternError(why)| {
+                if meter.work(0).is_err() {
+                    return Fault::too_costly();
+                }
+                Fault::new(if function == "matches" { why } else { format!("Illegal regex: {why}") })
+            })?),
+        };
+        let Some(pattern) = ready.or(met.as_deref()) else { return Err(Fault::no_overload()) };
+        meter.work((text.len() as u64).saturating_mul(pattern.weight))?;
+        let part = |text: &Text<'v>, found: regex::Match<'_>| Value::String(text.part(found.start(), found.end()));
+        match function {
+            "matches" => Ok(Value::Bool(pattern.regex.is_match(text))),
+            "find" => Ok(pattern.regex.find(text).map_or_else(|| Value::string(""), |found| part(text, found))),
+            _ => {
+                let mut found = Vec::new();
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                for piece in pattern.regex.find_iter(text).take(most) {
+                    meter.items(1)?;
+                    meter.memory(piece.len())?;
+                    found.push(part(text, piece));
+                }
+                Ok(Value::list(found))
+            }
+        }
+    }
+}

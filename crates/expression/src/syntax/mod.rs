@@ -1,0 +1,18 @@
+//! From a text to a tree.
+//!
+//! ```text
+//! text --lexer--> tokens --parser, macros--> Tree { Expr, where each stands }
+//! ```
+//! Start at [`parse`]. In Kubernetes: `cel-go/parser`. Texts, nesting and trees are limited in size before anything
+//! works on them.
+
+mod builder;
+mod lexer;
+mod literal;
+mod macros;
+mod parser;
+mod token;
+mod tree;
+
+pub(crate) use parser::parse;
+pub(crate) use tree::{Entry, Expr, Fold, Kind, Literal, Tree};

@@ -1,0 +1,124 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map as Fields, Value as Json};
+
+use crate::schema::Schema;
+use crate::types::Type;
+
+use super::opaque::Opaque;
+use super::text::Text;
+use super::time::Time;
+
+/// A value; it borrows from what it was taken out of.
+#[derive(Clone, Debug)]
+pub(crate) enum Value<'v> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Double(f64),
+    String(Text<'v>),
+    Bytes(Arc<[u8]>),
+    Timestamp(Time),
+    /// In nanoseconds.
+    Duration(i64),
+    Type(Arc<Type>),
+    List(List<'v>),
+    Map(Map<'v>),
+    Optional(Option<Arc<Value<'v>>>),
+    Opaque(Arc<Opaque>),
+}
+
+/// A list, where it stands or made.
+#[derive(Clone, Debug)]
+pub(crate) enum List<'v> {
+    /// The items, and the schema of the list.
+    Json(&'v [Json], Option<&'v Schema>),
+    References(Arc<Vec<&'v Json>>),
+    Owned(Arc<Vec<Value<'v>>>),
+}
+
+/// A map, where it stands or made.
+#[derive(Clone, Debug)]
+pub(crate) enum Map<'v> {
+    Json(&'v Fields<String, Json>, Option<&'v Schema>),
+    Owned(Arc<BTreeMap<Key<'v>, Value<'v>>>),
+}
+
+/// What a map is looked up by.
+#[derive(Clone, Debug)]
+pub(crate) enum Key<'v> {
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    String(Text<'v>),
+}
+
+impl<'v> Value<'v> {
+    pub(crate) fn string(text: impl Into<Arc<str>>) -> Self {
+        Self::String(Text::Shared(text.into()))
+    }
+
+    pub(crate) fn list(items: Vec<Value<'v>>) -> Self {
+        Self::List(List::Owned(Arc::new(items)))
+    }
+
+    pub(crate) fn some(value: Value<'v>) -> Self {
+        Self::Optional(Some(Arc::new(value)))
+    }
+
+    pub(crate) fn opaque(opaque: Opaque) -> Self {
+        Self::Opaque(Arc::new(opaque))
+    }
+
+    /// The type that the value has when it runs.
+    pub(crate) fn type_of(&self) -> Type {
+        match self {
+            Self::Null => Type::Null,
+            Self::Bool(_) => Type::Bool,
+            Self::Int(_) => Type::Int,
+            Self::Uint(_) => Type::Uint,
+            Self::Double(_) => Type::Double,
+            Self::String(_) => Type::String,
+            Self::Bytes(_) => Type::Bytes,
+            Self::Timestamp(_) => Type::Timestamp,
+            Self::Duration(_) => Type::Duration,
+            Self::Type(_) => Type::Type(None),
+            Self::List(_) => Type::list(Type::Dyn),
+            Self::Map(_) => Type::map(Type::Dyn, Type::Dyn),
+            Self::Optional(_) => Type::optional(Type::Dyn),
+            Self::Opaque(opaque) => opaque.type_of(),
+        }
+    }
+
+    /// How large the value is for what it costs; `None` for what has no size.
+    pub(crate) fn size(&self) -> Option<u64> {
+        Some(match self {
+            Self::String(text) => text.characters(),
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::List(list) => list.len() as u64,
+            Self::Map(map) => map.len() as u64,
+            Self::Opaque(opaque) => return opaque.size(),
+            _ => return None,
+        })
+    }
+
+    /// Whether the value is what its type is without any content. In Kubernetes: `traits.Zeroer`.
+    pub(crate) fn is_zero(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Bool(value) => !value,
+            Self::Int(value) | Self::Duration(value) => *value == 0,
+            Self::Uint(value) => *value == 0,
+            Self::Double(value) => *value == 0.0,
+            Self::String(text) => text.is_empty(),
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::Timestamp(time) => time.is_zero(),
+            Self::List(list) => list.len() == 0,
+            Self::Map(map) => map.len() == 0,
+            Self::Optional(value) => value.as_ref().is_none_or(|value| value.is_zero()),
+            Self::Type(_) | Self::Opaque(_) => false,
+        }
+    }
+}

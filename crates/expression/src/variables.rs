@@ -1,0 +1,82 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use crate::authorizer::{Authorization, Authorizer, Question};
+use crate::fault::Fault;
+use crate::schema::Schema;
+use crate::value::{Opaque, Value, from_json, references};
+
+/// What an expression sees, by name. Nothing is converted before an expression looks at it.
+#[derive(Clone, Default)]
+pub struct Variables<'v> {
+    values: BTreeMap<String, Binding<'v>>,
+}
+
+#[derive(Clone)]
+enum Binding<'v> {
+    Json(&'v Json, Option<&'v Schema>),
+    Owned(Arc<Json>),
+    Optional(Option<&'v Json>, Option<&'v Schema>),
+    List(Arc<Vec<&'v Json>>),
+    Authorizer(Arc<dyn Authorizer>),
+}
+
+/// A JSON value to be shown in many lists.
+#[derive(Clone, Debug)]
+pub struct Prepared(Json);
+
+impl Prepared {
+    /// Takes a value.
+    pub fn new(value: Json) -> Self {
+        Self(value)
+    }
+}
+
+impl<'v> Variables<'v> {
+    /// Makes `value` visible as `name`.
+    pub fn set(&mut self, name: impl Into<String>, value: &'v Json) {
+        self.values.insert(name.into(), Binding::Json(value, None));
+    }
+
+    /// Makes `value` visible as `name`, as its schema says.
+    pub fn set_typed(&mut self, name: impl Into<String>, value: &'v Json, schema: &'v Schema) {
+        self.values.insert(name.into(), Binding::Json(value, Some(schema)));
+    }
+
+    /// Makes a value that may be missing visible as `name`.
+    pub fn set_optional(&mut self, name: impl Into<String>, value: Option<&'v Json>, schema: &'v Schema) {
+        self.values.insert(name.into(), Binding::Optional(value, Some(schema)));
+    }
+
+    /// Makes a value visible as `name` that stands nowhere else.
+    pub fn set_owned(&mut self, name: impl Into<String>, value: Json) {
+        self.values.insert(name.into(), Binding::Owned(Arc::new(value)));
+    }
+
+    /// Makes a list of values visible as `name`.
+    pub fn set_list(&mut self, name: impl Into<String>, values: impl IntoIterator<Item = &'v Prepared>) {
+        let values = values.into_iter().map(|value| &value.0).collect();
+        self.values.insert(name.into(), Binding::List(Arc::new(values)));
+    }
+
+    /// Makes an authorizer visible as `name`; it answers for whoever makes the request.
+    pub fn set_authorizer(&mut self, name: impl Into<String>, authorizer: Arc<dyn Authorizer>) {
+        self.values.insert(name.into(), Binding::Authorizer(authorizer));
+    }
+
+    /// The value that a name stands for.
+    pub(crate) fn value(&self, name: &str) -> Option<Result<Value<'_>, Fault>> {
+        Some(match self.values.get(name)? {
+            Binding::Json(json, schema) => from_json(json, *schema),
+            Binding::Owned(json) => from_json(json, None),
+            Binding::Optional(None, _) => Ok(Value::Optional(None)),
+            Binding::Optional(Some(json), schema) => from_json(json, *schema).map(Value::some),
+            Binding::List(items) => Ok(references(items.iter().copied())),
+            Binding::Authorizer(authorizer) => Ok(Value::opaque(Opaque::Authorization(Arc::new(
+                Authorization::Authorizer(Arc::clone(authorizer), Question::default()),
+            )))),
+        })
+    }
+}
