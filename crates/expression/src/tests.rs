@@ -177,7 +177,7 @@ fn small_texts_that_grow_are_refused_or_stopped() {
     let mapped = format!("optional.of([1]){}", ".optMap(x, x + x)".repeat(40));
     let replaced = format!("'{}'{}", "a".repeat(1000), ".replace('', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa')".repeat(10));
     let ternaries = format!("{}true{}", "true ? ".repeat(300), " : false".repeat(300));
-    let negated = format!("{}true", "!".repeat(90_001));
+    let negated = format!("{}pods", "!".repeat(90_001));
     let sums = format!("1{}", " + 1".repeat(20_000));
     let dots = format!("pods{}", ".a".repeat(20_000));
     let bound = (1..60).fold("1".to_owned(), |inner, _| format!("optional.of({{1: 1}}).optMap(x, {{x: {inner}}})"));
