@@ -15,6 +15,7 @@ mod node;
 mod node_selector;
 mod pod;
 pub mod pod_resources;
+mod pod_secrets;
 pub mod quota_usage;
 mod resource;
 mod scalable;

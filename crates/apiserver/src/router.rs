@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::extract::ws::WebSocketUpgrade;
 use coracle_meta::Status;
-use coracle_registry::{Flow, User};
+use coracle_registry::{Flow, User, Warnings};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 
@@ -39,7 +39,8 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
         return finish(respond::not_found_page(), &method, &audit_id, None);
     };
     let (info, format) = (Arc::new(info), respond::error_format(&parts.headers));
-    let (admitted, flow) = admit(server, &parts, &info, &query).await;
+    let warnings = Warnings::default();
+    let (admitted, flow) = admit(server, &parts, &info, &query, &warnings).await;
     let result = match admitted {
         Ok(user) => {
             let received = receive(parts, query, Arc::clone(&info), audit_id.clone(), user).await;
@@ -47,7 +48,8 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
         }
         Err(status) => Err(status),
     };
-    let response = result.unwrap_or_else(|status| respond::status(&status, format));
+    let mut response = result.unwrap_or_else(|status| respond::status(&status, format));
+    respond::add_warnings(&mut response, &warnings.texts());
     server.metrics.count(Label::of(&info), &method, response.status().as_u16(), started.elapsed());
     finish(response, &method, &audit_id, flow)
 }
@@ -66,8 +68,9 @@ async fn admit(
     parts: &Parts,
     info: &RequestInfo,
     query: &Query,
+    warnings: &Warnings,
 ) -> (Result<Arc<User>, Status>, Option<Flow>) {
-    let user = match identify(server, parts).await {
+    let user = match identify(server, parts, warnings).await {
         Ok(user) => user,
         Err(status) => return (Err(status), None),
     };
@@ -78,10 +81,10 @@ async fn admit(
 }
 
 /// Who is asking: the transport may know, else the credentials say; and for whom.
-async fn identify(server: &Server, parts: &Parts) -> Result<Arc<User>, Status> {
+async fn identify(server: &Server, parts: &Parts, warnings: &Warnings) -> Result<Arc<User>, Status> {
     let user = match parts.extensions.get::<User>() {
         Some(user) => authenticate::vouched_for(user),
-        None => authenticate::authenticate(&*server.authenticator, &server.registry, parts).await?,
+        None => authenticate::authenticate(&*server.authenticator, &server.registry, parts, warnings).await?,
     };
     impersonate::impersonate(&server.registry, user, &parts.headers).await
 }

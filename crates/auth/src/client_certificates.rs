@@ -20,7 +20,7 @@ impl Authenticator for ClientCertificates {
     ) -> Result<Option<Authenticated>, Status> {
         let Some(certificate) = credentials.certificates.first() else { return Ok(None) };
         let user = user_of(certificate).ok_or_else(Status::unauthorized)?;
-        Ok(user.map(|user| Authenticated { user: Arc::new(user), audiences: Vec::new() }))
+        Ok(user.map(|user| Authenticated { user: Arc::new(user), audiences: Vec::new(), warnings: Vec::new() }))
     }
 }
 

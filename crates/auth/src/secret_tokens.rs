@@ -7,16 +7,21 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use coracle_ambient::Timestamp;
+use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{Authenticated, GetOptions, Plan, Registry, Request, User, Verb};
 use serde_json::{Map, Value};
 
-use crate::invalidated::{is_gone, refused};
+use crate::invalidated::refused;
 use crate::service_account_name;
 
 /// When a token was last used, and since when it is not accepted any more: days.
 const LAST_USED: &str = "kubernetes.io/legacy-token-last-used";
 const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
+
+/// What a user of a token should know that Kubernetes once made by itself: an account lists those.
+const LISTED: &str = "Use tokens from the TokenRequest API or manually created secret-based tokens instead of \
+                      auto-generated secret-based tokens.";
 
 /// Accepts the claims of a token whose signature is right.
 pub(crate) async fn accept(
@@ -39,14 +44,23 @@ pub(crate) async fn accept(
     if audiences.is_empty() {
         return Err(refused("the token is for the API server alone"));
     }
-    let secret = find(registry, now, "secrets", namespace, name).await?;
-    if is_gone(&secret, now) || !holds(&secret, token) {
-        return Err(refused("service account token has been invalidated"));
+    let gone = || refused("Token has been invalidated");
+    let secret = find(registry, now, "secrets", namespace, name).await?.ok_or_else(gone)?;
+    if secret.deletion_timestamp().is_some() {
+        return Err(gone());
+    }
+    if !holds(&secret, token) {
+        return Err(refused("Token does not match server's copy"));
     }
     let found = find(registry, now, "serviceaccounts", namespace, account).await?;
-    if is_gone(&found, now) || found.uid() != uid {
-        return Err(refused("service account token has been invalidated"));
+    let found = found.ok_or_else(|| refused(&format!("serviceaccount {account:?} not found")))?;
+    if found.deletion_timestamp().is_some() {
+        return Err(refused(&format!("ServiceAccount {namespace}/{account} has been deleted")));
     }
+    if found.uid() != uid {
+        return Err(refused(&format!("ServiceAccount UID ({}) does not match claim ({uid})", found.uid())));
+    }
+    note_use(registry, &secret, now).await;
     if secret.labels().get(INVALID_SINCE).is_some_and(|since| !since.is_empty()) {
         return Err(refused(&format!(
             "the token in secret {namespace}/{name} for service account {namespace}/{account} has been marked invalid. \
@@ -54,10 +68,11 @@ pub(crate) async fn accept(
              '{INVALID_SINCE}' label from the secret to temporarily allow use of this token"
         )));
     }
-    note_use(registry, &secret, now).await;
+    let is_listed = found.list("secrets").iter().any(|listed| listed["name"] == name);
+    let warnings = is_listed.then(|| LISTED.to_owned()).into_iter().collect();
     let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")];
     let user = User { uid: uid.to_owned(), ..User::new(user_name, groups) };
-    Ok(Authenticated { user: Arc::new(user), audiences })
+    Ok(Authenticated { user: Arc::new(user), audiences, warnings })
 }
 
 async fn find(
@@ -66,12 +81,12 @@ async fn find(
     plural: &str,
     namespace: &str,
     name: &str,
-) -> Result<Arc<Object>, Status> {
+) -> Result<Option<Arc<Object>>, Status> {
     let resource = GroupVersionResource::new("", "v1", plural);
     let request = Request::new(Verb::Get, resource, now).object(namespace, name);
     match registry.get(&request, &GetOptions::default()).await {
-        Ok(found) => Ok(found.object()),
-        Err(status) if status.is_not_found() => Err(refused("service account token has been invalidated")),
+        Ok(found) => Ok(Some(found.object())),
+        Err(status) if status.is_not_found() => Ok(None),
         Err(status) => Err(status),
     }
 }
@@ -84,7 +99,12 @@ fn holds(secret: &Object, token: &str) -> bool {
 /// Notes on which day the token was used last. That it cannot be noted keeps nobody out.
 async fn note_use(registry: &Registry, secret: &Object, now: Timestamp) {
     let day = now.strftime("%Y-%m-%d").to_string();
-    if secret.labels().get(LAST_USED) == Some(&day) {
+    // A server whose clock goes ahead may have noted tomorrow.
+    let tomorrow = now.as_second().checked_add(24 * 60 * 60).and_then(|next| Timestamp::from_second(next).ok());
+    let tomorrow = tomorrow.map(|tomorrow| tomorrow.strftime("%Y-%m-%d").to_string());
+    let labels = secret.labels();
+    let noted = labels.get(LAST_USED);
+    if noted == Some(&day) || noted.is_some() && noted == tomorrow.as_ref() {
         return;
     }
     let resource = GroupVersionResource::new("", "v1", "secrets");

@@ -48,7 +48,7 @@ impl ServiceAccountTokens {
             }
         }
         let id = claims.get("jti").and_then(Value::as_str);
-        Ok(Authenticated { user: Arc::new(bound.user(id)), audiences })
+        Ok(Authenticated { user: Arc::new(bound.user(id)), audiences, warnings: Vec::new() })
     }
 
     /// The object has to exist, with the uid of the claims, and not have been deleting for long.

@@ -94,7 +94,7 @@ impl Authenticator for StaticTokens {
         credentials: &Credentials,
     ) -> Result<Option<Authenticated>, Status> {
         let user = credentials.bearer_token.as_ref().and_then(|token| self.users.get(token));
-        Ok(user.map(|user| Authenticated { user: Arc::clone(user), audiences: Vec::new() }))
+        Ok(user.map(|user| Authenticated { user: Arc::clone(user), audiences: Vec::new(), warnings: Vec::new() }))
     }
 }
 

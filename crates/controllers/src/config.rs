@@ -84,6 +84,9 @@ pub struct Config {
     /// The addresses that Services of type LoadBalancer get; none without it. `--service-lb-range`, which Kubernetes does
     /// not have
     pub service_lb_range: Option<AddressBlock>,
+    /// How long a token in a Secret has to be unused before it goes; not zero.
+    /// `--legacy-service-account-token-clean-up-period`
+    pub legacy_token_clean_up_period: Duration,
     /// How many finished pods are kept. `--terminated-pod-gc-threshold`
     pub terminated_pod_gc_threshold: usize,
     /// How often everything is counted again for quotas; zero for never. `--resource-quota-sync-period`
@@ -152,6 +155,7 @@ impl Default for Config {
             node_cidr_mask_ipv6: 64,
             node_ipam_service_cidrs: Vec::new(),
             service_lb_range: None,
+            legacy_token_clean_up_period: Duration::from_secs(365 * 24 * 60 * 60),
             terminated_pod_gc_threshold: 12_500,
             resource_quota_sync_period: Duration::from_secs(300),
             autoscaling: Autoscaling::default(),

@@ -141,6 +141,11 @@ impl Config {
                     config.autoscaling.cpu_initialization_period = duration()?;
                 }
                 "resource-quota-sync-period" => config.resource_quota_sync_period = duration()?,
+                "legacy-service-account-token-clean-up-period" => {
+                    config.legacy_token_clean_up_period = Some(duration()?)
+                        .filter(|period| !period.is_zero())
+                        .ok_or_else(|| wrong("a duration longer than zero"))?;
+                }
                 "terminated-pod-gc-threshold" => config.terminated_pod_gc_threshold = count()?,
                 other if REFUSED.contains(&other) => return Err(FlagError::NotSupported(name)),
                 other => match config.key_files.of_flag(other) {

@@ -30,6 +30,7 @@ mod core;
 mod events;
 mod flowcontrol;
 mod lease;
+mod legacy_token_tracking;
 mod networking;
 mod policy;
 mod priority_class;

@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 
 use crate::api_service;
 use crate::flowcontrol::{self, ByFlowTable, FlowTable, flow_table};
+use crate::legacy_token_tracking::LegacyTokenTracking;
 
 /// The controllers inside one API server.
 pub struct ServerControllers {
@@ -30,6 +31,7 @@ impl ServerControllers {
         let all: Vec<Box<dyn Controller>> = vec![
             acting("priority-and-fairness-config-consumer", Arc::clone(&flows), flowcontrol::write_conditions),
             acting("apiservice-status-available-controller", Arc::new(api_service::conditions()), api_service::write),
+            Box::new(LegacyTokenTracking::default()),
         ];
         Self { registry: registry.clone(), flows, all }
     }
@@ -93,5 +95,19 @@ impl<T: Default + Send + Sync + 'static> Controller for Acting<T> {
 
     fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
         Box::pin(async move { match self.value.follow(&registry, self.act).await {} })
+    }
+}
+
+impl Controller for LegacyTokenTracking {
+    fn name(&self) -> &'static str {
+        "legacy-token-tracking-controller"
+    }
+
+    fn sync<'a>(&'a self, registry: &'a Registry) -> BoxFuture<'a, Result<(), Status>> {
+        Box::pin(async move { LegacyTokenTracking::sync(self, registry).await.map(drop) })
+    }
+
+    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
+        Box::pin(async move { match LegacyTokenTracking::run(*self, registry).await {} })
     }
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_meta::Status;
-use coracle_registry::{Authenticator, Credentials, Registry, User};
+use coracle_registry::{Authenticator, Credentials, Registry, User, Warnings};
 use http::HeaderMap;
 
 /// The group of all who are known.
@@ -17,10 +17,12 @@ pub(crate) const ANONYMOUS: &str = "system:anonymous";
 pub struct PeerCertificates(pub Vec<Vec<u8>>);
 
 /// Who the credentials of a request prove to be asking. Without any it is the anonymous user; with wrong ones nobody.
+/// What there is to say of them goes to `warnings`.
 pub(crate) async fn authenticate(
     authenticator: &dyn Authenticator,
     registry: &Registry,
     parts: &http::request::Parts,
+    warnings: &Warnings,
 ) -> Result<Arc<User>, Status> {
     let credentials = Credentials {
         bearer_token: bearer_token(&parts.headers),
@@ -32,7 +34,10 @@ pub(crate) async fn authenticate(
         return Ok(anonymous());
     }
     match authenticator.authenticate(registry, &credentials).await {
-        Ok(Some(authenticated)) => Ok(vouched_for(&authenticated.user)),
+        Ok(Some(authenticated)) => {
+            authenticated.warnings.into_iter().for_each(|warning| warnings.add(warning));
+            Ok(vouched_for(&authenticated.user))
+        }
         Ok(None) if credentials.bearer_token.is_none() => Ok(anonymous()),
         Ok(None) => Err(Status::unauthorized()),
         Err(status) if status.code == 401 => Err(Status::unauthorized()),

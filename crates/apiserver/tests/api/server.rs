@@ -36,7 +36,7 @@ impl Authenticator for OneToken {
     async fn authenticate(&self, _: &Registry, credentials: &Credentials) -> Result<Option<Authenticated>, Status> {
         let known = credentials.bearer_token.as_deref() == Some("ann's");
         let user = Arc::new(User::new("ann", ["devs"]));
-        Ok(known.then(|| Authenticated { user, audiences: Vec::new() }))
+        Ok(known.then(|| Authenticated { user, audiences: Vec::new(), warnings: Vec::new() }))
     }
 }
 

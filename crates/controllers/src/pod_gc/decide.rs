@@ -17,6 +17,18 @@ pub(super) enum Why {
     NeverScheduled,
 }
 
+impl Why {
+    /// The reason in words.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Finished => "there are too many finished ones",
+            Self::OutOfService => "its node is out of service",
+            Self::NodeGone => "its node is gone",
+            Self::NeverScheduled => "it is deleted and never had a node",
+        }
+    }
+}
+
 /// The pods to remove, each once. `gone` are nodes that are known to be gone; at most `keep` finished pods stay (0 for
 /// all).
 pub(super) fn victims(

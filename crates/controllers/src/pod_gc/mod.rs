@@ -83,6 +83,7 @@ impl Reconciler<&'static str> for PodCollector {
         let gone = self.gone(pass, &pods, &nodes).await;
         let mut has_failed = false;
         for (pod, why) in decide::victims(&pods, &nodes, &gone, self.keep) {
+            pass.decided(|| format!("remove {}: {}", pod.key(), why.word()));
             match self.remove(pass, &pod, why).await {
                 Err(error) if !error.is_not_found() => {
                     tracing::debug!(%error, pod = %pod.key(), "a pod was not removed");

@@ -23,6 +23,8 @@ pub struct Authenticated {
     pub user: Arc<User>,
     /// Of those for whom it has to be meant, for whom the credential is meant; empty if it does not say.
     pub audiences: Vec<String>,
+    /// What whoever is asking should know of the credential.
+    pub warnings: Vec<String>,
 }
 
 /// Says who is asking. In Kubernetes: `authenticator.Request`.

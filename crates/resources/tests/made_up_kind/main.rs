@@ -26,7 +26,11 @@ struct Anybody;
 #[async_trait]
 impl Authenticator for Anybody {
     async fn authenticate(&self, _: &Registry, _: &Credentials) -> Result<Option<Authenticated>, Status> {
-        Ok(Some(Authenticated { user: Arc::new(User::new("ann", ["sailors"])), audiences: Vec::new() }))
+        Ok(Some(Authenticated {
+            user: Arc::new(User::new("ann", ["sailors"])),
+            audiences: Vec::new(),
+            warnings: Vec::new(),
+        }))
     }
 }
 

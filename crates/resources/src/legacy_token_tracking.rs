@@ -1,0 +1,121 @@
+//! Says since when it has been noted on which day each token in a Secret was used last.
+//!
+//! In Kubernetes: `pkg/controlplane/controller/legacytokentracking`.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_ambient::Timestamp;
+use coracle_meta::{FieldRequirement, FieldSelector, GroupVersionResource, Object, Status, WatchEvent, parse_time};
+use coracle_registry::{GetOptions, ListOptions, Plan, Registry, Request, Verb};
+use futures_util::future::OptionFuture;
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::built_in::object;
+
+const NAMESPACE: &str = "kube-system";
+const NAME: &str = "kube-apiserver-legacy-service-account-token-tracking";
+/// The entry with the day.
+const SINCE: &str = "since";
+/// How soon the ConfigMap is made again that somebody has deleted.
+const PAUSE: Duration = Duration::from_secs(30 * 60);
+/// How long to wait after an error.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Keeps the ConfigMap with the day.
+#[derive(Debug, Default)]
+pub(crate) struct LegacyTokenTracking {
+    /// When it was made last.
+    made: Mutex<Option<Instant>>,
+}
+
+impl LegacyTokenTracking {
+    /// Makes the ConfigMap if it is missing, and repairs what is no day; says after how long to come again.
+    pub(crate) async fn sync(&self, registry: &Registry) -> Result<Option<Duration>, Status> {
+        let now = registry.ambient().clock.now();
+        let request = |verb| Request::new(verb, config_maps(), now);
+        match registry.get(&request(Verb::Get).object(NAMESPACE, NAME), &GetOptions::default()).await {
+            Ok(found) if is_day(found.object().text(&["data", SINCE])) => Ok(None),
+            Ok(_) => {
+                let repair = |map: &Arc<Object>| {
+                    Plan::edit(map, |map| {
+                        map.set(&["data", SINCE], day(now));
+                        Ok(())
+                    })
+                };
+                registry.modify(&request(Verb::Update).object(NAMESPACE, NAME), repair).await.map(|_| None)
+            }
+            Err(status) if status.is_not_found() => {
+                let since = self.made.lock().map(|made| made.elapsed());
+                if let Some(left) = since.and_then(|since| PAUSE.checked_sub(since)).filter(|left| !left.is_zero()) {
+                    return Ok(Some(left));
+                }
+                match registry.create(&request(Verb::Create).object(NAMESPACE, ""), config_map(now)).await {
+                    Err(status) if !status.is_already_exists() => return Err(status),
+                    _ => {}
+                }
+                *self.made.lock() = Some(Instant::now());
+                Ok(None)
+            }
+            Err(status) => Err(status),
+        }
+    }
+
+    /// Keeps it as it should be, until it is dropped.
+    pub(crate) async fn run(self, registry: Registry) -> Infallible {
+        loop {
+            self.watch(&registry).await;
+            sleep(RETRY).await;
+        }
+    }
+
+    /// Looks after each change, until the watch ends.
+    async fn watch(&self, registry: &Registry) {
+        let request = Request::new(Verb::Watch, config_maps(), registry.ambient().clock.now()).object(NAMESPACE, "");
+        let named = FieldRequirement { field: "metadata.name".to_owned(), value: NAME.to_owned(), equal: true };
+        let named = FieldSelector { requirements: vec![named] };
+        let options = ListOptions { field_selector: named, resource_version: "0".to_owned(), ..ListOptions::default() };
+        let Ok(mut changes) = registry.watch(&request, &options).await else { return };
+        loop {
+            let again = self.sync(registry).await.unwrap_or(Some(RETRY));
+            let again = OptionFuture::from(again.map(sleep));
+            tokio::select! {
+                biased;
+                change = changes.next() => if matches!(change, None | Some(WatchEvent::Error(_))) { return },
+                Some(()) = again => {}
+            }
+        }
+    }
+}
+
+fn config_maps() -> GroupVersionResource {
+    GroupVersionResource::new("", "v1", "configmaps")
+}
+
+fn config_map(now: Timestamp) -> Object {
+    let mut map = object("", "ConfigMap", NAME, json!({"data": {SINCE: day(now)}}));
+    map.set("metadata.namespace", NAMESPACE);
+    map
+}
+
+fn day(now: Timestamp) -> String {
+    now.strftime("%Y-%m-%d").to_string()
+}
+
+fn is_day(text: &str) -> bool {
+    parse_time(&format!("{text}T00:00:00Z")).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_told_from_what_is_none() {
+        assert!(is_day(&day(Timestamp::UNIX_EPOCH)) && is_day("2026-02-28"));
+        assert!(!is_day("") && !is_day("2026-02-30") && !is_day("2026-02-03T04:05:06Z") && !is_day("yesterday"));
+    }
+}
