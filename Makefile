@@ -40,7 +40,7 @@ fmt: ## Format all code
 split: ## A cluster in five processes, each killed and started again under way
 	$(CARGO) test -p coracle-cli --test it split -- --nocapture
 
-clients: ## Go, Python, JavaScript, Java and Rust programs against a cluster
+clients: ## Go, Python, JavaScript, Java and Rust programs against a cluster, and operators that others published
 	bash tests/clients/run
 
 held: ## Hold ten thousand connections and a thousand watches, and clients that stall or speak too slowly
@@ -54,10 +54,11 @@ bench: bench-api ## Measure: start, memory, a pod's comeback, controllers, the A
 bench-api: ## Measure requests, lists, watches and memory of one API server; BENCH=--quick takes a minute
 	$(CARGO) bench -q -p coracle-cli --bench api -- $(BENCH)
 
-soak: ## Long runs: random operations beside a real etcd, many crashes and losses of power
+soak: ## Long runs: operations beside a real etcd, crashes, losses of power; each scenario disturbed 2,000 times
 	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \
 		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled
 	PROPTEST_CASES=20000 $(CARGO) test --release -p coracle-tests --test api hostile
+	CORACLE_SEEDS=2000 $(CARGO) test --release -p coracle-scenario --test disturbed
 
 FUZZ_SECONDS ?= 300
 fuzz: ## Fuzz what the store and the API read, FUZZ_SECONDS each

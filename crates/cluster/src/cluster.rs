@@ -261,12 +261,13 @@ impl Cluster {
         }
     }
 
-    /// Kills a component where it stands, as `kill -9` would.
-    pub fn kill_component(&self, component: Component) {
+    /// Kills a component where it stands, as `kill -9` would; whether it ran.
+    pub fn kill_component(&self, component: Component) -> bool {
         let running = self.running.lock().remove(&component);
         if running.is_some() {
             self.recorder.record(component.word(), Stage::ComponentStop, || Detail::default().with("why", "killed"));
         }
+        running.is_some()
     }
 
     /// Kills the store, as `kill -9` would: requests fail as unavailable, its watches break. One that is dead is left so.

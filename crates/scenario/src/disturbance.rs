@@ -111,15 +111,19 @@ impl Disturbance {
         }
         match self {
             Self::Kill { .. } => {
-                cluster.kill_component(Component::ControllerManager);
-                cluster.start_component(Component::ControllerManager);
+                // Where the scenario itself has stopped them, there is nothing to kill, and nothing that would start again.
+                if cluster.kill_component(Component::ControllerManager) {
+                    cluster.start_component(Component::ControllerManager);
+                }
             }
             Self::Pause { .. } => {
                 cluster.stop_component(Component::ControllerManager).await;
                 tokio::time::sleep(PAUSE).await;
                 cluster.start_component(Component::ControllerManager);
             }
-            Self::Double { .. } => cluster.kill_component(Component::ControllerManager),
+            Self::Double { .. } => {
+                cluster.kill_component(Component::ControllerManager);
+            }
             Self::Late => {}
         }
     }
