@@ -31,6 +31,6 @@ impl Environment {
 
     pub(crate) fn variable(&self, name: &str) -> Option<Type> {
         let declared = self.variables.get(name).cloned();
-        declared.or_else(|| (self.is_open && Type::named(name).is_none()).then_some(Type::Dyn))
+        declared.or_else(|| (self.is_open && !name.contains('.') && Type::named(name).is_none()).then_some(Type::Dyn))
     }
 }

@@ -14,6 +14,7 @@
 //! refused, where Kubernetes counts brackets only; patterns are those of the `regex` crate, which has all of Go's.
 //! Not here: which variables an expression sees; that is the caller's.
 
+mod admission;
 mod authorizer;
 mod check;
 mod environment;
@@ -31,6 +32,7 @@ mod types;
 mod value;
 mod variables;
 
+pub use admission::{admission_environment, namespace_schema, request_schema};
 pub use authorizer::{Authorizer, Decision, Question};
 pub use environment::Environment;
 pub use expression::{Error, Expression, Run};

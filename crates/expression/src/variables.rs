@@ -17,7 +17,7 @@ pub struct Variables<'v> {
 #[derive(Clone)]
 enum Binding<'v> {
     Json(&'v Json, Option<&'v Schema>),
-    Owned(Arc<Json>),
+    Owned(Arc<Json>, Option<&'v Schema>),
     Optional(Option<&'v Json>, Option<&'v Schema>),
     List(Arc<Vec<&'v Json>>),
     Authorizer(Arc<dyn Authorizer>),
@@ -52,7 +52,12 @@ impl<'v> Variables<'v> {
 
     /// Makes a value visible as `name` that stands nowhere else.
     pub fn set_owned(&mut self, name: impl Into<String>, value: Json) {
-        self.values.insert(name.into(), Binding::Owned(Arc::new(value)));
+        self.values.insert(name.into(), Binding::Owned(Arc::new(value), None));
+    }
+
+    /// Makes a value visible as `name` that stands nowhere else, as its schema says.
+    pub fn set_owned_typed(&mut self, name: impl Into<String>, value: Json, schema: &'v Schema) {
+        self.values.insert(name.into(), Binding::Owned(Arc::new(value), Some(schema)));
     }
 
     /// Makes a list of values visible as `name`.
@@ -70,7 +75,7 @@ impl<'v> Variables<'v> {
     pub(crate) fn value(&self, name: &str) -> Option<Result<Value<'_>, Fault>> {
         Some(match self.values.get(name)? {
             Binding::Json(json, schema) => from_json(json, *schema),
-            Binding::Owned(json) => from_json(json, None),
+            Binding::Owned(json, schema) => from_json(json, *schema),
             Binding::Optional(None, _) => Ok(Value::Optional(None)),
             Binding::Optional(Some(json), schema) => from_json(json, *schema).map(Value::some),
             Binding::List(items) => Ok(references(items.iter().copied())),

@@ -1,4 +1,7 @@
-use coracle_expression::{Error, Expression, Variables};
+use coracle_expression::{
+    COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Environment, Error, Expression, Variables,
+    admission_environment, namespace_schema, request_schema,
+};
 use coracle_meta::Object;
 use coracle_meta::fields::Fields;
 use coracle_registry::Review;
@@ -53,15 +56,18 @@ impl Subject {
         let mut variables = Variables::default();
         variables.set_owned("object", value(review.object()));
         variables.set_owned("oldObject", value(review.old));
-        variables.set_owned("namespaceObject", value(namespace));
-        variables.set_owned("request", admission_request(review));
+        variables.set_owned_typed("namespaceObject", value(namespace), namespace_schema());
+        variables.set_owned_typed("request", admission_request(review), request_schema());
         Self { variables }
     }
 }
 
 impl Policy {
     pub(super) fn read(policy: &Object) -> Self {
-        let named = |path: &str| policy.list(path).iter().map(Named::read).collect();
+        let has_parameters = !policy.text("spec.paramKind.kind").is_empty();
+        let computed: Vec<&str> = policy.list("spec.variables").iter().map(|variable| variable.text("name")).collect();
+        let environment = admission_environment(has_parameters, true, Some(&computed));
+        let named = |path: &str| policy.list(path).iter().map(|value| Named::read(value, &environment)).collect();
         Self {
             name: policy.name().to_owned(),
             matching: Matching::read(policy.at("spec.matchConstraints")),
@@ -70,7 +76,11 @@ impl Policy {
             parameter_kind: policy.text("spec.paramKind.kind").to_owned(),
             conditions: named("spec.matchConditions"),
             variables: named("spec.variables"),
-            validations: policy.list("spec.validations").iter().map(Validation::read).collect(),
+            validations: policy
+                .list("spec.validations")
+                .iter()
+                .map(|value| Validation::read(value, &environment))
+                .collect(),
         }
     }
 
@@ -82,19 +92,31 @@ impl Policy {
     pub(super) fn check(&self, subject: &Subject, parameters: &Value) -> Vec<Finding> {
         let mut variables = subject.variables.clone();
         variables.set_owned("params", parameters.clone());
+        let mut budget = Budget { left: COST_OF_MATCH_CONDITIONS };
         for condition in &self.conditions {
-            match holds(&condition.expression, &variables) {
+            match budget.holds(&condition.expression, &variables) {
                 Ok(true) => {}
                 Ok(false) => return Vec::new(),
                 Err(error) => return self.failed(format!("match condition '{}' failed: {error}", condition.name)),
             }
         }
-        variables.set_owned("variables", self.computed(&variables));
-        let findings = self.validations.iter().flat_map(|validation| match validation.check(&variables) {
-            Ok(finding) => finding.into_iter().collect(),
-            Err(error) => self.failed(format!("expression '{}' resulted in error: {error}", validation.text)),
-        });
-        findings.collect()
+        let mut budget = Budget { left: COST_OF_ONE_OBJECT };
+        variables.set_owned("variables", self.computed(&variables, &mut budget));
+        let mut findings = Vec::new();
+        for validation in &self.validations {
+            match validation.check(&variables, &mut budget) {
+                Ok(finding) => findings.extend(finding),
+                Err(error) if error == out_of_budget() => {
+                    findings.extend(self.failed(error.to_string()));
+                    break;
+                }
+                Err(error) => {
+                    findings
+                        .extend(self.failed(format!("expression '{}' resulted in error: {error}", validation.text)));
+                }
+            }
+        }
+        findings
     }
 
     fn failed(&self, message: String) -> Vec<Finding> {
@@ -102,13 +124,13 @@ impl Policy {
     }
 
     /// The policy's variables, each of which may use those before it. One that has no value is missing.
-    fn computed(&self, variables: &Variables<'_>) -> Value {
+    fn computed(&self, variables: &Variables<'_>, budget: &mut Budget) -> Value {
         let mut computed = Map::new();
         let mut variables = variables.clone();
         for variable in &self.variables {
             variables.set_owned("variables", Value::Object(computed.clone()));
             if let Ok(expression) = &variable.expression
-                && let Ok(value) = expression.evaluate(&variables)
+                && let Ok(value) = budget.value(expression, &variables)
             {
                 computed.insert(variable.name.clone(), value);
             }
@@ -117,40 +139,64 @@ impl Policy {
     }
 }
 
-fn holds(expression: &Result<Expression, Error>, variables: &Variables<'_>) -> Result<bool, Error> {
-    match expression {
-        Ok(expression) => expression.holds(variables),
-        Err(error) => Err(error.clone()),
+/// What the expressions of a policy may still cost.
+struct Budget {
+    left: u64,
+}
+
+impl Budget {
+    fn holds(&mut self, expression: &Result<Expression, Error>, variables: &Variables<'_>) -> Result<bool, Error> {
+        let run = expression.as_ref().map_err(Error::clone)?.decide(variables, COST_OF_ONE_EXPRESSION);
+        self.pay(run.cost)?;
+        run.result
+    }
+
+    fn value(&mut self, expression: &Expression, variables: &Variables<'_>) -> Result<Value, Error> {
+        let run = expression.run(variables, COST_OF_ONE_EXPRESSION);
+        self.pay(run.cost)?;
+        run.result
+    }
+
+    fn pay(&mut self, cost: u64) -> Result<(), Error> {
+        let left = self.left.checked_sub(cost);
+        self.left = left.unwrap_or(0);
+        left.map(|_| ()).ok_or_else(out_of_budget)
     }
 }
 
+fn out_of_budget() -> Error {
+    let what = "validation failed due to running out of cost budget, no further validation rules will be run";
+    Error::Evaluation(what.to_owned())
+}
+
 impl Named {
-    fn read(value: &Value) -> Self {
-        Self { name: value.text("name").to_owned(), expression: Expression::compile(value.text("expression")) }
+    fn read(value: &Value, environment: &Environment) -> Self {
+        let expression = Expression::compile_in(value.text("expression"), environment);
+        Self { name: value.text("name").to_owned(), expression }
     }
 }
 
 impl Validation {
-    fn read(value: &Value) -> Self {
+    fn read(value: &Value, environment: &Environment) -> Self {
         let text = value.text("expression");
         Self {
             text: text.to_owned(),
-            expression: Expression::compile(text),
+            expression: Expression::compile_in(text, environment),
             message: value.text("message").trim().to_owned(),
-            message_expression: Expression::compile(value.text("messageExpression")).ok(),
+            message_expression: Expression::compile_in(value.text("messageExpression"), environment).ok(),
             reason: value.text("reason").to_owned(),
         }
     }
 
-    fn check(&self, variables: &Variables<'_>) -> Result<Option<Finding>, Error> {
-        if holds(&self.expression, variables)? {
+    fn check(&self, variables: &Variables<'_>, budget: &mut Budget) -> Result<Option<Finding>, Error> {
+        if budget.holds(&self.expression, variables)? {
             return Ok(None);
         }
-        Ok(Some(Finding { message: self.message(variables), reason: self.reason.clone() }))
+        Ok(Some(Finding { message: self.message(variables, budget), reason: self.reason.clone() }))
     }
 
-    fn message(&self, variables: &Variables<'_>) -> String {
-        let computed = self.message_expression.as_ref().and_then(|message| message.evaluate(variables).ok());
+    fn message(&self, variables: &Variables<'_>, budget: &mut Budget) -> String {
+        let computed = self.message_expression.as_ref().and_then(|message| budget.value(message, variables).ok());
         let computed = computed.as_ref().and_then(Value::as_str).map(str::trim);
         match (computed.filter(|text| !text.is_empty() && !text.contains('\n')), self.message.as_str()) {
             (Some(computed), _) => computed.to_owned(),

@@ -110,9 +110,7 @@ impl Checker<'_> {
         if let Some((_, of)) = self.scopes.iter().rev().find(|(scoped, _)| **scoped == *name) {
             return Some(Named::Variable(of.clone()));
         }
-        if !name.contains('.')
-            && let Some(of) = self.environment.variable(name)
-        {
+        if let Some(of) = self.environment.variable(name) {
             self.variables.insert(name.to_owned());
             return Some(Named::Variable(of));
         }

@@ -58,12 +58,14 @@ impl Checker<'_> {
     }
 
     fn select(&mut self, expression: &Expr, kind: &mut Kind) -> Type {
-        let qualified = qualified(kind).filter(|name| Type::named(name).is_some());
-        if let Some(name) = qualified
-            && let Some(Named::TypeItself(of)) = self.find(&name)
+        if let Some(name) = qualified(kind)
+            && let Some(found) = self.find(&name)
         {
             *kind = Kind::Ident(name.into());
-            return Type::Type(Some(Arc::new(of)));
+            return match found {
+                Named::Variable(of) => of,
+                Named::TypeItself(of) => Type::Type(Some(Arc::new(of))),
+            };
         }
         let Kind::Select { operand, field, is_test } = kind else { return Type::Error };
         let of = self.field(expression, operand, field, false);

@@ -1,9 +1,11 @@
 //! Which requests a webhook or a policy is about. In Kubernetes: `validateRuleWithOperations`, `validateMatchResources`.
 
+use coracle_expression::{Type, admission_environment};
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
+use super::expressions::wrong_expression;
 use crate::field_checks::{Wrong, each_invalid, label_selector, one_of};
 
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
@@ -103,14 +105,18 @@ fn wrong_resources(resources: &[Value], path: &str) -> Wrong {
 }
 
 /// What is wrong with conditions, but for what their expressions say.
-pub(super) fn wrong_conditions(conditions: &[Value], path: &str) -> Wrong {
+pub(super) fn wrong_conditions(conditions: &[Value], path: &str, has_parameters: bool) -> Wrong {
     let mut wrong = Wrong::new();
+    let environment = admission_environment(has_parameters, true, None);
     if conditions.len() > MOST_CONDITIONS {
         wrong.push(FieldError::too_many(path, conditions.len(), MOST_CONDITIONS));
     }
     for (at, condition) in conditions.iter().enumerate() {
         if condition.text("expression").trim().is_empty() {
             wrong.push(FieldError::required(format!("{path}[{at}].expression"), ""));
+        } else {
+            let (text, path) = (condition.text("expression"), format!("{path}[{at}].expression"));
+            wrong.extend(wrong_expression(text, &environment, &[Type::Bool], path));
         }
         let name = condition.text("name");
         let path = format!("{path}[{at}].name");

@@ -1,5 +1,6 @@
 //! `admissionregistration.k8s.io/v1`.
 
+mod expressions;
 mod match_rules;
 pub(crate) mod mutating_webhook_configuration;
 pub(crate) mod validating_admission_policy;

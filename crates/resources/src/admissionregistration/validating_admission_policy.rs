@@ -1,9 +1,11 @@
+use coracle_expression::{Environment, Type, admission_environment};
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
 use super::GROUP;
+use super::expressions::wrong_expression;
 use super::match_rules::{wrong_conditions, wrong_match};
 use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::field_checks::{Wrong, one_of};
@@ -44,7 +46,7 @@ fn parameter_kind(object: &Object) -> String {
     }
 }
 
-/// In Kubernetes: `validateValidatingAdmissionPolicySpec`. Expressions are compiled by the plug-in that asks them.
+/// In Kubernetes: `validateValidatingAdmissionPolicySpec`.
 fn wrong(object: &Object) -> Wrong {
     let spec = object.at("spec");
     let mut wrong = one_of(spec, "failurePolicy", "spec", &["Fail", "Ignore"]);
@@ -64,16 +66,48 @@ fn wrong(object: &Object) -> Wrong {
         wrong.push(FieldError::required(missing, ""));
     }
     wrong.extend(wrong_match(constraints, path));
+    let has_parameters = spec.has("paramKind");
+    let mut computed: Vec<&str> = Vec::new();
+    for (at, variable) in spec.list("variables").iter().enumerate() {
+        let environment = admission_environment(has_parameters, true, Some(&computed));
+        let text = variable.text("expression");
+        wrong.extend(wrong_text(text, &environment, &[], format!("spec.variables[{at}].expression")));
+        computed.push(variable.text("name"));
+    }
+    let environment = admission_environment(has_parameters, true, Some(&computed));
+    let for_messages = admission_environment(has_parameters, false, Some(&computed));
     for (at, validation) in spec.list("validations").iter().enumerate() {
-        if validation.text("expression").trim().is_empty() {
-            let path = format!("spec.validations[{at}].expression");
-            wrong.push(FieldError::required(path, "expression is not specified"));
+        let path = format!("spec.validations[{at}]");
+        let text = validation.text("expression");
+        wrong.extend(wrong_text(text, &environment, &[Type::Bool], format!("{path}.expression")));
+        let (message, path) = (validation.text("messageExpression"), format!("{path}.messageExpression"));
+        if !message.is_empty() && message.trim().is_empty() {
+            wrong.push(FieldError::invalid(path, message, "must be non-empty if specified"));
+        } else if !message.is_empty() {
+            wrong.extend(wrong_expression(message, &for_messages, &[Type::String], path));
         }
         if validation.has("reason") {
             let known = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
             wrong.extend(one_of(validation, "reason", &format!("spec.validations[{at}]"), &known));
         }
     }
-    wrong.extend(wrong_conditions(spec.list("matchConditions"), "spec.matchConditions"));
+    for (at, annotation) in spec.list("auditAnnotations").iter().enumerate() {
+        let text = annotation.text("valueExpression").trim();
+        let path = format!("spec.auditAnnotations[{at}].valueExpression");
+        if text.is_empty() {
+            wrong.push(FieldError::required(path, "valueExpression is not specified"));
+        } else {
+            wrong.extend(wrong_expression(text, &environment, &[Type::String, Type::Null], path));
+        }
+    }
+    wrong.extend(wrong_conditions(spec.list("matchConditions"), "spec.matchConditions", has_parameters));
     wrong
+}
+
+/// What is wrong with an expression that has to be there.
+fn wrong_text(text: &str, environment: &Environment, types: &[Type], path: String) -> Option<FieldError> {
+    if text.trim().is_empty() {
+        return Some(FieldError::required(path, "expression is not specified"));
+    }
+    wrong_expression(text, environment, types, path)
 }

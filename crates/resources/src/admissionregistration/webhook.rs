@@ -85,7 +85,7 @@ fn wrong_webhook(hook: &Value, path: &str) -> Wrong {
         (Some(url), false) => wrong.extend(wrong_url(url, &format!("{path_of_config}.url"))),
         _ => wrong.push(FieldError::required(path_of_config, "exactly one of url or service is required")),
     }
-    wrong.extend(wrong_conditions(hook.list("matchConditions"), &format!("{path}.matchConditions")));
+    wrong.extend(wrong_conditions(hook.list("matchConditions"), &format!("{path}.matchConditions"), false));
     wrong
 }
 

@@ -1,0 +1,136 @@
+//! What the expressions of admission see: policies and match conditions.
+//! In Kubernetes: `apiserver/pkg/admission/plugin/cel`.
+
+use std::sync::{Arc, LazyLock};
+
+use crate::environment::Environment;
+use crate::schema::{Field, Object, Order, Schema, Shape};
+use crate::types::Type;
+
+/// The variables of a policy or a match condition: whether there are parameters, whether an authorizer can be asked,
+/// and the names of the variables that the policy itself computes, if it may have any.
+pub fn admission_environment(has_parameters: bool, has_authorizer: bool, computed: Option<&[&str]>) -> Environment {
+    let mut environment = Environment::new()
+        .with("object", Type::Dyn)
+        .with("oldObject", Type::Dyn)
+        .with("namespaceObject", namespace_schema().as_type())
+        .with("request", request_schema().as_type());
+    if has_parameters {
+        environment = environment.with("params", Type::Dyn);
+    }
+    if has_authorizer {
+        environment = environment
+            .with("authorizer", Type::Named("kubernetes.authorization.Authorizer"))
+            .with("authorizer.requestResource", Type::Named("kubernetes.authorization.ResourceCheck"));
+    }
+    if let Some(computed) = computed {
+        let fields: Vec<_> = computed.iter().map(|name| (*name, Shape::Any)).collect();
+        environment = environment.with("variables", Arc::new(object("kubernetes.variables", fields)).as_type());
+    }
+    environment
+}
+
+/// What `request` holds. In Kubernetes: `BuildRequestType`.
+pub fn request_schema() -> &'static Arc<Schema> {
+    static REQUEST: LazyLock<Arc<Schema>> = LazyLock::new(|| {
+        let named = |name, last| object(name, texts(&["group", "version", last]));
+        let groups = list(Schema::new(Shape::String));
+        let extra = Shape::Map(Arc::new(Schema::new(list(Schema::new(Shape::String)))));
+        let mut user = texts(&["username", "uid"]);
+        user.extend([("groups", groups), ("extra", extra)]);
+        let user = object("kubernetes.UserInfo", user);
+        let kind = || named("kubernetes.GroupVersionKind", "kind");
+        let resource = || named("kubernetes.GroupVersionResource", "resource");
+        let mut fields = texts(&["subResource", "requestSubResource", "name", "namespace", "operation"]);
+        fields.extend([("dryRun", Shape::Bool), ("options", Shape::Any)]);
+        let nested = vec![
+            ("kind", kind()),
+            ("resource", resource()),
+            ("requestKind", kind()),
+            ("requestResource", resource()),
+            ("userInfo", user),
+        ];
+        Arc::new(nesting("kubernetes.AdmissionRequest", fields, nested))
+    });
+    &REQUEST
+}
+
+/// What `namespaceObject` holds. In Kubernetes: `BuildNamespaceType`.
+pub fn namespace_schema() -> &'static Arc<Schema> {
+    static NAMESPACE: LazyLock<Arc<Schema>> = LazyLock::new(|| {
+        let map = || Shape::Map(Arc::new(Schema::new(Shape::String)));
+        let mut metadata = texts(&["name", "generateName", "namespace", "UID", "resourceVersion"]);
+        metadata.extend([
+            ("labels", map()),
+            ("annotations", map()),
+            ("creationTimestamp", Shape::Timestamp),
+            ("deletionTimestamp", Shape::Timestamp),
+            ("deletionGracePeriodSeconds", Shape::Int),
+            ("generation", Shape::Int),
+            ("finalizers", list(Schema::new(Shape::String))),
+        ]);
+        let mut condition = texts(&["status", "type", "message", "reason"]);
+        condition.push(("lastTransitionTime", Shape::Timestamp));
+        let conditions = list(object("kubernetes.NamespaceCondition", condition));
+        let mut status = texts(&["phase"]);
+        status.push(("conditions", conditions));
+        let nested = vec![
+            ("metadata", object("kubernetes.NamespaceMetadata", metadata)),
+            ("spec", object("kubernetes.NamespaceSpec", vec![("finalizers", list(Schema::new(Shape::String)))])),
+            ("status", object("kubernetes.NamespaceStatus", status)),
+        ];
+        Arc::new(nesting("kubernetes.Namespace", Vec::new(), nested))
+    });
+    &NAMESPACE
+}
+
+type Fields<'n> = Vec<(&'n str, Shape)>;
+
+fn texts<'n>(names: &[&'n str]) -> Fields<'n> {
+    names.iter().map(|name| (*name, Shape::String)).collect()
+}
+
+fn list(items: Schema) -> Shape {
+    Shape::List(Arc::new(items), Order::Fixed)
+}
+
+fn object(name: &str, fields: Fields<'_>) -> Schema {
+    nesting(name, fields, Vec::new())
+}
+
+fn nesting(name: &str, fields: Fields<'_>, nested: Vec<(&str, Schema)>) -> Schema {
+    let plain = fields.into_iter().map(|(name, shape)| (name, Schema::new(shape)));
+    let fields = plain.chain(nested).map(|(name, schema)| {
+        let field = Field { key: name.to_owned(), schema: Arc::new(schema), is_required: false };
+        (name.to_owned(), field)
+    });
+    Schema::new(Shape::Object(Object { name: name.to_owned(), fields: fields.collect() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expression::Expression;
+
+    #[test]
+    fn policies_see_the_request_the_namespace_and_their_own_variables() {
+        let environment = admission_environment(false, true, Some(&["limit"]));
+        let refused = |text: &str| Expression::compile_in(text, &environment).err().map(|error| error.to_string());
+        for text in [
+            "request.userInfo.groups.exists(g, g == 'a') && namespaceObject.metadata.labels['x'] == 'y'",
+            "object.spec.replicas <= variables.limit",
+            "authorizer.group('').resource('pods').check('get').allowed()",
+            "authorizer.requestResource.check('get').allowed()",
+            "request.namespace == namespaceObject.metadata.name",
+        ] {
+            assert_eq!(refused(text), None, "{text}");
+        }
+        for (text, expected) in [
+            ("request.usrInfo == null", "undefined field 'usrInfo'"),
+            ("variables.other", "undefined field 'other'"),
+            ("params.x", "undeclared reference to 'params'"),
+        ] {
+            assert!(refused(text).is_some_and(|error| error.contains(expected)), "{text}");
+        }
+    }
+}
