@@ -7,8 +7,10 @@
 //! Not here: RBAC's check of escalation (`auth`), what a kind itself refuses (`resources`).
 
 mod lookup;
+mod matching;
 mod plugins;
 mod refusal;
+mod request_view;
 
 mod certificates;
 mod default_ingress_class;
@@ -26,5 +28,6 @@ mod service_account;
 mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
 mod validating_admission_policy;
+mod webhooks;
 
 pub use plugins::{PluginError, not_built, plugins};

@@ -18,6 +18,7 @@ use crate::service_account::ServiceAccount;
 use crate::storage_object_in_use_protection::StorageObjectInUseProtection;
 use crate::taint_nodes_by_condition::TaintNodesByCondition;
 use crate::validating_admission_policy::ValidatingAdmissionPolicy;
+use crate::webhooks::{MutatingAdmissionWebhook, ValidatingAdmissionWebhook};
 
 /// A plug-in was named that cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,9 +85,9 @@ const ALL: &[Entry] = &[
     built("PodTopologyLabels", || Arc::new(PodTopologyLabels)),
     default_but_not_built("NodeDeclaredFeatureValidator"),
     default_but_not_built("MutatingAdmissionPolicy"),
-    default_but_not_built("MutatingAdmissionWebhook"),
+    built("MutatingAdmissionWebhook", || Arc::new(MutatingAdmissionWebhook::default())),
     built("ValidatingAdmissionPolicy", || Arc::new(ValidatingAdmissionPolicy::default())),
-    default_but_not_built("ValidatingAdmissionWebhook"),
+    built("ValidatingAdmissionWebhook", || Arc::new(ValidatingAdmissionWebhook::default())),
     built("ResourceQuota", || Arc::new(ResourceQuota)),
     off("AlwaysDeny"),
 ];

@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
+use crate::ServiceRoutes;
+
 /// How an API server is configured. The names are those of kube-apiserver's flags.
 #[derive(Clone)]
 pub struct ApiServerSpec {
@@ -19,6 +21,8 @@ pub struct ApiServerSpec {
     pub service_account_issuer: String,
     /// The key that signs service account tokens, PEM; a new one for each start if there is none.
     pub service_account_key: Option<String>,
+    /// `--service-address`, and services in this process: who answers for webhooks.
+    pub service_routes: ServiceRoutes,
     /// The authority of the serving certificate, PEM, which pods are told in `kube-root-ca.crt`.
     pub root_ca: Option<String>,
     /// Where the API is reached from outside.
@@ -46,6 +50,7 @@ impl Default for ApiServerSpec {
             tokens: None,
             service_account_issuer: "https://kubernetes.default.svc".to_owned(),
             service_account_key: None,
+            service_routes: ServiceRoutes::default(),
             root_ca: None,
             advertised: None,
             advertise_address: None,

@@ -4,7 +4,7 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_kubelet::NodeSpec;
 
-use crate::{ApiServerSpec, StoreSpec, Transport};
+use crate::{ApiServerSpec, ServiceRoutes, StoreSpec, Transport};
 
 /// What stands between a component and the API server: a latency, a fault. Called once for each start of a component.
 pub type TransportLayer = Arc<dyn Fn(&str, Transport) -> Transport + Send + Sync>;
@@ -107,6 +107,13 @@ impl Builder {
     #[must_use]
     pub fn api_server(mut self, spec: ApiServerSpec) -> Self {
         self.api_server = spec;
+        self
+    }
+
+    /// Who answers the API server's calls to Services and URLs.
+    #[must_use]
+    pub fn service_routes(mut self, routes: ServiceRoutes) -> Self {
+        self.api_server.service_routes = routes;
         self
     }
 

@@ -6,7 +6,7 @@ pub(crate) fn default_ambient() -> Ambient {
 }
 
 /// Whether tokio's clock stands still while the machine's goes on.
-fn is_paused() -> bool {
+pub(crate) fn is_paused() -> bool {
     let before = tokio::time::Instant::now();
     #[expect(clippy::disallowed_methods, reason = "tokio does not say whether its clock is paused; comparing does")]
     let machine = std::time::Instant::now();

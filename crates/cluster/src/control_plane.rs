@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use crate::api_server_tasks::ApiServerTasks;
 use crate::component::Running;
 use crate::kubernetes_service::KubernetesService;
+use crate::outgoing::Ways;
 use crate::tasks::Tasks;
 use crate::{ApiServerSpec, Error, Transport, bootstrap};
 
@@ -72,6 +73,7 @@ impl ControlPlane {
         let config = config(spec)?;
         let registry = registry(spec, &config, storage, &ambient, recorder, (&authenticator, &issuer))?;
         registry.set_authorizer(Arc::new(authorizer));
+        registry.set_outgoing(Arc::new(Ways::new(spec.service_routes.clone())));
         let controllers = fill(&registry, spec, &config).await?;
 
         let shutdown = Shutdown::default();

@@ -20,10 +20,12 @@ mod error;
 mod kinds;
 mod kubernetes_service;
 mod node_transport;
+mod outgoing;
 mod restartable;
 /// Sockets and TLS: how other processes reach the API server.
 #[cfg(feature = "serve")]
 pub mod serve;
+mod service_routes;
 mod signer;
 mod store;
 mod tasks;
@@ -41,6 +43,7 @@ pub use coracle_registry::User;
 pub use coracle_schema::openapi::Descriptions;
 pub use error::Error;
 pub use kinds::built_in_kinds;
+pub use service_routes::ServiceRoutes;
 pub use store::{EtcdServers, OpenStore, StoreOptions, StoreSpec};
 pub use transport::{Body, BoxError, Transport, boxed};
 pub use {coracle_controllers as controllers, coracle_kubelet as kubelet, coracle_scheduler as scheduler};

@@ -1,6 +1,8 @@
+mod callee_certificates;
 mod certificates;
 mod first_bytes;
 mod host_address;
+mod https_calls;
 mod keys;
 mod kubeconfig;
 mod listener;
@@ -13,6 +15,7 @@ pub use certificates::{Authority, Identity, new_service_account_key, write_priva
 #[cfg(feature = "etcd")]
 pub use coracle_etcd::FaceOptions;
 pub use host_address::host_address;
+pub(crate) use https_calls::HttpsCalls;
 pub use keys::read_keys;
 pub use kubeconfig::{Credential, kubeconfig};
 pub use listener::Listener;

@@ -1,5 +1,5 @@
 use coracle_ambient::Ambient;
-use coracle_cluster::{Delays, Error, Transport, User};
+use coracle_cluster::{Delays, Error, ServiceRoutes, Transport, User};
 use coracle_journal::Recorder;
 use coracle_sim::{ClockMode, Latency};
 
@@ -104,6 +104,13 @@ impl Builder {
     #[must_use]
     pub fn recorder(self, recorder: Recorder) -> Self {
         Self { inner: self.inner.recorder(recorder) }
+    }
+
+    /// Who answers the API server's calls to Services and URLs, such as those to webhooks. In virtual time nobody else is
+    /// called.
+    #[must_use]
+    pub fn service_routes(self, routes: ServiceRoutes) -> Self {
+        Self { inner: self.inner.service_routes(routes) }
     }
 
     /// Only the API server: no controllers, no scheduler, no nodes. What envtest offers.

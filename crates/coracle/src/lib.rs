@@ -23,7 +23,9 @@ mod cluster;
 pub use cluster::{Builder, Cluster, run_virtual};
 pub use coracle_ambient::{Ambient, Timestamp};
 pub use coracle_api as api;
-pub use coracle_cluster::{ApiServerSpec, Component, Delays, Error, NodeSpec, StoreSpec, Transport, User};
+pub use coracle_cluster::{
+    ApiServerSpec, Component, Delays, Error, NodeSpec, ServiceRoutes, StoreSpec, Transport, User,
+};
 pub use coracle_journal as journal;
 pub use coracle_meta as meta;
 pub use coracle_scenario::{self as scenario, Scenario};

@@ -9,6 +9,12 @@ pub enum Stage {
     /// The API server answered. data: code, reason, precondition.
     #[serde(rename = "api.respond")]
     ApiRespond,
+    /// The API server calls somebody: a webhook. subject: the URL. data: audit.
+    #[serde(rename = "webhook.call")]
+    WebhookCall,
+    /// That call ended. data: error (empty for an answer).
+    #[serde(rename = "webhook.answer")]
+    WebhookAnswer,
     /// The store committed a revision; one entry for each key. data: op, create, version.
     #[serde(rename = "store.commit")]
     StoreCommit,

@@ -21,10 +21,14 @@ impl Registry {
         old: Option<&Object>,
     ) -> Result<(Object, bool), Status> {
         let mut review = Review::of_write(self, request, kind, operation, Cow::Owned(object), old);
-        for plugin in self.plugins(operation) {
-            plugin.mutate(&mut review).await?;
+        loop {
+            for plugin in self.plugins(operation) {
+                plugin.mutate(&mut review).await?;
+            }
+            if !review.reinvocation.begin_second_round() {
+                return Ok(review.into_object());
+            }
         }
-        Ok(review.into_object())
     }
 
     /// Lets every plug-in refuse the object as it will be stored.

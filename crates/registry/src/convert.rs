@@ -50,6 +50,11 @@ impl Kind {
         Ok(object)
     }
 
+    /// An object of this kind's version in the version of `other`, which serves the same objects.
+    pub fn convert(&self, object: &Object, other: &Self) -> Result<Object, Status> {
+        other.from_hub(self.to_hub(object.clone())?)
+    }
+
     /// Whether clients of the served version see objects as they are stored.
     pub(crate) fn is_served_as_stored(&self) -> bool {
         !self.is_converted() && !self.strategy().fits_when_read()

@@ -20,6 +20,11 @@ pub fn sentence(entry: &Entry) -> String {
             format!("{} asks to {} {subject}{part}", word(entry, "user"), word(entry, "verb"))
         }
         Stage::ApiRespond => format!("answers {} {}", word(entry, "code"), word(entry, "reason")).trim_end().to_owned(),
+        Stage::WebhookCall => format!("calls {subject}"),
+        Stage::WebhookAnswer => match word(entry, "error") {
+            error if error.is_empty() => format!("is answered by {subject}"),
+            error => format!("gets no use of {subject}: {error}"),
+        },
         Stage::StoreCommit => format!("{} {subject}", past(&word(entry, "op"))),
         Stage::WatchSend => format!("sends {} {subject} to {}", word(entry, "type"), word(entry, "watcher")),
         Stage::WatchExpired => format!("ends the watch: {}", word(entry, "why")),

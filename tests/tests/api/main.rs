@@ -5,4 +5,5 @@ mod front;
 mod hostile;
 mod own_controllers;
 mod races;
+mod webhooks;
 mod writes;

@@ -7,7 +7,6 @@
 //! Unlike Kubernetes: policies hold from the next request on; there is no `authorizer` in expressions; annotations for
 //! the audit log are not computed, because there is none.
 
-mod matching;
 mod policy;
 
 use std::sync::Arc;
@@ -16,11 +15,12 @@ use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, Status, StatusCause};
 use coracle_registry::{Admission, Derived, ListOptions, Lists, Review, Stored, Verb};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::lookup::{self, core};
+use crate::lookup;
+use crate::matching::Matching;
 use crate::refusal::forbidden;
-use matching::Matching;
+use crate::request_view::{is_review, namespace_of, rules_admission};
 use policy::{Finding, Policy, Subject};
 
 /// The plug-in, with the policies as their bindings apply them.
@@ -59,7 +59,9 @@ impl Admission for ValidatingAdmissionPolicy {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        if is_exempt(&review.request.at.resource) {
+        // They cannot hold up what takes them back, nor what is not stored.
+        let resource = &review.request.at.resource;
+        if rules_admission(resource) || is_review(resource) {
             return Ok(());
         }
         let bound = self.bound.current(review.registry).await?;
@@ -82,23 +84,6 @@ impl Admission for ValidatingAdmissionPolicy {
     }
 }
 
-/// What policies cannot hold up, so that they can be taken back, and what is not stored.
-fn is_exempt(resource: &GroupVersionResource) -> bool {
-    let of_admission = [
-        "validatingadmissionpolicies",
-        "validatingadmissionpolicybindings",
-        "mutatingadmissionpolicies",
-        "mutatingadmissionpolicybindings",
-        "validatingwebhookconfigurations",
-        "mutatingwebhookconfigurations",
-    ];
-    match resource.group.as_str() {
-        "admissionregistration.k8s.io" => of_admission.contains(&resource.resource.as_str()),
-        "authentication.k8s.io" | "authorization.k8s.io" => resource.resource.ends_with("reviews"),
-        _ => false,
-    }
-}
-
 /// All policies with their bindings, compiled.
 fn bind(lists: &Lists) -> Vec<Bound> {
     let policies: Vec<_> = lists.of(&resource(POLICIES)).map(|policy| Arc::new(Policy::read(&policy))).collect();
@@ -107,17 +92,6 @@ fn bind(lists: &Lists) -> Vec<Bound> {
         Some(Bound::read(Arc::clone(policy), &binding))
     });
     bound.collect()
-}
-
-/// The namespace that the request is about; of a namespace itself, that.
-async fn namespace_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
-    if review.is_about_any_part("", "namespaces") {
-        return Ok(review.object().or(review.old).cloned().map(Arc::new));
-    }
-    match review.request.at.namespace.as_str() {
-        "" => Ok(None),
-        name => lookup::get(review, core("namespaces"), "", name).await,
-    }
 }
 
 impl Bound {
@@ -214,23 +188,4 @@ fn refuse(review: &Review<'_>, message: &str, reason: &str) -> Status {
         details.causes.push(StatusCause { message: message.to_owned(), ..StatusCause::default() });
     }
     status
-}
-
-/// The request as expressions see it. In Kubernetes: `admission/v1.AdmissionRequest`.
-fn admission_request(review: &Review<'_>) -> Value {
-    let request = review.request;
-    let (kind, resource, user) = (&review.strategy.spec().row.kind, &request.at.resource, &request.user);
-    let kind = json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
-    let resource = json!({"group": resource.group, "version": resource.version, "resource": resource.resource});
-    let mut shown = json!({
-        "kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource,
-        "name": review.object().map_or(request.at.name.as_str(), Object::name), "namespace": request.at.namespace,
-        "operation": review.operation.as_str(), "dryRun": request.dry_run,
-        "userInfo": {"username": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra},
-    });
-    if !request.at.subresource.is_empty() {
-        shown["subResource"] = request.at.subresource.as_str().into();
-        shown["requestSubResource"] = request.at.subresource.as_str().into();
-    }
-    shown
 }

@@ -7,8 +7,8 @@ use coracle_meta::fields::Fields;
 use coracle_registry::Review;
 use serde_json::{Map, Value};
 
-use super::admission_request;
-use super::matching::Matching;
+use crate::matching::Matching;
+use crate::request_view::{admission_request, kind_of};
 
 /// A policy, compiled.
 pub(super) struct Policy {
@@ -57,7 +57,7 @@ impl Subject {
         variables.set_owned("object", value(review.object()));
         variables.set_owned("oldObject", value(review.old));
         variables.set_owned_typed("namespaceObject", value(namespace), namespace_schema());
-        variables.set_owned_typed("request", admission_request(review), request_schema());
+        variables.set_owned_typed("request", admission_request(review, &review.request.at.resource, &kind_of(review)), request_schema());
         Self { variables }
     }
 }

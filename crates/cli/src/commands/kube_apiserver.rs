@@ -10,6 +10,7 @@ use coracle_meta::KUBERNETES_VERSION;
 use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
+use crate::commands::server_flags::service_routes;
 use crate::commands::up::run_on_worker;
 use crate::exit;
 use crate::interrupt::interrupted_or_orphaned;
@@ -58,6 +59,9 @@ pub(crate) struct KubeApiserver {
     /// The addresses of services
     #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]
     service_cluster_ip_range: String,
+    /// The program that answers for a service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
+    #[arg(long, value_name = "ADDRESS")]
+    service_address: Vec<String>,
     /// Who issues service account tokens, by name
     #[arg(long, value_name = "URL", default_value = "https://kubernetes.default.svc")]
     service_account_issuer: Vec<String>,
@@ -128,6 +132,7 @@ impl KubeApiserver {
             disable_admission_plugins: self.disable_admission_plugins.clone(),
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),
             tokens,
+            service_routes: service_routes(&self.service_address)?,
             service_account_issuer: issuer,
             service_account_key: key,
             advertised: Some(listening),

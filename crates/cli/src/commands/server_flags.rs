@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use coracle_cluster::ApiServerSpec;
 use coracle_cluster::serve::{Authority, Credential, Identity, Listener, kubeconfig};
+use coracle_cluster::{ApiServerSpec, ServiceRoutes};
 
 use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::exit;
@@ -33,6 +33,9 @@ pub(crate) struct ServerFlags {
     authorization_mode: String,
     #[command(flatten)]
     advertise: AdvertiseFlags,
+    /// The program that answers for a service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
+    #[arg(long, value_name = "ADDRESS")]
+    service_address: Vec<String>,
 }
 
 impl Default for ServerFlags {
@@ -45,6 +48,7 @@ impl Default for ServerFlags {
             disable_admission_plugins: Vec::new(),
             authorization_mode: "Node,RBAC".to_owned(),
             advertise: AdvertiseFlags::default(),
+            service_address: Vec::new(),
         }
     }
 }
@@ -78,6 +82,7 @@ impl ServerFlags {
             disable_admission_plugins: self.disable_admission_plugins.clone(),
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),
             tokens,
+            service_routes: service_routes(&self.service_address)?,
             descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
             ..ApiServerSpec::default()
         })
@@ -129,6 +134,15 @@ impl Door {
         let text = kubeconfig("coracle", &self.url(), self.authority.certificate(), credential);
         coracle_cluster::serve::write_private(path, &text).with_context(|| format!("cannot write {}", path.display()))
     }
+}
+
+/// Who answers for services, as `--service-address` says.
+pub(crate) fn service_routes(addresses: &[String]) -> Result<ServiceRoutes> {
+    let mut routes = ServiceRoutes::default();
+    for address in addresses {
+        routes.add_address(address).map_err(|error| exit::Usage(error.to_string()))?;
+    }
+    Ok(routes)
 }
 
 /// The address of the service `kubernetes`: the first of the range.

@@ -1,8 +1,10 @@
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::{Object, Status};
 
+use super::Reinvocation;
 use crate::{DeleteOptions, Kind, Registry, Request, Strategy};
 
 /// What is about to happen to an object. In Kubernetes: `admission.Operation`.
@@ -44,6 +46,9 @@ pub struct Review<'a> {
     pub old: Option<&'a Object>,
     /// The options of a delete.
     pub delete_options: Option<&'a DeleteOptions>,
+    /// What the two rounds of those that mutate know of each other.
+    pub reinvocation: Reinvocation,
+    kind: &'a Kind,
     object: Option<Cow<'a, Object>>,
     has_changed: bool,
 }
@@ -58,8 +63,9 @@ impl<'a> Review<'a> {
         old: Option<&'a Object>,
     ) -> Self {
         let strategy = &**kind.strategy();
-        let object = Some(object);
-        Self { registry, request, operation, strategy, old, delete_options: None, object, has_changed: false }
+        let (reinvocation, object) = (Reinvocation::default(), Some(object));
+        let (delete_options, has_changed) = (None, false);
+        Self { registry, request, operation, strategy, old, delete_options, reinvocation, kind, object, has_changed }
     }
 
     pub(crate) fn of_deletion(
@@ -71,7 +77,8 @@ impl<'a> Review<'a> {
     ) -> Self {
         let (operation, strategy) = (Operation::Delete, &**kind.strategy());
         let (old, delete_options) = (Some(old), Some(options));
-        Self { registry, request, operation, strategy, old, delete_options, object: None, has_changed: false }
+        let (reinvocation, object, has_changed) = (Reinvocation::default(), None, false);
+        Self { registry, request, operation, strategy, old, delete_options, reinvocation, kind, object, has_changed }
     }
 
     /// The object as it will be (of a subresource with its own kind, that body); none for a delete.
@@ -84,6 +91,19 @@ impl<'a> Review<'a> {
     pub fn object_mut(&mut self) -> Option<&mut Object> {
         self.has_changed = true;
         self.object.as_mut().map(Cow::to_mut)
+    }
+
+    /// The kind of the object; of a subresource, its parent's.
+    pub fn kind(&self) -> &'a Kind {
+        self.kind
+    }
+
+    /// The other kinds in which the same objects are served.
+    /// In Kubernetes: `EquivalentResourceMapper`.
+    pub fn equivalents(&self) -> Vec<Arc<Kind>> {
+        let versions = self.registry.kinds().versions_of(self.kind);
+        let others = versions.iter().map(|(_, kind)| kind).filter(|other| other.gvr() != self.kind.gvr());
+        others.cloned().collect()
     }
 
     /// The object, and whether it was changed.

@@ -8,6 +8,7 @@ mod kind;
 mod kind_spec;
 mod kinds;
 mod offers;
+mod reinvocation;
 mod strategy;
 mod subresource;
 
@@ -21,6 +22,7 @@ pub use kind_spec::{Generation, KindSpec, unknown_finalizer};
 pub use kinds::Kinds;
 pub(crate) use kinds::ServedVersion;
 pub use offers::{Form, Offers, Rank, Refusals};
+pub use reinvocation::Reinvocation;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};
 
@@ -33,7 +35,7 @@ use coracle_meta::{GroupVersionResource, Status};
 use coracle_storage::{Resource, Storage};
 use tokio::sync::Notify;
 
-use crate::{Request, User};
+use crate::{Outgoing, Request, User};
 
 /// The kinds that are served, and what each verb means for them. A handle: clones are the same registry.
 #[derive(Clone)]
@@ -47,6 +49,7 @@ pub(crate) struct Inner {
     pub(crate) recorder: Recorder,
     pub(crate) admission: Vec<Arc<dyn Admission>>,
     authorizer: OnceLock<Arc<dyn Authorizer>>,
+    outgoing: OnceLock<Arc<dyn Outgoing>>,
     kinds: ArcSwap<Kinds>,
     kinds_changed: Notify,
 }
@@ -99,6 +102,7 @@ impl RegistryBuilder {
             recorder: self.recorder,
             admission: self.admission,
             authorizer: OnceLock::new(),
+            outgoing: OnceLock::new(),
             kinds: ArcSwap::default(),
             kinds_changed: Notify::new(),
         };
@@ -207,6 +211,16 @@ impl Registry {
     pub fn set_authorizer(&self, authorizer: Arc<dyn Authorizer>) {
         // A second authorizer would be a mistake of whoever puts the server together; the first stays.
         let _ = self.inner.authorizer.set(authorizer);
+    }
+
+    /// Sets the way out; once.
+    pub fn set_outgoing(&self, outgoing: Arc<dyn Outgoing>) {
+        // As with authorizers, the first stays.
+        let _ = self.inner.outgoing.set(outgoing);
+    }
+
+    pub(crate) fn outgoing(&self) -> Option<&dyn Outgoing> {
+        self.inner.outgoing.get().map(|outgoing| &**outgoing)
     }
 
     /// Asks whether something is allowed. Without an authorizer everything is.

@@ -1,11 +1,21 @@
+use std::sync::Arc;
+
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, LabelSelector, Object, Scope};
-use coracle_registry::Review;
+use coracle_registry::{Kind, Review};
 use serde_json::Value;
 
-/// Which requests a policy or a binding is about. In Kubernetes: `MatchResources`.
+/// As what a rule is about a request.
+pub(crate) enum Found {
+    /// As it came.
+    AsAsked,
+    /// As one for the same objects in another version.
+    Elsewhere(Arc<Kind>),
+}
+
+/// Which requests a policy, a binding or a webhook is about. In Kubernetes: `MatchResources`.
 #[derive(Debug)]
-pub(super) struct Matching {
+pub(crate) struct Matching {
     rules: Vec<Rule>,
     exclusions: Vec<Rule>,
     namespaces: LabelSelector,
@@ -25,7 +35,17 @@ struct Rule {
 }
 
 impl Matching {
-    pub(super) fn read(value: &Value) -> Self {
+    /// Reads `matchConstraints` or `matchResources`.
+    pub(crate) fn read(value: &Value) -> Self {
+        Self::with_rules(value, "resourceRules")
+    }
+
+    /// Reads a webhook.
+    pub(crate) fn of_webhook(value: &Value) -> Self {
+        Self::with_rules(value, "rules")
+    }
+
+    fn with_rules(value: &Value, field: &str) -> Self {
         let rules = |path: &str| value.list(path).iter().map(Rule::read).collect();
         // A selector that cannot be read has been refused with its object, and selects nothing.
         let selector = |path: &str| match value.at(path) {
@@ -33,7 +53,7 @@ impl Matching {
             selector => LabelSelector::from_json(Some(selector)).unwrap_or_else(|_| LabelSelector::nothing()),
         };
         Self {
-            rules: rules("resourceRules"),
+            rules: rules(field),
             exclusions: rules("excludeResourceRules"),
             namespaces: selector("namespaceSelector"),
             objects: selector("objectSelector"),
@@ -41,13 +61,36 @@ impl Matching {
         }
     }
 
-    pub(super) fn matches(&self, review: &Review<'_>, namespace: Option<&Object>) -> bool {
-        let matches = |rule: &Rule| rule.matches(review, self.is_equivalent);
-        let is_ruled = self.rules.is_empty() || self.rules.iter().any(matches);
-        is_ruled
-            && !self.exclusions.iter().any(matches)
-            && namespace.is_none_or(|namespace| self.namespaces.matches(&namespace.labels()))
-            && self.matches_objects(review)
+    /// Whether a policy or a binding is about the request: one without rules is about all.
+    pub(crate) fn matches(&self, review: &Review<'_>, namespace: Option<&Object>) -> bool {
+        let matches = |rules: &[Rule]| self.found(rules, review).is_some();
+        let is_ruled = self.rules.is_empty() || matches(&self.rules);
+        is_ruled && !matches(&self.exclusions) && self.selects(review, namespace)
+    }
+
+    /// As what a webhook is told of the request, if one of its rules is about it.
+    pub(crate) fn found_for_webhook(&self, review: &Review<'_>, namespace: Option<&Object>) -> Option<Found> {
+        self.found(&self.rules, review).filter(|_| self.selects(review, namespace))
+    }
+
+    /// By which rule the request is meant: as it came, or else as the same objects are served elsewhere.
+    fn found(&self, rules: &[Rule], review: &Review<'_>) -> Option<Found> {
+        let own = &review.request.at.resource;
+        if rules.iter().any(|rule| rule.matches(review, own)) {
+            return Some(Found::AsAsked);
+        }
+        if !self.is_equivalent || rules.iter().all(|rule| !rule.may_match(review)) {
+            return None;
+        }
+        let others = review.equivalents();
+        rules.iter().find_map(|rule| {
+            let other = others.iter().find(|other| rule.matches(review, &other.gvr()))?;
+            Some(Found::Elsewhere(Arc::clone(other)))
+        })
+    }
+
+    fn selects(&self, review: &Review<'_>, namespace: Option<&Object>) -> bool {
+        namespace.is_none_or(|namespace| self.namespaces.matches(&namespace.labels())) && self.matches_objects(review)
     }
 
     fn matches_objects(&self, review: &Review<'_>) -> bool {
@@ -69,29 +112,25 @@ impl Rule {
         }
     }
 
-    fn matches(&self, review: &Review<'_>, is_equivalent: bool) -> bool {
-        let request = review.request;
+    /// Whether the rule is about the request, taken as one for `resource`.
+    fn matches(&self, review: &Review<'_>, resource: &GroupVersionResource) -> bool {
         let lists = |list: &[String], word: &str| list.iter().any(|listed| listed == "*" || listed == word);
-        let name = review.object().map_or(request.at.name.as_str(), Object::name);
-        lists(&self.operations, review.operation.as_str())
-            && lists(&self.groups, &request.at.resource.group)
-            && (lists(&self.versions, &request.at.resource.version) || is_equivalent && self.is_served(review))
+        self.may_match(review)
+            && lists(&self.groups, &resource.group)
+            && lists(&self.versions, &resource.version)
             && self
                 .resources
                 .iter()
-                .any(|pattern| matches_resource(pattern, &request.at.resource.resource, &request.at.subresource))
-            && (self.names.is_empty() || self.names.iter().any(|listed| listed == name))
-            && self.matches_scope(review)
+                .any(|pattern| matches_resource(pattern, &resource.resource, &review.request.at.subresource))
     }
 
-    /// Whether the resource is served in one of the rule's versions, and so the same in another.
-    fn is_served(&self, review: &Review<'_>) -> bool {
-        let resource = &review.request.at.resource;
-        let in_version = |version: &String| {
-            let other = GroupVersionResource { version: version.clone(), ..resource.clone() };
-            review.registry.kind(&other).is_some()
-        };
-        self.versions.iter().any(in_version)
+    /// Whether the rule is about the request but for the resource.
+    fn may_match(&self, review: &Review<'_>) -> bool {
+        let operation = review.operation.as_str();
+        let name = review.object().map_or(review.request.at.name.as_str(), Object::name);
+        self.operations.iter().any(|listed| listed == "*" || listed == operation)
+            && (self.names.is_empty() || self.names.iter().any(|listed| listed == name))
+            && self.matches_scope(review)
     }
 
     fn matches_scope(&self, review: &Review<'_>) -> bool {

@@ -1,0 +1,140 @@
+//! A request as webhooks, policies and their conditions see it.
+
+use std::sync::Arc;
+
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
+use coracle_registry::{DeleteOptions, FieldValidation, Operation, Preconditions, Request, Review};
+use serde_json::{Value, json};
+
+use crate::lookup::{self, core};
+
+/// Whether objects of this resource decide about admission. Nobody is asked about them, so that they can be taken back.
+/// In Kubernetes: `rules.IsExemptAdmissionConfigurationResource`.
+pub(crate) fn rules_admission(resource: &GroupVersionResource) -> bool {
+    let of_admission = [
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+        "mutatingwebhookconfigurations",
+    ];
+    resource.group == "admissionregistration.k8s.io" && of_admission.contains(&resource.resource.as_str())
+}
+
+/// Whether this is a review of access or identity, which is not stored.
+pub(crate) fn is_review(resource: &GroupVersionResource) -> bool {
+    let of_reviews = ["authentication.k8s.io", "authorization.k8s.io"];
+    of_reviews.contains(&resource.group.as_str()) && resource.resource.ends_with("reviews")
+}
+
+/// The namespace that the request is about; of a namespace itself, that.
+pub(crate) async fn namespace_of(review: &Review<'_>) -> Result<Option<Arc<Object>>, Status> {
+    if review.is_about_any_part("", "namespaces") {
+        return Ok(review.object().or(review.old).cloned().map(Arc::new));
+    }
+    match review.request.at.namespace.as_str() {
+        "" => Ok(None),
+        name => lookup::get(review, core("namespaces"), "", name).await,
+    }
+}
+
+/// The kind of what is sent: that of the body, where a subresource has one of its own.
+pub(crate) fn kind_of(review: &Review<'_>) -> GroupVersionKind {
+    let own = &review.strategy.spec().row.kind;
+    let Some(body) = review.object().filter(|_| !review.request.at.subresource.is_empty()) else { return own.clone() };
+    match (body.api_version(), body.text("kind")) {
+        ("", _) | (_, "") => own.clone(),
+        (version, kind) => {
+            let (group, version) = version.split_once('/').unwrap_or(("", version));
+            GroupVersionKind::new(group, version, kind)
+        }
+    }
+}
+
+/// The request, told as one for `resource` and `kind`. In Kubernetes: `admission/v1.AdmissionRequest`.
+pub(crate) fn admission_request(
+    review: &Review<'_>,
+    resource: &GroupVersionResource,
+    kind: &GroupVersionKind,
+) -> Value {
+    let request = review.request;
+    let user = &request.user;
+    let asked_kind = kind_of(review);
+    let name = review.object().map_or(request.at.name.as_str(), Object::name);
+    let name = if name.is_empty() { request.at.name.as_str() } else { name };
+    let is_namespace = review.is_about_any_part("", "namespaces");
+    let mut shown = json!({
+        "kind": show_kind(kind), "resource": show_resource(resource),
+        "requestKind": show_kind(&asked_kind), "requestResource": show_resource(&request.at.resource),
+        "name": name, "namespace": if is_namespace { name } else { &request.at.namespace },
+        "operation": review.operation.as_str(), "dryRun": request.dry_run,
+        "userInfo": {"username": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra},
+        "options": options(review),
+    });
+    if !request.at.subresource.is_empty() {
+        shown["subResource"] = request.at.subresource.as_str().into();
+        shown["requestSubResource"] = request.at.subresource.as_str().into();
+    }
+    shown
+}
+
+fn show_kind(kind: &GroupVersionKind) -> Value {
+    json!({"group": kind.group, "version": kind.version, "kind": kind.kind})
+}
+
+fn show_resource(resource: &GroupVersionResource) -> Value {
+    json!({"group": resource.group, "version": resource.version, "resource": resource.resource})
+}
+
+/// The options of the write that is performed, whichever verb asked for it.
+fn options(review: &Review<'_>) -> Value {
+    let request = review.request;
+    let kind = match review.operation {
+        Operation::Create => "CreateOptions",
+        Operation::Update => "UpdateOptions",
+        Operation::Delete => "DeleteOptions",
+        Operation::Connect => return Value::Null,
+    };
+    let mut shown = json!({"apiVersion": "meta.k8s.io/v1", "kind": kind});
+    if request.dry_run {
+        shown["dryRun"] = json!(["All"]);
+    }
+    match review.delete_options {
+        Some(options) => show_delete_options(&mut shown, options),
+        None => show_write_options(&mut shown, request),
+    }
+    shown
+}
+
+fn show_write_options(shown: &mut Value, request: &Request) {
+    // Without a manager of its own, a request goes under the name of its program.
+    let program = request.user_agent.split('/').next().unwrap_or("");
+    if request.field_manager != program {
+        shown["fieldManager"] = request.field_manager.as_str().into();
+    }
+    match request.field_validation {
+        FieldValidation::Warn => {}
+        FieldValidation::Ignore => shown["fieldValidation"] = "Ignore".into(),
+        FieldValidation::Strict => shown["fieldValidation"] = "Strict".into(),
+    }
+}
+
+fn show_delete_options(shown: &mut Value, options: &DeleteOptions) {
+    if let Some(seconds) = options.grace_period_seconds {
+        shown["gracePeriodSeconds"] = seconds.into();
+    }
+    let Preconditions { uid, resource_version, .. } = &options.preconditions;
+    if let Some(uid) = uid {
+        shown["preconditions"]["uid"] = uid.as_str().into();
+    }
+    if let Some(version) = resource_version {
+        shown["preconditions"]["resourceVersion"] = version.as_str().into();
+    }
+    if let Some(orphan) = options.orphan_dependents {
+        shown["orphanDependents"] = orphan.into();
+    }
+    if let Some(propagation) = options.propagation {
+        shown["propagationPolicy"] = propagation.as_str().into();
+    }
+}

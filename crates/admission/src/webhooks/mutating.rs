@@ -1,0 +1,100 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coracle_meta::{GroupVersionResource, Status, go_quote};
+use coracle_registry::{Admission, Derived, Lists, Review};
+use coracle_schema::patch::JsonPatch;
+use serde_json::Value;
+
+use super::invocation::Invocation;
+use super::verdict::Failure;
+use super::webhook::{Webhook, webhooks};
+use crate::request_view::{namespace_of, rules_admission};
+
+/// Calls the webhooks of `MutatingWebhookConfiguration`s, one after the other.
+pub(crate) struct MutatingAdmissionWebhook {
+    webhooks: Derived<Vec<Arc<Webhook>>>,
+}
+
+impl Default for MutatingAdmissionWebhook {
+    fn default() -> Self {
+        let reads = |_: &Lists| vec![configurations()];
+        Self { webhooks: Derived::new(reads, |lists, _| webhooks(lists, &configurations())) }
+    }
+}
+
+fn configurations() -> GroupVersionResource {
+    GroupVersionResource::new("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations")
+}
+
+#[async_trait]
+impl Admission for MutatingAdmissionWebhook {
+    fn name(&self) -> &'static str {
+        "MutatingAdmissionWebhook"
+    }
+
+    async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
+        if rules_admission(&review.request.at.resource) {
+            return Ok(());
+        }
+        let webhooks = self.webhooks.current(review.registry).await?;
+        if webhooks.is_empty() {
+            return Ok(());
+        }
+        let mut turn = std::mem::take(&mut review.reinvocation);
+        turn.begin_turn(review.object());
+        review.reinvocation = turn;
+        for webhook in webhooks.iter() {
+            let namespace = namespace_of(review).await?;
+            let Some(invocation) = Invocation::of(webhook, review, namespace.as_deref())? else { continue };
+            // Who was not called in the first round is not called in the second either.
+            if review.reinvocation.is_second_round() && !review.reinvocation.is_due(&webhook.id) {
+                continue;
+            }
+            let outcome = mutate(review, &invocation).await;
+            if matches!(outcome, Ok(true)) {
+                review.reinvocation.object_has_changed();
+            }
+            if webhook.is_reinvoked {
+                review.reinvocation.add_eligible(&webhook.id);
+            }
+            if let Some(status) = outcome.err().and_then(|failure| failure.into_status(webhook)) {
+                return Err(status);
+            }
+        }
+        let mut turn = std::mem::take(&mut review.reinvocation);
+        turn.end_turn(review.object());
+        review.reinvocation = turn;
+        Ok(())
+    }
+}
+
+/// Asks one webhook, and does what it says; says whether the object is another now.
+async fn mutate(review: &mut Review<'_>, invocation: &Invocation) -> Result<bool, Failure> {
+    let response = invocation.call(review, true).await?;
+    let Some(patch) = response.patch else { return Ok(false) };
+    let webhook = &invocation.webhook;
+    let undecodable = |why: &dyn std::fmt::Display| {
+        Failure::of_no_use(webhook, format!("received undecodable patch in webhook response: {why}"))
+    };
+    let patch: Value = serde_json::from_slice(&patch).map_err(|error| undecodable(&error))?;
+    if patch.as_array().is_some_and(Vec::is_empty) {
+        return Ok(false);
+    }
+    let (patch, _) = JsonPatch::parse(patch).map_err(|error| undecodable(&error))?;
+    if review.object().is_none() {
+        return Err(Failure::Broken(format!(
+            "admission webhook {} attempted to modify the object, which is not supported for this operation",
+            go_quote(&webhook.name)
+        )));
+    }
+    let patched = patch.apply(invocation.object().clone()).map_err(|error| Failure::Broken(error.to_string()))?;
+    let patched = invocation.read(review, patched).map_err(Failure::Broken)?;
+    if review.object() == Some(&patched) {
+        return Ok(false);
+    }
+    if let Some(object) = review.object_mut() {
+        *object = patched;
+    }
+    Ok(true)
+}

@@ -1,0 +1,141 @@
+//! `AdmissionReview`: what is sent to a webhook, and what may come back. In Kubernetes: `webhook/request`.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use coracle_meta::fields::Fields;
+use coracle_meta::{Status, go_quote};
+use serde_json::{Value, json};
+
+const GROUP: &str = "admission.k8s.io";
+
+/// The document that asks.
+pub(super) fn body(version: &str, uid: &str, request: &Value, object: &Value, old: &Value) -> Vec<u8> {
+    let mut request = request.clone();
+    request["uid"] = uid.into();
+    request["object"] = object.clone();
+    request["oldObject"] = old.clone();
+    json!({"kind": "AdmissionReview", "apiVersion": format!("{GROUP}/{version}"), "request": request})
+        .to_string()
+        .into_bytes()
+}
+
+/// What a webhook answered.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Response {
+    pub(super) is_allowed: bool,
+    /// The JSON patch, if there is one.
+    pub(super) patch: Option<Vec<u8>>,
+    pub(super) warnings: Vec<String>,
+    result: Value,
+}
+
+impl Response {
+    /// Reads the answer to the review `uid`.
+    ///
+    /// # Errors
+    /// Why it is none, in Kubernetes' words. In Kubernetes: `VerifyAdmissionResponse`.
+    pub(super) fn read(version: &str, uid: &str, mutates: bool, answer: Value) -> Result<Self, String> {
+        let response = answer.at("response");
+        if !response.is_object() {
+            return Err("webhook response was absent".to_owned());
+        }
+        // The first version of the API asked neither for the uid nor for the kind.
+        let is_strict = version == "v1";
+        if is_strict && response.text("uid") != uid {
+            return Err(format!("expected response.uid={}, got {}", go_quote(uid), go_quote(response.text("uid"))));
+        }
+        if is_strict {
+            check_kind(&answer)?;
+        }
+        let patch = STANDARD.decode(response.text("patch"));
+        let patch = Some(patch.map_err(|error| error.to_string())?).filter(|patch| !patch.is_empty());
+        let warnings = response.list("warnings").iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
+        let read = Self {
+            is_allowed: response.at("allowed") == &Value::Bool(true),
+            patch,
+            warnings,
+            result: response.at("status").clone(),
+        };
+        if is_strict {
+            check_patch(read.patch.is_some(), response.at("patchType"), mutates)?;
+        }
+        Ok(if mutates { read } else { Self { patch: None, ..read } })
+    }
+
+    /// The answer to a write that the webhook refuses: its own, completed. In Kubernetes: `ToStatusErr`.
+    pub(super) fn refusal(&self, webhook: &str) -> Status {
+        let mut status: Status =
+            serde_json::from_value(self.result.clone()).unwrap_or_else(|_| Status::failure(0, "", ""));
+        status.code = status.code.max(400);
+        if ["", "Success"].contains(&status.status.as_str()) {
+            "Failure".clone_into(&mut status.status);
+        }
+        let denied = format!("admission webhook {} denied the request", go_quote(webhook));
+        status.message = match (status.message.as_str(), status.reason.as_str()) {
+            ("", "") => format!("{denied} without explanation"),
+            ("", why) | (why, _) => format!("{denied}: {why}"),
+        };
+        status
+    }
+}
+
+fn check_kind(answer: &Value) -> Result<(), String> {
+    let (version, kind) = (answer.text("apiVersion"), answer.text("kind"));
+    if (version, kind) == ("admission.k8s.io/v1", "AdmissionReview") {
+        return Ok(());
+    }
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    Err(format!("expected webhook response of {GROUP}/v1, Kind=AdmissionReview, got {group}/{version}, Kind={kind}"))
+}
+
+fn check_patch(has_patch: bool, patch_type: &Value, mutates: bool) -> Result<(), String> {
+    let refused = match (mutates, has_patch, patch_type.as_str()) {
+        (true, true, None) => "webhook returned response.patch but not response.patchType",
+        (true, false, Some(_)) => "webhook returned response.patchType but not response.patch",
+        (true, true, Some("")) => "webhook returned invalid response.patchType of \"\"",
+        (true, true, Some("JSONPatch")) | (true, false, None) | (false, false, None) => return Ok(()),
+        (true, true, Some(other)) => return Err(format!("unsupported patch type {}", go_quote(other))),
+        (false, true, _) => "validating webhook may not return response.patch",
+        (false, false, Some(_)) => "validating webhook may not return response.patchType",
+    };
+    Err(refused.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(response: Value) -> Value {
+        json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
+    }
+
+    #[test]
+    fn an_answer_to_another_question_is_no_answer() {
+        let read = Response::read("v1", "a", true, answer(json!({"uid": "b", "allowed": true})));
+        assert_eq!(read, Err("expected response.uid=\"a\", got \"b\"".to_owned()));
+        assert!(Response::read("v1beta1", "a", true, answer(json!({"uid": "b", "allowed": true}))).is_ok());
+        assert_eq!(Response::read("v1", "a", true, json!({})), Err("webhook response was absent".to_owned()));
+    }
+
+    #[test]
+    fn who_validates_may_not_patch() {
+        let patched = || answer(json!({"uid": "a", "allowed": true, "patch": "W10=", "patchType": "JSONPatch"}));
+        assert_eq!(Response::read("v1", "a", true, patched()).unwrap().patch.as_deref(), Some(&b"[]"[..]));
+        assert!(Response::read("v1", "a", false, patched()).is_err());
+        let untyped = answer(json!({"uid": "a", "allowed": true, "patch": "W10="}));
+        assert!(Response::read("v1", "a", true, untyped).is_err());
+    }
+
+    #[test]
+    fn a_refusal_has_a_code_of_failure_and_says_by_whom() {
+        let refusal = |result: Value| {
+            let answer = answer(json!({"uid": "a", "allowed": false, "status": result}));
+            let status = Response::read("v1", "a", true, answer).unwrap().refusal("w.example.com");
+            (status.code, status.message)
+        };
+        let denied = "admission webhook \"w.example.com\" denied the request";
+        assert_eq!(refusal(Value::Null), (400, format!("{denied} without explanation")));
+        assert_eq!(refusal(json!({"code": 200, "message": "no"})), (400, format!("{denied}: no")));
+        assert_eq!(refusal(json!({"code": 403, "reason": "Forbidden"})), (403, format!("{denied}: Forbidden")));
+    }
+}

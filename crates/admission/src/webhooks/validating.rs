@@ -1,0 +1,53 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coracle_meta::{GroupVersionResource, Status};
+use coracle_registry::{Admission, Derived, Lists, Review};
+use futures_util::future::join_all;
+
+use super::invocation::Invocation;
+use super::webhook::{Webhook, webhooks};
+use crate::request_view::{namespace_of, rules_admission};
+
+/// Calls the webhooks of `ValidatingWebhookConfiguration`s, all at once.
+pub(crate) struct ValidatingAdmissionWebhook {
+    webhooks: Derived<Vec<Arc<Webhook>>>,
+}
+
+impl Default for ValidatingAdmissionWebhook {
+    fn default() -> Self {
+        let reads = |_: &Lists| vec![configurations()];
+        Self { webhooks: Derived::new(reads, |lists, _| webhooks(lists, &configurations())) }
+    }
+}
+
+fn configurations() -> GroupVersionResource {
+    GroupVersionResource::new("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
+}
+
+#[async_trait]
+impl Admission for ValidatingAdmissionWebhook {
+    fn name(&self) -> &'static str {
+        "ValidatingAdmissionWebhook"
+    }
+
+    async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
+        if rules_admission(&review.request.at.resource) {
+            return Ok(());
+        }
+        let webhooks = self.webhooks.current(review.registry).await?;
+        if webhooks.is_empty() {
+            return Ok(());
+        }
+        let namespace = namespace_of(review).await?;
+        let invocations = webhooks.iter().map(|webhook| Invocation::of(webhook, review, namespace.as_deref()));
+        // Nobody is called before it is known whom to call.
+        let invocations: Vec<_> = invocations.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let calls = invocations.iter().map(|invocation| async move {
+            let failure = invocation.call(review, false).await.err()?;
+            failure.into_status(&invocation.webhook)
+        });
+        // Of several refusals the client gets that of the first webhook.
+        join_all(calls).await.into_iter().flatten().next().map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,72 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use coracle_expression::{Error, Expression};
+use coracle_meta::fields::Fields;
+use coracle_meta::{GroupVersionResource, Object};
+use coracle_registry::{Callee, Lists};
+use serde_json::Value;
+
+use crate::matching::Matching;
+
+/// A webhook of a configuration, ready to be called.
+pub(super) struct Webhook {
+    pub(super) name: String,
+    /// Unique among all webhooks: its configuration, itself, and the place if a name is there twice.
+    pub(super) id: String,
+    pub(super) matching: Matching,
+    pub(super) conditions: Vec<Result<Expression, Error>>,
+    /// Whether a write passes though the webhook is of no use.
+    pub(super) ignores_failures: bool,
+    /// Whether it may be asked about a dry run.
+    pub(super) allows_dry_run: bool,
+    /// Whether it wants to be called again if something changes after it.
+    pub(super) is_reinvoked: bool,
+    /// The version of `AdmissionReview` that both sides know.
+    pub(super) review_version: Option<&'static str>,
+    pub(super) callee: Option<Arc<Callee>>,
+    pub(super) authorities: Arc<[u8]>,
+    pub(super) timeout: Duration,
+}
+
+/// All webhooks of the configurations of a resource, in the order in which they are called.
+pub(super) fn webhooks(lists: &Lists, configurations: &GroupVersionResource) -> Vec<Arc<Webhook>> {
+    let mut configurations: Vec<_> = lists.of(configurations).collect();
+    configurations.sort_by(|one, other| one.name().cmp(other.name()));
+    configurations.iter().flat_map(|configuration| of_configuration(configuration)).collect()
+}
+
+fn of_configuration(configuration: &Object) -> Vec<Arc<Webhook>> {
+    let mut all: Vec<Arc<Webhook>> = Vec::new();
+    for value in configuration.list("webhooks") {
+        let same_name = all.iter().filter(|webhook| webhook.name == value.text("name")).count();
+        let id = format!("{}/{}/{same_name}", configuration.name(), value.text("name"));
+        all.push(Arc::new(Webhook::read(value, id)));
+    }
+    all
+}
+
+impl Webhook {
+    fn read(value: &Value, id: String) -> Self {
+        let config = value.at("clientConfig");
+        // The first of the webhook's own list counts, not the newest.
+        let mut wanted = value.list("admissionReviewVersions").iter().filter_map(Value::as_str);
+        let review_version = wanted.find_map(|version| ["v1", "v1beta1"].into_iter().find(|known| *known == version));
+        let conditions = value.list("matchConditions").iter();
+        Self {
+            name: value.text("name").to_owned(),
+            id,
+            matching: Matching::of_webhook(value),
+            conditions: conditions.map(|condition| Expression::compile(condition.text("expression"))).collect(),
+            ignores_failures: value.text("failurePolicy") == "Ignore",
+            allows_dry_run: ["None", "NoneOnDryRun"].contains(&value.text("sideEffects")),
+            is_reinvoked: value.text("reinvocationPolicy") == "IfNeeded",
+            review_version,
+            callee: Callee::read(config).map(Arc::new),
+            authorities: STANDARD.decode(config.text("caBundle")).unwrap_or_default().into(),
+            timeout: Duration::from_secs(value.at("timeoutSeconds").as_u64().unwrap_or(10)),
+        }
+    }
+}

@@ -1,0 +1,150 @@
+use async_trait::async_trait;
+use bytes::Bytes;
+use coracle_meta::fields::Fields;
+use coracle_meta::{GroupVersionResource, Object, go_quote};
+use coracle_registry::{
+    Answer, Call, Callee, GetOptions, ListOptions, Outgoing, Registry, Request, ServiceAddress, Stored, Verb,
+};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http_body_util::{BodyExt, Full, Limited};
+
+use crate::service_routes::{Route, ServiceRoutes};
+use crate::{BoxError, Transport, boxed};
+
+/// How much of an answer is read.
+const LONGEST_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// The API server's calls to others: to services in this process, and where there are sockets into the network.
+pub(crate) struct Ways {
+    routes: ServiceRoutes,
+    network: Network,
+}
+
+/// Whether calls may leave the process.
+enum Network {
+    #[cfg(feature = "serve")]
+    Open(crate::serve::HttpsCalls),
+    /// No, and why not.
+    Closed(&'static str),
+}
+
+impl Ways {
+    pub(crate) fn new(routes: ServiceRoutes) -> Self {
+        Self { routes, network: Network::of_this_runtime() }
+    }
+}
+
+impl Network {
+    fn of_this_runtime() -> Self {
+        if crate::clock::is_paused() {
+            return Self::Closed(
+                "in virtual time nobody is called but services in this process: give the webhook as one",
+            );
+        }
+        #[cfg(feature = "serve")]
+        return Self::Open(crate::serve::HttpsCalls::default());
+        #[cfg(not(feature = "serve"))]
+        Self::Closed("built without sockets, nobody is called but services in this process: give the webhook as one")
+    }
+
+    /// Calls `authority` over the network; its certificate is for `server_name`, or else for its host.
+    async fn post(&self, origin: &str, path: &str, server_name: Option<String>, call: &Call) -> Result<Answer, String> {
+        match self {
+            #[cfg(feature = "serve")]
+            Self::Open(https) => https.post(origin, path, server_name, call).await,
+            Self::Closed(why) => Err((*why).to_owned()),
+        }
+    }
+}
+
+#[async_trait]
+impl Outgoing for Ways {
+    async fn post(&self, registry: &Registry, call: &Call) -> Result<Answer, String> {
+        match &*call.to {
+            Callee::Url { origin, path } => match self.routes.url(origin) {
+                Some(here) => post_here(here, path, call).await,
+                None => self.network.post(origin, path, None, call).await,
+            },
+            Callee::Service { service, path } => {
+                let address = match self.routes.service(service) {
+                    Some(Route::Here(here)) => return post_here(here, path, call).await,
+                    Some(Route::Address(address)) => address.clone(),
+                    None => resolve(registry, service).await?,
+                };
+                self.network.post(&format!("https://{address}"), path, Some(service.server_name()), call).await
+            }
+        }
+    }
+}
+
+/// Calls a service in this process.
+async fn post_here(here: &Transport, path: &str, call: &Call) -> Result<Answer, String> {
+    let request = http::Request::post(path).header(CONTENT_TYPE, "application/json");
+    let request = request.body(boxed(Full::new(call.body.clone()))).map_err(|error| error.to_string())?;
+    let answer = here.send(request).await.map_err(|error| error.to_string())?;
+    read(answer).await
+}
+
+/// Reads a whole answer, unless it is too long.
+pub(crate) async fn read<B>(answer: http::Response<B>) -> Result<Answer, String>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: Into<BoxError>,
+{
+    let retry_after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    let code = answer.status().as_u16();
+    let body = Limited::new(answer.into_body(), LONGEST_ANSWER_BYTES).collect().await;
+    let body = body.map_err(|error| format!("unexpected error when reading response body: {error}"))?;
+    Ok(Answer { code, body: body.to_bytes(), retry_after_seconds: retry_after.unwrap_or(0) })
+}
+
+/// Where a Service that nobody was named for is to be found: elsewhere by its own word, or where its endpoints say if
+/// somebody wrote them by hand. Pods that it selects run no containers here.
+///
+/// In Kubernetes: `proxy.ResolveCluster` and `proxy.ResolveEndpoint`.
+async fn resolve(registry: &Registry, service: &ServiceAddress) -> Result<String, String> {
+    let request = Request::new(Verb::Get, resource("", "services"), registry.ambient().clock.now())
+        .object(&service.namespace, &service.name);
+    let found = registry.get(&request, &GetOptions::default()).await;
+    let object = found.map_err(|status| status.message)?.object();
+    if object.text("spec.type") == "ExternalName" {
+        return Ok(format!("{}:{}", object.text("spec.externalName"), service.port));
+    }
+    let ports = object.list("spec.ports");
+    let Some(port) = ports.iter().find(|port| port.at("port").as_u64() == Some(u64::from(service.port))) else {
+        let name = go_quote(&service.name);
+        return Err(format!("no service port {} found for service {name}", service.port));
+    };
+    if object.at("spec.selector").as_object().is_some_and(|selector| !selector.is_empty()) {
+        return Err(format!(
+            "no program answers for service \"{0}/{1}\": simulated pods run no containers; \
+             name its address with --service-address {0}/{1}:{2}=HOST:PORT",
+            service.namespace, service.name, service.port
+        ));
+    }
+    let endpoint = endpoint(registry, &object, port.text("name")).await?;
+    endpoint.ok_or_else(|| format!("no endpoints available for service {}", go_quote(&service.name)))
+}
+
+/// A ready endpoint that somebody wrote for a Service without a selector.
+async fn endpoint(registry: &Registry, service: &Object, port: &str) -> Result<Option<String>, String> {
+    let now = registry.ambient().clock.now();
+    let request =
+        Request::new(Verb::List, resource("discovery.k8s.io", "endpointslices"), now).object(service.namespace(), "");
+    let slices = registry.list(&request, &ListOptions::default()).await.map_err(|status| status.message)?;
+    let slices = slices.items.iter().map(Stored::object);
+    let own = slices.filter(|slice| slice.text("metadata.labels.kubernetes\\.io/service-name") == service.name());
+    Ok(own.filter_map(|slice| address_in(&slice, port)).next())
+}
+
+fn address_in(slice: &Object, port: &str) -> Option<String> {
+    let port = slice.list("ports").iter().find(|listed| listed.text("name") == port)?.at("port").as_u64()?;
+    let is_ready = |endpoint: &&serde_json::Value| endpoint.at("conditions.ready").as_bool() != Some(false);
+    let endpoint = slice.list("endpoints").iter().find(is_ready)?;
+    let address = endpoint.list("addresses").first()?.as_str()?;
+    Some(if address.contains(':') { format!("[{address}]:{port}") } else { format!("{address}:{port}") })
+}
+
+fn resource(group: &str, plural: &str) -> GroupVersionResource {
+    GroupVersionResource::new(group, "v1", plural)
+}

@@ -1,0 +1,92 @@
+use bytes::Bytes;
+use coracle_meta::{Status, StatusDetails, go_quote};
+use serde_json::Value;
+
+/// How much of a body that is no `Status` is quoted. In Kubernetes: `maxUnstructuredResponseTextBytes`.
+const QUOTED_BYTES: usize = 2048;
+
+/// What came back from a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status code.
+    pub code: u16,
+    /// The whole body.
+    pub body: Bytes,
+    /// The content of `Retry-After`, in seconds; 0 without.
+    pub retry_after_seconds: u32,
+}
+
+impl Answer {
+    /// The body as JSON, or why there is none: a failure as client-go words it.
+    /// In Kubernetes: `Request.transformResponse`.
+    pub(super) fn into_json(self) -> Result<Value, Status> {
+        if !(200..=206).contains(&self.code) {
+            return Err(self.failure());
+        }
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let message = match std::str::from_utf8(&self.body) {
+                Ok("") => "unexpected end of JSON input".to_owned(),
+                _ => format!("couldn't get version/kind; json parse error: {error}"),
+            };
+            Status::failure(0, "", message)
+        })
+    }
+
+    fn failure(&self) -> Status {
+        if let Ok(status) = serde_json::from_slice::<Value>(&self.body)
+            && status["kind"] == "Status"
+            && status["status"] == "Failure"
+            && let Ok(status) = serde_json::from_value::<Status>(status)
+        {
+            return status;
+        }
+        let text = String::from_utf8_lossy(&self.body[..self.body.len().min(QUOTED_BYTES)]).trim().to_owned();
+        let (reason, message) = self.words(&text);
+        let details = StatusDetails { retry_after_seconds: self.retry_after_seconds, ..StatusDetails::default() };
+        Status::failure(self.code, reason, message).with_details(details).with_cause(
+            "UnexpectedServerResponse",
+            text,
+            "",
+        )
+    }
+
+    /// Reason and message for a failure that says neither in the form of a `Status`.
+    fn words(&self, text: &str) -> (&'static str, String) {
+        let (reason, message) = match self.code {
+            400 => ("BadRequest", "the server rejected our request for an unknown reason"),
+            401 => ("Unauthorized", "the server has asked for the client to provide credentials"),
+            403 => ("Forbidden", text),
+            404 => ("NotFound", "the server could not find the requested resource"),
+            405 => ("MethodNotAllowed", "the server does not allow this method on the requested resource"),
+            406 if text.is_empty() => {
+                ("NotAcceptable", "the server was unable to respond with a content type that the client supports")
+            }
+            406 => ("NotAcceptable", text),
+            409 => ("AlreadyExists", "the server reported a conflict"),
+            415 => ("UnsupportedMediaType", text),
+            422 => ("Invalid", "the server rejected our request due to an error in our request"),
+            429 => {
+                let message = "the server has received too many requests and has asked us to try again later";
+                ("TooManyRequests", message)
+            }
+            503 => ("ServiceUnavailable", "the server is currently unable to handle the request"),
+            504 => {
+                let message = "the server was unable to return a response in the time allotted, \
+                               but may still be processing the request";
+                ("Timeout", message)
+            }
+            500.. => {
+                let quoted = go_quote(text);
+                return (
+                    "InternalError",
+                    format!("an error on the server ({quoted}) has prevented the request from succeeding"),
+                );
+            }
+            code => {
+                let message = "but did not return more information";
+                return ("", format!("the server responded with the status code {code} {message}"));
+            }
+        };
+        (reason, message.to_owned())
+    }
+}

@@ -1,0 +1,78 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use coracle_journal::{Detail, Stage};
+use coracle_meta::{Status, go_quote};
+use serde_json::Value;
+
+use super::{Answer, Callee};
+use crate::{Registry, Request};
+
+/// One POST of JSON to somebody else.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Who is called.
+    pub to: Arc<Callee>,
+    /// The authorities of the callee's certificate, PEM; empty for those that the machine trusts.
+    pub authorities: Arc<[u8]>,
+    /// The document that is sent.
+    pub body: Bytes,
+    /// How long the whole call may take.
+    pub timeout: Duration,
+}
+
+/// Why a call gave no document. Shown in client-go's words.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CallError {
+    /// Nobody answered, or not in time.
+    #[error("{0}")]
+    NoAnswer(String),
+    /// The answer was a failure, or no document.
+    #[error("{}", .0.message)]
+    Failure(Box<Status>),
+}
+
+/// The way out of the server. In Kubernetes: `webhook.ClientManager` with its service resolver.
+#[async_trait]
+pub trait Outgoing: Send + Sync + 'static {
+    /// Sends the call and reads the whole answer. Dropped when its time is over.
+    ///
+    /// # Errors
+    /// Why there is no answer, as Go's HTTP client says it after the URL.
+    async fn post(&self, registry: &Registry, call: &Call) -> Result<Answer, String>;
+}
+
+/// The caller in the event log.
+const ACTOR: &str = "apiserver";
+
+impl Registry {
+    /// Calls somebody on behalf of a request, within the call's time.
+    ///
+    /// # Errors
+    /// Why there is no document.
+    pub async fn call(&self, request: &Request, call: &Call) -> Result<Value, CallError> {
+        let url = call.to.url();
+        let entry = self.recorder().record(ACTOR, Stage::WebhookCall, || {
+            Detail::about(url.as_str()).caused_by(request.cause).with("audit", request.audit_id.as_str())
+        });
+        let answer = self.document(&url, call).await;
+        self.recorder().record(ACTOR, Stage::WebhookAnswer, || {
+            let why = answer.as_ref().err().map(ToString::to_string).unwrap_or_default();
+            Detail::about(url.as_str()).caused_by(entry).with("error", why)
+        });
+        answer
+    }
+
+    async fn document(&self, url: &str, call: &Call) -> Result<Value, CallError> {
+        let timed = format!("{url}?timeout={}s", call.timeout.as_secs_f64().ceil());
+        let no_answer = |why: &str| CallError::NoAnswer(format!("Post {}: {why}", go_quote(&timed)));
+        let Some(outgoing) = self.outgoing() else {
+            return Err(no_answer("this server calls nobody"));
+        };
+        let answer = tokio::time::timeout(call.timeout, outgoing.post(self, call)).await;
+        let answer = answer.map_err(|_| no_answer("context deadline exceeded"))?.map_err(|why| no_answer(&why))?;
+        answer.into_json().map_err(|status| CallError::Failure(Box::new(status)))
+    }
+}

@@ -1,0 +1,104 @@
+use coracle_meta::fields::Fields;
+use serde_json::Value;
+
+/// A port of a Service, as those name it who call it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ServiceAddress {
+    /// The Service's namespace.
+    pub namespace: String,
+    /// The Service's name.
+    pub name: String,
+    /// The port of the Service, not of a pod.
+    pub port: u16,
+}
+
+impl ServiceAddress {
+    /// The name that its certificate has to be for.
+    pub fn server_name(&self) -> String {
+        format!("{}.{}.svc", self.name, self.namespace)
+    }
+}
+
+/// Whom a call goes to. In Kubernetes: `WebhookClientConfig` without its authority.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// Scheme and authority, and the path.
+    Url {
+        /// `https://host:port`.
+        origin: String,
+        /// Begins with a slash.
+        path: String,
+    },
+    /// A Service of the cluster, over HTTPS.
+    Service {
+        /// Which one.
+        service: ServiceAddress,
+        /// Begins with a slash.
+        path: String,
+    },
+}
+
+impl Callee {
+    /// Reads a `clientConfig`; what it names has been checked with its object.
+    pub fn read(config: &Value) -> Option<Self> {
+        let service = config.at("service");
+        if service.is_null() {
+            let url = config.text("url");
+            let authority = url.find("://").map(|at| at + 3)?;
+            let path = url[authority..].find('/').map_or(url.len(), |at| authority + at);
+            return Some(Self::Url { origin: url[..path].to_owned(), path: clean(&url[path..]) });
+        }
+        let port = service.at("port").as_u64().unwrap_or(443);
+        Some(Self::Service {
+            service: ServiceAddress {
+                namespace: service.text("namespace").to_owned(),
+                name: service.text("name").to_owned(),
+                port: u16::try_from(port).ok()?,
+            },
+            path: clean(service.text("path")),
+        })
+    }
+
+    /// The whole address, as messages quote it; a Service under the name that its certificate is for.
+    pub fn url(&self) -> String {
+        match self {
+            Self::Url { origin, path } => format!("{origin}{path}"),
+            Self::Service { service, path } => format!("https://{}:{}{path}", service.server_name(), service.port),
+        }
+    }
+}
+
+/// A path without double slashes, dots and a slash at its end. In Kubernetes: `path.Join` in client-go's requests.
+fn clean(path: &str) -> String {
+    let path = path.split(['?', '#']).next().unwrap_or("");
+    let mut steps: Vec<&str> = Vec::new();
+    for step in path.split('/') {
+        match step {
+            "" | "." => {}
+            ".." => {
+                steps.pop();
+            }
+            step => steps.push(step),
+        }
+    }
+    format!("/{}", steps.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_url_is_called_under_its_cleaned_path() {
+        let callee = Callee::read(&json!({"url": "https://127.0.0.1:9443//convert/./now/"})).unwrap();
+        assert_eq!(callee.url(), "https://127.0.0.1:9443/convert/now");
+        assert_eq!(Callee::read(&json!({"url": "https://h"})).unwrap().url(), "https://h/");
+    }
+
+    #[test]
+    fn a_service_is_called_on_443_under_the_name_of_its_certificate() {
+        let callee = Callee::read(&json!({"service": {"namespace": "a", "name": "b", "path": "c"}})).unwrap();
+        assert_eq!(callee.url(), "https://b.a.svc:443/c");
+    }
+}
