@@ -21,6 +21,7 @@ mod verbs;
 
 pub use answer::yaml::to_yaml;
 pub use axum::body::Body;
+pub use front::anonymous::Anonymous;
 pub use front::authenticate::PeerCertificates;
 pub use front::limits::Limits;
 pub use node_transport::{NoNodes, NodeTransport};

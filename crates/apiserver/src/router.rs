@@ -84,7 +84,10 @@ async fn admit(
 async fn identify(server: &Server, parts: &Parts, warnings: &Warnings) -> Result<Arc<User>, Status> {
     let user = match parts.extensions.get::<User>() {
         Some(user) => authenticate::vouched_for(user),
-        None => authenticate::authenticate(&*server.authenticator, &server.registry, parts, warnings).await?,
+        None => {
+            let (authenticator, anonymous) = (&*server.authenticator, server.anonymous);
+            authenticate::authenticate(authenticator, anonymous, &server.registry, parts, warnings).await?
+        }
     };
     impersonate::impersonate(&server.registry, user, &parts.headers).await
 }

@@ -7,6 +7,7 @@ use crate::answer::renderings::Renderings;
 use crate::documents::discovery::Discovery;
 use crate::documents::metrics::Metrics;
 use crate::documents::openapi::OpenApi;
+use crate::front::anonymous::Anonymous;
 use crate::front::in_flight::InFlight;
 use crate::front::limits::Limits;
 use crate::node_transport::NodeTransport;
@@ -18,6 +19,8 @@ pub struct ApiServer {
     pub registry: Registry,
     /// Who says who is asking.
     pub authenticator: Arc<dyn Authenticator>,
+    /// Where requests are let in that show no credentials.
+    pub anonymous: Anonymous,
     /// The way to the nodes' own API.
     pub nodes: Arc<dyn NodeTransport>,
     /// Documents at fixed paths, such as the keys of service account tokens.
@@ -47,6 +50,7 @@ pub struct Document {
 pub(crate) struct Server {
     pub(crate) registry: Registry,
     pub(crate) authenticator: Arc<dyn Authenticator>,
+    pub(crate) anonymous: Anonymous,
     pub(crate) nodes: Arc<dyn NodeTransport>,
     pub(crate) documents: Vec<Document>,
     pub(crate) limits: Limits,
@@ -61,10 +65,12 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(server: ApiServer) -> Self {
-        let ApiServer { registry, authenticator, nodes, documents, descriptions, limits, flows, shutdown } = server;
+        let ApiServer { registry, authenticator, anonymous, nodes, documents, descriptions, limits, flows, shutdown } =
+            server;
         Self {
             registry,
             authenticator,
+            anonymous,
             nodes,
             documents,
             limits,

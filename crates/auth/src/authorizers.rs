@@ -16,6 +16,7 @@ const MASTERS: &str = "system:masters";
 pub struct Authorizers {
     all: Vec<Arc<dyn Authorizer>>,
     limits: Vec<String>,
+    allows_everything: bool,
 }
 
 /// An authorization mode that is not served.
@@ -27,7 +28,7 @@ impl Authorizers {
     /// Reads a list of modes, such as `Node,RBAC`.
     pub fn parse(modes: &str) -> Result<Self, UnknownMode> {
         let mut all: Vec<Arc<dyn Authorizer>> = Vec::new();
-        let mut limits = Vec::new();
+        let (mut limits, mut allows_everything) = (Vec::new(), false);
         for mode in modes.split(',').map(str::trim).filter(|mode| !mode.is_empty()) {
             match mode {
                 "Node" => {
@@ -35,11 +36,19 @@ impl Authorizers {
                     limits.push(NodeAuthorizer::LIMITS.to_owned());
                 }
                 "RBAC" => all.push(Arc::new(Rbac::default())),
-                "AlwaysAllow" => all.push(Arc::new(AlwaysAllow)),
+                "AlwaysAllow" => {
+                    all.push(Arc::new(AlwaysAllow));
+                    allows_everything = true;
+                }
                 other => return Err(UnknownMode(other.to_owned())),
             }
         }
-        Ok(Self { all, limits })
+        Ok(Self { all, limits, allows_everything })
+    }
+
+    /// Whether `AlwaysAllow` is among the modes.
+    pub fn allows_everything(&self) -> bool {
+        self.allows_everything
     }
 
     /// What of the chosen modes is not built, a sentence each, to be said at start.

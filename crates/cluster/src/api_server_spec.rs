@@ -9,6 +9,8 @@ use crate::ServiceRoutes;
 pub struct ApiServerSpec {
     /// `--authorization-mode`
     pub authorization_mode: String,
+    /// `--anonymous-auth`: whether who shows no credentials is let in, as `system:anonymous`. Not with `AlwaysAllow`.
+    pub anonymous_auth: bool,
     /// `--enable-admission-plugins`, beside those that are on by default.
     pub enable_admission_plugins: Vec<String>,
     /// `--disable-admission-plugins`
@@ -44,6 +46,7 @@ impl Default for ApiServerSpec {
     fn default() -> Self {
         Self {
             authorization_mode: "Node,RBAC".to_owned(),
+            anonymous_auth: true,
             enable_admission_plugins: Vec::new(),
             disable_admission_plugins: Vec::new(),
             service_cluster_ip_range: "10.0.0.0/16".to_owned(),

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
-use coracle_apiserver::{ApiServer, Document, Limits, NodeTransport, Shutdown};
+use coracle_apiserver::{Anonymous, ApiServer, Document, Limits, NodeTransport, Shutdown};
 use coracle_auth::{
     Authenticators, Authorizers, ClientCertificates, EscalationCheck, Issuer, ServiceAccountTokens, StaticTokens,
     TokenRequests,
@@ -67,6 +67,7 @@ impl ControlPlane {
         let authenticator = authenticator(spec, &issuer)?;
         let authorizer = Authorizers::parse(&spec.authorization_mode).map_err(Error::options)?;
         let limits = limits(&authorizer, spec);
+        let anonymous = anonymous(spec, &authorizer);
 
         let storage = Storage::new(store);
         let caches = Running::of(&tasks, "watch caches", storage.run().map(|never| match never {}));
@@ -80,6 +81,7 @@ impl ControlPlane {
         let router = coracle_apiserver::router(ApiServer {
             registry: registry.clone(),
             authenticator,
+            anonymous,
             nodes,
             documents: documents(spec, &issuer),
             descriptions: Arc::clone(&spec.descriptions),
@@ -170,6 +172,15 @@ fn authenticator(spec: &ApiServerSpec, issuer: &Issuer) -> Result<Arc<dyn Authen
     }
     all.push(Arc::new(ServiceAccountTokens::new(issuer.clone())));
     Ok(Arc::new(Authenticators::new(all)))
+}
+
+/// Where who shows no credentials is let in. Where everything is allowed, nobody may do it unnamed.
+fn anonymous(spec: &ApiServerSpec, authorizer: &Authorizers) -> Anonymous {
+    match (spec.anonymous_auth, authorizer.allows_everything()) {
+        (false, _) => Anonymous::Nowhere,
+        (true, true) => Anonymous::HealthAndVersion,
+        (true, false) => Anonymous::Everywhere,
+    }
 }
 
 /// The admission plug-ins that are on.

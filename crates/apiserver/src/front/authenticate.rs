@@ -4,6 +4,8 @@ use coracle_meta::Status;
 use coracle_registry::{Authenticator, Credentials, Registry, User, Warnings};
 use http::HeaderMap;
 
+use super::anonymous::Anonymous;
+
 /// The group of all who are known.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
 /// The group of all others.
@@ -20,6 +22,7 @@ pub struct PeerCertificates(pub Vec<Vec<u8>>);
 /// What there is to say of them goes to `warnings`.
 pub(crate) async fn authenticate(
     authenticator: &dyn Authenticator,
+    anonymous: Anonymous,
     registry: &Registry,
     parts: &http::request::Parts,
     warnings: &Warnings,
@@ -29,16 +32,20 @@ pub(crate) async fn authenticate(
         certificates: parts.extensions.get::<PeerCertificates>().map(|peer| peer.0.clone()).unwrap_or_default(),
         audiences: Vec::new(),
     };
+    let without_credentials = || match anonymous.lets_in(parts.uri.path()) {
+        true => Ok(Arc::new(User::new(ANONYMOUS, [UNAUTHENTICATED]))),
+        false => Err(Status::unauthorized()),
+    };
     let nothing_shown = credentials == Credentials::default();
     if nothing_shown {
-        return Ok(anonymous());
+        return without_credentials();
     }
     match authenticator.authenticate(registry, &credentials).await {
         Ok(Some(authenticated)) => {
             authenticated.warnings.into_iter().for_each(|warning| warnings.add(warning));
             Ok(vouched_for(&authenticated.user))
         }
-        Ok(None) if credentials.bearer_token.is_none() => Ok(anonymous()),
+        Ok(None) if credentials.bearer_token.is_none() => without_credentials(),
         Ok(None) => Err(Status::unauthorized()),
         Err(status) if status.code == 401 => Err(Status::unauthorized()),
         Err(status) => Err(status),
@@ -50,10 +57,6 @@ pub(crate) fn vouched_for(user: &User) -> Arc<User> {
     let mut user = user.clone();
     add_group(&mut user, AUTHENTICATED);
     Arc::new(user)
-}
-
-fn anonymous() -> Arc<User> {
-    Arc::new(User::new(ANONYMOUS, [UNAUTHENTICATED]))
 }
 
 fn bearer_token(headers: &HeaderMap) -> Option<String> {

@@ -1,6 +1,7 @@
 //! What comes in: the request line, who asks and whether they may, how much at once and how long, the body.
 
 pub(crate) mod access;
+pub(crate) mod anonymous;
 pub(crate) mod authenticate;
 pub(crate) mod body;
 pub(crate) mod deadline;

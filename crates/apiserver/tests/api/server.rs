@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_ambient::Ambient;
-use coracle_apiserver::{ApiServer, Body, Limits, NoNodes, Shutdown, router};
+use coracle_apiserver::{Anonymous, ApiServer, Body, Limits, NoNodes, Shutdown, router};
 use coracle_journal::Recorder;
 use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{
@@ -121,6 +121,7 @@ impl Server {
         let server = ApiServer {
             registry,
             authenticator: Arc::new(OneToken),
+            anonymous: Anonymous::default(),
             nodes: Arc::new(NoNodes),
             documents: Vec::new(),
             descriptions: Arc::new(coracle_schema::openapi::Undescribed),

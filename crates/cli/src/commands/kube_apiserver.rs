@@ -50,6 +50,9 @@ pub(crate) struct KubeApiserver {
     /// Who may do what: Node, RBAC, AlwaysAllow
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "AlwaysAllow")]
     authorization_mode: Vec<String>,
+    /// Whether who shows no credentials is let in, as system:anonymous; never with AlwaysAllow
+    #[arg(long, value_name = "BOOL", action = ArgAction::Set, default_value_t = true)]
+    anonymous_auth: bool,
     /// Admission plug-ins beside those that are on by default
     #[arg(long, alias = "admission-control", value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
@@ -76,6 +79,34 @@ pub(crate) struct KubeApiserver {
     allow_privileged: String,
 }
 
+/// Flags that keep somebody out, or something hidden: without them the server would be weaker than was asked for. Those
+/// that end in a dash stand for all that begin so.
+const REFUSED: &[&str] = &[
+    "authentication-config",
+    "authentication-token-webhook-",
+    "authorization-config",
+    "authorization-policy-file",
+    "authorization-webhook-",
+    "admission-control-config-file",
+    "encryption-provider-",
+    "oidc-",
+];
+
+/// Ends the start if a flag was given that cannot be obeyed and may not be neglected.
+fn refuse(arguments: &[String]) -> Result<()> {
+    let names = arguments.iter().filter_map(|argument| argument.strip_prefix("--"));
+    let names = names.map(|flag| flag.split('=').next().unwrap_or(flag).replace('_', "-"));
+    let is_refused = |name: &String| {
+        REFUSED.iter().any(|refused| if refused.ends_with('-') { name.starts_with(refused) } else { name == refused })
+    };
+    match names.filter(is_refused).collect::<Vec<_>>().as_slice() {
+        [] => Ok(()),
+        names => {
+            Err(exit::Usage(format!("--{}: not built; the server would be weaker without", names.join(", --"))).into())
+        }
+    }
+}
+
 /// Whether controllers, scheduler and nodes run beside the API server.
 const CONTROLLERS: &str = "CORACLE_CONTROLLERS";
 /// How many nodes are simulated then.
@@ -83,6 +114,7 @@ const NODES: &str = "CORACLE_NODES";
 
 impl KubeApiserver {
     pub(crate) fn run(arguments: Vec<String>) -> Result<u8> {
+        refuse(&arguments)?;
         let flags: Self = tolerant(arguments)?;
         run_on_worker(flags.serve())
     }
@@ -128,6 +160,7 @@ impl KubeApiserver {
         let issuer = self.service_account_issuer.first().cloned().unwrap_or_default();
         Ok(ApiServerSpec {
             authorization_mode: self.authorization_mode.join(","),
+            anonymous_auth: self.anonymous_auth,
             enable_admission_plugins: self.enable_admission_plugins.clone(),
             disable_admission_plugins: self.disable_admission_plugins.clone(),
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),

@@ -33,6 +33,9 @@ pub(crate) struct ServerFlags {
     authorization_mode: String,
     #[command(flatten)]
     advertise: AdvertiseFlags,
+    /// Whether who shows no credentials is let in, as system:anonymous; never with AlwaysAllow
+    #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set, default_value_t = true)]
+    anonymous_auth: bool,
     /// The program that answers for a service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
     service_address: Vec<String>,
@@ -48,6 +51,7 @@ impl Default for ServerFlags {
             disable_admission_plugins: Vec::new(),
             authorization_mode: "Node,RBAC".to_owned(),
             advertise: AdvertiseFlags::default(),
+            anonymous_auth: true,
             service_address: Vec::new(),
         }
     }
@@ -79,6 +83,7 @@ impl ServerFlags {
         };
         Ok(ApiServerSpec {
             authorization_mode: self.authorization_mode.clone(),
+            anonymous_auth: self.anonymous_auth,
             disable_admission_plugins: self.disable_admission_plugins.clone(),
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),
             tokens,

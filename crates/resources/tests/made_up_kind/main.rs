@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_ambient::Ambient;
-use coracle_apiserver::{ApiServer, Body, Limits, NoNodes, Shutdown, router};
+use coracle_apiserver::{Anonymous, ApiServer, Body, Limits, NoNodes, Shutdown, router};
 use coracle_journal::Recorder;
 use coracle_meta::Status;
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User};
@@ -49,6 +49,7 @@ impl Server {
         let server = Self(BoxCloneService::new(router(ApiServer {
             registry,
             authenticator: Arc::new(Anybody),
+            anonymous: Anonymous::default(),
             nodes: Arc::new(NoNodes),
             documents: Vec::new(),
             descriptions: Arc::new(coracle_schema::openapi::Undescribed),

@@ -1,0 +1,42 @@
+/// Where requests that show no credentials are let in, to be judged as those of `system:anonymous`.
+///
+/// In Kubernetes: `--anonymous-auth`, which is off with the mode `AlwaysAllow`.
+/// Unlike Kubernetes: with that mode, health and version can be asked for by anybody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Anonymous {
+    /// Everywhere.
+    #[default]
+    Everywhere,
+    /// Where it is asked whether the server is well, and which one it is.
+    HealthAndVersion,
+    /// Nowhere.
+    Nowhere,
+}
+
+impl Anonymous {
+    /// Whether a request for `path` is let in.
+    pub(crate) fn lets_in(self, path: &str) -> bool {
+        match self {
+            Self::Everywhere => true,
+            Self::HealthAndVersion => ["healthz", "livez", "readyz", "version"].contains(&first_step(path)),
+            Self::Nowhere => false,
+        }
+    }
+}
+
+fn first_step(path: &str) -> &str {
+    path.trim_start_matches('/').split('/').next().unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn health_and_version_are_no_way_to_anything_else() {
+        let lets_in = |path| Anonymous::HealthAndVersion.lets_in(path);
+        assert!(["/healthz", "/readyz/ping", "/version", "/livez"].into_iter().all(lets_in));
+        assert!(!["/", "/api", "/versions", "/metrics", "/apis/version", "/api/v1/secrets"].into_iter().any(lets_in));
+        assert!(!Anonymous::Nowhere.lets_in("/healthz"));
+    }
+}
