@@ -40,7 +40,7 @@ impl Registry {
         object: &Arc<Object>,
         old: Option<&Object>,
     ) -> Result<(), Status> {
-        let served = kind.served(object)?;
+        let served = self.converted(request, kind, || kind.served(object)).await?;
         self.admit(request, kind, operation, &served, old).await
     }
 

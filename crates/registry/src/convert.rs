@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use coracle_meta::{Object, Status};
+use coracle_meta::{GroupVersionKind, Object, Status};
 use coracle_storage::Stored;
 
 use crate::{Kind, Strategy};
@@ -33,6 +33,9 @@ impl Kind {
 
     /// An object of the served version in the stored one.
     pub(crate) fn to_hub(&self, mut object: Object) -> Result<Object, Status> {
+        if let Some(converted) = self.elsewhere(&object, self.hub().spec().gvk()) {
+            return converted;
+        }
         if self.is_converted() {
             self.strategy().to_hub(&mut object)?;
             object.set_kind(&self.hub().spec().row.kind);
@@ -43,8 +46,14 @@ impl Kind {
     /// An object of the stored version in the served one.
     #[expect(clippy::wrong_self_convention, reason = "the object is converted, not the kind")]
     pub(crate) fn from_hub(&self, mut object: Object) -> Result<Object, Status> {
+        if let Some(converted) = self.elsewhere(&object, self.gvk()) {
+            return converted;
+        }
         if self.is_converted() {
             self.strategy().from_hub(&mut object)?;
+            object.set_kind(self.gvk());
+        } else if object.api_version() != self.gvk().api_version() {
+            // It was stored when another version was the one to store.
             object.set_kind(self.gvk());
         }
         Ok(object)
@@ -52,7 +61,17 @@ impl Kind {
 
     /// An object of this kind's version in the version of `other`, which serves the same objects.
     pub fn convert(&self, object: &Object, other: &Self) -> Result<Object, Status> {
-        other.from_hub(self.to_hub(object.clone())?)
+        let converted = self.elsewhere(object, other.gvk());
+        converted.unwrap_or_else(|| other.from_hub(self.to_hub(object.clone())?))
+    }
+
+    /// The object in the version of `to`, if it takes a program elsewhere to convert it.
+    fn elsewhere(&self, object: &Object, to: &GroupVersionKind) -> Option<Result<Object, Status>> {
+        match &self.conversions {
+            Some(conversions) => Some(conversions.convert(object, &to.api_version())),
+            None if self.strategy().conversion_webhook().is_none() => None,
+            None => Some(Err(Status::internal("objects of this kind are converted for requests alone"))),
+        }
     }
 
     /// Whether clients of the served version see objects as they are stored.
@@ -78,13 +97,12 @@ impl Kind {
     }
 
     /// A stored object in the served version. That of a custom kind is made to fit by the schema and the defaults of the
-    /// stored version: it was sent in another one, or its definition has changed since.
+    /// version in which it was stored: it was sent in another one, or its definition has changed since.
     fn read(&self, mut object: Object) -> Result<Object, Status> {
         if !self.strategy().has_own_rules() {
             return self.from_hub(object);
         }
-        self.hub().prune(&mut object);
-        self.hub().set_defaults(&mut object);
+        self.strategy().fit_stored(&mut object);
         let mut object = self.from_hub(object)?;
         self.strategy().prune(&mut object);
         Ok(object)

@@ -8,6 +8,7 @@
 
 mod admit;
 mod body_kind;
+mod conversion;
 mod convert;
 pub mod custom;
 mod decode;
@@ -28,6 +29,7 @@ mod versions;
 mod write;
 
 pub use body_kind::BodyKind;
+pub use conversion::ConversionWebhook;
 pub use coracle_storage::{List, Stored};
 pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows};

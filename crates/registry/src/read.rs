@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use coracle_meta::{FieldError, FieldRequirement, FieldSelector, Status, WatchEvent};
@@ -7,47 +8,131 @@ use crate::options::invalid_options;
 use crate::registry::not_served;
 use crate::{Destination, GetOptions, Kind, ListOptions, Registry, Request, Subresource};
 
+/// How many events of a watch are converted in one call at most.
+const CONVERTED_TOGETHER: usize = 200;
+
 /// A watch of the objects of a kind, in the version of the request.
-#[derive(Debug)]
 pub struct ServedWatch {
     inner: coracle_storage::Watch,
     kind: Arc<Kind>,
+    registry: Registry,
+    request: Request,
+    /// Events that were taken together from the watch, so that a program elsewhere converts their objects in one call.
+    /// Until then they are as they are stored.
+    ready: VecDeque<Served>,
+}
+
+/// An event on its way out.
+#[derive(Clone)]
+enum Served {
+    Stored(WatchEvent<Stored>),
+    Converted(WatchEvent<Stored>),
+}
+
+impl std::fmt::Debug for ServedWatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServedWatch").field("inner", &self.inner).field("kind", &self.kind).finish_non_exhaustive()
+    }
 }
 
 impl ServedWatch {
     /// Waits for the next event. `None` after an error: the watch has ended. Safe to cancel.
     pub async fn next(&mut self) -> Option<WatchEvent<Stored>> {
-        let event = self.inner.next().await?;
-        Some(self.serve(event))
+        if self.kind.conversions.is_none() {
+            let event = self.inner.next().await?;
+            return Some(serve(&self.kind, event).unwrap_or_else(WatchEvent::Error));
+        }
+        if self.ready.is_empty() {
+            let event = self.inner.next().await?;
+            self.ready.push_back(Served::Stored(event));
+        }
+        self.convert().await;
+        match self.ready.pop_front()? {
+            Served::Stored(event) | Served::Converted(event) => Some(event),
+        }
     }
 
     /// The next event, if there is one already.
     pub fn try_next(&mut self) -> Option<WatchEvent<Stored>> {
-        let event = self.inner.try_next()?;
-        Some(self.serve(event))
+        if self.kind.conversions.is_none() {
+            let event = self.inner.try_next()?;
+            return Some(serve(&self.kind, event).unwrap_or_else(WatchEvent::Error));
+        }
+        match self.ready.front()? {
+            Served::Converted(_) => match self.ready.pop_front()? {
+                Served::Stored(event) | Served::Converted(event) => Some(event),
+            },
+            Served::Stored(_) => None,
+        }
+    }
+
+    /// Converts the objects of the event at hand, and of those that are there already behind it. Nothing is taken out
+    /// before it is done, so that it can be cancelled.
+    async fn convert(&mut self) {
+        if matches!(self.ready.front(), Some(Served::Converted(_))) {
+            return;
+        }
+        while self.ready.len() < CONVERTED_TOGETHER
+            && let Some(event) = self.inner.try_next()
+        {
+            self.ready.push_back(Served::Stored(event));
+        }
+        let events: Vec<_> = self.ready.iter().cloned().collect();
+        let converted = self.registry.converted(&self.request, &self.kind, || {
+            // All are asked for before it is said that one is missing.
+            let served: Vec<_> = events.iter().map(|event| event.served(&self.kind)).collect();
+            served.into_iter().collect::<Result<VecDeque<_>, _>>()
+        });
+        self.ready = match converted.await {
+            Ok(events) => events,
+            Err(status) => VecDeque::from([Served::Converted(WatchEvent::Error(status))]),
+        };
+        self.kind.conversions.iter().for_each(|conversions| conversions.clear());
     }
 
     /// The revision up to which everything has been given; `None` while more is on its way. Safe to cancel.
     pub async fn progress(&mut self) -> Option<i64> {
-        self.inner.progress().await
+        if self.ready.is_empty() { self.inner.progress().await } else { None }
     }
 
     /// Sends no more bookmarks.
     pub fn stop_bookmarks(&mut self) {
         self.inner.stop_bookmarks();
     }
+}
 
-    fn serve(&self, event: WatchEvent<Stored>) -> WatchEvent<Stored> {
-        let answer = |stored, make: fn(Stored) -> WatchEvent<Stored>| match self.kind.answer(stored) {
-            Ok(stored) => make(stored),
-            Err(status) => WatchEvent::Error(status),
-        };
-        match event {
-            WatchEvent::Added(stored) => answer(stored, WatchEvent::Added),
-            WatchEvent::Modified(stored) => answer(stored, WatchEvent::Modified),
-            WatchEvent::Deleted(stored) => answer(stored, WatchEvent::Deleted),
-            event => event,
+impl Served {
+    fn served(&self, kind: &Kind) -> Result<Self, Status> {
+        match self {
+            Self::Stored(event) => serve(kind, event.clone()).map(Self::Converted),
+            Self::Converted(event) => Ok(Self::Converted(event.clone())),
         }
+    }
+}
+
+/// An event in the version of the request.
+fn serve(kind: &Kind, event: WatchEvent<Stored>) -> Result<WatchEvent<Stored>, Status> {
+    Ok(match event {
+        WatchEvent::Added(stored) => WatchEvent::Added(kind.answer(stored)?),
+        WatchEvent::Modified(stored) => WatchEvent::Modified(kind.answer(stored)?),
+        WatchEvent::Deleted(stored) => WatchEvent::Deleted(kind.answer(stored)?),
+        event => event,
+    })
+}
+
+impl Registry {
+    /// What a client of the served version gets.
+    pub(crate) async fn answer(&self, request: &Request, kind: &Kind, stored: Stored) -> Result<Stored, Status> {
+        self.converted(request, kind, || kind.answer(stored.clone())).await
+    }
+
+    /// What a client of the served version gets of a list: all are converted in one call.
+    async fn answers(&self, request: &Request, kind: &Kind, stored: Vec<Stored>) -> Result<Vec<Stored>, Status> {
+        let answers = || {
+            let answers: Vec<_> = stored.iter().map(|stored| kind.answer(stored.clone())).collect();
+            answers.into_iter().collect()
+        };
+        self.converted(request, kind, answers).await
     }
 }
 
@@ -73,7 +158,7 @@ impl Registry {
             Some(revision) => Freshness::NotOlderThan(revision),
         };
         let found = self.inner.storage.get(&kind.store, &kind.key(request), freshness).await?;
-        kind.answer(found.ok_or_else(|| request.not_found())?)
+        self.answer(request, &kind, found.ok_or_else(|| request.not_found())?).await
     }
 
     /// Lists objects.
@@ -108,7 +193,7 @@ impl Registry {
         };
         let mut list = self.inner.storage.list(&kind.store, &query).await?;
         if !kind.is_served_as_stored() {
-            list.items = list.items.into_iter().map(|stored| kind.answer(stored)).collect::<Result<_, _>>()?;
+            list.items = self.answers(request, &kind, list.items).await?;
         }
         Ok(list)
     }
@@ -135,7 +220,8 @@ impl Registry {
             initial_events_end: options.send_initial_events == Some(true) && options.allow_watch_bookmarks,
             timeout_seconds: options.timeout_seconds.unwrap_or(0),
         };
-        Ok(ServedWatch { inner: self.inner.storage.watch(&kind.store, &query).await?, kind })
+        let inner = self.inner.storage.watch(&kind.store, &query).await?;
+        Ok(ServedWatch { inner, kind, registry: self.clone(), request: request.clone(), ready: VecDeque::new() })
     }
 
     /// Where a connection to a subresource goes (`log`, `exec`, `proxy`).

@@ -19,7 +19,10 @@ pub(crate) struct KindVersions {
 impl KindVersions {
     /// All versions in which the stored objects of `kind` are served; a write can own what passes `filter`.
     pub(crate) fn of(kinds: &Kinds, kind: &Kind, filter: Filter) -> Self {
-        Self { versions: kinds.versions_of(kind), filter }
+        let versions = kinds.versions_of(kind);
+        let beside = |(version, other): &ServedVersion| (version.clone(), Arc::clone(other).beside(kind));
+        let versions = if kind.conversions.is_some() { versions.iter().map(beside).collect() } else { versions };
+        Self { versions, filter }
     }
 
     fn kind(&self, api_version: &str) -> Option<&Kind> {
@@ -44,8 +47,8 @@ impl<'k> Versions for &'k KindVersions {
             return Some(Cow::Borrowed(object));
         }
         let (from, to) = (self.kind(own)?, self.kind(api_version)?);
-        let hub = from.to_hub(Object::from_value(object.clone()).ok()?).ok()?;
-        Some(Cow::Owned(to.from_hub(hub).ok()?.into_value()))
+        let object = Object::from_value(object.clone()).ok()?;
+        Some(Cow::Owned(from.convert(&object, to).ok()?.into_value()))
     }
 
     fn filter(&self, _api_version: &str) -> Filter {

@@ -28,7 +28,7 @@ impl Invocation {
     ///
     /// # Errors
     /// If its conditions cannot be told, and it does not ignore failures; if the objects cannot be converted for it.
-    pub(super) fn of(
+    pub(super) async fn of(
         webhook: &Arc<Webhook>,
         review: &Review<'_>,
         namespace: Option<&Object>,
@@ -45,7 +45,8 @@ impl Invocation {
             }
             (Some(object), _) => Ok(object.to_value()),
         };
-        let (object, old) = (show(review.object())?, show(review.old)?);
+        let both = || Ok((show(review.object())?, show(review.old)?));
+        let (object, old) = review.registry.converted(review.request, review.kind(), both).await?;
         let request =
             admission_request(review, &resource(review, elsewhere.as_deref()), &kind(review, elsewhere.as_deref()));
         let invocation = Self { webhook: Arc::clone(webhook), elsewhere, object, old, request };
@@ -118,7 +119,7 @@ impl Invocation {
     ///
     /// # Errors
     /// What is wrong with it, in Go's words.
-    pub(super) fn read(&self, review: &Review<'_>, patched: Value) -> Result<Object, String> {
+    pub(super) async fn read(&self, review: &Review<'_>, patched: Value) -> Result<Object, String> {
         if !review.object().is_some_and(|object| is_whole(review, object)) {
             return Object::from_value(patched).map_err(|error| error.to_string());
         }
@@ -126,7 +127,11 @@ impl Invocation {
         let mut object = kind.decode_value(patched)?.object;
         kind.strategy().set_defaults(&mut object);
         match &self.elsewhere {
-            Some(elsewhere) => elsewhere.convert(&object, review.kind()).map_err(|status| status.message),
+            Some(elsewhere) => {
+                let back = || elsewhere.convert(&object, review.kind());
+                let back = review.registry.converted(review.request, review.kind(), back).await;
+                back.map_err(|status| status.message)
+            }
             None => Ok(object),
         }
     }

@@ -46,7 +46,7 @@ impl Admission for MutatingAdmissionWebhook {
         review.reinvocation = turn;
         for webhook in webhooks.iter() {
             let namespace = namespace_of(review).await?;
-            let Some(invocation) = Invocation::of(webhook, review, namespace.as_deref())? else { continue };
+            let Some(invocation) = Invocation::of(webhook, review, namespace.as_deref()).await? else { continue };
             // Who was not called in the first round is not called in the second either.
             if review.reinvocation.is_second_round() && !review.reinvocation.is_due(&webhook.id) {
                 continue;
@@ -89,7 +89,7 @@ async fn mutate(review: &mut Review<'_>, invocation: &Invocation) -> Result<bool
         )));
     }
     let patched = patch.apply(invocation.object().clone()).map_err(|error| Failure::Broken(error.to_string()))?;
-    let patched = invocation.read(review, patched).map_err(Failure::Broken)?;
+    let patched = invocation.read(review, patched).await.map_err(Failure::Broken)?;
     if review.object() == Some(&patched) {
         return Ok(false);
     }

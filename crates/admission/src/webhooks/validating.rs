@@ -40,9 +40,11 @@ impl Admission for ValidatingAdmissionWebhook {
             return Ok(());
         }
         let namespace = namespace_of(review).await?;
-        let invocations = webhooks.iter().map(|webhook| Invocation::of(webhook, review, namespace.as_deref()));
         // Nobody is called before it is known whom to call.
-        let invocations: Vec<_> = invocations.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let mut invocations = Vec::new();
+        for webhook in webhooks.iter() {
+            invocations.extend(Invocation::of(webhook, review, namespace.as_deref()).await?);
+        }
         let calls = invocations.iter().map(|invocation| async move {
             let failure = invocation.call(review, false).await.err()?;
             failure.into_status(&invocation.webhook)

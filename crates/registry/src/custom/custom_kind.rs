@@ -1,8 +1,9 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::{FieldError, FieldErrorKind, GroupVersion, GroupVersionKind, Object, Status};
+use coracle_schema::structural::Structural;
 use coracle_schema::{ResourceRow, SubresourceRow, Trait};
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use super::definition::{Definition, Version};
 use super::deletion;
 use super::rules::ValidationRules;
 use crate::restore::restore_all_but_status;
-use crate::{Generation, Hooks, KindSpec, Offers, Registry, Request, Strategy, Subresource};
+use crate::{ConversionWebhook, Generation, Hooks, KindSpec, Offers, Registry, Request, Strategy, Subresource};
 
 /// The verbs of custom resources, in the order in which Kubernetes lists them.
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -22,27 +23,36 @@ pub(super) struct CustomKind {
     spec: KindSpec,
     version: Version,
     rules: ValidationRules,
-    converts_by_webhook: bool,
+    conversion: Option<Arc<ConversionWebhook>>,
     /// The version in which objects are stored, if it is another one.
     hub: Option<Arc<CustomKind>>,
     fits_when_read: bool,
+    /// What objects look like in each version, by its `apiVersion`.
+    schemas: Arc<BTreeMap<String, Arc<Structural>>>,
 }
 
 impl CustomKind {
     /// All served versions of a definition.
     pub(super) fn all(definition: &Definition) -> Vec<Arc<dyn Strategy>> {
-        let stored = definition.storage_version();
-        let stored = stored.map(|version| Arc::new(Self::new(definition, version, None)));
+        let schema = |version: &Version| (definition.kind(&version.name).api_version(), Arc::clone(&version.schema));
+        let schemas: Arc<BTreeMap<_, _>> = Arc::new(definition.versions.iter().map(schema).collect());
+        let new = |version: &Version, hub| Arc::new(Self::new(definition, version, &schemas, hub));
+        let stored = definition.storage_version().map(|version| new(version, None));
         let strategy = |version: &Version| -> Arc<dyn Strategy> {
             match &stored {
                 Some(stored) if stored.version.name == version.name => Arc::clone(stored) as _,
-                stored => Arc::new(Self::new(definition, version, stored.clone())),
+                stored => new(version, stored.clone()),
             }
         };
         definition.versions.iter().filter(|version| version.served).map(strategy).collect()
     }
 
-    fn new(definition: &Definition, version: &Version, hub: Option<Arc<Self>>) -> Self {
+    fn new(
+        definition: &Definition,
+        version: &Version,
+        schemas: &Arc<BTreeMap<String, Arc<Structural>>>,
+        hub: Option<Arc<Self>>,
+    ) -> Self {
         let kind = definition.kind(&version.name);
         let scale = version.scale.clone().map(|scale| Subresource::Projection(Arc::new(scale)));
         let row = row(definition, version, &kind);
@@ -59,9 +69,10 @@ impl CustomKind {
         Self {
             spec,
             rules: ValidationRules::compile(&version.schema),
-            converts_by_webhook: definition.converts_by_webhook,
+            conversion: definition.conversion.clone(),
             hub,
             fits_when_read: definition.generation > 1 || definition.versions.len() > 1,
+            schemas: Arc::clone(schemas),
             version: version.clone(),
         }
     }
@@ -88,18 +99,6 @@ impl CustomKind {
         }
         let old = old.map(Object::to_value);
         errors.extend(self.rules.check(&self.version.schema, new.as_value(), old.as_ref()));
-    }
-
-    fn refuse_conversion(&self) -> Result<(), Status> {
-        if !self.converts_by_webhook {
-            return Ok(());
-        }
-        let kind = self.spec.gvk();
-        let why = format!(
-            "conversion webhook for {}/{}, Kind={} failed: webhooks are not supported",
-            kind.group, kind.version, kind.kind
-        );
-        Err(Status::internal(why))
     }
 }
 
@@ -200,12 +199,18 @@ impl Strategy for CustomKind {
         &self.spec
     }
 
-    fn to_hub(&self, _object: &mut Object) -> Result<(), Status> {
-        self.refuse_conversion()
+    fn fit_stored(&self, object: &mut Object) {
+        let stored_in = self.schemas.get(object.api_version());
+        let schema =
+            stored_in.unwrap_or_else(|| self.hub.as_ref().map_or(&self.version.schema, |hub| &hub.version.schema));
+        object.edit(|tree| {
+            schema.prune(tree);
+            schema.default_fields(tree);
+        });
     }
 
-    fn from_hub(&self, _object: &mut Object) -> Result<(), Status> {
-        self.refuse_conversion()
+    fn conversion_webhook(&self) -> Option<&Arc<ConversionWebhook>> {
+        self.conversion.as_ref()
     }
 
     fn has_own_rules(&self) -> bool {

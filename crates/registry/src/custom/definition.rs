@@ -4,7 +4,7 @@ use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Scope};
 use coracle_schema::structural::Structural;
 use serde_json::Value;
 
-use crate::Scale;
+use crate::{ConversionWebhook, Scale};
 
 /// Under which name the server writes the status of definitions.
 pub(super) const MANAGER: &str = "kube-apiserver";
@@ -25,8 +25,8 @@ pub(super) struct Definition {
     pub versions: Vec<Version>,
     /// How often it was defined otherwise, and once more.
     pub generation: i64,
-    /// Whether versions are converted by more than their name.
-    pub converts_by_webhook: bool,
+    /// Who converts objects, if it takes more than another name.
+    pub conversion: Option<Arc<ConversionWebhook>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -101,7 +101,7 @@ impl Definition {
             },
             versions: list(value, "/spec/versions").iter().map(Version::read).collect(),
             generation: object.generation(),
-            converts_by_webhook: text(value, "/spec/conversion/strategy") == "Webhook",
+            conversion: value.pointer("/spec/conversion").and_then(ConversionWebhook::read).map(Arc::new),
         }
     }
 

@@ -8,8 +8,7 @@
 //! serves the definitions that are stored already; [`Registry::follow_custom_kinds`] serves those that API servers beside
 //! this one store.
 //! In Kubernetes: apiextensions-apiserver.
-//! Unlike Kubernetes: conversion by webhook is refused, because nothing here calls out; the static cost of rules is not
-//! estimated.
+//! Unlike Kubernetes: the static cost of rules is not estimated.
 
 mod check;
 mod columns;

@@ -103,7 +103,7 @@ impl<'a> Review<'a> {
     pub fn equivalents(&self) -> Vec<Arc<Kind>> {
         let versions = self.registry.kinds().versions_of(self.kind);
         let others = versions.iter().map(|(_, kind)| kind).filter(|other| other.gvr() != self.kind.gvr());
-        others.cloned().collect()
+        others.map(|other| Arc::clone(other).beside(self.kind)).collect()
     }
 
     /// The object, and whether it was changed.

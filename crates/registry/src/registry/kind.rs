@@ -6,6 +6,7 @@ use coracle_schema::{KindSchema, ResourceRow};
 use coracle_storage::Resource;
 use serde_json::Value;
 
+use crate::conversion::Conversions;
 use crate::{Computed, Form, KindSpec, Offers, Request, Strategy, Subresource};
 
 /// A kind as the registry serves it in one version: its strategy, and what was looked up for it once.
@@ -16,6 +17,8 @@ pub struct Kind {
     pub(crate) store: Arc<Resource>,
     pub(crate) subresources: Vec<Subresource>,
     pub(crate) computed: Option<Arc<dyn Computed>>,
+    /// What is converted for the request that this kind was taken for, if a program elsewhere does it.
+    pub(crate) conversions: Option<Arc<Conversions>>,
 }
 
 impl std::fmt::Debug for Kind {
@@ -27,7 +30,26 @@ impl std::fmt::Debug for Kind {
 impl Kind {
     pub(crate) fn new(strategy: Arc<dyn Strategy>, hub: Option<Arc<dyn Strategy>>, store: Arc<Resource>) -> Self {
         let subresources = strategy.spec().subresources.clone();
-        Self { strategy, hub, store, subresources, computed: None }
+        Self { strategy, hub, store, subresources, computed: None, conversions: None }
+    }
+
+    /// The kind for one request, which remembers what was converted for it.
+    pub(crate) fn for_request(self: Arc<Self>) -> Arc<Self> {
+        match self.strategy.conversion_webhook() {
+            Some(webhook) => {
+                let conversions = Some(Arc::new(Conversions::new(Arc::clone(webhook))));
+                Arc::new(Self { conversions, ..Self::clone(&self) })
+            }
+            None => self,
+        }
+    }
+
+    /// The same kind in another version, for the same request.
+    pub(crate) fn beside(self: Arc<Self>, other: &Self) -> Arc<Self> {
+        match &other.conversions {
+            Some(conversions) => Arc::new(Self { conversions: Some(Arc::clone(conversions)), ..Self::clone(&self) }),
+            None => self,
+        }
     }
 
     /// The strategy of the served version: defaults, conversion, table.

@@ -261,7 +261,7 @@ impl Registry {
             let message = format!("Name parameter invalid: {:?}: {}", request.at.name, wrong.join(";"));
             return Err(Status::bad_request(message));
         }
-        self.kind(&request.at.resource).ok_or_else(not_served)
+        self.kind(&request.at.resource).map(Kind::for_request).ok_or_else(not_served)
     }
 }
 

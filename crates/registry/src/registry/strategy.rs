@@ -4,7 +4,7 @@ use coracle_meta::{FieldError, Object, Status};
 
 use super::kind_spec::paths;
 use crate::restore::{restore, restore_metadata};
-use crate::{KindSpec, Request};
+use crate::{ConversionWebhook, KindSpec, Request};
 
 /// How the description of a kind is put to use.
 ///
@@ -41,6 +41,14 @@ pub trait Strategy: Send + Sync + 'static {
     /// Whether what is stored may not be as the stored version has it now, so that it is made to fit when it is read.
     fn fits_when_read(&self) -> bool {
         false
+    }
+
+    /// Makes a stored object fit by what is known now of the version in which it was stored.
+    fn fit_stored(&self, _object: &mut Object) {}
+
+    /// The program that converts objects from one version to another, if it takes more than another name.
+    fn conversion_webhook(&self) -> Option<&Arc<ConversionWebhook>> {
+        None
     }
 
     /// Removes what this version does not have.

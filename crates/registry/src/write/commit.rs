@@ -91,8 +91,10 @@ impl Commit<'_> {
     async fn attempt(&self, intent: &mut dyn Intent, current: Option<&Stored>) -> Result<Outcome<Committed>, Status> {
         let mut request = Cow::Borrowed(self.request);
         let existing = current.map(Stored::object);
-        let live = existing.as_ref().map(|object| self.kind.served(object)).transpose()?;
-        let mut wanted = match intent.wanted(self.registry, live.as_deref())? {
+        let live = || existing.as_ref().map(|object| self.kind.served(object)).transpose();
+        let live = self.registry.converted(&request, self.kind, live).await?;
+        let wanted = || intent.wanted(self.registry, live.as_deref());
+        let mut wanted = match self.registry.converted(&request, self.kind, wanted).await? {
             Wanted::Nothing => None,
             Wanted::ToMutate(wanted) => Some(self.mutate(&mut request, wanted, live.as_deref()).await?),
             Wanted::Mutated(wanted) => Some(wanted),
@@ -105,7 +107,14 @@ impl Commit<'_> {
                 reservation = self.reserve(&request, wanted, existing.as_deref()).await?;
             }
         }
-        let outcome = match intent.plan(wanted, existing.as_ref()) {
+        let planned = match self.kind.conversions {
+            None => intent.plan(wanted, existing.as_ref()),
+            Some(_) => {
+                let plan = || intent.plan(wanted.clone(), existing.as_ref());
+                self.registry.converted(&request, self.kind, plan).await
+            }
+        };
+        let outcome = match planned {
             Ok(plan) => self.carry_out(intent.admission(), &mut request, plan, current, live.as_deref()).await,
             Err(status) => Err(status),
         };

@@ -84,7 +84,7 @@ impl Registry {
                     NAME_ATTEMPTS => return Err(name_conflict(status)),
                     _ => attempt += 1,
                 },
-                committed => return kind.answer(committed?.stored),
+                committed => return self.answer(request, &kind, committed?.stored).await,
             }
         }
     }

@@ -55,14 +55,14 @@ impl Registry {
         validate_options(options)?;
         (kind.hub().spec().delete_warnings)(options).into_iter().for_each(|warning| request.warnings.add(warning));
         let committed = self.commit(request, &kind, &mut Delete { request, kind: &kind, options }).await?;
-        answer(request, &kind, committed)
+        answer(self, request, &kind, committed).await
     }
 }
 
-fn answer(request: &Request, kind: &Kind, committed: Committed) -> Result<Deleted, Status> {
+async fn answer(registry: &Registry, request: &Request, kind: &Kind, committed: Committed) -> Result<Deleted, Status> {
     let Committed { stored, fate, before } = committed;
     if fate == Fate::Changed || kind.row().has(coracle_schema::Trait::ReturnsDeleted) {
-        return Ok(Deleted::Object(kind.answer(stored)?));
+        return Ok(Deleted::Object(registry.answer(request, kind, stored).await?));
     }
     let resource = request.group_resource();
     let uid = before.as_ref().map_or("", |before| before.uid());

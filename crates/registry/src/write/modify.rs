@@ -36,6 +36,6 @@ impl Registry {
     ) -> Result<Stored, Status> {
         let kind = self.kind_of(request)?;
         let committed = self.commit(request, &kind, &mut Modify { request, plan }).await?;
-        kind.answer(committed.stored)
+        self.answer(request, &kind, committed.stored).await
     }
 }

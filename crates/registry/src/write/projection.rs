@@ -104,7 +104,7 @@ impl Registry {
     ) -> Result<Stored, Status> {
         let found = self.inner.storage.get(&kind.store, &kind.key(request), Freshness::Newest).await?;
         let stored = found.ok_or_else(|| request.not_found())?;
-        show(projection, &kind.answer(stored)?)
+        show(projection, &self.answer(request, kind, stored).await?)
     }
 
     pub(super) async fn update_projection(

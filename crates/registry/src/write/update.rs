@@ -170,7 +170,8 @@ impl Registry {
         updated: &dyn UpdatedObject,
     ) -> Result<Written, Status> {
         let committed = self.commit(request, kind, &mut Update { request, kind, part, updated }).await?;
-        Ok(Written { object: kind.answer(committed.stored)?, created: committed.fate == Fate::Created })
+        let created = committed.fate == Fate::Created;
+        Ok(Written { object: self.answer(request, kind, committed.stored).await?, created })
     }
 }
 

@@ -1,0 +1,168 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use coracle_meta::fields::Fields;
+use coracle_meta::{Object, Status, go_quote};
+use serde_json::{Value, json};
+
+use super::metadata;
+use crate::{Call, Callee, Registry, Request};
+
+const GROUP: &str = "apiextensions.k8s.io";
+/// How long a conversion may take. In Kubernetes: the time that the request has left.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The program that converts the objects of a definition, as `spec.conversion` names it.
+#[derive(Debug)]
+pub struct ConversionWebhook {
+    callee: Option<Arc<Callee>>,
+    authorities: Arc<[u8]>,
+    /// The version of `ConversionReview` that both sides know.
+    review_version: Option<&'static str>,
+}
+
+impl ConversionWebhook {
+    /// Reads `spec.conversion`; none if objects are converted by their name alone.
+    pub(crate) fn read(conversion: &Value) -> Option<Self> {
+        if conversion.text("strategy") != "Webhook" {
+            return None;
+        }
+        let webhook = conversion.at("webhook");
+        let config = webhook.at("clientConfig");
+        let mut wanted = webhook.list("conversionReviewVersions").iter().filter_map(Value::as_str);
+        Some(Self {
+            callee: Callee::read(config).map(Arc::new),
+            authorities: STANDARD.decode(config.text("caBundle")).unwrap_or_default().into(),
+            review_version: wanted.find_map(|version| ["v1", "v1beta1"].into_iter().find(|known| *known == version)),
+        })
+    }
+
+    /// Converts all these objects in one call: all, or none.
+    pub(super) async fn convert(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        objects: &[Object],
+        api_version: &str,
+    ) -> Result<Vec<Object>, Status> {
+        let Some(first) = objects.first() else { return Ok(Vec::new()) };
+        let from = format!("{}, Kind={}", first.api_version(), first.text("kind"));
+        let failed = |why: &str| Status::internal(format!("conversion webhook for {from} {why}"));
+        let Some(version) = self.review_version else {
+            return Err(Status::internal("no supported conversion review versions"));
+        };
+        let to = self.callee.clone().ok_or_else(|| failed("failed: it names neither a service nor a URL"))?;
+        let uid = registry.ambient().random.uuid();
+        let review = json!({
+            "kind": "ConversionReview", "apiVersion": format!("{GROUP}/{version}"),
+            "request": {
+                "uid": uid, "desiredAPIVersion": api_version,
+                "objects": objects.iter().map(Object::to_value).collect::<Vec<_>>(),
+            }
+        });
+        let body = Bytes::from(review.to_string());
+        let call = Call { to, authorities: Arc::clone(&self.authorities), body, timeout: TIMEOUT };
+        let answer = registry.call(request, &call).await.map_err(|why| failed(&format!("failed: {why}")))?;
+        let converted = read(version, &uid, answer).map_err(|why| failed(&format!("failed: {why}")))?;
+        if converted.len() != objects.len() {
+            return Err(failed(&format!("returned {} objects, expected {}", converted.len(), objects.len())));
+        }
+        let checked = objects.iter().zip(converted).enumerate().map(|(index, (original, converted))| {
+            check(original, converted, api_version)
+                .map_err(|why| failed(&format!("returned invalid converted object at index {index}: {why}")))
+        });
+        checked.collect()
+    }
+}
+
+/// The objects of an answer. In Kubernetes: `getConvertedObjectsFromResponse`.
+fn read(version: &str, uid: &str, mut answer: Value) -> Result<Vec<Value>, String> {
+    let (got, kind) = (answer.text("apiVersion"), answer.text("kind"));
+    // The first version of the API asked neither for the uid nor for the kind.
+    let is_strict = version == "v1";
+    if is_strict && (got, kind) != ("apiextensions.k8s.io/v1", "ConversionReview") {
+        return Err(format!("expected webhook response of {GROUP}/v1, Kind=ConversionReview, got {got}, Kind={kind}"));
+    }
+    let response = answer.at("response");
+    if !response.is_object() {
+        return Err("no response provided".to_owned());
+    }
+    if is_strict && response.text("uid") != uid {
+        return Err(format!("expected response.uid={}, got {}", go_quote(uid), go_quote(response.text("uid"))));
+    }
+    match (response.text("result.status"), response.text("result.message")) {
+        ("Success", _) => {}
+        (status, "") => return Err(format!("response.result.status was '{status}', not 'Success'")),
+        (_, message) => return Err(message.to_owned()),
+    }
+    match answer["response"]["convertedObjects"].take() {
+        Value::Array(objects) => Ok(objects),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// A converted object, if it is the same one: it keeps its metadata, but for labels and annotations.
+/// In Kubernetes: `validateConvertedObject` and `restoreObjectMeta`.
+fn check(original: &Object, converted: Value, api_version: &str) -> Result<Object, String> {
+    let mut converted = Object::from_value(converted).map_err(|error| error.to_string())?;
+    if converted.api_version() != api_version {
+        let got = converted.api_version();
+        return Err(format!("invalid groupVersion (expected {api_version}, received {got})"));
+    }
+    for (what, field) in
+        [("kind", "kind"), ("name", "metadata.name"), ("namespace", "metadata.namespace"), ("UID", "metadata.uid")]
+    {
+        let (before, after) = (original.text(field), converted.text(field));
+        if before != after {
+            return Err(format!("must have the same {what}: {before} != {after}"));
+        }
+    }
+    metadata::restore(original, &mut converted)?;
+    Ok(converted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(version: &str) -> Value {
+        json!({"apiVersion": format!("a.b/{version}"), "kind": "K", "spec": {"n": 1},
+            "metadata": {"name": "x", "uid": "u", "labels": {"l": version}, "generation": 3}})
+    }
+
+    #[test]
+    fn a_converted_object_keeps_its_metadata_but_for_labels_and_annotations() {
+        let original = Object::from_value(object("v1")).unwrap();
+        let mut answered = object("v2");
+        answered["metadata"]["generation"] = 9.into();
+        let converted = check(&original, answered, "a.b/v2").unwrap();
+        assert_eq!(converted.text("metadata.labels.l"), "v2");
+        assert_eq!(converted.number("metadata.generation"), Some(3));
+    }
+
+    #[test]
+    fn another_object_is_no_conversion() {
+        let original = Object::from_value(object("v1")).unwrap();
+        let mut other = object("v2");
+        other["metadata"]["uid"] = "other".into();
+        assert_eq!(check(&original, other, "a.b/v2"), Err("must have the same UID: u != other".to_owned()));
+        let wrong = check(&original, object("v3"), "a.b/v2").unwrap_err();
+        assert_eq!(wrong, "invalid groupVersion (expected a.b/v2, received a.b/v3)");
+        let mut bare = object("v2");
+        bare["metadata"]["labels"] = "text".into();
+        assert!(check(&original, bare, "a.b/v2").is_err());
+    }
+
+    #[test]
+    fn a_failure_is_told_in_the_programs_words() {
+        let answer = |response: Value| json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response});
+        let failed = answer(json!({"uid": "u", "result": {"status": "Failed", "message": "no way"}}));
+        assert_eq!(read("v1", "u", failed), Err("no way".to_owned()));
+        let silent = answer(json!({"uid": "u", "result": {}}));
+        assert_eq!(read("v1", "u", silent), Err("response.result.status was '', not 'Success'".to_owned()));
+        assert_eq!(read("v1beta1", "u", json!({"response": {"result": {"status": "Success"}}})), Ok(Vec::new()));
+    }
+}
