@@ -12,6 +12,7 @@ mod api_server_spec;
 mod api_server_tasks;
 mod bootstrap;
 mod builder;
+mod call_answer;
 mod clock;
 mod cluster;
 mod component;

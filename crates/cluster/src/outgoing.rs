@@ -1,18 +1,15 @@
 use async_trait::async_trait;
-use bytes::Bytes;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, go_quote};
 use coracle_registry::{
     Answer, Call, Callee, GetOptions, ListOptions, Outgoing, Registry, Request, ServiceAddress, Stored, Verb,
 };
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http_body_util::{BodyExt, Full, Limited};
+use http::header::CONTENT_TYPE;
+use http_body_util::Full;
 
+use crate::call_answer::read;
 use crate::service_routes::{Route, ServiceRoutes};
-use crate::{BoxError, Transport, boxed};
-
-/// How much of an answer is read.
-const LONGEST_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+use crate::{Transport, boxed};
 
 /// The API server's calls to others: to services in this process, and where there are sockets into the network.
 pub(crate) struct Ways {
@@ -83,19 +80,6 @@ async fn post_here(here: &Transport, path: &str, call: &Call) -> Result<Answer, 
     let request = request.body(boxed(Full::new(call.body.clone()))).map_err(|error| error.to_string())?;
     let answer = here.send(request).await.map_err(|error| error.to_string())?;
     read(answer).await
-}
-
-/// Reads a whole answer, unless it is too long.
-pub(crate) async fn read<B>(answer: http::Response<B>) -> Result<Answer, String>
-where
-    B: http_body::Body<Data = Bytes> + Send,
-    B::Error: Into<BoxError>,
-{
-    let retry_after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    let code = answer.status().as_u16();
-    let body = Limited::new(answer.into_body(), LONGEST_ANSWER_BYTES).collect().await;
-    let body = body.map_err(|error| format!("unexpected error when reading response body: {error}"))?;
-    Ok(Answer { code, body: body.to_bytes(), retry_after_seconds: retry_after.unwrap_or(0) })
 }
 
 /// Where a Service that nobody was named for is to be found: elsewhere by its own word, or where its endpoints say if

@@ -8,15 +8,14 @@
 
 mod admit;
 mod body_kind;
-mod conversion;
 mod convert;
+mod converted;
 pub mod custom;
 mod decode;
 mod derived;
 mod flows;
 mod object_meta;
 mod options;
-mod outgoing;
 mod read;
 mod registry;
 mod request;
@@ -29,19 +28,18 @@ mod versions;
 mod write;
 
 pub use body_kind::BodyKind;
-pub use conversion::ConversionWebhook;
 pub use coracle_storage::{List, Stored};
 pub use derived::{Derived, Lists};
 pub use flows::{Flow, Flows};
 pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Preconditions, Propagation};
-pub use outgoing::{Answer, Call, CallError, Callee, Outgoing, ServiceAddress};
 pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
-    Action, Admission, Attributes, Authenticated, Authenticator, Authorizer, Computed, Connect, Credentials, Decision,
-    Destination, Form, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, PathRule, Projection, Rank,
-    Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review, Rules, Strategy, Subresource,
-    Target, View, forbidden, unknown_finalizer,
+    Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee, Computed,
+    Connect, ConversionWebhook, Credentials, Decision, Destination, Form, Generation, Hooks, Kind, KindSpec, Kinds,
+    Offers, Operation, Outgoing, PathRule, Projection, Rank, Refusals, Registry, RegistryBuilder, Reinvocation,
+    Reservation, ResourceRule, Review, Rules, ServiceAddress, Strategy, Subresource, Target, View, forbidden,
+    unknown_finalizer,
 };
 pub use request::{FieldValidation, Request, Verb, Warnings};
 pub use restore::{restore, restore_metadata};

@@ -61,7 +61,7 @@ impl HttpsCalls {
         let speaks_http2 = server_name.is_none() && is_loopback(&host);
         let client = self.client(Trust { authorities: Arc::clone(&call.authorities), server_name, speaks_http2 })?;
         let answer = client.request(request).await.map_err(|error| why(&error, &address))?;
-        crate::outgoing::read(answer).await
+        crate::call_answer::read(answer).await
     }
 
     fn client(&self, trust: Trust) -> Result<HttpsClient, String> {

@@ -6,7 +6,7 @@ use coracle_schema::{KindSchema, ResourceRow};
 use coracle_storage::Resource;
 use serde_json::Value;
 
-use crate::conversion::Conversions;
+use super::conversion::Conversions;
 use crate::{Computed, Form, KindSpec, Offers, Request, Strategy, Subresource};
 
 /// A kind as the registry serves it in one version: its strategy, and what was looked up for it once.

@@ -3,11 +3,13 @@
 mod admission;
 mod authenticator;
 mod authorizer;
+mod conversion;
 mod hooks;
 mod kind;
 mod kind_spec;
 mod kinds;
 mod offers;
+mod outgoing;
 mod reinvocation;
 mod strategy;
 mod subresource;
@@ -15,6 +17,7 @@ mod subresource;
 pub use admission::{Admission, Operation, Review};
 pub use authenticator::{Authenticated, Authenticator, Credentials};
 pub use authorizer::{Attributes, Authorizer, Decision, PathRule, ResourceRule, Rules, Target, forbidden};
+pub use conversion::ConversionWebhook;
 pub(crate) use hooks::NoHooks;
 pub use hooks::{Hooks, Reservation};
 pub use kind::Kind;
@@ -22,6 +25,7 @@ pub use kind_spec::{Generation, KindSpec, unknown_finalizer};
 pub use kinds::Kinds;
 pub(crate) use kinds::ServedVersion;
 pub use offers::{Form, Offers, Rank, Refusals};
+pub use outgoing::{Answer, Call, CallError, Callee, Outgoing, ServiceAddress};
 pub use reinvocation::Reinvocation;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};
@@ -35,7 +39,7 @@ use coracle_meta::{GroupVersionResource, Status};
 use coracle_storage::{Resource, Storage};
 use tokio::sync::Notify;
 
-use crate::{Outgoing, Request, User};
+use crate::{Request, User};
 
 /// The kinds that are served, and what each verb means for them. A handle: clones are the same registry.
 #[derive(Clone)]

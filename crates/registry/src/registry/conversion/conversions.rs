@@ -5,11 +5,7 @@ use coracle_meta::{Object, Status};
 use parking_lot::Mutex;
 
 use super::ConversionWebhook;
-use crate::{Kind, Registry, Request};
-
-/// How often code runs again that asks for objects in other versions. Each time it knows more; who asks for ever new ones
-/// goes in circles.
-const MOST_ROUNDS: usize = 32;
+use crate::{Registry, Request};
 
 /// What was converted for one request, and what is still to be.
 #[derive(Debug)]
@@ -52,7 +48,7 @@ impl Conversions {
     }
 
     /// Converts what was asked for in vain; says whether there was anything.
-    async fn fill(&self, registry: &Registry, request: &Request) -> Result<bool, Status> {
+    pub(crate) async fn fill(&self, registry: &Registry, request: &Request) -> Result<bool, Status> {
         let mut wanted = std::mem::take(&mut self.state.lock().wanted);
         let asked_for_any = !wanted.is_empty();
         while let Some((_, version)) = wanted.first() {
@@ -72,26 +68,4 @@ impl Conversions {
 
 fn key(object: &Object, api_version: &str) -> (String, String) {
     (object.to_value().to_string(), api_version.to_owned())
-}
-
-impl Registry {
-    /// Runs code that may ask for objects of `kind` in other versions: again, until it has all that it asks for.
-    ///
-    /// # Errors
-    /// What the code refuses with, or the webhook.
-    pub async fn converted<T>(
-        &self,
-        request: &Request,
-        kind: &Kind,
-        mut act: impl FnMut() -> Result<T, Status> + Send,
-    ) -> Result<T, Status> {
-        let Some(conversions) = kind.conversions.as_deref() else { return act() };
-        for _ in 0..MOST_ROUNDS {
-            let outcome = act();
-            if !conversions.fill(self, request).await? {
-                return outcome;
-            }
-        }
-        Err(Status::internal(format!("conversion webhook for {} went in circles", kind.gvk().kind)))
-    }
 }

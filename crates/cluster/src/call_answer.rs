@@ -1,0 +1,22 @@
+use bytes::Bytes;
+use coracle_registry::Answer;
+use http::header::RETRY_AFTER;
+use http_body_util::{BodyExt, Limited};
+
+use crate::BoxError;
+
+/// How much of an answer is read.
+const LONGEST_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// Reads a whole answer, unless it is too long.
+pub(crate) async fn read<B>(answer: http::Response<B>) -> Result<Answer, String>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: Into<BoxError>,
+{
+    let retry_after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    let code = answer.status().as_u16();
+    let body = Limited::new(answer.into_body(), LONGEST_ANSWER_BYTES).collect().await;
+    let body = body.map_err(|error| format!("unexpected error when reading response body: {error}"))?;
+    Ok(Answer { code, body: body.to_bytes(), retry_after_seconds: retry_after.unwrap_or(0) })
+}
