@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,13 +22,13 @@ const KEPT_CLIENTS: usize = 200;
 /// Calls over HTTPS, with connections that are kept.
 #[derive(Default)]
 pub(crate) struct HttpsCalls {
-    clients: Mutex<HashMap<Trust, HttpsClient>>,
+    clients: Mutex<BTreeMap<Trust, HttpsClient>>,
 }
 
 type HttpsClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// What a callee has to show, and what may be spoken with it.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Trust {
     authorities: Arc<[u8]>,
     /// The name in the certificate, if that is not the host of the URL.

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_meta::{Object, Status};
@@ -17,7 +17,7 @@ pub(crate) struct Conversions {
 #[derive(Debug, Default)]
 struct State {
     /// By the object as text, and the `apiVersion` that it is wanted in.
-    known: HashMap<(String, String), Object>,
+    known: BTreeMap<(String, String), Object>,
     wanted: Vec<(Object, String)>,
 }
 
