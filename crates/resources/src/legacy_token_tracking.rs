@@ -3,13 +3,14 @@
 //! In Kubernetes: `pkg/controlplane/controller/legacytokentracking`.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Timestamp;
 use coracle_meta::{FieldRequirement, FieldSelector, GroupVersionResource, Object, Status, WatchEvent, parse_time};
 use coracle_registry::{GetOptions, ListOptions, Plan, Registry, Request, Verb};
-use futures_util::future::OptionFuture;
+use futures_util::future::{Either, pending, select};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -81,11 +82,15 @@ impl LegacyTokenTracking {
         let Ok(mut changes) = registry.watch(&request, &options).await else { return };
         loop {
             let again = self.sync(registry).await.unwrap_or(Some(RETRY));
-            let again = OptionFuture::from(again.map(sleep));
-            tokio::select! {
-                biased;
-                change = changes.next() => if matches!(change, None | Some(WatchEvent::Error(_))) { return },
-                Some(()) = again => {}
+            let due = async {
+                match again {
+                    Some(left) => sleep(left).await,
+                    None => pending().await,
+                }
+            };
+            if let Either::Left((None | Some(WatchEvent::Error(_)), _)) = select(pin!(changes.next()), pin!(due)).await
+            {
+                return;
             }
         }
     }

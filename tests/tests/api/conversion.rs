@@ -1,12 +1,13 @@
 //! A custom kind in two versions, converted by a program, in virtual time.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use coracle::{Cluster, ServiceRoutes, Transport};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tower::service_fn;
 
@@ -42,7 +43,7 @@ fn program(calls: &Calls) -> Transport {
             let request = review["request"].take();
             let to = request["desiredAPIVersion"].as_str().unwrap();
             let objects = request["objects"].as_array().unwrap();
-            calls.lock().unwrap().push((objects.len(), to.to_owned()));
+            calls.lock().push((objects.len(), to.to_owned()));
             let response = match objects.iter().any(|object| object["metadata"]["name"] == "broken") {
                 true => json!({"uid": request["uid"], "result": {"status": "Failed", "message": "it is broken"}}),
                 false => {
@@ -128,11 +129,11 @@ async fn the_objects_of_a_list_are_converted_in_one_call_and_all_or_none() {
     for name in ["a", "b", "c"] {
         call(&cluster, Method::POST, &peers("v1"), &peer("v1", name, json!({"host": name, "port": 1}))).await;
     }
-    calls.lock().unwrap().clear();
+    calls.lock().clear();
     let list = get(&cluster, &peers("v2")).await;
     let addresses: Vec<_> = list["items"].as_array().unwrap().iter().map(|item| &item["spec"]["address"]).collect();
     assert_eq!(addresses, ["a:1", "b:1", "c:1"]);
-    assert_eq!(*calls.lock().unwrap(), [(3, "example.com/v2".to_owned())]);
+    assert_eq!(*calls.lock(), [(3, "example.com/v2".to_owned())]);
     call(&cluster, Method::POST, &peers("v1"), &peer("v1", "broken", json!({"host": "x", "port": 1}))).await;
     let failed = send(&cluster, Request::get(peers("v2")).body(Vec::new()).unwrap()).await;
     assert_eq!(failed.code, StatusCode::INTERNAL_SERVER_ERROR);

@@ -1,13 +1,14 @@
 //! Admission webhooks, answered by services in the same process, in virtual time.
 
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use coracle::{Cluster, ServiceRoutes, Transport};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tower::service_fn;
 
@@ -26,7 +27,7 @@ fn program(asked: &Asked, decide: fn(&str, &Value) -> Value) -> Transport {
             let body: Bytes = BodyExt::collect(body).await.map(http_body_util::Collected::to_bytes).unwrap();
             let review: Value = serde_json::from_slice(&body).unwrap();
             let path = head.uri.path().to_owned();
-            asked.lock().unwrap().push((path.clone(), review["request"].clone()));
+            asked.lock().push((path.clone(), review["request"].clone()));
             if path == "/hang" {
                 std::future::pending::<()>().await;
             }
@@ -103,7 +104,7 @@ async fn a_webhook_changes_what_is_stored_and_the_next_sees_it_so() {
     assert_eq!(create(&cluster, named("m")).await.json()["data"], json!({"by": "first", "seen": "first"}));
     let stored = get(&cluster, "/api/v1/namespaces/default/configmaps/m").await;
     assert_eq!(stored["data"], json!({"by": "first", "seen": "first"}));
-    let asked = asked.lock().unwrap().clone();
+    let asked = asked.lock().clone();
     let paths: Vec<_> = asked.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(paths, ["/first", "/second"]);
     let request = &asked[0].1;
@@ -128,7 +129,7 @@ async fn who_wants_to_see_later_changes_is_called_again_and_nobody_else() {
     let webhooks = [webhook("again", again.clone()), webhook("once", json!({})), webhook("changes", again)];
     configure(&cluster, "mutating", &webhooks).await;
     create(&cluster, named("m")).await;
-    let paths: Vec<_> = asked.lock().unwrap().iter().map(|(path, _)| path.clone()).collect();
+    let paths: Vec<_> = asked.lock().iter().map(|(path, _)| path.clone()).collect();
     assert_eq!(paths, ["/again", "/once", "/changes", "/again"]);
 }
 
@@ -149,7 +150,7 @@ async fn a_webhook_refuses_with_its_own_words_and_code() {
     let refused = call(&cluster, Method::DELETE, "/api/v1/namespaces/default/configmaps/m", &json!({})).await;
     assert_eq!(refused.code, StatusCode::FORBIDDEN);
     assert_eq!(refused.json()["message"], "admission webhook \"keeps.example.com\" denied the request: it stays");
-    let (_, request) = asked.lock().unwrap().last().unwrap().clone();
+    let (_, request) = asked.lock().last().unwrap().clone();
     assert_eq!((&request["object"], &request["oldObject"]["metadata"]["name"]), (&Value::Null, &json!("m")));
 }
 
@@ -179,7 +180,7 @@ async fn a_dry_run_asks_only_those_who_have_no_side_effects() {
     configure(&cluster, "validating", &[webhook("pure", json!({}))]).await;
     let path = "/api/v1/namespaces/default/configmaps?dryRun=All";
     assert_eq!(call(&cluster, Method::POST, path, &named("m")).await.code, StatusCode::CREATED);
-    assert_eq!(asked.lock().unwrap()[0].1["dryRun"], true);
+    assert_eq!(asked.lock()[0].1["dryRun"], true);
     let path_of = "/apis/admissionregistration.k8s.io/v1beta1/validatingwebhookconfigurations";
     assert_eq!(call(&cluster, Method::GET, path_of, &json!({})).await.code, StatusCode::NOT_FOUND);
 }
@@ -200,7 +201,7 @@ async fn conditions_and_selectors_spare_a_webhook_calls() {
     ] {
         assert_eq!(create(&cluster, map).await.code, StatusCode::CREATED);
     }
-    let names: Vec<_> = asked.lock().unwrap().iter().map(|(_, request)| request["name"].clone()).collect();
+    let names: Vec<_> = asked.lock().iter().map(|(_, request)| request["name"].clone()).collect();
     assert_eq!(names, ["big"]);
 }
 
@@ -220,7 +221,7 @@ async fn a_rule_for_another_version_is_told_of_the_object_in_that_version() {
     let made = call(&cluster, Method::POST, path, &json!({"metadata": {"name": "h"}, "spec": spec})).await;
     assert_eq!(made.code, StatusCode::CREATED, "{:?}", made.json());
     assert_eq!(made.json()["spec"]["targetCPUUtilizationPercentage"], 7);
-    let request = asked.lock().unwrap()[0].1.clone();
+    let request = asked.lock()[0].1.clone();
     assert_eq!((&request["kind"]["version"], &request["requestKind"]["version"]), (&json!("v2"), &json!("v1")));
     assert_eq!(request["object"]["apiVersion"], "autoscaling/v2");
 }

@@ -57,7 +57,11 @@ impl Subject {
         variables.set_owned("object", value(review.object()));
         variables.set_owned("oldObject", value(review.old));
         variables.set_owned_typed("namespaceObject", value(namespace), namespace_schema());
-        variables.set_owned_typed("request", admission_request(review, &review.request.at.resource, &kind_of(review)), request_schema());
+        variables.set_owned_typed(
+            "request",
+            admission_request(review, &review.request.at.resource, &kind_of(review)),
+            request_schema(),
+        );
         Self { variables }
     }
 }

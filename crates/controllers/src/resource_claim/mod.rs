@@ -97,7 +97,7 @@ fn of_claim(change: &Notification<ResourceClaim>, pods: &Lister<Pod>, claims: &L
     let key = change.object().key();
     let users = pods.by_index(BY_CLAIM, &key.to_string());
     let of_users = users.iter().flat_map(|pod| of_pod(pod, false, claims));
-    let own = (!matches!(change, Notification::Deleted { .. })).then(|| Key::Claim(key));
+    let own = (!matches!(change, Notification::Deleted { .. })).then_some(Key::Claim(key));
     own.into_iter().chain(of_users).collect()
 }
 
