@@ -10,7 +10,7 @@ use crate::lookup::{self, core};
 
 /// Whether objects of this resource decide about admission. Nobody is asked about them, so that they can be taken back.
 /// In Kubernetes: `rules.IsExemptAdmissionConfigurationResource`.
-pub(crate) fn rules_admission(resource: &GroupVersionResource) -> bool {
+pub(crate) fn is_exempt(resource: &GroupVersionResource) -> bool {
     let of_admission = [
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",

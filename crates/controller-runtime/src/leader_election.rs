@@ -3,7 +3,7 @@ use std::time::Duration;
 use coracle_api::coordination_v1::Lease;
 use coracle_client::{Api, Error};
 use coracle_meta::{ObjectKey, format_micro_time};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{EventRecorder, EventType, Process};
 
@@ -108,11 +108,13 @@ impl LeaderElection {
 
     /// Renews the lease until that has not worked for too long; then this process leads no more.
     pub async fn hold(&mut self) {
-        let mut renewed = Instant::now();
-        while renewed.elapsed() < self.timings.renew_deadline {
+        let mut ends = Instant::now() + self.timings.renew_deadline;
+        while Instant::now() < ends {
             sleep(self.timings.retry).await;
-            if self.try_hold().await {
-                renewed = Instant::now();
+            // An answer that comes after the end comes too late: by then another may lead.
+            let asked = Instant::now();
+            if timeout_at(ends, self.try_hold()).await.unwrap_or(false) {
+                ends = asked + self.timings.renew_deadline;
             }
         }
     }

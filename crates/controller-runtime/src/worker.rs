@@ -51,14 +51,14 @@ struct Done {
 /// Keys that come back when a cache shows their own last writes.
 #[derive(Debug)]
 pub(crate) struct Parked<K> {
-    keys: BTreeSet<K>,
-    /// Each wait ends with the key that it was for.
-    waits: JoinSet<K>,
+    /// Those that wait. A wait takes its key out before it gives it back to the queue, so that it can wait again at once.
+    keys: Arc<Mutex<BTreeSet<K>>>,
+    waits: JoinSet<()>,
 }
 
-impl<K: 'static> Parked<K> {
+impl<K> Parked<K> {
     pub(crate) fn new() -> Self {
-        Self { keys: BTreeSet::new(), waits: JoinSet::new() }
+        Self { keys: Arc::default(), waits: JoinSet::new() }
     }
 }
 
@@ -160,15 +160,20 @@ impl<K: Key> Worker<K> {
             }
         });
         let mut parked = self.parked.lock();
-        while let Some(Ok(key)) = parked.waits.try_join_next() {
-            parked.keys.remove(&key);
-        }
+        while parked.waits.try_join_next().is_some() {}
+        let keys = Arc::clone(&parked.keys);
         // A key that waits already looks again when that wait is over.
-        if parked.keys.insert(work.key.clone()) {
-            let cache = Informed(&self.caches).cache(unseen.resource());
-            let cache = cache.expect("only writes to what is cached are waited for").clone();
-            parked.waits.spawn(wait(cache, unseen, self.queue.clone(), work.key.clone(), entry));
+        if !keys.lock().insert(work.key.clone()) {
+            return;
         }
+        let cache = Informed(&self.caches).cache(unseen.resource());
+        let cache = cache.expect("only writes to what is cached are waited for").clone();
+        let (queue, key) = (self.queue.clone(), work.key.clone());
+        parked.waits.spawn(async move {
+            wait(cache, unseen).await;
+            keys.lock().remove(&key);
+            queue.add(key, entry.as_slice());
+        });
     }
 }
 
@@ -191,13 +196,11 @@ impl Caches for Informed<'_> {
     }
 }
 
-async fn wait<K: Key>(cache: AnyInformer, unseen: Unseen, queue: WorkQueue<K>, key: K, cause: Option<EntryId>) -> K {
+async fn wait(cache: AnyInformer, unseen: Unseen) {
     match unseen {
         Unseen::Write { needs, .. } => cache.reached(needs).await,
         Unseen::End(Gone { key, uid, .. }) => cache.lost(&key, &uid).await,
     }
-    queue.add(key.clone(), cause.as_slice());
-    key
 }
 
 /// An error with what caused it.

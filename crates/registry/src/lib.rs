@@ -35,11 +35,11 @@ pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Prec
 pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
-    Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee, Computed,
-    Connect, ConversionWebhook, Credentials, Decision, Destination, Form, Generation, Hooks, Kind, KindSpec, Kinds,
-    Offers, Operation, Outgoing, PathRule, Projection, Rank, Refusals, Registry, RegistryBuilder, Reinvocation,
-    Reservation, ResourceRule, Review, Rules, ServiceAddress, Strategy, Subresource, Target, View, forbidden,
-    unknown_finalizer,
+    Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee,
+    ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, Form, Generation, Hooks,
+    Kind, KindSpec, Kinds, Offers, Operation, Outgoing, PathRule, Projection, Rank, Refusals, Registry,
+    RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review, Rules, ServiceAddress, Strategy, Subresource,
+    Target, View, forbidden, unknown_finalizer,
 };
 pub use request::{FieldValidation, Request, Verb, Warnings};
 pub use restore::{restore, restore_metadata};

@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::lookup;
 use crate::matching::Matching;
 use crate::refusal::forbidden;
-use crate::request_view::{is_review, namespace_of, rules_admission};
+use crate::request_view::{is_exempt, is_review, namespace_of};
 use policy::{Finding, Policy, Subject};
 
 /// The plug-in, with the policies as their bindings apply them.
@@ -61,7 +61,7 @@ impl Admission for ValidatingAdmissionPolicy {
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
         // They cannot hold up what takes them back, nor what is not stored.
         let resource = &review.request.at.resource;
-        if rules_admission(resource) || is_review(resource) {
+        if is_exempt(resource) || is_review(resource) {
             return Ok(());
         }
         let bound = self.bound.current(review.registry).await?;

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coracle_expression::Variables;
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
-use coracle_registry::{Call, Kind, Review};
+use coracle_registry::{Call, ClientConfig, Kind, Review};
 use serde_json::Value;
 
 use super::review::{self, Response};
@@ -45,7 +45,11 @@ impl Invocation {
             }
             (Some(object), _) => Ok(object.to_value()),
         };
-        let both = || Ok((show(review.object())?, show(review.old)?));
+        // Both are tried before either fails, so that one call converts both.
+        let both = || {
+            let (object, old) = (show(review.object()), show(review.old));
+            Ok((object?, old?))
+        };
         let (object, old) = review.registry.converted(review.request, review.kind(), both).await?;
         let request =
             admission_request(review, &resource(review, elsewhere.as_deref()), &kind(review, elsewhere.as_deref()));
@@ -90,13 +94,12 @@ impl Invocation {
             let why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)";
             return Err(Failure::of_no_use(webhook, format!("could not create admission objects: {why}")));
         };
-        let Some(to) = webhook.callee.clone() else {
-            let why = "webhook configuration must have either service or URL";
-            return Err(Failure::of_no_use(webhook, format!("could not get REST client: {why}")));
-        };
+        let ClientConfig { to, authorities } = webhook
+            .config
+            .clone()
+            .map_err(|why| Failure::of_no_use(webhook, format!("could not get REST client: {why}")))?;
         let uid = review.registry.ambient().random.uuid();
         let body = review::body(version, &uid, &self.request, &self.object, &self.old);
-        let authorities = Arc::clone(&webhook.authorities);
         let call = Call { to, authorities, body: Bytes::from(body), timeout: webhook.timeout };
         let answer = review.registry.call(review.request, &call).await;
         let answer = answer.map_err(|why| Failure::of_no_use(webhook, format!("failed to call webhook: {why}")))?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::invocation::Invocation;
 use super::verdict::Failure;
 use super::webhook::{Webhook, webhooks};
-use crate::request_view::{namespace_of, rules_admission};
+use crate::request_view::{is_exempt, namespace_of};
 
 /// Calls the webhooks of `MutatingWebhookConfiguration`s, one after the other.
 pub(crate) struct MutatingAdmissionWebhook {
@@ -34,7 +34,7 @@ impl Admission for MutatingAdmissionWebhook {
     }
 
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
-        if rules_admission(&review.request.at.resource) {
+        if is_exempt(&review.request.at.resource) {
             return Ok(());
         }
         let webhooks = self.webhooks.current(review.registry).await?;

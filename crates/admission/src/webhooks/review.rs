@@ -47,6 +47,7 @@ impl Response {
         if is_strict {
             check_kind(&answer)?;
         }
+        check_types(response)?;
         let patch = STANDARD.decode(response.text("patch"));
         let patch = Some(patch.map_err(|error| error.to_string())?).filter(|patch| !patch.is_empty());
         let warnings = response.list("warnings").iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
@@ -77,6 +78,32 @@ impl Response {
         };
         status
     }
+}
+
+/// Whether the fields have the types that `AdmissionResponse` gives them; what is absent has its zero value.
+fn check_types(response: &Value) -> Result<(), String> {
+    let is_list_of_texts = |value: &Value| value.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+    let is_right = |field: &str, value: &Value| match field {
+        "allowed" => value.is_boolean(),
+        "status" => value.is_object(),
+        "warnings" => is_list_of_texts(value),
+        _ => value.is_string(),
+    };
+    for (field, kind) in [
+        ("uid", "types.UID"),
+        ("allowed", "bool"),
+        ("status", "v1.Status"),
+        ("patch", "[]uint8"),
+        ("patchType", "v1.PatchType"),
+        ("warnings", "[]string"),
+    ] {
+        let value = response.at(field);
+        if !value.is_null() && !is_right(field, value) {
+            let field = format!("AdmissionReview.response.{field}");
+            return Err(format!("json: cannot unmarshal into Go struct field {field} of type {kind}"));
+        }
+    }
+    Ok(())
 }
 
 fn check_kind(answer: &Value) -> Result<(), String> {
@@ -115,6 +142,16 @@ mod tests {
         assert_eq!(read, Err("expected response.uid=\"a\", got \"b\"".to_owned()));
         assert!(Response::read("v1beta1", "a", true, answer(json!({"uid": "b", "allowed": true}))).is_ok());
         assert_eq!(Response::read("v1", "a", true, json!({})), Err("webhook response was absent".to_owned()));
+    }
+
+    #[test]
+    fn an_answer_of_other_types_is_none() {
+        for (field, value) in [("allowed", json!("true")), ("warnings", json!("w")), ("patch", json!(1))] {
+            let mut response = json!({"uid": "a", "allowed": true});
+            response[field] = value;
+            let refused = Response::read("v1", "a", true, answer(response)).unwrap_err();
+            assert!(refused.contains(field), "{refused}");
+        }
     }
 
     #[test]

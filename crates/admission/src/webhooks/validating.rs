@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use super::invocation::Invocation;
 use super::webhook::{Webhook, webhooks};
-use crate::request_view::{namespace_of, rules_admission};
+use crate::request_view::{is_exempt, namespace_of};
 
 /// Calls the webhooks of `ValidatingWebhookConfiguration`s, all at once.
 pub(crate) struct ValidatingAdmissionWebhook {
@@ -32,7 +32,7 @@ impl Admission for ValidatingAdmissionWebhook {
     }
 
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        if rules_admission(&review.request.at.resource) {
+        if is_exempt(&review.request.at.resource) {
             return Ok(());
         }
         let webhooks = self.webhooks.current(review.registry).await?;

@@ -1,12 +1,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use coracle_expression::{Error, Expression};
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object};
-use coracle_registry::{Callee, Lists};
+use coracle_registry::{ClientConfig, Lists};
 use serde_json::Value;
 
 use crate::matching::Matching;
@@ -26,8 +24,7 @@ pub(super) struct Webhook {
     pub(super) is_reinvoked: bool,
     /// The version of `AdmissionReview` that both sides know.
     pub(super) review_version: Option<&'static str>,
-    pub(super) callee: Option<Arc<Callee>>,
-    pub(super) authorities: Arc<[u8]>,
+    pub(super) config: Result<ClientConfig, &'static str>,
     pub(super) timeout: Duration,
 }
 
@@ -50,7 +47,6 @@ fn of_configuration(configuration: &Object) -> Vec<Arc<Webhook>> {
 
 impl Webhook {
     fn read(value: &Value, id: String) -> Self {
-        let config = value.at("clientConfig");
         // The first of the webhook's own list counts, not the newest.
         let mut wanted = value.list("admissionReviewVersions").iter().filter_map(Value::as_str);
         let review_version = wanted.find_map(|version| ["v1", "v1beta1"].into_iter().find(|known| *known == version));
@@ -64,8 +60,7 @@ impl Webhook {
             allows_dry_run: ["None", "NoneOnDryRun"].contains(&value.text("sideEffects")),
             is_reinvoked: value.text("reinvocationPolicy") == "IfNeeded",
             review_version,
-            callee: Callee::read(config).map(Arc::new),
-            authorities: STANDARD.decode(config.text("caBundle")).unwrap_or_default().into(),
+            config: ClientConfig::read(value.at("clientConfig")),
             timeout: Duration::from_secs(value.at("timeoutSeconds").as_u64().unwrap_or(10)),
         }
     }

@@ -109,5 +109,7 @@ impl Monitors {
 
 /// In Kubernetes: `GetDeletableResources`, without what is ignored by default: events.
 fn is_collectable(found: &ApiResource) -> bool {
-    found.preferred && found.resource.resource != "events" && found.supports(&["delete", "list", "watch"])
+    let is_event =
+        found.resource.resource == "events" && ["", "events.k8s.io"].contains(&found.resource.group.as_str());
+    found.preferred && !is_event && found.supports(&["delete", "list", "watch"])
 }

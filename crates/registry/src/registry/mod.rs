@@ -25,7 +25,7 @@ pub use kind_spec::{Generation, KindSpec, unknown_finalizer};
 pub use kinds::Kinds;
 pub(crate) use kinds::ServedVersion;
 pub use offers::{Form, Offers, Rank, Refusals};
-pub use outgoing::{Answer, Call, CallError, Callee, Outgoing, ServiceAddress};
+pub use outgoing::{Answer, Call, CallError, Callee, ClientConfig, Outgoing, ServiceAddress};
 pub use reinvocation::Reinvocation;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};

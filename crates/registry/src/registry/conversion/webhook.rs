@@ -1,15 +1,12 @@
-use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use coracle_meta::fields::Fields;
 use coracle_meta::{Object, Status, go_quote};
 use serde_json::{Value, json};
 
 use super::metadata;
-use crate::{Call, Callee, Registry, Request};
+use crate::{Call, ClientConfig, Registry, Request};
 
 const GROUP: &str = "apiextensions.k8s.io";
 /// How long a conversion may take. In Kubernetes: the time that the request has left.
@@ -18,8 +15,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// The program that converts the objects of a definition, as `spec.conversion` names it.
 #[derive(Debug)]
 pub struct ConversionWebhook {
-    callee: Option<Arc<Callee>>,
-    authorities: Arc<[u8]>,
+    config: Result<ClientConfig, &'static str>,
     /// The version of `ConversionReview` that both sides know.
     review_version: Option<&'static str>,
 }
@@ -31,11 +27,9 @@ impl ConversionWebhook {
             return None;
         }
         let webhook = conversion.at("webhook");
-        let config = webhook.at("clientConfig");
         let mut wanted = webhook.list("conversionReviewVersions").iter().filter_map(Value::as_str);
         Some(Self {
-            callee: Callee::read(config).map(Arc::new),
-            authorities: STANDARD.decode(config.text("caBundle")).unwrap_or_default().into(),
+            config: ClientConfig::read(webhook.at("clientConfig")),
             review_version: wanted.find_map(|version| ["v1", "v1beta1"].into_iter().find(|known| *known == version)),
         })
     }
@@ -54,7 +48,7 @@ impl ConversionWebhook {
         let Some(version) = self.review_version else {
             return Err(Status::internal("no supported conversion review versions"));
         };
-        let to = self.callee.clone().ok_or_else(|| failed("failed: it names neither a service nor a URL"))?;
+        let ClientConfig { to, authorities } = self.config.clone().map_err(|why| failed(&format!("failed: {why}")))?;
         let uid = registry.ambient().random.uuid();
         let review = json!({
             "kind": "ConversionReview", "apiVersion": format!("{GROUP}/{version}"),
@@ -64,7 +58,7 @@ impl ConversionWebhook {
             }
         });
         let body = Bytes::from(review.to_string());
-        let call = Call { to, authorities: Arc::clone(&self.authorities), body, timeout: TIMEOUT };
+        let call = Call { to, authorities, body, timeout: TIMEOUT };
         let answer = registry.call(request, &call).await.map_err(|why| failed(&format!("failed: {why}")))?;
         let converted = read(version, &uid, answer).map_err(|why| failed(&format!("failed: {why}")))?;
         if converted.len() != objects.len() {

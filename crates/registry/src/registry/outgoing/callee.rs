@@ -1,3 +1,7 @@
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use coracle_meta::fields::Fields;
 use serde_json::Value;
 
@@ -38,8 +42,30 @@ pub enum Callee {
     },
 }
 
-impl Callee {
+/// Whom a webhook's owner wants to be called, and how it is known again. In Kubernetes: `WebhookClientConfig`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientConfig {
+    /// Who is called.
+    pub to: Arc<Callee>,
+    /// The authorities of the callee's certificate, PEM; empty for those that the machine trusts.
+    pub authorities: Arc<[u8]>,
+}
+
+impl ClientConfig {
     /// Reads a `clientConfig`; what it names has been checked with its object.
+    ///
+    /// # Errors
+    /// If it names nobody, or if its `caBundle` cannot be read: then nobody is trusted rather than everybody.
+    pub fn read(config: &Value) -> Result<Self, &'static str> {
+        let to = Callee::read(config).ok_or("webhook configuration must have either service or URL")?;
+        let bundle: String = config.text("caBundle").split(['\r', '\n']).collect();
+        let authorities = STANDARD.decode(bundle).map_err(|_| "webhook configuration has an invalid caBundle")?;
+        Ok(Self { to: Arc::new(to), authorities: authorities.into() })
+    }
+}
+
+impl Callee {
+    /// Reads a `clientConfig` without its authorities; none if it names nobody.
     pub fn read(config: &Value) -> Option<Self> {
         let service = config.at("service");
         if service.is_null() {
@@ -94,6 +120,14 @@ mod tests {
         let callee = Callee::read(&json!({"url": "https://127.0.0.1:9443//convert/./now/"})).unwrap();
         assert_eq!(callee.url(), "https://127.0.0.1:9443/convert/now");
         assert_eq!(Callee::read(&json!({"url": "https://h"})).unwrap().url(), "https://h/");
+    }
+
+    #[test]
+    fn authorities_that_cannot_be_read_are_not_those_of_the_machine() {
+        let read = |bundle: &str| ClientConfig::read(&json!({"url": "https://h", "caBundle": bundle}));
+        assert_eq!(&*read("YWJj\nZGVm").unwrap().authorities, b"abcdef");
+        assert_eq!(read("%"), Err("webhook configuration has an invalid caBundle"));
+        assert!(ClientConfig::read(&json!({})).is_err());
     }
 
     #[test]

@@ -10,4 +10,4 @@ mod callee;
 
 pub use answer::Answer;
 pub use call::{Call, CallError, Outgoing};
-pub use callee::{Callee, ServiceAddress};
+pub use callee::{Callee, ClientConfig, ServiceAddress};
