@@ -3,7 +3,7 @@
 //! ```text
 //! each number from the first:  gone -> create    failed, finished -> delete    stuck -> wait (in order only)
 //! then, all of them well:      beyond the replicas, from the highest -> delete
-//! then:                        of another revision, from the highest down to the partition -> delete one
+//! then:                        of another revision, from the highest down to the partition -> delete
 //! ```
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use coracle_ambient::Timestamp;
 use coracle_api::apps_v1::{StatefulSet, StatefulSetStatus};
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod};
 use coracle_controller_runtime::ReconcileError;
-use coracle_meta::{ObjectKey, OwnerReference, Resource};
+use coracle_meta::{ObjectKey, OwnerReference, Resource, Rounding};
 use jiff::SignedDuration;
 
 use super::claims::{Owners, belongs_to_earlier, has_other_controller, owners};
@@ -64,8 +64,8 @@ pub(super) struct Plan {
     pub(super) contested: Vec<String>,
     /// What nothing is done before.
     pub(super) waits_for: Option<String>,
-    /// Whether a pod of the current revision is removed to be made anew.
-    pub(super) replaces_current: bool,
+    /// How many pods of the current revision are removed to be made anew.
+    pub(super) replaced_current: usize,
 }
 
 impl Plan {
@@ -90,7 +90,7 @@ impl Plan {
 
 /// What to do.
 ///
-/// In Kubernetes: `updateStatefulSet`, with the gate `MaxUnavailableStatefulSet` off.
+/// In Kubernetes: `updateStatefulSet`.
 pub(super) fn plan(observed: &Observed<'_>, now: Timestamp) -> Result<Plan, ReconcileError> {
     if observed.set.metadata.is_terminating() {
         return Ok(Plan::default());
@@ -234,26 +234,45 @@ impl Planning<'_> {
         goes_on
     }
 
-    /// Removes the highest pod of another revision, if those above it are well.
+    /// Removes pods of another revision, from the highest number down to the partition: as many as may be unavailable,
+    /// or, where the set does not say how many, one whenever those above it are well.
+    ///
+    /// In Kubernetes: `updateStatefulSetAfterInvariantEstablished`.
     fn update(&mut self, members: &Members) {
-        let strategy = &self.observed.set.spec.update_strategy;
+        let set = self.observed.set;
+        let strategy = &set.spec.update_strategy;
         if strategy.type_ == "OnDelete" {
             return;
         }
-        let partition = strategy.rolling_update.as_ref().and_then(|rolling| rolling.partition).unwrap_or(0);
-        let all = numbers(self.observed.set);
-        for number in (all.start.saturating_add(i64::from(partition.max(0)))..all.end).rev() {
-            let Some(pod) = members.get(&number) else { return };
-            if revision_of(pod) != self.observed.revisions.update.name && !pod.is_terminating() {
-                self.plan.replaces_current = revision_of(pod) == self.observed.revisions.current.name;
-                self.plan.phases.push(vec![Step::Delete(pod.clone())]);
-                return;
+        let rolling = strategy.rolling_update.as_deref();
+        let partition = rolling.and_then(|rolling| rolling.partition).unwrap_or(0).max(0);
+        let all = numbers(set);
+        let from_the_top = (all.start.saturating_add(i64::from(partition))..all.end).rev();
+        let replaced = match rolling.and_then(|rolling| rolling.max_unavailable.as_ref()) {
+            Some(bound) => {
+                let is_unavailable = |pod: Option<&Arc<Pod>>| pod.is_none_or(|pod| self.is_unavailable(pod));
+                let unavailable = all.filter(|number| is_unavailable(members.get(number))).count();
+                let bound = bound.scaled(set.spec.replicas.unwrap_or(1), Rounding::Down).unwrap_or(1).max(1);
+                let may_go = usize::try_from(bound).unwrap_or(1).saturating_sub(unavailable);
+                let pods = from_the_top.filter_map(|number| members.get(&number));
+                pods.filter(|pod| self.is_replaced(pod)).take(may_go).cloned().collect()
             }
-            if self.is_unavailable(pod) {
-                self.plan.waits_for = Some(pod.name().to_owned());
-                return;
+            None => {
+                let mut pods = from_the_top.map_while(|number| members.get(&number));
+                let highest = pods.find(|pod| self.is_replaced(pod) || self.is_unavailable(pod));
+                let waits_for = highest.filter(|pod| !self.is_replaced(pod)).map(|pod| pod.name().to_owned());
+                self.plan.waits_for = waits_for.or(self.plan.waits_for.take());
+                highest.filter(|pod| self.is_replaced(pod)).cloned().into_iter().collect::<Vec<_>>()
             }
-        }
+        };
+        let current = &self.observed.revisions.current.name;
+        self.plan.replaced_current = replaced.iter().filter(|pod| revision_of(pod) == current).count();
+        self.plan.phases.push(replaced.into_iter().map(Step::Delete).collect());
+    }
+
+    /// Whether the update removes a pod.
+    fn is_replaced(&self, pod: &Pod) -> bool {
+        revision_of(pod) != self.observed.revisions.update.name && !pod.is_terminating()
     }
 
     fn is_unavailable(&self, pod: &Pod) -> bool {
@@ -307,7 +326,7 @@ pub(super) fn status(observed: &Observed<'_>, plan: &Plan, now: Timestamp) -> St
         replicas: count(&|_| true),
         ready_replicas: count(&is_ready),
         available_replicas: count(&|pod| is_ready(pod) && is_available(set, pod, now)),
-        current_replicas: count(&|pod| is_of(pod, &revisions.current)) - i32::from(plan.replaces_current),
+        current_replicas: count(&|pod| is_of(pod, &revisions.current)) - plan.replaced_current as i32,
         updated_replicas: count(&|pod| is_of(pod, &revisions.update)),
         current_revision: revisions.current.name.clone(),
         update_revision: revisions.update.name.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coracle_api::apps_v1::StatefulSet;
 use coracle_api::core_v1::{PersistentVolumeClaim, Pod, PodCondition};
-use coracle_meta::{ObjectKey, Resource, parse_time};
+use coracle_meta::{IntOrString, ObjectKey, Resource, parse_time};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -176,6 +176,28 @@ fn an_update_goes_from_the_top_down_to_the_partition_and_waits_for_a_pod_that_is
 }
 
 #[test]
+fn an_update_makes_as_many_unavailable_at_once_as_the_set_allows() {
+    let mut world = World::new(set(5, "OrderedReady"));
+    world.settle();
+    let going = |world: &World| -> Vec<String> {
+        world.pods.values().filter(|pod| pod.is_terminating()).map(|pod| pod.name().to_owned()).collect()
+    };
+    let rolling = world.set.spec.update_strategy.rolling_update.as_mut().unwrap();
+    rolling.max_unavailable = Some(IntOrString::String("50%".to_owned()));
+    world.set.spec.template.spec.hostname = "2".to_owned();
+    world.step();
+    assert_eq!(going(&world), ["db-3", "db-4"], "half of five, rounded down");
+    assert_eq!(world.set.status.current_replicas, 3);
+    world.step();
+    assert_eq!(going(&world).len(), 2, "those that go are unavailable already");
+    world.run("db-4");
+    assert_eq!(world.step().waits_for.as_deref(), Some("db-3"), "new ones are made in order");
+    assert_eq!(going(&world), ["db-3"]);
+    world.settle();
+    assert!(world.pods.values().all(|pod| revision_of(pod) == "db-2"));
+}
+
+#[test]
 fn a_pod_that_has_ended_is_made_anew() {
     let mut world = World::new(set(1, "OrderedReady"));
     world.settle();
@@ -209,9 +231,12 @@ proptest! {
     fn whatever_happens_in_between_the_set_ends_as_it_is_asked_for_and_in_order_never_makes_two_at_once(
         in_order: bool,
         replicas in 0..5_i32,
+        unavailable in prop::option::of(1..4_i32),
         events in prop::collection::vec((0..5_u8, 0..6_usize, 0..5_i32), 0..60),
     ) {
         let mut world = World::new(set(replicas, if in_order { "OrderedReady" } else { "Parallel" }));
+        let rolling = world.set.spec.update_strategy.rolling_update.as_mut().unwrap();
+        rolling.max_unavailable = unavailable.map(IntOrString::Int);
         for (event, pod, number) in events {
             match event {
                 0 => world.set.spec.replicas = Some(number),
@@ -222,7 +247,7 @@ proptest! {
             let plan = world.step();
             let makes = plan.phases.iter().flatten().filter(|step| matches!(step, Step::Create { .. })).count();
             let removes = plan.phases.iter().flatten().filter(|step| matches!(step, Step::Delete(_))).count();
-            prop_assert!(!in_order || makes + removes <= 1);
+            prop_assert!(!in_order || makes + removes <= unavailable.map_or(1, |most| most as usize));
         }
         world.settle();
         let want = world.set.spec.replicas.unwrap();

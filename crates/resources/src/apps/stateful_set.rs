@@ -8,7 +8,10 @@ use serde_json::{Value, json};
 use crate::built_in::built_in;
 use crate::cells::{containers, images};
 use crate::core::persistent_volume_claim::wrong_claim_spec;
-use crate::field_checks::{Wrong, each_invalid, not_negative, one_of, same, selector_and_template};
+use crate::field_checks::{
+    Wrong, amount_of, count_or_share, each_invalid, not_more_than_all, not_negative, one_of, same,
+    selector_and_template,
+};
 use crate::pod_spec::{self, wrong_lasting_template};
 
 /// `statefulsets.apps`. In Kubernetes: `pkg/registry/apps/statefulset`.
@@ -98,7 +101,7 @@ fn wrong_spec(spec: &Value, path: &str) -> Wrong {
             wrong.push(FieldError::invalid(rolling_path, rolling.clone(), what));
         }
         "OnDelete" => {}
-        "RollingUpdate" => wrong.extend(not_negative(rolling, "partition", &rolling_path)),
+        "RollingUpdate" => wrong.extend(wrong_rolling(rolling, &rolling_path)),
         _ => {
             let what = "must be 'RollingUpdate' or 'OnDelete'";
             wrong.push(FieldError::invalid(format!("{path}.updateStrategy"), strategy.clone(), what));
@@ -117,6 +120,21 @@ fn wrong_spec(spec: &Value, path: &str) -> Wrong {
     }
     wrong.extend(selector_and_template(spec, path, "statefulset"));
     wrong.extend(wrong_lasting_template(&as_of_pods(spec), &format!("{path}.template"), "StatefulSet"));
+    wrong
+}
+
+/// In Kubernetes: `validateRollingUpdateStatefulSet`.
+fn wrong_rolling(rolling: &Value, path: &str) -> Wrong {
+    let mut wrong = not_negative(rolling, "partition", path);
+    let unavailable = rolling.at("maxUnavailable");
+    if !unavailable.is_null() {
+        let path = format!("{path}.maxUnavailable");
+        wrong.extend(count_or_share(unavailable, &path));
+        if amount_of(unavailable) == 0 {
+            wrong.push(FieldError::invalid(path.as_str(), unavailable.clone(), "cannot be 0"));
+        }
+        wrong.extend(not_more_than_all(unavailable, &path));
+    }
     wrong
 }
 
