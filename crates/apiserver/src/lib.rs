@@ -4,6 +4,7 @@
 //! http::Request -> RequestInfo -> access (who, may they) -> Endpoint (which kind, which verb)
 //!                                                             -> verbs -> Registry -> Rendering -> http::Response
 //!                                                             \-> paths: discovery, openapi, health, metrics
+//!                                                -> extension: another API server answers
 //! ```
 //! `front` is what comes in, `answer` what goes out, `documents` the paths that are no resources.
 //! Start at [`router`] and its `serve`. In Kubernetes: `k8s.io/apiserver/pkg/{endpoints,server}`.
@@ -11,6 +12,8 @@
 
 mod answer;
 mod documents;
+mod extension;
+mod extension_transport;
 mod front;
 mod node_transport;
 mod record;
@@ -21,9 +24,11 @@ mod verbs;
 
 pub use answer::yaml::to_yaml;
 pub use axum::body::Body;
+pub use extension_transport::{ExtensionTransport, NoExtensions, Unreachable};
 pub use front::anonymous::Anonymous;
 pub use front::authenticate::PeerCertificates;
 pub use front::limits::Limits;
+pub use front::request_headers::{FrontProxy, RequestHeaders};
 pub use node_transport::{NoNodes, NodeTransport};
 pub use router::router;
 pub use server::{ApiServer, Document};

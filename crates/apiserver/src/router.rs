@@ -12,12 +12,14 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use crate::answer::respond;
 use crate::documents::metrics::Label;
 use crate::documents::paths;
+use crate::extension::PassedOn;
 use crate::front::query::{Plus, Query, percent_decode};
 use crate::front::received::Received;
+use crate::front::request_headers::FrontProxy;
 use crate::front::request_info::RequestInfo;
 use crate::front::{access, authenticate, deadline, impersonate};
 use crate::server::{ApiServer, Server};
-use crate::{record, verbs};
+use crate::{extension, record, verbs};
 
 /// The API as a router, to be served by whoever has a transport.
 pub fn router(server: ApiServer) -> Router {
@@ -43,7 +45,7 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     let (admitted, flow) = admit(server, &parts, &info, &query, &warnings).await;
     let result = match admitted {
         Ok(user) => {
-            let received = receive(parts, query, Arc::clone(&info), audit_id.clone(), user).await;
+            let received = receive(server, parts, query, Arc::clone(&info), audit_id.clone(), user).await;
             Box::pin(answer(server, received, body)).await
         }
         Err(status) => Err(status),
@@ -82,9 +84,10 @@ async fn admit(
 
 /// Who is asking: the transport may know, else the credentials say; and for whom.
 async fn identify(server: &Server, parts: &Parts, warnings: &Warnings) -> Result<Arc<User>, Status> {
-    let user = match parts.extensions.get::<User>() {
-        Some(user) => authenticate::vouched_for(user),
-        None => {
+    let user = match (parts.extensions.get::<User>(), spoken_of(server, parts)?) {
+        (Some(user), _) => authenticate::vouched_for(user),
+        (None, Some(user)) => authenticate::vouched_for(&user),
+        (None, None) => {
             let (authenticator, anonymous) = (&*server.authenticator, server.anonymous);
             authenticate::authenticate(authenticator, anonymous, &server.registry, parts, warnings).await?
         }
@@ -92,15 +95,26 @@ async fn identify(server: &Server, parts: &Parts, warnings: &Warnings) -> Result
     impersonate::impersonate(&server.registry, user, &parts.headers).await
 }
 
+/// Of whom a front proxy speaks. Whoever is no front proxy may say what it likes.
+fn spoken_of(server: &Server, parts: &Parts) -> Result<Option<User>, Status> {
+    match (&server.request_headers, parts.extensions.get::<FrontProxy>()) {
+        (Some(headers), Some(proxy)) => headers.user(proxy, &parts.headers),
+        _ => Ok(None),
+    }
+}
+
 async fn receive(
+    server: &Server,
     mut parts: Parts,
     query: Query,
     info: Arc<RequestInfo>,
     audit_id: String,
     user: Arc<User>,
 ) -> Received {
-    let upgrade = upgrade(&mut parts).await;
-    Received { method: parts.method, headers: parts.headers, query, info, audit_id, user, upgrade, entry: None }
+    let passed_on = PassedOn::read(&server.registry, &info, &mut parts);
+    let upgrade = if passed_on.is_some() { None } else { upgrade(&mut parts).await };
+    let (method, headers) = (parts.method, parts.headers);
+    Received { method, headers, query, info, audit_id, user, upgrade, passed_on, entry: None }
 }
 
 /// What a client sends that wants a WebSocket; `None` where there is no connection to make one of.
@@ -117,7 +131,8 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
     let recorder = server.registry.recorder();
     received.entry = record::request(recorder, &received);
     let (entry, info) = (received.entry, Arc::clone(&received.info));
-    let result = if deadline::is_long_running(&info) {
+    let is_upgrade = received.passed_on.as_ref().is_some_and(PassedOn::is_upgrade);
+    let result = if is_upgrade || deadline::is_long_running(&info) {
         dispatch(server, received, body).await
     } else {
         let _place = server.in_flight.enter(&info.verb, &received.user)?;
@@ -130,7 +145,10 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
     result
 }
 
-async fn dispatch(server: &Arc<Server>, received: Received, body: Body) -> Result<Response<Body>, Status> {
+async fn dispatch(server: &Arc<Server>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {
+    if let Some(passed_on) = received.passed_on.take() {
+        return Ok(extension::serve(server, received, passed_on, body).await);
+    }
     match received.info.resource.clone() {
         Some(asked) => verbs::serve(server, received, body, asked).await,
         None => paths::serve(server, &received).await,

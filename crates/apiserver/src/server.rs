@@ -7,9 +7,11 @@ use crate::answer::renderings::Renderings;
 use crate::documents::discovery::Discovery;
 use crate::documents::metrics::Metrics;
 use crate::documents::openapi::OpenApi;
+use crate::extension_transport::ExtensionTransport;
 use crate::front::anonymous::Anonymous;
 use crate::front::in_flight::InFlight;
 use crate::front::limits::Limits;
+use crate::front::request_headers::RequestHeaders;
 use crate::node_transport::NodeTransport;
 use crate::shutdown::Shutdown;
 
@@ -19,10 +21,14 @@ pub struct ApiServer {
     pub registry: Registry,
     /// Who says who is asking.
     pub authenticator: Arc<dyn Authenticator>,
+    /// By which headers front proxies say who is asking, if there are any.
+    pub request_headers: Option<RequestHeaders>,
     /// Where requests are let in that show no credentials.
     pub anonymous: Anonymous,
     /// The way to the nodes' own API.
     pub nodes: Arc<dyn NodeTransport>,
+    /// The way to API servers beside this one.
+    pub extensions: Arc<dyn ExtensionTransport>,
     /// Documents at fixed paths, such as the keys of service account tokens.
     pub documents: Vec<Document>,
     /// The words of the OpenAPI documents.
@@ -50,8 +56,10 @@ pub struct Document {
 pub(crate) struct Server {
     pub(crate) registry: Registry,
     pub(crate) authenticator: Arc<dyn Authenticator>,
+    pub(crate) request_headers: Option<RequestHeaders>,
     pub(crate) anonymous: Anonymous,
     pub(crate) nodes: Arc<dyn NodeTransport>,
+    pub(crate) extensions: Arc<dyn ExtensionTransport>,
     pub(crate) documents: Vec<Document>,
     pub(crate) limits: Limits,
     pub(crate) flows: Arc<dyn Flows>,
@@ -65,13 +73,26 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(server: ApiServer) -> Self {
-        let ApiServer { registry, authenticator, anonymous, nodes, documents, descriptions, limits, flows, shutdown } =
-            server;
+        let ApiServer {
+            registry,
+            authenticator,
+            request_headers,
+            anonymous,
+            nodes,
+            extensions,
+            documents,
+            descriptions,
+            limits,
+            flows,
+            shutdown,
+        } = server;
         Self {
             registry,
             authenticator,
+            request_headers,
             anonymous,
             nodes,
+            extensions,
             documents,
             limits,
             flows,

@@ -9,6 +9,7 @@ mod env;
 mod etcd;
 mod etcd_servers;
 mod exec;
+mod front_proxy_flags;
 mod kube_apiserver;
 mod kubectl;
 mod run;

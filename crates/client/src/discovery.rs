@@ -54,6 +54,7 @@ struct GroupName {
 struct Version {
     version: String,
     resources: Vec<Served>,
+    freshness: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -85,21 +86,34 @@ impl Client {
     ///
     /// In Kubernetes: `DiscoveryClient.GroupsAndMaybeResources`, in its aggregated form.
     pub async fn discover(&self) -> Result<Vec<ApiResource>> {
-        let mut resources = Vec::new();
+        Ok(self.discover_current().await?.0)
+    }
+
+    /// The same, and the versions whose server does not answer at present: what is told of them may be old, or nothing.
+    ///
+    /// In Kubernetes: the failed groups of `GroupsAndMaybeResources`.
+    pub async fn discover_current(&self) -> Result<(Vec<ApiResource>, Vec<GroupVersion>)> {
+        let (mut resources, mut stale) = (Vec::new(), Vec::new());
         for path in ["/api", "/apis"] {
             let groups: Groups = self.call(&read(path, AGGREGATED)).await?;
+            stale.extend(groups.items.iter().flat_map(Group::stale));
             resources.extend(groups.items.into_iter().flat_map(Group::into_resources));
         }
-        Ok(resources)
+        Ok((resources, stale))
     }
 }
 
 impl Group {
+    fn stale(&self) -> impl Iterator<Item = GroupVersion> {
+        let stale = self.versions.iter().filter(|version| version.freshness == "Stale");
+        stale.map(|version| GroupVersion::new(self.metadata.name.as_str(), version.version.as_str()))
+    }
+
     fn into_resources(self) -> Vec<ApiResource> {
         let group = self.metadata.name;
         let mut resources: Vec<ApiResource> = Vec::new();
         // The server names its preferred version first.
-        for Version { version, resources: served } in self.versions {
+        for Version { version, resources: served, .. } in self.versions {
             let group_version = GroupVersion::new(group.as_str(), version);
             for served in served {
                 let preferred = !resources.iter().any(|known| known.resource.resource == served.resource);

@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
+use coracle_apiserver::RequestHeaders;
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
-use crate::ServiceRoutes;
+use crate::{ProxyClient, ServiceRoutes};
 
 /// How an API server is configured. The names are those of kube-apiserver's flags.
 #[derive(Clone)]
@@ -25,6 +26,13 @@ pub struct ApiServerSpec {
     pub service_account_key: Option<String>,
     /// `--service-address`, and services in this process: who answers for webhooks.
     pub service_routes: ServiceRoutes,
+    /// `--proxy-client-cert-file` and its key: what API servers beside this one are shown.
+    pub proxy_client: Option<ProxyClient>,
+    /// `--client-ca-file`: the authority of users' certificates, PEM, as API servers beside this one are told.
+    pub client_ca: Option<String>,
+    /// `--requestheader-client-ca-file` and its siblings: whose certificates front proxies show, PEM, and by which headers
+    /// they say who is asking.
+    pub request_headers: Option<(String, RequestHeaders)>,
     /// The authority of the serving certificate, PEM, which pods are told in `kube-root-ca.crt`.
     pub root_ca: Option<String>,
     /// Where the API is reached from outside.
@@ -54,6 +62,9 @@ impl Default for ApiServerSpec {
             service_account_issuer: "https://kubernetes.default.svc".to_owned(),
             service_account_key: None,
             service_routes: ServiceRoutes::default(),
+            proxy_client: None,
+            client_ca: None,
+            request_headers: None,
             root_ca: None,
             advertised: None,
             advertise_address: None,

@@ -1,6 +1,7 @@
 use bytes::Bytes;
 use coracle_registry::Answer;
-use http::header::RETRY_AFTER;
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, ETAG, HeaderName, RETRY_AFTER};
 use http_body_util::{BodyExt, Limited};
 
 use crate::BoxError;
@@ -15,8 +16,13 @@ where
     B::Error: Into<BoxError>,
 {
     let retry_after = answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    let (media_type, etag) = (text(answer.headers(), CONTENT_TYPE), text(answer.headers(), ETAG));
     let code = answer.status().as_u16();
     let body = Limited::new(answer.into_body(), LONGEST_ANSWER_BYTES).collect().await;
     let body = body.map_err(|error| format!("unexpected error when reading response body: {error}"))?;
-    Ok(Answer { code, body: body.to_bytes(), retry_after_seconds: retry_after.unwrap_or(0) })
+    Ok(Answer { code, body: body.to_bytes(), retry_after_seconds: retry_after.unwrap_or(0), media_type, etag })
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> String {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("").to_owned()
 }

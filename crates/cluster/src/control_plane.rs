@@ -7,8 +7,8 @@ use coracle_auth::{
     TokenRequests,
 };
 use coracle_journal::Recorder;
-use coracle_registry::{Admission, Authenticator, Registry};
-use coracle_resources::{Cidr, Config, ServerControllers};
+use coracle_registry::{Admission, Authenticator, Outgoing, Registry};
+use coracle_resources::{AuthenticationTrust, Cidr, Config, ServerControllers, TrustedProxies};
 use coracle_storage::Storage;
 use coracle_store::Store;
 use futures_util::FutureExt;
@@ -74,15 +74,18 @@ impl ControlPlane {
         let config = config(spec)?;
         let registry = registry(spec, &config, storage, &ambient, recorder, (&authenticator, &issuer))?;
         registry.set_authorizer(Arc::new(authorizer));
-        registry.set_outgoing(Arc::new(Ways::new(spec.service_routes.clone())));
+        let ways = Arc::new(Ways::new(spec)?);
+        registry.set_outgoing(Arc::clone(&ways) as Arc<dyn Outgoing>);
         let controllers = fill(&registry, spec, &config).await?;
 
         let shutdown = Shutdown::default();
         let router = coracle_apiserver::router(ApiServer {
             registry: registry.clone(),
             authenticator,
+            request_headers: spec.request_headers.as_ref().map(|(_, headers)| headers.clone()),
             anonymous,
             nodes,
+            extensions: ways,
             documents: documents(spec, &issuer),
             descriptions: Arc::clone(&spec.descriptions),
             limits: Limits::default(),
@@ -232,9 +235,22 @@ fn registry(
 async fn fill(registry: &Registry, spec: &ApiServerSpec, config: &Config) -> Result<ServerControllers, Error> {
     bootstrap::write(registry, spec, config).await?;
     registry.load_custom_kinds().await?;
-    let controllers = ServerControllers::new(registry);
+    let controllers = ServerControllers::new(registry, trust(spec));
     controllers.sync().await?;
     Ok(controllers)
+}
+
+/// Whom this API server believes, as others beside it are told.
+fn trust(spec: &ApiServerSpec) -> AuthenticationTrust {
+    let proxies = spec.request_headers.as_ref().map(|(authority, headers)| TrustedProxies {
+        authority,
+        allowed_names: &headers.allowed_names,
+        username_headers: &headers.username_headers,
+        uid_headers: &headers.uid_headers,
+        group_headers: &headers.group_headers,
+        extra_headers_prefix: &headers.extra_headers_prefix,
+    });
+    AuthenticationTrust::new(spec.client_ca.as_deref(), proxies)
 }
 
 /// How others check the tokens that the issuer signs.

@@ -22,6 +22,7 @@ mod kinds;
 mod kubernetes_service;
 mod node_transport;
 mod outgoing;
+mod proxy_client;
 mod restartable;
 /// Sockets and TLS: how other processes reach the API server.
 #[cfg(feature = "serve")]
@@ -37,13 +38,14 @@ pub use builder::{Builder, TransportLayer};
 pub use cluster::Cluster;
 pub use component::Component;
 pub use control_plane::ControlPlane;
-pub use coracle_apiserver::NoNodes;
+pub use coracle_apiserver::{NoNodes, RequestHeaders};
 pub use coracle_controller_runtime::{Ended, LeaderTimings};
 pub use coracle_kubelet::{Delays, Kubelet, NodeSpec};
 pub use coracle_registry::User;
 pub use coracle_schema::openapi::Descriptions;
 pub use error::Error;
 pub use kinds::built_in_kinds;
+pub use proxy_client::ProxyClient;
 pub use service_routes::ServiceRoutes;
 pub use store::{EtcdServers, OpenStore, StoreOptions, StoreSpec};
 pub use transport::{Body, BoxError, Transport, boxed};

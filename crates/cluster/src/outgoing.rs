@@ -1,15 +1,20 @@
 use async_trait::async_trait;
+use coracle_apiserver::{Body as ServerBody, ExtensionTransport, Unreachable};
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, go_quote};
 use coracle_registry::{
-    Answer, Call, Callee, GetOptions, ListOptions, Outgoing, Registry, Request, ServiceAddress, Stored, Verb,
+    Answer, Call, Callee, Extension, GetOptions, ListOptions, Outgoing, Question, Registry, Request, ServiceAddress,
+    Stored, Trust, Verb,
 };
-use http::header::CONTENT_TYPE;
+use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
 use http_body_util::Full;
 
 use crate::call_answer::read;
 use crate::service_routes::{Route, ServiceRoutes};
-use crate::{Transport, boxed};
+use crate::{ApiServerSpec, Body, Error, ProxyClient, Transport, boxed};
+
+/// As whom the API server asks others on its own behalf.
+const AGGREGATOR: &str = "system:kube-aggregator";
 
 /// The API server's calls to others: to services in this process, and where there are sockets into the network.
 pub(crate) struct Ways {
@@ -26,22 +31,29 @@ enum Network {
 }
 
 impl Ways {
-    pub(crate) fn new(routes: ServiceRoutes) -> Self {
-        Self { routes, network: Network::of_this_runtime() }
+    /// # Errors
+    /// If the certificate that others are shown cannot be read.
+    pub(crate) fn new(spec: &ApiServerSpec) -> Result<Self, Error> {
+        Ok(Self { routes: spec.service_routes.clone(), network: Network::of_this_runtime(spec.proxy_client.as_ref())? })
     }
 }
 
 impl Network {
-    fn of_this_runtime() -> Self {
+    fn of_this_runtime(proxy_client: Option<&ProxyClient>) -> Result<Self, Error> {
         if crate::clock::is_paused() {
-            return Self::Closed(
+            return Ok(Self::Closed(
                 "in virtual time nobody is called but services in this process: give the webhook as one",
-            );
+            ));
         }
         #[cfg(feature = "serve")]
-        return Self::Open(crate::serve::HttpsCalls::default());
+        return Ok(Self::Open(crate::serve::HttpsCalls::new(proxy_client)?));
         #[cfg(not(feature = "serve"))]
-        Self::Closed("built without sockets, nobody is called but services in this process: give the webhook as one")
+        {
+            let _ = proxy_client;
+            Ok(Self::Closed(
+                "built without sockets, nobody is called but services in this process: give the webhook as one",
+            ))
+        }
     }
 
     /// Calls `authority` over the network; its certificate is for `server_name`, or else for its host.
@@ -49,6 +61,21 @@ impl Network {
         match self {
             #[cfg(feature = "serve")]
             Self::Open(https) => https.post(origin, path, server_name, call).await,
+            Self::Closed(why) => Err((*why).to_owned()),
+        }
+    }
+
+    /// Sends a request to the API server at `origin`, whose certificate is for `server_name`.
+    async fn send(
+        &self,
+        origin: &str,
+        server_name: String,
+        trust: &Trust,
+        request: http::Request<Body>,
+    ) -> Result<http::Response<Body>, String> {
+        match self {
+            #[cfg(feature = "serve")]
+            Self::Open(https) => https.send(origin, server_name, trust, request).await,
             Self::Closed(why) => Err((*why).to_owned()),
         }
     }
@@ -62,14 +89,69 @@ impl Outgoing for Ways {
                 Some(here) => post_here(here, path, call).await,
                 None => self.network.post(origin, path, None, call).await,
             },
-            Callee::Service { service, path } => {
-                let address = match self.routes.service(service) {
-                    Some(Route::Here(here)) => return post_here(here, path, call).await,
-                    Some(Route::Address(address)) => address.clone(),
-                    None => resolve(registry, service).await?,
-                };
-                self.network.post(&format!("https://{address}"), path, Some(service.server_name()), call).await
+            Callee::Service { service, path } => match self.way_to(registry, service).await? {
+                Route::Here(here) => post_here(&here, path, call).await,
+                Route::Address(address) => {
+                    self.network.post(&format!("https://{address}"), path, Some(service.server_name()), call).await
+                }
+            },
+        }
+    }
+
+    async fn get(&self, registry: &Registry, question: &Question) -> Result<Answer, String> {
+        let request = http::Request::get(&question.path)
+            .header(ACCEPT, question.accept)
+            .header("x-remote-user", AGGREGATOR)
+            .header("x-remote-group", "system:masters");
+        let request = if question.etag.is_empty() { request } else { request.header(IF_NONE_MATCH, &question.etag) };
+        let request = request.body(Body::default()).map_err(|error| error.to_string())?;
+        read(self.send(registry, &question.to, &question.trust, request).await.map_err(|why| match why {
+            Unreachable::Unresolved(why) | Unreachable::NoAnswer(why) => why,
+        })?)
+        .await
+    }
+
+    fn is_named(&self, service: &ServiceAddress) -> bool {
+        self.routes.service(service).is_some()
+    }
+}
+
+#[async_trait]
+impl ExtensionTransport for Ways {
+    async fn call(
+        &self,
+        registry: &Registry,
+        to: &Extension,
+        request: http::Request<ServerBody>,
+    ) -> Result<http::Response<ServerBody>, Unreachable> {
+        let answer = self.send(registry, &to.service, &to.trust, request.map(boxed)).await?;
+        Ok(answer.map(ServerBody::new))
+    }
+}
+
+impl Ways {
+    /// Sends a request to whoever answers for a Service.
+    async fn send(
+        &self,
+        registry: &Registry,
+        service: &ServiceAddress,
+        trust: &Trust,
+        request: http::Request<Body>,
+    ) -> Result<http::Response<Body>, Unreachable> {
+        match self.way_to(registry, service).await.map_err(Unreachable::Unresolved)? {
+            Route::Here(here) => here.send(request).await.map_err(|error| Unreachable::NoAnswer(error.to_string())),
+            Route::Address(address) => {
+                let origin = format!("https://{address}");
+                let sent = self.network.send(&origin, service.server_name(), trust, request).await;
+                sent.map_err(Unreachable::NoAnswer)
             }
+        }
+    }
+
+    async fn way_to(&self, registry: &Registry, service: &ServiceAddress) -> Result<Route, String> {
+        match self.routes.service(service) {
+            Some(route) => Ok(route.clone()),
+            None => resolve(registry, service).await.map(Route::Address),
         }
     }
 }

@@ -1,5 +1,6 @@
 mod callee_certificates;
 mod certificates;
+mod client_authorities;
 mod first_bytes;
 mod host_address;
 mod https_calls;

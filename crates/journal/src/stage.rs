@@ -9,7 +9,7 @@ pub enum Stage {
     /// The API server answered. data: code, reason, precondition.
     #[serde(rename = "api.respond")]
     ApiRespond,
-    /// The API server calls somebody: a webhook. subject: the URL. data: audit.
+    /// The API server calls somebody: a webhook, an extension API server. subject: the URL. data: audit.
     #[serde(rename = "webhook.call")]
     WebhookCall,
     /// That call ended. data: error (empty for an answer).

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Timestamp;
-use coracle_meta::{FieldRequirement, FieldSelector, GroupVersionResource, Object, Status, WatchEvent, parse_time};
-use coracle_registry::{GetOptions, ListOptions, Plan, Registry, Request, Verb};
+use coracle_meta::{Object, Status, WatchEvent, parse_time};
+use coracle_registry::{GetOptions, Plan, Registry, Request, Verb};
 use futures_util::future::{Either, pending, select};
 use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use crate::built_in::object;
+use crate::config_map_watch::{changes, config_maps};
 
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "kube-apiserver-legacy-service-account-token-tracking";
@@ -75,11 +76,7 @@ impl LegacyTokenTracking {
 
     /// Looks after each change, until the watch ends.
     async fn watch(&self, registry: &Registry) {
-        let request = Request::new(Verb::Watch, config_maps(), registry.ambient().clock.now()).object(NAMESPACE, "");
-        let named = FieldRequirement { field: "metadata.name".to_owned(), value: NAME.to_owned(), equal: true };
-        let named = FieldSelector { requirements: vec![named] };
-        let options = ListOptions { field_selector: named, resource_version: "0".to_owned(), ..ListOptions::default() };
-        let Ok(mut changes) = registry.watch(&request, &options).await else { return };
+        let Ok(mut changes) = changes(registry, NAMESPACE, NAME).await else { return };
         loop {
             let again = self.sync(registry).await.unwrap_or(Some(RETRY));
             let due = async {
@@ -94,10 +91,6 @@ impl LegacyTokenTracking {
             }
         }
     }
-}
-
-fn config_maps() -> GroupVersionResource {
-    GroupVersionResource::new("", "v1", "configmaps")
 }
 
 fn config_map(now: Timestamp) -> Object {

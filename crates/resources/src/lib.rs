@@ -21,11 +21,14 @@ mod image;
 mod pod_spec;
 
 mod admissionregistration;
+mod aggregation;
 mod api_service;
 mod apps;
+mod authentication_trust;
 mod autoscaling;
 mod batch;
 mod certificate_signing_request;
+mod config_map_watch;
 mod core;
 mod events;
 mod flowcontrol;
@@ -40,6 +43,7 @@ mod runtime_class;
 mod server_controllers;
 mod storage;
 
+pub use authentication_trust::{AuthenticationTrust, TrustedProxies};
 pub use bootstrap::{bootstrap, kubernetes_service};
 pub use cidr::{Cidr, NotACidr};
 pub use config::Config;

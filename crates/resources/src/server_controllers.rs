@@ -7,7 +7,8 @@ use coracle_meta::Status;
 use coracle_registry::{Derived, Flows, Registry};
 use futures_util::future::BoxFuture;
 
-use crate::api_service;
+use crate::aggregation::Aggregation;
+use crate::authentication_trust::AuthenticationTrust;
 use crate::flowcontrol::{self, ByFlowTable, FlowTable, flow_table};
 use crate::legacy_token_tracking::LegacyTokenTracking;
 
@@ -25,13 +26,14 @@ impl std::fmt::Debug for ServerControllers {
 }
 
 impl ServerControllers {
-    /// Of the server over `registry`. Nothing happens before [`Self::sync`] or [`Self::tasks`].
-    pub fn new(registry: &Registry) -> Self {
+    /// Of the server over `registry`, which believes whom `trust` says. Nothing happens before [`Self::sync`] or [`Self::tasks`].
+    pub fn new(registry: &Registry, trust: AuthenticationTrust) -> Self {
         let flows = Arc::new(flow_table());
         let all: Vec<Box<dyn Controller>> = vec![
             acting("priority-and-fairness-config-consumer", Arc::clone(&flows), flowcontrol::write_conditions),
-            acting("apiservice-status-available-controller", Arc::new(api_service::conditions()), api_service::write),
+            Box::new(Aggregation::default()),
             Box::new(LegacyTokenTracking::default()),
+            Box::new(trust),
         ];
         Self { registry: registry.clone(), flows, all }
     }
@@ -109,5 +111,33 @@ impl Controller for LegacyTokenTracking {
 
     fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
         Box::pin(async move { match LegacyTokenTracking::run(*self, registry).await {} })
+    }
+}
+
+impl Controller for Aggregation {
+    fn name(&self) -> &'static str {
+        "apiservice-status-available-controller"
+    }
+
+    fn sync<'a>(&'a self, registry: &'a Registry) -> BoxFuture<'a, Result<(), Status>> {
+        Box::pin(Aggregation::sync(self, registry))
+    }
+
+    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
+        Box::pin(async move { match Aggregation::run(*self, registry).await {} })
+    }
+}
+
+impl Controller for AuthenticationTrust {
+    fn name(&self) -> &'static str {
+        "cluster_authentication_trust_controller"
+    }
+
+    fn sync<'a>(&'a self, registry: &'a Registry) -> BoxFuture<'a, Result<(), Status>> {
+        Box::pin(AuthenticationTrust::sync(self, registry))
+    }
+
+    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
+        Box::pin(async move { match AuthenticationTrust::run(*self, registry).await {} })
     }
 }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod conversion;
+mod extensions;
 mod front;
 mod hostile;
 mod own_controllers;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use bytes::Bytes;
 use coracle_meta::Status;
-use coracle_registry::Kinds;
+use coracle_registry::{Extensions, Kinds};
 use coracle_schema::openapi::{self, Descriptions, Published};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use parking_lot::Mutex;
@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::respond::{json as json_answer, text};
 use crate::documents::etag;
+use crate::documents::merged_openapi::merge;
 use crate::documents::openapi_protobuf;
 use crate::front::query::Query;
 
@@ -32,9 +33,13 @@ pub(crate) struct OpenApi {
     made: Mutex<Made>,
 }
 
+/// What the documents are about.
+type Served<'a> = (&'a Kinds, &'a Extensions);
+
 #[derive(Default)]
 struct Made {
-    kinds_version: u64,
+    /// Of the kinds, and of the other servers.
+    versions: (u64, u64),
     documents: BTreeMap<String, Document>,
 }
 
@@ -54,30 +59,31 @@ impl OpenApi {
     /// Answers `/openapi/v2`, `/openapi/v3` and what is below; `None` for any other path.
     pub(crate) fn serve(
         &self,
-        kinds: &Kinds,
+        served: Served<'_>,
         headers: &HeaderMap,
         query: &Query,
         path: &str,
     ) -> Option<Result<Response<Body>, Status>> {
         let path = path.strip_prefix("/openapi/")?;
         match path.split_once('/') {
-            None if path == "v3" => Some(Ok(index(kinds))),
-            None if path == "v2" => Some(self.v2(kinds, headers)),
-            Some(("v3", name)) => self.v3(kinds, headers, query, name).map(Ok),
+            None if path == "v3" => Some(Ok(index(served))),
+            None if path == "v2" => Some(self.v2(served, headers)),
+            Some(("v3", name)) => self.v3(served, headers, query, name).map(Ok),
             _ => None,
         }
     }
 
-    fn v2(&self, kinds: &Kinds, headers: &HeaderMap) -> Result<Response<Body>, Status> {
+    fn v2(&self, served: Served<'_>, headers: &HeaderMap) -> Result<Response<Body>, Status> {
         let accept = headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
         let protobuf = accept.split(',').next().is_some_and(|first| first.trim().starts_with(V2_PROTOBUF));
         let name = if protobuf { "v2 in protobuf" } else { "v2" };
         let make = |resources: &[Published<'_>]| {
-            let document = openapi::v2(resources, &*self.descriptions);
+            let mut document = openapi::v2(resources, &*self.descriptions);
+            served.1.iter().for_each(|extension| merge(&mut document, &extension.told.openapi_v2));
             Some(if protobuf { openapi_protobuf::document(&document) } else { document.to_string().into_bytes() })
         };
         let missing = || Status::internal("there is no OpenAPI document");
-        let document = self.document(kinds, name, make).ok_or_else(missing)?;
+        let document = self.document(served, name, make).ok_or_else(missing)?;
         let mut response = answer(headers, &document);
         if protobuf {
             let media_type = HeaderValue::from_static(V2_PROTOBUF_ANSWERED);
@@ -86,11 +92,11 @@ impl OpenApi {
         Ok(response)
     }
 
-    fn v3(&self, kinds: &Kinds, headers: &HeaderMap, query: &Query, name: &str) -> Option<Response<Body>> {
+    fn v3(&self, served: Served<'_>, headers: &HeaderMap, query: &Query, name: &str) -> Option<Response<Body>> {
         let make = |resources: &[Published<'_>]| {
             Some(openapi::v3(name, resources, &*self.descriptions)?.to_string().into_bytes())
         };
-        let document = self.document(kinds, name, make)?;
+        let document = self.document(served, name, make)?;
         let asked = query.text("hash");
         if !asked.is_empty() && asked != document.hash {
             let mut response = text(StatusCode::MOVED_PERMANENTLY, "");
@@ -109,19 +115,20 @@ impl OpenApi {
 
     fn document(
         &self,
-        kinds: &Kinds,
+        served: Served<'_>,
         name: &str,
         make: impl FnOnce(&[Published<'_>]) -> Option<Vec<u8>>,
     ) -> Option<Document> {
         let mut made = self.made.lock();
-        if made.kinds_version != kinds.version {
-            *made = Made { kinds_version: kinds.version, documents: BTreeMap::new() };
+        let versions = (served.0.version, served.1.version);
+        if made.versions != versions {
+            *made = Made { versions, documents: BTreeMap::new() };
         }
         if let Some(known) = made.documents.get(name) {
             return Some(known.clone());
         }
-        let body = Bytes::from(make(&published(kinds))?);
-        let document = Document { hash: hash(kinds, name), body };
+        let body = Bytes::from(make(&published(served.0))?);
+        let document = Document { hash: hash(served, name), body };
         made.documents.insert(name.to_owned(), document.clone());
         Some(document)
     }
@@ -132,15 +139,19 @@ fn published(kinds: &Kinds) -> Vec<Published<'_>> {
 }
 
 /// The index, with the hash of each document, so that clients ask for those alone that they do not have.
-fn index(kinds: &Kinds) -> Response<Body> {
-    let names = openapi::v3_paths(&published(kinds));
-    let paths: Map<String, Value> = names
+fn index(served: Served<'_>) -> Response<Body> {
+    let names = openapi::v3_paths(&published(served.0));
+    let mut paths: Map<String, Value> = names
         .into_iter()
         .map(|name| {
-            let url = url(&name, &hash(kinds, &name));
+            let url = url(&name, &hash(served, &name));
             (name, json!({"serverRelativeURL": url}))
         })
         .collect();
+    for extension in served.1.iter().filter(|extension| !extension.told.openapi_v3.is_empty()) {
+        let there = json!({"serverRelativeURL": extension.told.openapi_v3});
+        paths.insert(format!("apis/{}", extension.version), there);
+    }
     text(StatusCode::OK, json!({"paths": paths}).to_string())
 }
 
@@ -150,7 +161,7 @@ fn url(name: &str, hash: &str) -> String {
 
 /// What a document of this name is made of, as a number: for built-in kinds the release, and of custom ones what their
 /// definitions say. So the index need not make the documents.
-fn hash(kinds: &Kinds, name: &str) -> String {
+fn hash((kinds, extensions): Served<'_>, name: &str) -> String {
     let mut digest = Sha256::new();
     digest.update(env!("CARGO_PKG_VERSION"));
     digest.update(name);
@@ -160,6 +171,9 @@ fn hash(kinds: &Kinds, name: &str) -> String {
             digest.update(kind.gvk().to_string());
             digest.update(kind.spec().published_schema.as_ref().map(Value::to_string).unwrap_or_default());
         }
+    }
+    if name.starts_with("v2") {
+        extensions.iter().for_each(|extension| digest.update(extension.told.openapi_v2.to_string()));
     }
     digest.finalize().iter().map(|byte| format!("{byte:02X}")).collect()
 }

@@ -15,7 +15,7 @@ use crate::server::Server;
 /// Serves a path that is no resource.
 pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Response<Body>, Status> {
     let (path, headers, query) = (received.info.path.as_str(), &received.headers, &received.query);
-    let kinds = server.registry.kinds();
+    let (kinds, extensions) = (server.registry.kinds(), server.registry.extensions());
     if path.starts_with("//") {
         return Ok(respond::not_found_page());
     }
@@ -24,10 +24,10 @@ pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Respon
         return Ok(answer);
     }
     let reads = matches!(received.method, Method::GET | Method::HEAD);
-    if let Some(answer) = server.discovery.serve(&kinds, headers, query, trimmed) {
+    if let Some(answer) = server.discovery.serve((&kinds, &extensions), headers, query, trimmed) {
         return if reads { answer } else { Err(endpoint::method_not_allowed()) };
     }
-    if let Some(answer) = server.openapi.serve(&kinds, headers, query, trimmed) {
+    if let Some(answer) = server.openapi.serve((&kinds, &extensions), headers, query, trimmed) {
         return if reads { answer } else { Err(endpoint::method_not_allowed()) };
     }
     if let Some(document) = server.documents.iter().find(|document| document.path == trimmed) {
@@ -76,6 +76,10 @@ fn paths(server: &Server) -> Vec<String> {
             paths.push(format!("/apis/{}", version.group));
             paths.push(format!("/apis/{version}"));
         }
+    }
+    for extension in server.registry.extensions().iter() {
+        paths.push(format!("/apis/{}", extension.version.group));
+        paths.push(format!("/apis/{}", extension.version));
     }
     for fixed in ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"] {
         paths.push(fixed.to_owned());

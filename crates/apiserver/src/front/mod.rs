@@ -12,4 +12,5 @@ pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod query;
 pub(crate) mod received;
+pub(crate) mod request_headers;
 pub(crate) mod request_info;

@@ -5,6 +5,7 @@ use coracle_journal::EntryId;
 use coracle_registry::User;
 use http::{HeaderMap, Method};
 
+use crate::extension::PassedOn;
 use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
 
@@ -18,6 +19,8 @@ pub(crate) struct Received {
     pub(crate) user: Arc<User>,
     /// The other end of a connection that may become a WebSocket, if the client asks for one.
     pub(crate) upgrade: Option<WebSocketUpgrade>,
+    /// Whom it is passed on to, if another API server answers.
+    pub(crate) passed_on: Option<PassedOn>,
     /// The entry of this request in the event log.
     pub(crate) entry: Option<EntryId>,
 }

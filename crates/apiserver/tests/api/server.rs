@@ -119,6 +119,8 @@ impl Server {
         registry.create(&request, namespace).await.unwrap();
         let shutdown = Shutdown::default();
         let server = ApiServer {
+            extensions: std::sync::Arc::new(coracle_apiserver::NoExtensions),
+            request_headers: None,
             registry,
             authenticator: Arc::new(OneToken),
             anonymous: Anonymous::default(),

@@ -37,12 +37,11 @@ impl Apiserver {
         let store = self.store_spec()?;
         std::fs::create_dir_all(&self.cert_dir)
             .map_err(|error| exit::Usage(format!("--cert-dir {}: {error}", self.cert_dir.display())))?;
-        let door = self.server.open(&self.cert_dir, 6443).await?;
+        let mut spec = self.server.spec(&self.cert_dir)?;
+        let door = self.server.open(&self.cert_dir, 6443, &mut spec).await?;
         for (file, user, groups) in IDENTITIES {
             door.write_kubeconfig(&self.cert_dir.join(format!("{file}.kubeconfig")), user, groups)?;
         }
-        let mut spec = self.server.spec()?;
-        spec.root_ca = Some(door.authority_certificate().to_owned());
         self.server.advertise(&mut spec, door.listener.address());
         spec.service_account_key = Some(service_account_key(&self.cert_dir)?);
         let (ambient, recorder) = (Ambient::system(), Recorder::off());

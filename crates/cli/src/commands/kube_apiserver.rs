@@ -10,6 +10,7 @@ use coracle_meta::KUBERNETES_VERSION;
 use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
+use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::commands::server_flags::service_routes;
 use crate::commands::up::run_on_worker;
 use crate::exit;
@@ -45,6 +46,8 @@ pub(crate) struct KubeApiserver {
     /// A file of tokens: token,user,uid,"group1,group2"
     #[arg(long, value_name = "FILE")]
     token_auth_file: Option<PathBuf>,
+    #[command(flatten)]
+    front_proxy: FrontProxyFlags,
     #[command(flatten)]
     etcd: EtcdServersFlags,
     /// Who may do what: Node, RBAC, AlwaysAllow
@@ -121,17 +124,21 @@ impl KubeApiserver {
 
     async fn serve(self) -> Result<u8> {
         let address = SocketAddr::new(self.bind_address, self.secure_port);
-        let authority = match &self.client_ca_file {
-            Some(path) => read(path, "--client-ca-file")?,
+        let mut spec = self.spec()?;
+        let authority = match &spec.client_ca {
+            Some(authority) => authority.clone(),
             // Nobody has this authority's key: certificates let nobody in.
             None => Authority::new()?.certificate().to_owned(),
         };
-        let listener = Listener::bind(address, &self.identity()?, &authority).await?;
+        let front_proxies = spec.request_headers.as_ref().map(|(authority, _)| authority.as_str());
+        let listener = Listener::bind(address, &self.identity()?, &authority, front_proxies).await?;
+        spec.advertised = Some(listener.address());
+        spec.advertise_address = self.advertise.address(listener.address());
         if self.etcd.etcd_servers.is_empty() {
             return Err(exit::Usage("--etcd-servers must be specified".to_owned()).into());
         }
         let store = StoreSpec::Etcd(self.etcd.read()?);
-        let builder = Cluster::builder().store(store).api_server(self.spec(listener.address())?);
+        let builder = Cluster::builder().store(store).api_server(spec);
         let cluster = match simulated_nodes()? {
             Some(nodes) => builder.nodes(nodes),
             None => builder.api_server_only(),
@@ -153,12 +160,13 @@ impl KubeApiserver {
         Ok(code?)
     }
 
-    fn spec(&self, listening: SocketAddr) -> Result<ApiServerSpec> {
+    fn spec(&self) -> Result<ApiServerSpec> {
         let tokens = self.token_auth_file.as_deref().map(|path| read(path, "--token-auth-file")).transpose()?;
         let key = self.service_account_signing_key_file.as_deref();
         let key = key.map(|path| read(path, "--service-account-signing-key-file")).transpose()?;
         let issuer = self.service_account_issuer.first().cloned().unwrap_or_default();
-        Ok(ApiServerSpec {
+        let client_ca = self.client_ca_file.as_deref().map(|path| read(path, "--client-ca-file")).transpose()?;
+        let mut spec = ApiServerSpec {
             authorization_mode: self.authorization_mode.join(","),
             anonymous_auth: self.anonymous_auth,
             enable_admission_plugins: self.enable_admission_plugins.clone(),
@@ -168,11 +176,12 @@ impl KubeApiserver {
             service_routes: service_routes(&self.service_address)?,
             service_account_issuer: issuer,
             service_account_key: key,
-            advertised: Some(listening),
-            advertise_address: self.advertise.address(listening),
+            client_ca,
             descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
             ..ApiServerSpec::default()
-        })
+        };
+        self.front_proxy.set(&mut spec)?;
+        Ok(spec)
     }
 
     /// The serving certificate: the one that is named, the one of the folder, or one of its own authority.

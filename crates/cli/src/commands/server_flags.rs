@@ -8,6 +8,7 @@ use coracle_cluster::serve::{Authority, Credential, Identity, Listener, kubeconf
 use coracle_cluster::{ApiServerSpec, ServiceRoutes};
 
 use crate::commands::advertise_flags::AdvertiseFlags;
+use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::exit;
 
 /// The flags of an API server; names and meanings are kube-apiserver's.
@@ -36,6 +37,8 @@ pub(crate) struct ServerFlags {
     /// Whether who shows no credentials is let in, as system:anonymous; never with AlwaysAllow
     #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set, default_value_t = true)]
     anonymous_auth: bool,
+    #[command(flatten)]
+    front_proxy: FrontProxyFlags,
     /// The program that answers for a service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
     service_address: Vec<String>,
@@ -52,6 +55,7 @@ impl Default for ServerFlags {
             authorization_mode: "Node,RBAC".to_owned(),
             advertise: AdvertiseFlags::default(),
             anonymous_auth: true,
+            front_proxy: FrontProxyFlags::default(),
             service_address: Vec::new(),
         }
     }
@@ -72,8 +76,8 @@ pub(crate) const IDENTITIES: [(&str, &str, &[&str]); 4] = [
 ];
 
 impl ServerFlags {
-    /// How the API server is configured by the flags.
-    pub(crate) fn spec(&self) -> Result<ApiServerSpec> {
+    /// How the API server is configured by the flags; what they do not name is kept in `folder`.
+    pub(crate) fn spec(&self, folder: &Path) -> Result<ApiServerSpec> {
         let tokens = match &self.token_auth_file {
             None => None,
             Some(path) => Some(
@@ -81,7 +85,7 @@ impl ServerFlags {
                     .map_err(|error| exit::Usage(format!("--token-auth-file {}: {error}", path.display())))?,
             ),
         };
-        Ok(ApiServerSpec {
+        let mut spec = ApiServerSpec {
             authorization_mode: self.authorization_mode.clone(),
             anonymous_auth: self.anonymous_auth,
             disable_admission_plugins: self.disable_admission_plugins.clone(),
@@ -90,7 +94,9 @@ impl ServerFlags {
             service_routes: service_routes(&self.service_address)?,
             descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
             ..ApiServerSpec::default()
-        })
+        };
+        self.front_proxy.set_or_make(&mut spec, folder)?;
+        Ok(spec)
     }
 
     /// Says where the server is reached that listens at `listening`.
@@ -100,7 +106,7 @@ impl ServerFlags {
     }
 
     /// Opens the authority in `folder` and listens; `preferred` is the port if the flags name none.
-    pub(crate) async fn open(&self, folder: &Path, preferred: u16) -> Result<Door> {
+    pub(crate) async fn open(&self, folder: &Path, preferred: u16, spec: &mut ApiServerSpec) -> Result<Door> {
         let authority = Arc::new(Authority::open(folder)?);
         let names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"];
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -108,7 +114,10 @@ impl ServerFlags {
         addresses.extend(first_address(&self.service_cluster_ip_range));
         let identity = authority.server(&names, &addresses)?;
         let address = SocketAddr::new(self.bind_address, self.secure_port.unwrap_or(preferred));
-        let listener = Listener::bind(address, &identity, authority.certificate()).await?;
+        let front_proxies = spec.request_headers.as_ref().map(|(authority, _)| authority.as_str());
+        let listener = Listener::bind(address, &identity, authority.certificate(), front_proxies).await?;
+        spec.root_ca = Some(authority.certificate().to_owned());
+        spec.client_ca = Some(authority.certificate().to_owned());
         Ok(Door { listener, authority })
     }
 }
@@ -121,11 +130,6 @@ impl Door {
             address.set_ip(IpAddr::from([127, 0, 0, 1]));
         }
         format!("https://{address}")
-    }
-
-    /// The authority's certificate, PEM.
-    pub(crate) fn authority_certificate(&self) -> &str {
-        self.authority.certificate()
     }
 
     /// Writes a kubeconfig for `user`, who has a certificate, which only its owner may read.

@@ -84,11 +84,10 @@ impl Up {
         }
         folder.create()?;
         let claim = folder.claim()?;
-        let door = self.server.open(&folder.pki(), 0).await?;
+        let mut spec = self.server.spec(&folder.pki())?;
+        let door = self.server.open(&folder.pki(), 0, &mut spec).await?;
         controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(door.authority.clone()));
         read_keys(&mut controllers).map_err(unreadable)?;
-        let mut spec = self.server.spec()?;
-        spec.root_ca = Some(door.authority_certificate().to_owned());
         spec.service_account_key = Some(service_account_key(&folder.pki())?);
         let token = admin_token(&folder.pki())?;
         let line = format!("{token},kubernetes-admin,,system:masters\n");

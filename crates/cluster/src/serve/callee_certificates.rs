@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use coracle_registry::Trust;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -9,15 +10,17 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// How a program is called whose certificate stands behind `authorities` (PEM), or behind those of the machine if they
-/// are empty.
-pub(super) fn client_config(authorities: &[u8]) -> Result<ClientConfig, String> {
+/// How a program is called whose certificate is one that `trust` says.
+pub(super) fn client_config(trust: &Trust) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| error.to_string())?;
-    let trusted = if authorities.is_empty() { of_the_machine() } else { listed(authorities)? };
-    let verifier = TrustedVerifier::new(trusted, provider);
-    Ok(builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
+    let verifier: Arc<dyn ServerCertVerifier> = match trust {
+        Trust::Anybody => Arc::new(NoVerifier(provider)),
+        Trust::Authorities(none) if none.is_empty() => Arc::new(TrustedVerifier::new(of_the_machine(), provider)),
+        Trust::Authorities(authorities) => Arc::new(TrustedVerifier::new(listed(authorities)?, provider)),
+    };
+    Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
 }
 
 fn of_the_machine() -> Vec<CertificateDer<'static>> {
@@ -28,6 +31,45 @@ fn listed(authorities: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let unreadable = || "unable to load root certificates: unable to parse bytes as PEM block".to_owned();
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(authorities).collect();
     certificates.ok().filter(|certificates| !certificates.is_empty()).ok_or_else(unreadable)
+}
+
+/// Trusts every certificate, where an object says that none is verified; whoever shows one has its key.
+#[derive(Debug)]
+struct NoVerifier(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for NoVerifier {
+    fn verify_server_cert(
+        &self,
+        _certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signed, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
 }
 
 /// Trusts what is signed by one of these certificates, and each of them itself, as Go does: a webhook's own certificate

@@ -2,41 +2,84 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use coracle_registry::{Answer, Call};
+use coracle_registry::{Answer, Call, Trust};
+use http::StatusCode;
 use http::header::{CONTENT_TYPE, HOST, HeaderValue};
 use http_body_util::Full;
+use hyper::upgrade::OnUpgrade;
 use hyper_rustls::{DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, ResolveServerName};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use parking_lot::Mutex;
-use rustls::CertificateError;
-use rustls::pki_types::ServerName;
+use rustls::client::ResolvesClientCert;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::sign::CertifiedKey;
+use rustls::{CertificateError, SignatureScheme};
 
 use super::callee_certificates::client_config;
+use crate::{Body, Error, ProxyClient, boxed};
 
 /// How many sorts of callee keep connections. In Kubernetes: `defaultCacheSize`.
 const KEPT_CLIENTS: usize = 200;
 
 /// Calls over HTTPS, with connections that are kept.
-#[derive(Default)]
 pub(crate) struct HttpsCalls {
-    clients: Mutex<BTreeMap<Trust, HttpsClient>>,
+    clients: Mutex<BTreeMap<Terms, HttpsClient>>,
+    /// What API servers are shown.
+    proxy_client: Option<Arc<CertifiedKey>>,
 }
 
-type HttpsClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+type HttpsClient = Client<HttpsConnector<HttpConnector>, Body>;
 
-/// What a callee has to show, and what may be spoken with it.
+/// What a callee has to show, what it is shown, and what may be spoken with it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Trust {
-    authorities: Arc<[u8]>,
+struct Terms {
+    trust: Trust,
     /// The name in the certificate, if that is not the host of the URL.
     server_name: Option<String>,
+    is_shown_who_asks: bool,
     speaks_http2: bool,
 }
 
 impl HttpsCalls {
+    /// API servers are shown `proxy_client`, if there is one.
+    ///
+    /// # Errors
+    /// If that cannot be read.
+    pub(crate) fn new(proxy_client: Option<&ProxyClient>) -> Result<Self, Error> {
+        let proxy_client = proxy_client.map(certified).transpose()?;
+        Ok(Self { clients: Mutex::default(), proxy_client })
+    }
+
+    /// Sends a request to the API server at `origin`. A connection among its extensions is joined to the other server's, if
+    /// both become another.
+    pub(crate) async fn send(
+        &self,
+        origin: &str,
+        server_name: String,
+        trust: &Trust,
+        mut request: http::Request<Body>,
+    ) -> Result<http::Response<Body>, String> {
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
+        *request.uri_mut() = format!("{origin}{path}").parse().map_err(|error| format!("parse {origin}: {error}"))?;
+        *request.version_mut() = http::Version::HTTP_11;
+        let address = request.uri().authority().map(ToString::to_string).unwrap_or_default();
+        let connection = request.extensions_mut().remove::<OnUpgrade>();
+        let client = self.client(Terms {
+            trust: trust.clone(),
+            server_name: Some(server_name),
+            is_shown_who_asks: true,
+            speaks_http2: connection.is_none(),
+        })?;
+        let mut answer = client.request(request).await.map_err(|error| why(&error, &address))?;
+        if let (Some(connection), StatusCode::SWITCHING_PROTOCOLS) = (connection, answer.status()) {
+            tokio::spawn(join(connection, hyper::upgrade::on(&mut answer)));
+        }
+        Ok(answer.map(boxed))
+    }
+
     /// Sends a call to `origin`, and says in Go's words why there is no answer.
     pub(crate) async fn post(
         &self,
@@ -50,7 +93,7 @@ impl HttpsCalls {
             .header(CONTENT_TYPE, "application/json")
             .header("Accept", "application/json, */*")
             .header("User-Agent", "kube-apiserver-admission");
-        let mut request = request.body(Full::new(call.body.clone())).map_err(|error| error.to_string())?;
+        let mut request = request.body(boxed(Full::new(call.body.clone()))).map_err(|error| error.to_string())?;
         if let Some(name) = &server_name {
             let name = HeaderValue::try_from(name.as_str()).map_err(|error| error.to_string())?;
             request.headers_mut().insert(HOST, name);
@@ -59,29 +102,48 @@ impl HttpsCalls {
         let address = format!("{host}:{}", request.uri().port_u16().unwrap_or(443));
         // Programs behind a load balancer would all be called over one connection.
         let speaks_http2 = server_name.is_none() && is_loopback(&host);
-        let client = self.client(Trust { authorities: Arc::clone(&call.authorities), server_name, speaks_http2 })?;
+        let trust = Trust::Authorities(Arc::clone(&call.authorities));
+        let client = self.client(Terms { trust, server_name, is_shown_who_asks: false, speaks_http2 })?;
         let answer = client.request(request).await.map_err(|error| why(&error, &address))?;
         crate::call_answer::read(answer).await
     }
 
-    fn client(&self, trust: Trust) -> Result<HttpsClient, String> {
-        if let Some(client) = self.clients.lock().get(&trust) {
+    fn client(&self, terms: Terms) -> Result<HttpsClient, String> {
+        if let Some(client) = self.clients.lock().get(&terms) {
             return Ok(client.clone());
         }
-        let client = client(&trust)?;
+        let client = client(&terms, self.proxy_client.as_ref().filter(|_| terms.is_shown_who_asks))?;
         let mut clients = self.clients.lock();
         if clients.len() >= KEPT_CLIENTS {
             clients.clear();
         }
-        Ok(clients.entry(trust).or_insert(client).clone())
+        Ok(clients.entry(terms).or_insert(client).clone())
     }
 }
 
-fn client(trust: &Trust) -> Result<HttpsClient, String> {
-    let mut tls = client_config(&trust.authorities)?;
-    let protocols: &[&[u8]] = if trust.speaks_http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
+/// Carries what either side says to the other, until both have ended.
+async fn join(one: OnUpgrade, other: OnUpgrade) {
+    let (Ok(one), Ok(other)) = (one.await, other.await) else { return };
+    // One that breaks off has said all it will.
+    let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(one), &mut TokioIo::new(other)).await;
+}
+
+fn certified(client: &ProxyClient) -> Result<Arc<CertifiedKey>, Error> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(client.certificate.as_bytes()).collect();
+    let key = PrivateKeyDer::from_pem_slice(client.key.as_bytes()).map_err(Error::certificates)?;
+    let provider = rustls::crypto::ring::default_provider();
+    let certified = CertifiedKey::from_der(chain.map_err(Error::certificates)?, key, &provider);
+    certified.map(Arc::new).map_err(Error::certificates)
+}
+
+fn client(terms: &Terms, shown: Option<&Arc<CertifiedKey>>) -> Result<HttpsClient, String> {
+    let mut tls = client_config(&terms.trust)?;
+    if let Some(shown) = shown {
+        tls.client_auth_cert_resolver = Arc::new(Shown(Arc::clone(shown)));
+    }
+    let protocols: &[&[u8]] = if terms.speaks_http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
     tls.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-    let names: Arc<dyn ResolveServerName + Send + Sync> = match trust.server_name.clone() {
+    let names: Arc<dyn ResolveServerName + Send + Sync> = match terms.server_name.clone() {
         Some(name) => {
             Arc::new(FixedServerNameResolver::new(ServerName::try_from(name).map_err(|why| why.to_string())?))
         }
@@ -97,6 +159,20 @@ fn client(trust: &Trust) -> Result<HttpsClient, String> {
         .pool_idle_timeout(Duration::from_secs(90))
         .http2_keep_alive_interval(Duration::from_secs(30))
         .build(connector))
+}
+
+/// Shows one certificate to whoever asks for any.
+#[derive(Debug)]
+struct Shown(Arc<CertifiedKey>);
+
+impl ResolvesClientCert for Shown {
+    fn resolve(&self, _: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.0.key.choose_scheme(schemes).map(|_| Arc::clone(&self.0))
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
 }
 
 fn is_loopback(host: &str) -> bool {

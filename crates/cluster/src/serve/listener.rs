@@ -3,7 +3,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_apiserver::PeerCertificates;
+use coracle_apiserver::{FrontProxy, PeerCertificates};
 use futures_util::future::{Either, select};
 use http::Request;
 use hyper::body::Incoming;
@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use super::Identity;
+use super::client_authorities::ClientAuthorities;
 use super::first_bytes::FirstBytes;
 use super::tls::{ClientCertificates, server_config};
 use crate::transport::{Transport, boxed};
@@ -28,14 +29,26 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Listener {
     socket: TcpListener,
     tls: TlsAcceptor,
+    authorities: Arc<ClientAuthorities>,
 }
 
 impl Listener {
-    /// Listens at `address`; port 0 takes a free one. Clients may show a certificate of `client_authority` (PEM).
-    pub async fn bind(address: SocketAddr, identity: &Identity, client_authority: &str) -> Result<Self, Error> {
-        let tls = server_config(identity, ClientCertificates::Accepted(client_authority))?;
+    /// Listens at `address`; port 0 takes a free one. Clients may show a certificate of `client_authority` (PEM), and
+    /// front proxies one of `front_proxy_authority`.
+    ///
+    /// # Errors
+    /// If a certificate cannot be read, or the address not be listened at.
+    pub async fn bind(
+        address: SocketAddr,
+        identity: &Identity,
+        client_authority: &str,
+        front_proxy_authority: Option<&str>,
+    ) -> Result<Self, Error> {
+        let all = format!("{client_authority}\n{}", front_proxy_authority.unwrap_or_default());
+        let tls = server_config(identity, ClientCertificates::Accepted(&all))?;
+        let authorities = ClientAuthorities::read(client_authority, front_proxy_authority)?;
         let socket = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
-        Ok(Self { socket, tls: TlsAcceptor::from(Arc::new(tls)) })
+        Ok(Self { socket, tls: TlsAcceptor::from(Arc::new(tls)), authorities: Arc::new(authorities) })
     }
 
     /// Where it listens.
@@ -54,7 +67,8 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, _)) => {
-                    tokio::spawn(connection(stream, self.tls.clone(), service.clone(), connections.watcher()));
+                    let (tls, authorities) = (self.tls.clone(), Arc::clone(&self.authorities));
+                    tokio::spawn(connection(stream, tls, authorities, service.clone(), connections.watcher()));
                 }
                 // Out of file descriptors, say: those who are connected go on, and a place may come free.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
@@ -68,17 +82,22 @@ impl Listener {
 async fn connection(
     stream: TcpStream,
     tls: TlsAcceptor,
+    authorities: Arc<ClientAuthorities>,
     service: Transport,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
     let _ = stream.set_nodelay(true);
     let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await else { return };
     let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
-    let chain: Vec<Vec<u8>> = chain.iter().map(|certificate| certificate.to_vec()).collect();
+    let (is_client, front_proxy) = authorities.of(chain);
+    let chain: Vec<Vec<u8>> = chain.iter().filter(|_| is_client).map(|certificate| certificate.to_vec()).collect();
     let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request: Request<Body> = request.map(boxed);
         if !chain.is_empty() {
             request.extensions_mut().insert(PeerCertificates(chain.clone()));
+        }
+        if let Some(proxy) = &front_proxy {
+            request.extensions_mut().insert(FrontProxy(proxy.clone()));
         }
         service.send(request)
     });

@@ -46,7 +46,7 @@ fn verifier(clients: ClientCertificates<'_>) -> Result<Arc<dyn ClientCertVerifie
     verifier.build().map_err(Error::certificates)
 }
 
-fn signed_by(authority: &str) -> Result<ClientCertVerifierBuilder, Error> {
+pub(super) fn signed_by(authority: &str) -> Result<ClientCertVerifierBuilder, Error> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(authority.as_bytes()) {
         roots.add(certificate.map_err(Error::certificates)?).map_err(Error::certificates)?;

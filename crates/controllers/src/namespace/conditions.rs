@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use coracle_api::core_v1::NamespaceCondition;
-use coracle_meta::GroupVersionResource;
+use coracle_meta::{GroupVersion, GroupVersionResource};
 
 /// The conditions of a namespace that is being deleted, in their order, with what they say while all is well.
 const CONDITIONS: [(&str, &str, &str); 5] = [
@@ -64,6 +64,16 @@ impl Findings {
             _ => None,
         }
     }
+}
+
+/// What is said of groups whose servers do not answer; nothing if there are none.
+///
+/// In Kubernetes: `ErrGroupDiscoveryFailed`, with `ErrStaleGroupVersion` of each.
+pub(super) fn stale_groups(stale: &[GroupVersion]) -> Option<String> {
+    let each = stale.iter().map(|version| format!("{version}: stale GroupVersion discovery: {version}"));
+    let failures = sorted(each);
+    let (count, about) = (stale.len(), "unable to retrieve the complete list of server APIs");
+    (count > 0).then(|| format!("Discovery failed for some groups, {count} failing: {about}: {failures}"))
 }
 
 fn sorted(texts: impl Iterator<Item = String>) -> String {

@@ -116,8 +116,13 @@ impl<'a> Round<'a> {
 
     /// Pods first; while some are left nothing else is touched. In Kubernetes: `deleteAllContent`.
     async fn delete_everything(&mut self) {
-        let resources = match self.pass.client().discover().await {
-            Ok(resources) => resources,
+        let resources = match self.pass.client().discover_current().await {
+            Ok((resources, stale)) => {
+                // What is in other groups goes all the same; the namespace stays for as long as more may be in these.
+                self.findings.discovery_failure = conditions::stale_groups(&stale);
+                let is_current = |found: &ApiResource| !stale.contains(&found.resource.group_version());
+                resources.into_iter().filter(is_current).collect::<Vec<_>>()
+            }
             Err(error) => {
                 self.findings.discovery_failure = Some(error.to_string());
                 return;

@@ -4,6 +4,7 @@ mod admission;
 mod authenticator;
 mod authorizer;
 mod conversion;
+mod extensions;
 mod hooks;
 mod kind;
 mod kind_spec;
@@ -18,6 +19,7 @@ pub use admission::{Admission, Operation, Review};
 pub use authenticator::{Authenticated, Authenticator, Credentials};
 pub use authorizer::{Attributes, Authorizer, Decision, PathRule, ResourceRule, Rules, Target, forbidden};
 pub use conversion::ConversionWebhook;
+pub use extensions::{Extension, Extensions, Told};
 pub(crate) use hooks::NoHooks;
 pub use hooks::{Hooks, Reservation};
 pub use kind::Kind;
@@ -25,7 +27,7 @@ pub use kind_spec::{Generation, KindSpec, unknown_finalizer};
 pub use kinds::Kinds;
 pub(crate) use kinds::ServedVersion;
 pub use offers::{Form, Offers, Rank, Refusals};
-pub use outgoing::{Answer, Call, CallError, Callee, ClientConfig, Outgoing, ServiceAddress};
+pub use outgoing::{Answer, Call, CallError, Callee, ClientConfig, Outgoing, Question, ServiceAddress, Trust};
 pub use reinvocation::Reinvocation;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};
@@ -56,6 +58,7 @@ pub(crate) struct Inner {
     outgoing: OnceLock<Arc<dyn Outgoing>>,
     kinds: ArcSwap<Kinds>,
     kinds_changed: Notify,
+    extensions: ArcSwap<Extensions>,
 }
 
 /// Puts a [`Registry`] together.
@@ -109,6 +112,7 @@ impl RegistryBuilder {
             outgoing: OnceLock::new(),
             kinds: ArcSwap::default(),
             kinds_changed: Notify::new(),
+            extensions: ArcSwap::default(),
         };
         let registry = Registry { inner: Arc::new(inner) };
         registry.change_kinds(|kinds| {
@@ -198,6 +202,17 @@ impl Registry {
         let Some(kind) = self.kind(resource) else { return };
         self.change_kinds(|kinds| kinds.remove(resource));
         self.inner.storage.forget(&kind.store);
+    }
+
+    /// The API servers beside this one that answer for groups and versions, at this moment.
+    pub fn extensions(&self) -> Arc<Extensions> {
+        self.inner.extensions.load_full()
+    }
+
+    /// From now on these API servers answer for groups and versions, and no others.
+    pub fn set_extensions(&self, all: impl IntoIterator<Item = Arc<Extension>>) {
+        let all: Vec<_> = all.into_iter().collect();
+        self.inner.extensions.rcu(|before| Extensions::after(before, &all));
     }
 
     fn change_kinds(&self, change: impl Fn(&mut Kinds)) {

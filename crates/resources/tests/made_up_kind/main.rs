@@ -12,7 +12,7 @@ use coracle_apiserver::{Anonymous, ApiServer, Body, Limits, NoNodes, Shutdown, r
 use coracle_journal::Recorder;
 use coracle_meta::Status;
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User};
-use coracle_resources::{Config, ServerControllers, kinds};
+use coracle_resources::{AuthenticationTrust, Config, ServerControllers, kinds};
 use coracle_storage::Storage;
 use coracle_store::{Engine, Options};
 use http_body_util::BodyExt;
@@ -45,8 +45,10 @@ impl Server {
         let mut kinds = kinds(&Config::default());
         kinds.push(Arc::new(ship::kind()));
         let registry = Registry::builder(storage, ambient, recorder).kinds(kinds).build();
-        let flows = ServerControllers::new(&registry).flows();
+        let flows = ServerControllers::new(&registry, AuthenticationTrust::default()).flows();
         let server = Self(BoxCloneService::new(router(ApiServer {
+            extensions: std::sync::Arc::new(coracle_apiserver::NoExtensions),
+            request_headers: None,
             registry,
             authenticator: Arc::new(Anybody),
             anonymous: Anonymous::default(),

@@ -1,17 +1,20 @@
 //! The newer document: all groups with all their resources in one.
 
 use coracle_meta::{GroupVersion, Scope};
-use coracle_registry::{Kind, Kinds};
+use coracle_registry::{Extension, Extensions, Kind, Kinds};
 use serde_json::{Value, json};
 
 use super::groups::{groups, is_foreign, is_ranked, kinds_of, set_names};
 use crate::answer::negotiate::AggregatedVersion;
 
 /// The core group at `/api`, or all others at `/apis`.
-pub(super) fn list(kinds: &Kinds, version: AggregatedVersion, core: bool) -> Value {
-    let groups = groups(kinds);
+pub(super) fn list(kinds: &Kinds, extensions: &Extensions, version: AggregatedVersion, core: bool) -> Value {
+    let groups = groups(kinds, extensions);
     let items = groups.iter().filter(|group| group.name.is_empty() == core).map(|group| {
         let versions = group.versions.iter().map(|version| {
+            if let Some(extension) = extensions.of(&group.name, version) {
+                return version_of(extension);
+            }
             let group_version = GroupVersion::new(group.name.as_str(), version.as_str());
             let found = kinds_of(kinds, &group_version);
             let resources: Vec<Value> = found.into_iter().map(|kind| resource(kind)).collect();
@@ -24,6 +27,14 @@ pub(super) fn list(kinds: &Kinds, version: AggregatedVersion, core: bool) -> Val
         "kind": "APIGroupDiscoveryList", "apiVersion": version.api_version(), "metadata": {},
         "items": items.collect::<Vec<_>>(),
     })
+}
+
+/// A version that another server has, as it tells of it.
+fn version_of(extension: &Extension) -> Value {
+    let told = &extension.told;
+    let resources = if told.resources.is_array() { told.resources.clone() } else { json!([]) };
+    let freshness = if told.is_current { "Current" } else { "Stale" };
+    json!({"version": extension.version.version, "resources": resources, "freshness": freshness})
 }
 
 fn resource(kind: &Kind) -> Value {

@@ -1,10 +1,10 @@
 //! What both forms of the documents tell: groups and their versions in the order of discovery, kinds by their plurals.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::sync::Arc;
 
 use coracle_meta::GroupVersion;
-use coracle_registry::{Kind, Kinds, Rank};
+use coracle_registry::{Extensions, Kind, Kinds, Rank};
 use coracle_schema::SubresourceRow;
 use serde_json::Value;
 
@@ -14,49 +14,71 @@ pub(super) struct Group {
     pub(super) versions: Vec<String>,
 }
 
-/// A group that is being found: its versions, and the place of each if it has one.
+/// The priorities of a group of custom kinds, and of its versions. In Kubernetes: `crdRegistrationController`.
+const OF_CUSTOM_GROUPS: i64 = 1000;
+const OF_CUSTOM_VERSIONS: i64 = 100;
+
+/// Where something stands: the least first. What has no place comes after all that have, the greatest priority first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    Place(usize),
+    Priority(Reverse<i64>),
+}
+
+/// A group that is being found: where it stands, and its versions with where they stand.
 struct Found<'k> {
     name: &'k str,
-    versions: Vec<(Option<usize>, &'k str)>,
+    standing: Standing,
+    versions: Vec<(Standing, &'k str)>,
 }
 
 impl Found<'_> {
-    /// The versions: by their places, then by what they say of themselves.
+    /// The versions: by where they stand, then by what they say of themselves.
     fn sorted(mut self) -> Group {
-        self.versions.sort_by(|(place, name), (other_place, other)| {
-            let by_place = (place.is_none(), place).cmp(&(other_place.is_none(), other_place));
-            by_place.then_with(|| compare_versions(name, other))
+        self.versions.sort_by(|(standing, name), (other_standing, other)| {
+            standing.cmp(other_standing).then_with(|| compare_versions(name, other))
         });
         let versions = self.versions.into_iter().map(|(_, version)| version.to_owned()).collect();
         Group { name: self.name.to_owned(), versions }
     }
 }
 
-/// The groups in the order of discovery: those that have a place there, then the others by name.
-pub(super) fn groups(kinds: &Kinds) -> Vec<Group> {
+/// The groups in the order of discovery: those that have a place there, then the others by priority and name.
+pub(super) fn groups(kinds: &Kinds, extensions: &Extensions) -> Vec<Group> {
     let mut groups: Vec<Found<'_>> = Vec::new();
     for kind in kinds.iter() {
-        let gvk = kind.gvk();
-        let place = match kind.offers().rank {
-            Rank::At(place) => Some(place),
-            Rank::Last => None,
+        let (of_group, of_version) = match kind.offers().rank {
+            Rank::At(place) => (Standing::Place(place), Standing::Place(place)),
+            Rank::Last => {
+                (Standing::Priority(Reverse(OF_CUSTOM_GROUPS)), Standing::Priority(Reverse(OF_CUSTOM_VERSIONS)))
+            }
         };
-        let at = groups.iter().position(|group| group.name == gvk.group).unwrap_or_else(|| {
-            groups.push(Found { name: &gvk.group, versions: Vec::new() });
-            groups.len() - 1
-        });
-        let versions = &mut groups[at].versions;
-        match versions.iter_mut().find(|(_, version)| *version == gvk.version) {
-            // The first of its resources gives a version its place.
-            Some((known, _)) => *known = [*known, place].into_iter().flatten().min(),
-            None => versions.push((place, &gvk.version)),
-        }
+        add(&mut groups, (&kind.gvk().group, of_group), (&kind.gvk().version, of_version));
     }
-    groups.sort_by_key(|group| {
-        let place = group.versions.iter().filter_map(|(place, _)| *place).min();
-        (place.is_none(), place, group.name)
-    });
+    for extension in extensions.iter() {
+        let priority = |priority| Standing::Priority(Reverse(priority));
+        let (group, version) = (&extension.version.group, &extension.version.version);
+        let of_group = (group.as_str(), priority(extension.group_priority));
+        add(&mut groups, of_group, (version, priority(extension.version_priority)));
+    }
+    groups.sort_by_key(|group| (group.standing, group.name));
     groups.into_iter().map(Found::sorted).collect()
+}
+
+/// Adds a version to its group. The best of what is known of either gives it its standing.
+fn add<'k>(groups: &mut Vec<Found<'k>>, group: (&'k str, Standing), version: (&'k str, Standing)) {
+    let (name, standing) = group;
+    let at = groups.iter().position(|group| group.name == name).unwrap_or_else(|| {
+        groups.push(Found { name, standing, versions: Vec::new() });
+        groups.len() - 1
+    });
+    let found = &mut groups[at];
+    found.standing = found.standing.min(standing);
+    let (name, standing) = version;
+    match found.versions.iter_mut().find(|(_, version)| *version == name) {
+        Some((known, _)) => *known = (*known).min(standing),
+        None => found.versions.push((standing, name)),
+    }
 }
 
 /// Whether the kind has a place in discovery.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use coracle_meta::{GroupVersion, Status};
-use coracle_registry::Kinds;
+use coracle_registry::{Extensions, Kinds};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -30,7 +30,8 @@ pub(crate) struct Discovery {
 
 #[derive(Debug, Default)]
 struct Made {
-    kinds_version: u64,
+    /// Of the kinds, and of the other servers.
+    versions: (u64, u64),
     documents: BTreeMap<(String, Option<AggregatedVersion>), Option<Arc<Document>>>,
 }
 
@@ -45,7 +46,7 @@ impl Discovery {
     /// Answers `/api`, `/apis` and what is directly below; `None` for any other path.
     pub(crate) fn serve(
         &self,
-        kinds: &Kinds,
+        (kinds, extensions): (&Kinds, &Extensions),
         headers: &HeaderMap,
         query: &Query,
         path: &str,
@@ -55,20 +56,27 @@ impl Discovery {
             return None;
         }
         let aggregated = if steps.len() == 1 { aggregated_version(headers) } else { None };
-        let document = self.document(kinds, path.trim_matches('/'), aggregated)?;
+        let document = self.document(kinds, extensions, path.trim_matches('/'), aggregated)?;
         Some(answer(headers, query, &document, aggregated))
     }
 
-    fn document(&self, kinds: &Kinds, path: &str, aggregated: Option<AggregatedVersion>) -> Option<Arc<Document>> {
+    fn document(
+        &self,
+        kinds: &Kinds,
+        extensions: &Extensions,
+        path: &str,
+        aggregated: Option<AggregatedVersion>,
+    ) -> Option<Arc<Document>> {
         let mut made = self.made.lock();
-        if made.kinds_version != kinds.version {
-            *made = Made { kinds_version: kinds.version, documents: BTreeMap::new() };
+        let versions = (kinds.version, extensions.version);
+        if made.versions != versions {
+            *made = Made { versions, documents: BTreeMap::new() };
         }
         let key = (path.to_owned(), aggregated);
         if let Some(known) = made.documents.get(&key) {
             return known.clone();
         }
-        let document = json_at(kinds, path, aggregated).map(|json| {
+        let document = json_at(kinds, extensions, path, aggregated).map(|json| {
             let digest = Sha256::digest(&json);
             let hex: String = digest.iter().map(|byte| format!("{byte:02X}")).collect();
             Arc::new(Document { json, etag: format!("\"{hex}\"") })
@@ -81,13 +89,18 @@ impl Discovery {
     }
 }
 
-fn json_at(kinds: &Kinds, path: &str, aggregated: Option<AggregatedVersion>) -> Option<String> {
+fn json_at(
+    kinds: &Kinds,
+    extensions: &Extensions,
+    path: &str,
+    aggregated: Option<AggregatedVersion>,
+) -> Option<String> {
     let value = match (path.split('/').collect::<Vec<_>>().as_slice(), aggregated) {
-        (["api"], Some(version)) => aggregated::list(kinds, version, true),
-        (["apis"], Some(version)) => aggregated::list(kinds, version, false),
-        (["api"], None) => plain::core_versions(kinds),
-        (["apis"], None) => return plain::group_list(kinds),
-        (["apis", name], _) => return plain::group(kinds, name),
+        (["api"], Some(version)) => aggregated::list(kinds, extensions, version, true),
+        (["apis"], Some(version)) => aggregated::list(kinds, extensions, version, false),
+        (["api"], None) => plain::core_versions(kinds, extensions),
+        (["apis"], None) => return plain::group_list(kinds, extensions),
+        (["apis", name], _) => return plain::group(kinds, extensions, name),
         (["api", version], _) => plain::resource_list(kinds, &GroupVersion::new("", *version))?,
         (["apis", group, version], _) => plain::resource_list(kinds, &GroupVersion::new(*group, *version))?,
         _ => return None,

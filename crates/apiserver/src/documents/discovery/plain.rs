@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use coracle_meta::{GroupVersion, Scope};
-use coracle_registry::{Kind, Kinds, Verb};
+use coracle_registry::{Extensions, Kind, Kinds, Verb};
 use coracle_schema::SubresourceRow;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -42,15 +42,15 @@ struct ServedVersion {
 }
 
 /// `/apis`: all groups but the core group.
-pub(super) fn group_list(kinds: &Kinds) -> Option<String> {
-    let groups = groups(kinds);
+pub(super) fn group_list(kinds: &Kinds, extensions: &Extensions) -> Option<String> {
+    let groups = groups(kinds, extensions);
     let groups: Vec<_> = groups.iter().filter(|group| !group.name.is_empty()).map(ApiGroup::of).collect();
     serde_json::to_string(&ApiGroupList { kind: "APIGroupList", api_version: "v1", groups }).ok()
 }
 
 /// `/apis/GROUP`
-pub(super) fn group(kinds: &Kinds, name: &str) -> Option<String> {
-    let group = groups(kinds).into_iter().find(|group| !name.is_empty() && group.name == *name)?;
+pub(super) fn group(kinds: &Kinds, extensions: &Extensions, name: &str) -> Option<String> {
+    let group = groups(kinds, extensions).into_iter().find(|group| !name.is_empty() && group.name == *name)?;
     let told = ApiGroup { kind: Some("APIGroup"), api_version: Some("v1"), ..ApiGroup::of(&group) };
     serde_json::to_string(&told).ok()
 }
@@ -68,8 +68,8 @@ impl ApiGroup {
 }
 
 /// `/api`
-pub(super) fn core_versions(kinds: &Kinds) -> Value {
-    let core = groups(kinds).into_iter().find(|group| group.name.is_empty());
+pub(super) fn core_versions(kinds: &Kinds, extensions: &Extensions) -> Value {
+    let core = groups(kinds, extensions).into_iter().find(|group| group.name.is_empty());
     json!({
         "kind": "APIVersions",
         "versions": core.map(|group| group.versions).unwrap_or_default(),

@@ -14,6 +14,10 @@ pub struct Answer {
     pub body: Bytes,
     /// The content of `Retry-After`, in seconds; 0 without.
     pub retry_after_seconds: u32,
+    /// The `Content-Type`; empty without.
+    pub media_type: String,
+    /// The `ETag`; empty without.
+    pub etag: String,
 }
 
 impl Answer {

@@ -7,7 +7,7 @@ use coracle_journal::{Detail, Stage};
 use coracle_meta::{Status, go_quote};
 use serde_json::Value;
 
-use super::{Answer, Callee};
+use super::{Answer, Callee, Question, ServiceAddress};
 use crate::{Registry, Request};
 
 /// One POST of JSON to somebody else.
@@ -42,6 +42,15 @@ pub trait Outgoing: Send + Sync + 'static {
     /// # Errors
     /// Why there is no answer, as Go's HTTP client says it after the URL.
     async fn post(&self, registry: &Registry, call: &Call) -> Result<Answer, String>;
+
+    /// Asks an extension API server for a document and reads the whole answer. Dropped when its time is over.
+    ///
+    /// # Errors
+    /// Why there is no answer, as Go's HTTP client says it.
+    async fn get(&self, registry: &Registry, question: &Question) -> Result<Answer, String>;
+
+    /// Whether somebody was named who answers for a Service, wherever its endpoints are.
+    fn is_named(&self, service: &ServiceAddress) -> bool;
 }
 
 /// The caller in the event log.
@@ -63,6 +72,34 @@ impl Registry {
             Detail::about(url.as_str()).caused_by(entry).with("error", why)
         });
         answer
+    }
+
+    /// Asks an extension API server for a document, within the question's time.
+    ///
+    /// # Errors
+    /// Why nobody answered.
+    pub async fn ask(&self, question: &Question) -> Result<Answer, String> {
+        let url = question.url();
+        let entry = self.recorder().record(ACTOR, Stage::WebhookCall, || Detail::about(url.as_str()));
+        let answer = self.answer_to(&url, question).await;
+        self.recorder().record(ACTOR, Stage::WebhookAnswer, || {
+            let why = answer.as_ref().err().cloned().unwrap_or_default();
+            Detail::about(url.as_str()).caused_by(entry).with("error", why)
+        });
+        answer
+    }
+
+    async fn answer_to(&self, url: &str, question: &Question) -> Result<Answer, String> {
+        let no_answer = |why: &str| format!("Get {}: {why}", go_quote(url));
+        let Some(outgoing) = self.outgoing() else { return Err(no_answer("this server calls nobody")) };
+        let answer = tokio::time::timeout(question.timeout, outgoing.get(self, question)).await;
+        let late = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
+        answer.map_err(|_| no_answer(late))?.map_err(|why| no_answer(&why))
+    }
+
+    /// Whether somebody was named who answers for a Service, wherever its endpoints are.
+    pub fn is_named(&self, service: &ServiceAddress) -> bool {
+        self.outgoing().is_some_and(|outgoing| outgoing.is_named(service))
     }
 
     async fn document(&self, url: &str, call: &Call) -> Result<Value, CallError> {

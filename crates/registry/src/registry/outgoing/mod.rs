@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! who asks --Call--> Registry::call (log, deadline) --Outgoing--> Answer --words of client-go--> JSON | CallError
+//!          --Question--> Registry::ask (log, deadline) --Outgoing--> Answer
 //! ```
 
 mod answer;
 mod call;
 mod callee;
+mod question;
 
 pub use answer::Answer;
 pub use call::{Call, CallError, Outgoing};
 pub use callee::{Callee, ClientConfig, ServiceAddress};
+pub use question::{Question, Trust};

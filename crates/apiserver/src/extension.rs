@@ -1,0 +1,234 @@
+//! Requests about groups and versions for which another API server answers.
+//!
+//! In Kubernetes: `proxyHandler` of kube-aggregator, with `UpgradeAwareHandler` and `NewAuthProxyRoundTripper`.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use axum::body::Body;
+use coracle_registry::{Extension, Registry, User};
+use http::header::{self, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::{HeaderMap, Request, Response, StatusCode, Uri};
+use hyper::upgrade::OnUpgrade;
+
+use crate::answer::respond;
+use crate::extension_transport::Unreachable;
+use crate::front::received::Received;
+use crate::front::request_info::RequestInfo;
+use crate::server::Server;
+
+/// What is passed on of a request, beside what every request has.
+pub(crate) struct PassedOn {
+    extension: Arc<Extension>,
+    uri: Uri,
+    /// The client's connection, if it wants that to become another.
+    connection: Option<OnUpgrade>,
+}
+
+impl PassedOn {
+    /// What is passed on, if another server answers.
+    pub(crate) fn read(registry: &Registry, info: &RequestInfo, parts: &mut Parts) -> Option<Self> {
+        let extension = answers_for(registry, info)?;
+        let connection = if is_upgrade(&parts.headers) { parts.extensions.remove::<OnUpgrade>() } else { None };
+        Some(Self { extension, uri: parts.uri.clone(), connection })
+    }
+
+    /// Whether the answer may be a stream in both directions.
+    pub(crate) fn is_upgrade(&self) -> bool {
+        self.connection.is_some()
+    }
+}
+
+/// The server that answers, if not this one.
+fn answers_for(registry: &Registry, info: &RequestInfo) -> Option<Arc<Extension>> {
+    let extensions = registry.extensions();
+    if let Some(asked) = &info.resource {
+        return extensions.of(&asked.at.resource.group, &asked.at.resource.version).cloned();
+    }
+    match info.path.trim_matches('/').split('/').collect::<Vec<_>>().as_slice() {
+        ["apis", group, version, ..] => extensions.of(group, version).cloned(),
+        ["openapi", "v3", "apis", group, version] => {
+            extensions.of(group, version).filter(|extension| !extension.told.openapi_v3.is_empty()).cloned()
+        }
+        _ => None,
+    }
+}
+
+/// Passes a request on, and gives its answer back as it comes.
+pub(crate) async fn serve(server: &Server, received: Received, passed_on: PassedOn, body: Body) -> Response<Body> {
+    let PassedOn { extension, uri, connection } = passed_on;
+    if !extension.is_available {
+        return unavailable("service unavailable");
+    }
+    let is_upgrade = connection.is_some();
+    let headers = match headers(server, &received, is_upgrade) {
+        Ok(headers) => headers,
+        Err(why) => return respond::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{why}\n")),
+    };
+    let mut request = Request::new(body);
+    *request.method_mut() = received.method;
+    *request.uri_mut() = uri;
+    *request.headers_mut() = headers;
+    if let Some(connection) = connection {
+        request.extensions_mut().insert(connection);
+    }
+    match server.extensions.call(&server.registry, &extension, request).await {
+        Ok(response) => answer(response, is_upgrade),
+        Err(Unreachable::Unresolved(_)) => unavailable("service unavailable"),
+        Err(Unreachable::NoAnswer(why)) if is_upgrade => unavailable(&why),
+        Err(Unreachable::NoAnswer(why)) => unavailable(&format!("error trying to reach service: {why}")),
+    }
+}
+
+fn unavailable(why: &str) -> Response<Body> {
+    respond::text(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n"))
+}
+
+/// The other server's answer as the client gets it.
+fn answer(mut response: Response<Body>, is_upgrade: bool) -> Response<Body> {
+    let code = response.status();
+    if code == StatusCode::SWITCHING_PROTOCOLS && is_upgrade {
+        return response;
+    }
+    if is_upgrade && code.as_u16() < 400 {
+        return unavailable(&format!("invalid upgrade response: status code {}", code.as_u16()));
+    }
+    if code.is_redirection() && response.headers().contains_key(header::LOCATION) {
+        let why = "the backend attempted to redirect this request, which is not permitted";
+        return respond::text(StatusCode::BAD_GATEWAY, why);
+    }
+    remove_hops(response.headers_mut());
+    response
+}
+
+/// The headers for the other server: the client's own but those that say who it is, which this server says.
+fn headers(server: &Server, received: &Received, is_upgrade: bool) -> Result<HeaderMap, String> {
+    let mut headers = received.headers.clone();
+    let upgrade = headers.get(header::UPGRADE).cloned();
+    remove_hops(&mut headers);
+    let host = headers.remove(header::HOST);
+    let own = |name: &HeaderName| {
+        server.request_headers.as_ref().is_some_and(|headers| headers.is_one(name))
+            || *name == header::AUTHORIZATION
+            || ["x-remote-", "impersonate-"].iter().any(|of| name.as_str().starts_with(of))
+    };
+    let own: Vec<HeaderName> = headers.keys().filter(|name| own(name)).cloned().collect();
+    for name in own {
+        headers.remove(name);
+    }
+    if let (true, Some(upgrade)) = (is_upgrade, upgrade) {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(header::UPGRADE, upgrade);
+    }
+    if let Ok(id) = HeaderValue::from_str(&received.audit_id) {
+        headers.insert("audit-id", id);
+    }
+    if let Some(host) = host {
+        headers.insert("x-forwarded-host", host);
+    }
+    if let Ok(path) = HeaderValue::from_str(&received.info.path) {
+        headers.insert("x-forwarded-uri", path);
+    }
+    headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
+    identify(&mut headers, &received.user)?;
+    Ok(headers)
+}
+
+/// Says who is asking. In Kubernetes: `SetAuthProxyHeaders`.
+fn identify(headers: &mut HeaderMap, user: &User) -> Result<(), String> {
+    let mut add = |name: &str, value: &str| {
+        let wrong = || format!("net/http: invalid header field value for {name:?}");
+        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| wrong())?;
+        headers.append(HeaderName::try_from(name).map_err(|_| wrong())?, value);
+        Ok::<_, String>(())
+    };
+    add("x-remote-user", &user.name)?;
+    if !user.uid.is_empty() {
+        add("x-remote-uid", &user.uid)?;
+    }
+    for group in &user.groups {
+        add("x-remote-group", group)?;
+    }
+    for (key, values) in &user.extra {
+        for value in values {
+            add(&format!("x-remote-extra-{}", escaped(key)), value)?;
+        }
+    }
+    Ok(())
+}
+
+/// A key as part of a header's name. In Kubernetes: `headerKeyEscape`.
+fn escaped(key: &str) -> String {
+    let mut name = String::new();
+    for byte in key.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => name.push(char::from(byte)),
+            b'!' | b'#' | b'$' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~' => {
+                name.push(char::from(byte));
+            }
+            _ => {
+                // Writing to a String does not fail.
+                let _ = write!(name, "%{byte:02X}");
+            }
+        }
+    }
+    name
+}
+
+/// Removes what is about one connection only, and what the header `Connection` says is.
+fn remove_hops(headers: &mut HeaderMap) {
+    const HOPS: [&str; 9] = [
+        "connection",
+        "proxy-connection",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    let named = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named = named.flat_map(|value| value.split(','));
+    let named: Vec<HeaderName> = named.filter_map(|name| HeaderName::try_from(name.trim()).ok()).collect();
+    named.iter().for_each(|name| drop(headers.remove(name)));
+    HOPS.iter().for_each(|name| drop(headers.remove(*name)));
+}
+
+/// Whether the client wants its connection to become another. In Kubernetes: `httpstream.IsUpgradeRequest`.
+fn is_upgrade(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    headers.contains_key(header::UPGRADE) && { values }.any(|value| value.to_ascii_lowercase().contains("upgrade"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_key_may_not_contain_in_a_name_is_escaped() {
+        assert_eq!(escaped("authentication.kubernetes.io/pod-name"), "authentication.kubernetes.io%2Fpod-name");
+        assert_eq!(escaped("a%b c"), "a%25b%20c");
+    }
+
+    #[test]
+    fn what_a_connection_names_as_its_own_goes_no_further() {
+        let mut headers = HeaderMap::new();
+        headers.insert("connection", HeaderValue::from_static("close, X-Mine"));
+        headers.insert("x-mine", HeaderValue::from_static("1"));
+        headers.insert("accept", HeaderValue::from_static("*/*"));
+        remove_hops(&mut headers);
+        assert_eq!(headers.keys().collect::<Vec<_>>(), ["accept"]);
+    }
+
+    #[test]
+    fn a_redirect_is_not_followed_and_not_told() {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::FOUND;
+        response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("https://elsewhere/"));
+        let answer = answer(response, false);
+        assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
+        assert!(!answer.headers().contains_key(header::LOCATION));
+    }
+}

@@ -1,0 +1,104 @@
+use std::collections::BTreeMap;
+
+use coracle_meta::Status;
+use coracle_registry::User;
+use http::{HeaderMap, HeaderName};
+
+use crate::front::query::{Plus, percent_decode};
+
+/// Who has shown a certificate of the front proxies' authority: its common name. The TLS listener puts it into the
+/// extensions of each request.
+#[derive(Clone, Debug)]
+pub struct FrontProxy(pub String);
+
+/// By which headers a front proxy says who is asking. In Kubernetes: the flags `--requestheader-*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestHeaders {
+    /// The common names of front proxies; empty for all whom their authority has certified.
+    pub allowed_names: Vec<String>,
+    /// Where the name of a user stands: in the first that is there.
+    pub username_headers: Vec<String>,
+    /// Where the uid stands.
+    pub uid_headers: Vec<String>,
+    /// Where groups stand, one each.
+    pub group_headers: Vec<String>,
+    /// How headers begin whose ends are keys of what else is known.
+    pub extra_headers_prefix: Vec<String>,
+}
+
+impl Default for RequestHeaders {
+    /// Those that API servers use among themselves.
+    fn default() -> Self {
+        let one = |name: &str| vec![name.to_owned()];
+        Self {
+            allowed_names: Vec::new(),
+            username_headers: one("X-Remote-User"),
+            uid_headers: one("X-Remote-Uid"),
+            group_headers: one("X-Remote-Group"),
+            extra_headers_prefix: one("X-Remote-Extra-"),
+        }
+    }
+}
+
+impl RequestHeaders {
+    /// The user of whom a front proxy speaks, if it speaks of one.
+    ///
+    /// # Errors
+    /// 401 if it is none of those who may.
+    pub(crate) fn user(&self, proxy: &FrontProxy, headers: &HeaderMap) -> Result<Option<User>, Status> {
+        let all = |names: &[String]| -> Vec<String> {
+            let values = names.iter().flat_map(|name| headers.get_all(name));
+            let values = values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+            values.filter(|value| !value.is_empty()).collect()
+        };
+        let Some(name) = all(&self.username_headers).into_iter().next() else { return Ok(None) };
+        if !self.allowed_names.is_empty() && !self.allowed_names.contains(&proxy.0) {
+            return Err(Status::unauthorized());
+        }
+        let uid = all(&self.uid_headers).into_iter().next().unwrap_or_default();
+        let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (header, value) in headers {
+            let keys = self.extra_headers_prefix.iter().filter_map(|prefix| key_after(header, prefix));
+            for key in keys {
+                let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+                extra.entry(percent_decode(key, Plus::IsItself)).or_default().push(value);
+            }
+        }
+        Ok(Some(User { name, uid, groups: all(&self.group_headers), extra }))
+    }
+
+    /// Whether a header says who is asking.
+    pub(crate) fn is_one(&self, header: &HeaderName) -> bool {
+        let names = [&self.username_headers, &self.uid_headers, &self.group_headers];
+        let is_name = names.into_iter().flatten().any(|name| header.as_str().eq_ignore_ascii_case(name));
+        is_name || self.extra_headers_prefix.iter().any(|prefix| key_after(header, prefix).is_some())
+    }
+}
+
+fn key_after<'h>(header: &'h HeaderName, prefix: &str) -> Option<&'h str> {
+    let (start, key) = header.as_str().split_at_checked(prefix.len())?;
+    start.eq_ignore_ascii_case(prefix).then_some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_front_proxy_says_who_asks_if_it_is_one_of_those_who_may() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-remote-group", HeaderValue::from_static("a"));
+        headers.append("x-remote-group", HeaderValue::from_static("b"));
+        headers.append("x-remote-extra-example.com%2fship", HeaderValue::from_static("red"));
+        let (rules, proxy) = (RequestHeaders::default(), FrontProxy("proxy".to_owned()));
+        assert_eq!(rules.user(&proxy, &headers).unwrap(), None, "without a name nobody is spoken of");
+        headers.append("x-remote-user", HeaderValue::from_static("captain"));
+        let user = rules.user(&proxy, &headers).unwrap().unwrap();
+        assert_eq!((user.name.as_str(), user.groups.len()), ("captain", 2));
+        assert_eq!(user.extra["example.com/ship"], ["red"]);
+        let others = RequestHeaders { allowed_names: vec!["other".to_owned()], ..rules };
+        assert_eq!(others.user(&proxy, &headers).unwrap_err().code, 401);
+    }
+}

@@ -1,0 +1,96 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::Args;
+use coracle_cluster::serve::Authority;
+use coracle_cluster::{ApiServerSpec, ProxyClient, RequestHeaders};
+
+use crate::exit;
+
+/// As whom a cluster's own front proxy is certified.
+const FRONT_PROXY: &str = "front-proxy-client";
+
+/// kube-apiserver's flags for those who speak for others: front proxies to this API server, and this one to others.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct FrontProxyFlags {
+    /// Our certificate towards extension API servers
+    #[arg(long, value_name = "FILE", requires = "proxy_client_key_file")]
+    proxy_client_cert_file: Option<PathBuf>,
+    /// The key of our certificate towards extension API servers
+    #[arg(long, value_name = "FILE", requires = "proxy_client_cert_file")]
+    proxy_client_key_file: Option<PathBuf>,
+    /// The authority of front proxies, whose headers are believed
+    #[arg(long, value_name = "FILE")]
+    requestheader_client_ca_file: Option<PathBuf>,
+    /// The common names of front proxies; all whom their authority has certified without
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    requestheader_allowed_names: Vec<String>,
+    /// Where front proxies say the name of a user
+    #[arg(long, value_name = "HEADERS", value_delimiter = ',')]
+    requestheader_username_headers: Vec<String>,
+    /// Where front proxies say the uid of a user
+    #[arg(long, value_name = "HEADERS", value_delimiter = ',')]
+    requestheader_uid_headers: Vec<String>,
+    /// Where front proxies say the groups of a user
+    #[arg(long, value_name = "HEADERS", value_delimiter = ',')]
+    requestheader_group_headers: Vec<String>,
+    /// How headers begin by which front proxies say what else is known of a user
+    #[arg(long, value_name = "PREFIXES", value_delimiter = ',')]
+    requestheader_extra_headers_prefix: Vec<String>,
+}
+
+impl FrontProxyFlags {
+    /// Takes what the flags say into `spec`.
+    pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
+        let lists = [
+            ("username-headers", &self.requestheader_username_headers),
+            ("uid-headers", &self.requestheader_uid_headers),
+            ("group-headers", &self.requestheader_group_headers),
+            ("extra-headers-prefix", &self.requestheader_extra_headers_prefix),
+            ("allowed-names", &self.requestheader_allowed_names),
+        ];
+        if let Some((name, _)) = lists.iter().find(|(_, list)| list.iter().any(|text| text.trim().is_empty())) {
+            return Err(exit::Usage(format!("empty value in \"requestheader-{name}\"")).into());
+        }
+        if let (Some(certificate), Some(key)) = (&self.proxy_client_cert_file, &self.proxy_client_key_file) {
+            let certificate = read(certificate, "--proxy-client-cert-file")?;
+            spec.proxy_client = Some(ProxyClient { certificate, key: read(key, "--proxy-client-key-file")? });
+        }
+        if let Some(authority) = &self.requestheader_client_ca_file {
+            let headers = RequestHeaders {
+                allowed_names: self.requestheader_allowed_names.clone(),
+                username_headers: self.requestheader_username_headers.clone(),
+                uid_headers: self.requestheader_uid_headers.clone(),
+                group_headers: self.requestheader_group_headers.clone(),
+                extra_headers_prefix: self.requestheader_extra_headers_prefix.clone(),
+            };
+            spec.request_headers = Some((read(authority, "--requestheader-client-ca-file")?, headers));
+        }
+        Ok(())
+    }
+
+    /// Takes what the flags say into `spec`; what they do not say is the cluster's own, kept in `folder`.
+    pub(crate) fn set_or_make(&self, spec: &mut ApiServerSpec, folder: &Path) -> Result<()> {
+        self.set(spec)?;
+        if spec.proxy_client.is_some() && spec.request_headers.is_some() {
+            return Ok(());
+        }
+        let folder = folder.join("front-proxy");
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| exit::Usage(format!("cannot make {}: {error}", folder.display())))?;
+        let authority = Authority::open(&folder)?;
+        if spec.proxy_client.is_none() {
+            let identity = authority.client(FRONT_PROXY, &[])?;
+            spec.proxy_client = Some(ProxyClient { certificate: identity.certificate, key: identity.key });
+        }
+        if spec.request_headers.is_none() {
+            let headers = RequestHeaders { allowed_names: vec![FRONT_PROXY.to_owned()], ..RequestHeaders::default() };
+            spec.request_headers = Some((authority.certificate().to_owned(), headers));
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &Path, flag: &str) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())).into())
+}

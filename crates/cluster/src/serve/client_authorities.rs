@@ -1,0 +1,59 @@
+use std::sync::Arc;
+
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::ClientCertVerifier;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+use super::tls::signed_by;
+use crate::Error;
+
+/// Who has certified whom of those who connect: the handshake takes certificates of either authority, and which it was
+/// decides what the certificate proves.
+#[derive(Debug)]
+pub(super) struct ClientAuthorities {
+    users: Arc<dyn ClientCertVerifier>,
+    /// None if nobody speaks for others.
+    front_proxies: Option<Arc<dyn ClientCertVerifier>>,
+}
+
+impl ClientAuthorities {
+    /// Of users, and of front proxies, both PEM.
+    pub(super) fn read(users: &str, front_proxies: Option<&str>) -> Result<Self, Error> {
+        let verifier = |authority| signed_by(authority)?.build().map_err(Error::certificates);
+        Ok(Self { users: verifier(users)?, front_proxies: front_proxies.map(verifier).transpose()? })
+    }
+
+    /// Whether a chain is a user's, and the common name of the front proxy whose it is; of a handshake that succeeded.
+    pub(super) fn of(&self, chain: &[CertificateDer<'_>]) -> (bool, Option<String>) {
+        let Some((leaf, intermediates)) = chain.split_first() else { return (false, None) };
+        let Some(front_proxies) = &self.front_proxies else { return (true, None) };
+        let is_of = |verifier: &Arc<dyn ClientCertVerifier>| {
+            verifier.verify_client_cert(leaf, intermediates, UnixTime::now()).is_ok()
+        };
+        (is_of(&self.users), is_of(front_proxies).then(|| common_name(leaf)))
+    }
+}
+
+fn common_name(certificate: &[u8]) -> String {
+    let Ok((_, certificate)) = X509Certificate::from_der(certificate) else { return String::new() };
+    let name = certificate.subject().iter_common_name().next().and_then(|name| name.as_str().ok());
+    name.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Authority;
+    use super::super::certificates::certificates;
+    use super::*;
+
+    #[test]
+    fn each_authority_certifies_its_own_and_nobody_else() {
+        let (users, proxies) = (Authority::new().unwrap(), Authority::new().unwrap());
+        let authorities = ClientAuthorities::read(users.certificate(), Some(proxies.certificate())).unwrap();
+        let chain = |authority: &Authority| certificates(&authority.client("cn", &[]).unwrap().certificate).unwrap();
+        assert_eq!(authorities.of(&chain(&users)), (true, None));
+        assert_eq!(authorities.of(&chain(&proxies)), (false, Some("cn".to_owned())));
+        assert_eq!(authorities.of(&chain(&Authority::new().unwrap())), (false, None));
+        assert_eq!(authorities.of(&[]), (false, None));
+    }
+}

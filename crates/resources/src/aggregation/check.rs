@@ -1,0 +1,95 @@
+use std::sync::Arc;
+
+use coracle_meta::fields::Fields;
+use coracle_meta::{GroupVersionResource, Object};
+use coracle_registry::{Derived, Lists};
+use serde_json::Value;
+
+use super::condition::Condition;
+
+/// An APIService, and what its objects say of its server.
+#[derive(Clone, Debug)]
+pub(super) struct Checked {
+    pub(super) object: Arc<Object>,
+    pub(super) verdict: Verdict,
+}
+
+/// What objects say of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// All there is to know.
+    Is(Condition),
+    /// It has to be asked, unless it lacks endpoints and nobody was named who answers.
+    Ask {
+        /// What is said of endpoints that are not there.
+        lacks: Option<Condition>,
+    },
+}
+
+pub(super) fn api_services() -> GroupVersionResource {
+    GroupVersionResource::new("apiregistration.k8s.io", "v1", "apiservices")
+}
+
+fn services() -> GroupVersionResource {
+    GroupVersionResource::new("", "v1", "services")
+}
+
+fn endpoint_slices() -> GroupVersionResource {
+    GroupVersionResource::new("discovery.k8s.io", "v1", "endpointslices")
+}
+
+/// Each APIService with what objects say of it.
+pub(super) fn checked() -> Derived<Vec<Checked>> {
+    Derived::new(reads, |lists, _| {
+        let check = |object: Arc<Object>| {
+            let verdict = match object.at("spec.service") {
+                Value::Null => Verdict::Is(Condition::local()),
+                reference => remote(lists, reference),
+            };
+            Checked { object, verdict }
+        };
+        lists.of(&api_services()).map(check).collect()
+    })
+}
+
+/// What is behind a service matters only if there is another server at all.
+fn reads(lists: &Lists) -> Vec<GroupVersionResource> {
+    let is_remote = lists.of(&api_services()).any(|service| service.at("spec.service").is_object());
+    if is_remote { vec![api_services(), services(), endpoint_slices()] } else { vec![api_services()] }
+}
+
+/// What there is of another server. In Kubernetes: `sync` of the remote controller, up to the request to the server.
+fn remote(lists: &Lists, reference: &Value) -> Verdict {
+    let (namespace, name, port) = (reference.text("namespace"), reference.text("name"), reference.int("port"));
+    let at = format!("service/{name} in {namespace:?}");
+    let is_it = |service: &Arc<Object>| service.namespace() == namespace && service.name() == name;
+    let Some(service) = lists.of(&services()).find(is_it) else {
+        return Verdict::Is(Condition::no("ServiceNotFound", format!("{at} is not present")));
+    };
+    if service.at("spec.type").as_str() != Some("ClusterIP") {
+        return Verdict::Ask { lacks: None };
+    }
+    let Some(found) = service.list("spec.ports").iter().find(|candidate| candidate.int("port") == port) else {
+        return Verdict::Is(Condition::no("ServicePortError", format!("{at} is not listening on port {port}")));
+    };
+    let slices: Vec<_> = lists
+        .of(&endpoint_slices())
+        .filter(|slice| slice.namespace() == namespace && slice.label("kubernetes.io/service-name") == Some(name))
+        .collect();
+    let port_name = found.text("name");
+    let lacks = if slices.is_empty() {
+        Some(Condition::no("EndpointsNotFound", format!("cannot find endpointslices for {at}")))
+    } else if !slices.iter().any(|slice| has_ready_endpoint(slice, port_name)) {
+        let message = format!("endpointslices for {at} have no addresses with port name {port_name:?}");
+        Some(Condition::no("MissingEndpoints", message))
+    } else {
+        None
+    };
+    Verdict::Ask { lacks }
+}
+
+fn has_ready_endpoint(slice: &Object, port_name: &str) -> bool {
+    let is_ready = |endpoint: &Value| endpoint.at("conditions.ready").as_bool().unwrap_or(true);
+    slice.list("endpoints").iter().any(is_ready)
+        && slice.list("ports").iter().any(|port| port.text("name") == port_name)
+}

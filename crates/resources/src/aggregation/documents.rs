@@ -1,0 +1,236 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_meta::GroupVersion;
+use coracle_meta::fields::Fields;
+use coracle_registry::{Answer, Registry, ServiceAddress, Told, Trust};
+use serde_json::{Map, Value, json};
+
+use super::condition::Condition;
+
+/// How long a server has for each answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+const JSON: &str = "application/json";
+const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+                         application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+
+/// What is asked of the server of an APIService.
+#[derive(Debug)]
+pub(super) struct Question {
+    pub(super) name: String,
+    pub(super) number: u64,
+    pub(super) version: GroupVersion,
+    pub(super) service: ServiceAddress,
+    pub(super) trust: Trust,
+    pub(super) known: Arc<Told>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) name: String,
+    pub(super) number: u64,
+    pub(super) condition: Condition,
+    pub(super) told: Arc<Told>,
+}
+
+/// Asks whether a server answers for its group and version and, if it does, what it has there.
+///
+/// In Kubernetes: the request at the end of `sync` of the remote controller, `fetchFreshDiscoveryForService`, and the
+/// downloaders of OpenAPI. Unlike Kubernetes: one request, not five at once.
+pub(super) async fn ask(registry: &Registry, question: Question) -> Asked {
+    let condition = match available(registry, &question).await {
+        Ok(()) => Condition::passed(),
+        Err(why) => Condition::no("FailedDiscoveryCheck", why),
+    };
+    let told = match condition.is_true {
+        true => told(registry, &question).await,
+        false => Told { is_current: false, ..Told::clone(&question.known) },
+    };
+    Asked { name: question.name, number: question.number, condition, told: Arc::new(told) }
+}
+
+fn path(version: &GroupVersion) -> String {
+    format!("/apis/{version}")
+}
+
+async fn available(registry: &Registry, question: &Question) -> Result<(), String> {
+    // A certificate that is not believed keeps requests from being passed on, and does not make the server absent.
+    let asked = coracle_registry::Question { trust: Trust::Anybody, ..get(question, path(&question.version), JSON) };
+    let url = asked.url();
+    let failing = |why: String| format!("failing or missing response from {url}: {why}");
+    let answer = registry.ask(&asked).await.map_err(failing)?;
+    match answer.code {
+        200..=299 => Ok(()),
+        code => Err(failing(format!("bad status from {url}: {code}"))),
+    }
+}
+
+fn get(question: &Question, path: String, accept: &'static str) -> coracle_registry::Question {
+    coracle_registry::Question {
+        to: question.service.clone(),
+        trust: question.trust.clone(),
+        path,
+        accept,
+        etag: String::new(),
+        timeout: PATIENCE,
+    }
+}
+
+async fn told(registry: &Registry, question: &Question) -> Told {
+    let version = &question.version;
+    let (resources, is_current) = match resources(registry, question).await {
+        Some(resources) => (resources, true),
+        None => (question.known.resources.clone(), false),
+    };
+    let ask = async |path: &str| json_of(registry.ask(&get(question, path.to_owned(), JSON)).await);
+    let openapi_v3 = ask("/openapi/v3").await.map(|index| v3_of(&index, version));
+    let openapi_v2 = ask("/openapi/v2").await.map(|document| v2_of(&document, version));
+    Told {
+        resources,
+        is_current,
+        openapi_v2: openapi_v2.unwrap_or_else(|| question.known.openapi_v2.clone()),
+        openapi_v3: openapi_v3.unwrap_or_else(|| question.known.openapi_v3.clone()),
+    }
+}
+
+async fn resources(registry: &Registry, question: &Question) -> Option<Value> {
+    let groups = registry.ask(&get(question, "/apis".to_owned(), DISCOVERY)).await.ok()?;
+    if groups.code == 200 && groups.media_type.contains("as=APIGroupDiscoveryList") {
+        let groups: Value = serde_json::from_slice(&groups.body).ok()?;
+        return Some(resources_of(&groups, &question.version));
+    }
+    let list = json_of(registry.ask(&get(question, path(&question.version), JSON)).await)?;
+    Some(from_list(&list))
+}
+
+fn json_of(answer: Result<Answer, String>) -> Option<Value> {
+    let answer = answer.ok().filter(|answer| answer.code == 200)?;
+    serde_json::from_slice(&answer.body).ok()
+}
+
+/// The resources of a group and version; none if the server does not speak of it.
+fn resources_of(groups: &Value, version: &GroupVersion) -> Value {
+    let group = groups.list("items").iter().find(|group| group.text("metadata.name") == version.group);
+    let versions = group.map_or(&[][..], |group| group.list("versions"));
+    let found = versions.iter().find(|found| found.text("version") == version.version);
+    let mut resources = found.map_or_else(|| json!([]), |found| found.at("resources").clone());
+    for resource in resources.as_array_mut().into_iter().flatten() {
+        set_kind(resource);
+        for subresource in resource.get_mut("subresources").and_then(Value::as_array_mut).into_iter().flatten() {
+            set_kind(subresource);
+        }
+    }
+    resources
+}
+
+/// Clients of 1.26 panic without it.
+fn set_kind(resource: &mut Value) {
+    if let Some(resource) = resource.as_object_mut() {
+        resource.entry("responseKind").or_insert_with(|| json!({"group": "", "version": "", "kind": ""}));
+    }
+}
+
+/// The same from an `APIResourceList`. In Kubernetes: `ConvertGroupVersionIntoToDiscovery`.
+fn from_list(list: &Value) -> Value {
+    let mut resources: Vec<Value> = Vec::new();
+    for listed in list.list("resources") {
+        let kind =
+            json!({"group": listed.text("group"), "version": listed.text("version"), "kind": listed.text("kind")});
+        let scope = if listed.at("namespaced").as_bool() == Some(true) { "Namespaced" } else { "Cluster" };
+        let (name, subresource) = match listed.text("name").split_once('/') {
+            Some((name, subresource)) => (name, Some(subresource)),
+            None => (listed.text("name"), None),
+        };
+        let at = resources.iter().position(|known| known.text("resource") == name).unwrap_or_else(|| {
+            resources.push(json!({"resource": name, "responseKind": {"group": "", "version": "", "kind": ""},
+                "scope": scope, "singularResource": "", "verbs": []}));
+            resources.len() - 1
+        });
+        let Some(resource) = resources.get_mut(at).and_then(Value::as_object_mut) else { continue };
+        match subresource {
+            Some(subresource) => {
+                let subresources = resource.entry("subresources").or_insert_with(|| json!([]));
+                let told = json!({"subresource": subresource, "responseKind": kind, "verbs": listed.at("verbs")});
+                subresources.as_array_mut().into_iter().for_each(|all| all.push(told.clone()));
+            }
+            None => {
+                resource.insert("responseKind".to_owned(), kind);
+                resource.insert("singularResource".to_owned(), listed.text("singularName").into());
+                for name in ["verbs", "shortNames", "categories"] {
+                    if listed.at(name).is_array() {
+                        resource.insert(name.to_owned(), listed.at(name).clone());
+                    }
+                }
+            }
+        }
+    }
+    resources.into()
+}
+
+/// Where a server has version 3 of its document.
+fn v3_of(index: &Value, version: &GroupVersion) -> String {
+    let name = format!("apis/{version}");
+    index["paths"][name.as_str()].text("serverRelativeURL").to_owned()
+}
+
+/// What a server's document in version 2 says of a group and version: its paths, and the definitions that they lead to.
+fn v2_of(document: &Value, version: &GroupVersion) -> Value {
+    let (at, below) = (path(version), format!("{}/", path(version)));
+    let all = document["paths"].as_object().cloned().unwrap_or_default();
+    let paths: Map<String, Value> =
+        all.into_iter().filter(|(path, _)| *path == at || path.starts_with(&below)).collect();
+    let (mut definitions, mut open) = (Map::new(), BTreeSet::new());
+    paths.values().for_each(|value| references(value, &mut open));
+    while let Some(name) = open.pop_first() {
+        let definition = &document["definitions"][name.as_str()];
+        if !definition.is_null() && !definitions.contains_key(&name) {
+            references(definition, &mut open);
+            definitions.insert(name, definition.clone());
+        }
+    }
+    json!({"paths": paths, "definitions": definitions})
+}
+
+fn references(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            let name = members.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/definitions/"));
+            names.extend(name.map(str::to_owned));
+            members.values().for_each(|member| references(member, names));
+        }
+        Value::Array(elements) => elements.iter().for_each(|element| references(element, names)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_of_resources_tells_the_same_as_the_newer_document() {
+        let list = json!({"resources": [
+            {"name": "fish", "singularName": "fish", "namespaced": true, "kind": "Fish", "verbs": ["get"], "shortNames": ["f"]},
+            {"name": "fish/status", "singularName": "", "namespaced": true, "kind": "Fish", "verbs": ["update"]},
+        ]});
+        let kind = json!({"group": "", "version": "", "kind": "Fish"});
+        let status = json!({"subresource": "status", "responseKind": kind, "verbs": ["update"]});
+        let fish = json!([{"resource": "fish", "responseKind": kind, "scope": "Namespaced", "singularResource": "fish",
+            "verbs": ["get"], "shortNames": ["f"], "subresources": [status]}]);
+        assert_eq!(from_list(&list), fish);
+    }
+
+    #[test]
+    fn of_another_servers_document_only_its_group_and_what_that_leads_to_is_taken() {
+        let refer = |name: &str| json!({"$ref": format!("#/definitions/{name}")});
+        let document = json!({
+            "paths": {"/apis/g/v1/x": {"get": {"schema": refer("a")}}, "/apis/g/v10/x": {}, "/version": {"get": refer("c")}},
+            "definitions": {"a": {"properties": {"b": refer("b")}}, "b": {"items": refer("a")}, "c": {}},
+        });
+        let taken = v2_of(&document, &GroupVersion::new("g", "v1"));
+        let names = |of: &str| taken[of].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+        assert_eq!((names("paths"), names("definitions")), (vec!["/apis/g/v1/x".into()], vec!["a".into(), "b".into()]));
+    }
+}

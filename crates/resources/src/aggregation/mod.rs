@@ -1,0 +1,125 @@
+//! API servers beside this one: which there are, whether they answer, and what they tell of themselves.
+//!
+//! ```text
+//! APIServices, Services, slices --check (pure)--> Checked --Servers (pure)--> who is asked when --documents--> Told
+//!                                                             \--> conditions `Available`, Registry::set_extensions
+//! ```
+//! In Kubernetes: `AvailableConditionController` for local and remote servers, `DiscoveryManager` and the OpenAPI
+//! aggregation controllers of kube-aggregator.
+//! Not here: passing requests on (`apiserver`), the way there (`cluster`).
+
+mod check;
+mod condition;
+mod documents;
+mod servers;
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+
+use coracle_meta::fields::Fields;
+use coracle_meta::{Object, Status, format_time};
+use coracle_registry::{Derived, Registry, Request, Verb};
+use futures_util::future::{Either, pending, ready, select};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use self::check::{Checked, api_services, checked};
+use self::condition::Condition;
+use self::documents::Asked;
+use self::servers::{RETRY, Servers};
+
+/// Keeps what is known of API servers beside this one.
+#[derive(Debug)]
+pub(crate) struct Aggregation {
+    checked: Derived<Vec<Checked>>,
+}
+
+impl Default for Aggregation {
+    fn default() -> Self {
+        Self { checked: checked() }
+    }
+}
+
+impl Aggregation {
+    /// Says what is known without asking anybody: requests are passed on to who was available last.
+    pub(crate) async fn sync(&self, registry: &Registry) -> Result<(), Status> {
+        let mut servers = Servers::default();
+        servers.take(&self.checked.current(registry).await?, |service| registry.is_named(service), Instant::now());
+        registry.set_extensions(servers.extensions());
+        write(registry, &servers).await
+    }
+
+    /// Asks whoever has to be asked, and says what was found, until it is dropped.
+    pub(crate) async fn run(self, registry: Registry) -> Infallible {
+        let (tell, told) = watch::channel(self.checked.latest());
+        let follow = self.checked.follow(&registry, |_, checked| {
+            tell.send_replace(checked);
+            ready(Ok(()))
+        });
+        match select(pin!(follow), pin!(ask(&registry, told))).await {
+            Either::Left((never, _)) | Either::Right((never, _)) => never,
+        }
+    }
+}
+
+/// Each server is asked by itself: one that does not answer holds up no other.
+async fn ask(registry: &Registry, mut told: watch::Receiver<Arc<Vec<Checked>>>) -> Infallible {
+    let mut servers = Servers::default();
+    let mut asked = FuturesUnordered::new();
+    loop {
+        let checked = told.borrow_and_update().clone();
+        servers.take(&checked, |service| registry.is_named(service), Instant::now());
+        asked.extend(servers.due(Instant::now()).into_iter().map(|question| documents::ask(registry, question)));
+        registry.set_extensions(servers.extensions());
+        let written = write(registry, &servers).await;
+        let wake = match (servers.next(), written) {
+            (Some(next), Ok(())) => Some(next),
+            (next, Err(_)) => Some(next.map_or(Instant::now() + RETRY, |next| next.min(Instant::now() + RETRY))),
+            (None, Ok(())) => None,
+        };
+        let sleeping = async {
+            match wake {
+                Some(wake) => sleep_until(wake).await,
+                None => pending().await,
+            }
+        };
+        let answered = async {
+            match asked.next().await {
+                Some(answer) => answer,
+                None => pending::<Asked>().await,
+            }
+        };
+        let (changed, sleeping) = (pin!(told.changed()), pin!(sleeping));
+        match select(pin!(answered), select(changed, sleeping)).await {
+            Either::Left((answer, _)) => servers.answered(answer, Instant::now()),
+            // Nobody tells any more: the cluster ends.
+            Either::Right((Either::Left((Err(_), _)), _)) => sleep(RETRY).await,
+            Either::Right(_) => {}
+        }
+    }
+}
+
+/// Writes the conditions that are not as they should be.
+async fn write(registry: &Registry, servers: &Servers) -> Result<(), Status> {
+    for (object, condition) in servers.conditions() {
+        write_one(registry, object, condition).await?;
+    }
+    Ok(())
+}
+
+async fn write_one(registry: &Registry, object: &Arc<Object>, condition: &Condition) -> Result<(), Status> {
+    let now = registry.ambient().clock.now();
+    let mut new = Object::clone(object);
+    new.set("status.conditions", condition.among(object.list("status.conditions"), &format_time(now)));
+    if new == **object {
+        return Ok(());
+    }
+    let request = Request::new(Verb::Update, api_services(), now).object("", object.name()).subresource("status");
+    match registry.update(&request, new).await {
+        // Whoever came between has made another value, which is written in its turn.
+        Err(status) if !status.is_not_found() && !status.is_conflict() => Err(status),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,261 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use coracle_meta::fields::Fields;
+use coracle_meta::{GroupVersion, Object};
+use coracle_registry::{Extension, ServiceAddress, Told, Trust};
+use tokio::time::Instant;
+
+use super::check::{Checked, Verdict};
+use super::condition::Condition;
+use super::documents::{Asked, Question};
+
+/// How soon one that answered is asked again. In Kubernetes: the resync of the remote controller.
+const AGAIN: Duration = Duration::from_secs(30);
+/// How soon one that failed is asked again at first, and how long it may come to.
+const FAILED: (Duration, Duration) = (Duration::from_millis(5), Duration::from_secs(30));
+/// How soon a condition is written again that the store did not take.
+pub(super) const RETRY: Duration = Duration::from_secs(1);
+
+/// The servers of all APIServices, and what is known of each.
+#[derive(Debug, Default)]
+pub(super) struct Servers {
+    by_name: BTreeMap<String, Server>,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Server {
+    object: Arc<Object>,
+    verdict: Verdict,
+    /// What it should be, as far as it is known.
+    condition: Option<Condition>,
+    told: Arc<Told>,
+    /// When it is asked next; not while it is being asked, and not if there is nobody to ask.
+    due: Option<Instant>,
+    failures: u32,
+    /// Counts what was asked, so that the answer to an older question is known as such.
+    asked: u64,
+}
+
+impl Servers {
+    /// Takes in what objects say now; whatever is new or other than before is due at once.
+    pub(super) fn take(&mut self, checked: &[Checked], is_named: impl Fn(&ServiceAddress) -> bool, now: Instant) {
+        let exists = |name: &String| checked.iter().any(|checked| checked.object.name() == name);
+        self.by_name.retain(|name, _| exists(name));
+        for Checked { object, verdict } in checked {
+            let verdict = match verdict {
+                Verdict::Ask { lacks: Some(lacks) } if !is_named(&service(object)) => Verdict::Is(lacks.clone()),
+                Verdict::Ask { .. } => Verdict::Ask { lacks: None },
+                is => is.clone(),
+            };
+            match self.by_name.get_mut(object.name()) {
+                Some(server) => server.take(object, verdict, now),
+                None => {
+                    self.by_name.insert(object.name().to_owned(), Server::new(object, verdict, now));
+                }
+            }
+        }
+    }
+
+    /// What has to be asked now.
+    pub(super) fn due(&mut self, now: Instant) -> Vec<Question> {
+        let due = self.by_name.values_mut().filter(|server| server.due.is_some_and(|due| due <= now));
+        due.map(Server::question).collect()
+    }
+
+    /// When somebody is due next.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.by_name.values().filter_map(|server| server.due).min()
+    }
+
+    /// Takes in an answer, unless something else has been asked since.
+    pub(super) fn answered(&mut self, asked: Asked, now: Instant) {
+        let Some(server) = self.by_name.get_mut(&asked.name).filter(|server| server.asked == asked.number) else {
+            return;
+        };
+        server.failures = if asked.condition.is_true { 0 } else { server.failures + 1 };
+        server.due = Some(now + if asked.condition.is_true { AGAIN } else { pause(server.failures) });
+        server.condition = Some(asked.condition);
+        server.told = asked.told;
+    }
+
+    /// The conditions that are known.
+    pub(super) fn conditions(&self) -> impl Iterator<Item = (&Arc<Object>, &Condition)> {
+        self.by_name.values().filter_map(|server| Some((&server.object, server.condition.as_ref()?)))
+    }
+
+    /// All to whom requests are passed on. The core group is always this server's own, and so is the one in which it says
+    /// who answers.
+    pub(super) fn extensions(&self) -> Vec<Arc<Extension>> {
+        let remote = self.by_name.values().filter(|server| server.object.at("spec.service").is_object());
+        let own = |group: &str| group.is_empty() || group == "apiregistration.k8s.io";
+        let extensions = remote.map(Server::extension).filter(|extension| !own(&extension.version.group));
+        extensions.map(Arc::new).collect()
+    }
+}
+
+impl Server {
+    fn new(object: &Arc<Object>, verdict: Verdict, now: Instant) -> Self {
+        let mut server = Self {
+            object: Arc::clone(object),
+            verdict,
+            condition: None,
+            told: Arc::default(),
+            due: None,
+            failures: 0,
+            asked: 0,
+        };
+        server.begin(now);
+        server
+    }
+
+    fn take(&mut self, object: &Arc<Object>, verdict: Verdict, now: Instant) {
+        let is_same = self.verdict == verdict && self.object.at("spec") == object.at("spec");
+        self.object = Arc::clone(object);
+        self.verdict = verdict;
+        if !is_same {
+            self.begin(now);
+        }
+    }
+
+    /// Begins anew, after the objects have changed.
+    fn begin(&mut self, now: Instant) {
+        self.failures = 0;
+        self.asked += 1;
+        (self.condition, self.due) = match &self.verdict {
+            Verdict::Is(condition) => (Some(condition.clone()), None),
+            // Until it has answered, it stays what it was.
+            Verdict::Ask { .. } => (self.condition.take().filter(|condition| condition.is_true), Some(now)),
+        };
+        if !matches!(self.verdict, Verdict::Ask { .. }) {
+            self.told = Arc::new(Told { is_current: false, ..Told::clone(&self.told) });
+        }
+    }
+
+    fn question(&mut self) -> Question {
+        self.due = None;
+        self.asked += 1;
+        Question {
+            name: self.object.name().to_owned(),
+            number: self.asked,
+            version: version(&self.object),
+            service: service(&self.object),
+            trust: trust(&self.object),
+            known: Arc::clone(&self.told),
+        }
+    }
+
+    fn extension(&self) -> Extension {
+        let said = || {
+            let conditions = self.object.list("status.conditions");
+            let condition = conditions.iter().find(|condition| condition.text("type") == "Available");
+            condition.is_some_and(|condition| condition.text("status") == "True")
+        };
+        Extension {
+            version: version(&self.object),
+            service: service(&self.object),
+            trust: trust(&self.object),
+            is_available: self.condition.as_ref().map_or_else(said, |condition| condition.is_true),
+            group_priority: self.object.int("spec.groupPriorityMinimum"),
+            version_priority: self.object.int("spec.versionPriority"),
+            told: Arc::clone(&self.told),
+        }
+    }
+}
+
+/// In Kubernetes: `ItemExponentialFailureRateLimiter`.
+fn pause(failures: u32) -> Duration {
+    let (first, most) = FAILED;
+    first.checked_mul(1 << failures.saturating_sub(1).min(20)).map_or(most, |pause| pause.min(most))
+}
+
+fn version(object: &Object) -> GroupVersion {
+    GroupVersion::new(object.text("spec.group"), object.text("spec.version"))
+}
+
+fn service(object: &Object) -> ServiceAddress {
+    let reference = object.at("spec.service");
+    ServiceAddress {
+        namespace: reference.text("namespace").to_owned(),
+        name: reference.text("name").to_owned(),
+        port: u16::try_from(reference.int("port")).unwrap_or(443),
+    }
+}
+
+fn trust(object: &Object) -> Trust {
+    if object.at("spec.insecureSkipTLSVerify").as_bool() == Some(true) {
+        return Trust::Anybody;
+    }
+    // What is no base64 was refused with its object.
+    Trust::Authorities(STANDARD.decode(object.text("spec.caBundle")).unwrap_or_default().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn checked(verdict: Verdict, version: &str) -> Checked {
+        let mut object = Object::default();
+        let service = json!({"namespace": "a", "name": "b", "port": 443});
+        object.set("metadata.name", "v1.g");
+        object.set("spec", json!({"group": "g", "version": "v1", "service": service}));
+        object.set("metadata.resourceVersion", version);
+        Checked { object: Arc::new(object), verdict }
+    }
+
+    fn answer(question: &Question, condition: Condition) -> Asked {
+        Asked { name: question.name.clone(), number: question.number, condition, told: Arc::default() }
+    }
+
+    fn lacks() -> Condition {
+        Condition::no("MissingEndpoints", String::new())
+    }
+
+    #[test]
+    fn one_that_fails_is_asked_again_later_and_later_and_one_that_answers_every_half_minute() {
+        let (mut servers, start) = (Servers::default(), Instant::now());
+        servers.take(&[checked(Verdict::Ask { lacks: None }, "1")], |_| false, start);
+        let mut pauses = Vec::new();
+        for _ in 0..16 {
+            let now = servers.next().unwrap();
+            let question = servers.due(now).remove(0);
+            assert_eq!(servers.next(), None, "nobody is asked twice at once");
+            servers.answered(answer(&question, lacks()), now);
+            pauses.push((servers.next().unwrap() - now).as_millis());
+        }
+        assert_eq!((pauses[0], pauses[1], pauses[15]), (5, 10, 30_000));
+        let now = servers.next().unwrap();
+        let question = servers.due(now).remove(0);
+        servers.answered(answer(&question, Condition::passed()), now);
+        assert_eq!(servers.next().unwrap() - now, AGAIN);
+        assert!(servers.extensions()[0].is_available);
+    }
+
+    #[test]
+    fn its_own_condition_is_no_reason_to_ask_and_another_spec_outdates_what_was_asked() {
+        let (mut servers, now) = (Servers::default(), Instant::now());
+        servers.take(&[checked(Verdict::Ask { lacks: None }, "1")], |_| false, now);
+        let question = servers.due(now).remove(0);
+        servers.take(&[checked(Verdict::Ask { lacks: None }, "2")], |_| false, now);
+        assert!(servers.due(now).is_empty());
+        servers.take(&[checked(Verdict::Is(lacks()), "3")], |_| false, now);
+        servers.answered(answer(&question, Condition::passed()), now);
+        assert!(!servers.extensions()[0].is_available);
+    }
+
+    #[test]
+    fn where_somebody_was_named_no_endpoints_are_needed() {
+        let (mut servers, now) = (Servers::default(), Instant::now());
+        let without = [checked(Verdict::Ask { lacks: Some(lacks()) }, "1")];
+        servers.take(&without, |_| false, now);
+        assert!(servers.due(now).is_empty());
+        servers.take(&without, |service| service.name == "b", now);
+        assert_eq!(servers.due(now).len(), 1);
+    }
+}

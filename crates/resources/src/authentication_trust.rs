@@ -1,0 +1,170 @@
+//! Tells API servers beside this one whom to believe: authorities and headers, in a ConfigMap.
+//!
+//! In Kubernetes: `pkg/controlplane/controller/clusterauthenticationtrust`.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_meta::fields::Fields;
+use coracle_meta::{Object, Status, WatchEvent};
+use coracle_registry::{GetOptions, Plan, Registry, Request, Verb};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::built_in::object;
+use crate::config_map_watch::{changes, config_maps};
+
+const NAMESPACE: &str = "kube-system";
+const NAME: &str = "extension-apiserver-authentication";
+/// How long to wait after an error.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// What one API server says of whom it believes.
+#[derive(Clone, Debug, Default)]
+pub struct AuthenticationTrust {
+    data: BTreeMap<&'static str, String>,
+}
+
+/// By whom, and by which headers, front proxies say who is asking.
+#[derive(Clone, Copy, Debug)]
+pub struct TrustedProxies<'a> {
+    /// The authority of their certificates, PEM.
+    pub authority: &'a str,
+    /// Their common names.
+    pub allowed_names: &'a [String],
+    /// Where the name of a user stands.
+    pub username_headers: &'a [String],
+    /// Where the uid stands.
+    pub uid_headers: &'a [String],
+    /// Where groups stand.
+    pub group_headers: &'a [String],
+    /// How headers begin that say what else is known.
+    pub extra_headers_prefix: &'a [String],
+}
+
+impl AuthenticationTrust {
+    /// Users have certificates of `clients` (PEM).
+    pub fn new(clients: Option<&str>, proxies: Option<TrustedProxies<'_>>) -> Self {
+        let mut data = BTreeMap::new();
+        if let Some(clients) = clients {
+            data.insert("client-ca-file", clients.to_owned());
+        }
+        if let Some(proxies) = proxies {
+            data.insert("requestheader-client-ca-file", proxies.authority.to_owned());
+            for (key, list) in [
+                ("requestheader-allowed-names", proxies.allowed_names),
+                ("requestheader-username-headers", proxies.username_headers),
+                ("requestheader-uid-headers", proxies.uid_headers),
+                ("requestheader-group-headers", proxies.group_headers),
+                ("requestheader-extra-headers-prefix", proxies.extra_headers_prefix),
+            ] {
+                if !(key == "requestheader-uid-headers" && list.is_empty()) {
+                    data.insert(key, json!(list).to_string());
+                }
+            }
+        }
+        Self { data }
+    }
+
+    /// Says what this server believes, beside what others have said.
+    pub(crate) async fn sync(&self, registry: &Registry) -> Result<(), Status> {
+        if self.data.is_empty() {
+            return Ok(());
+        }
+        let now = registry.ambient().clock.now();
+        let request =
+            |verb| Request { field_manager: "kube-apiserver".to_owned(), ..Request::new(verb, config_maps(), now) };
+        match registry.get(&request(Verb::Get).object(NAMESPACE, NAME), &GetOptions::default()).await {
+            Ok(found) if self.among(&found.object()) == *found.object().at("data") => Ok(()),
+            Ok(_) => {
+                let complete = |map: &Arc<Object>| {
+                    Plan::edit(map, |map| {
+                        map.set("data", self.among(map));
+                        Ok(())
+                    })
+                };
+                registry.modify(&request(Verb::Update).object(NAMESPACE, NAME), complete).await.map(drop)
+            }
+            Err(status) if status.is_not_found() => {
+                let mut map = object("", "ConfigMap", NAME, json!({"data": self.data}));
+                map.set("metadata.namespace", NAMESPACE);
+                match registry.create(&request(Verb::Create).object(NAMESPACE, ""), map).await {
+                    Err(status) if !status.is_already_exists() => Err(status),
+                    _ => Ok(()),
+                }
+            }
+            Err(status) => Err(status),
+        }
+    }
+
+    /// The entries of the ConfigMap with those of this server.
+    fn among(&self, map: &Object) -> Value {
+        let mut data = map.at("data").clone();
+        if !data.is_object() {
+            data = json!({});
+        }
+        for (key, own) in &self.data {
+            let there = data[*key].as_str().unwrap_or("");
+            data[*key] =
+                if key.ends_with("-file") { both_authorities(there, own) } else { both_lists(there, own) }.into();
+        }
+        data
+    }
+
+    /// Keeps it said, until it is dropped.
+    pub(crate) async fn run(self, registry: Registry) -> Infallible {
+        if self.data.is_empty() {
+            return std::future::pending().await;
+        }
+        loop {
+            if let Ok(mut changes) = changes(&registry, NAMESPACE, NAME).await {
+                while self.sync(&registry).await.is_ok()
+                    && !matches!(changes.next().await, None | Some(WatchEvent::Error(_)))
+                {}
+            }
+            sleep(RETRY).await;
+        }
+    }
+}
+
+/// The names of both lists, each once. What is no list says nothing.
+fn both_lists(there: &str, own: &str) -> String {
+    let read = |text: &str| serde_json::from_str::<Vec<String>>(text).unwrap_or_default();
+    let mut all = read(there);
+    for name in read(own) {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    json!(all).to_string()
+}
+
+/// The certificates of both texts, each once.
+fn both_authorities(there: &str, own: &str) -> String {
+    const END: &str = "-----END CERTIFICATE-----";
+    let mut all: Vec<&str> = Vec::new();
+    for block in there.split_inclusive(END).chain(own.split_inclusive(END)).map(str::trim) {
+        if block.ends_with(END) && !all.contains(&block) {
+            all.push(block);
+        }
+    }
+    all.iter().map(|block| format!("{block}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_other_servers_have_said_stays() {
+        let own = "-----BEGIN CERTIFICATE-----\nB\n-----END CERTIFICATE-----\n";
+        let others = "-----BEGIN CERTIFICATE-----\nA\n-----END CERTIFICATE-----\n";
+        let both = both_authorities(others, own);
+        assert_eq!(both, format!("{others}{own}"));
+        assert_eq!(both_authorities(&both, own), both);
+        assert_eq!(both_lists("[\"a\"]", "[\"b\",\"a\"]"), "[\"a\",\"b\"]");
+        assert_eq!(both_lists("no list", "[\"b\"]"), "[\"b\"]");
+    }
+}
