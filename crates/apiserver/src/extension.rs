@@ -3,57 +3,17 @@
 //! In Kubernetes: `proxyHandler` of kube-aggregator, with `UpgradeAwareHandler` and `NewAuthProxyRoundTripper`.
 
 use std::fmt::Write;
-use std::sync::Arc;
 
 use axum::body::Body;
-use coracle_registry::{Extension, Registry, User};
+use coracle_registry::User;
 use http::header::{self, HeaderName, HeaderValue};
-use http::request::Parts;
-use http::{HeaderMap, Request, Response, StatusCode, Uri};
-use hyper::upgrade::OnUpgrade;
+use http::{HeaderMap, Request, Response, StatusCode};
 
 use crate::answer::respond;
 use crate::extension_transport::Unreachable;
+use crate::front::passed_on::PassedOn;
 use crate::front::received::Received;
-use crate::front::request_info::RequestInfo;
 use crate::server::Server;
-
-/// What is passed on of a request, beside what every request has.
-pub(crate) struct PassedOn {
-    extension: Arc<Extension>,
-    uri: Uri,
-    /// The client's connection, if it wants that to become another.
-    connection: Option<OnUpgrade>,
-}
-
-impl PassedOn {
-    /// What is passed on, if another server answers.
-    pub(crate) fn read(registry: &Registry, info: &RequestInfo, parts: &mut Parts) -> Option<Self> {
-        let extension = answers_for(registry, info)?;
-        let connection = if is_upgrade(&parts.headers) { parts.extensions.remove::<OnUpgrade>() } else { None };
-        Some(Self { extension, uri: parts.uri.clone(), connection })
-    }
-
-    /// Whether the answer may be a stream in both directions.
-    pub(crate) fn is_upgrade(&self) -> bool {
-        self.connection.is_some()
-    }
-}
-
-/// The server that answers, if not this one.
-fn answers_for(registry: &Registry, info: &RequestInfo) -> Option<Arc<Extension>> {
-    let extensions = registry.extensions();
-    if let Some(asked) = &info.resource {
-        return extensions.of(&asked.at.resource.group, &asked.at.resource.version).cloned();
-    }
-    match info.path.trim_matches('/').split('/').collect::<Vec<_>>().as_slice() {
-        ["apis", group, version, ..] => extensions.of(group, version).cloned(),
-        ["openapi", "v3", "apis", group, version] => {
-            extensions.of(group, version).filter(|extension| !extension.told.openapi_v3.is_empty()).cloned()
-        }
-        _ => None,
-    }
-}
 
 /// Passes a request on, and gives its answer back as it comes.
 pub(crate) async fn serve(server: &Server, received: Received, passed_on: PassedOn, body: Body) -> Response<Body> {
@@ -194,12 +154,6 @@ fn remove_hops(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = named.filter_map(|name| HeaderName::try_from(name.trim()).ok()).collect();
     named.iter().for_each(|name| drop(headers.remove(name)));
     HOPS.iter().for_each(|name| drop(headers.remove(*name)));
-}
-
-/// Whether the client wants its connection to become another. In Kubernetes: `httpstream.IsUpgradeRequest`.
-fn is_upgrade(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    headers.contains_key(header::UPGRADE) && { values }.any(|value| value.to_ascii_lowercase().contains("upgrade"))
 }
 
 #[cfg(test)]

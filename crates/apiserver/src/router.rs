@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use crate::answer::respond;
 use crate::documents::metrics::Label;
 use crate::documents::paths;
-use crate::extension::PassedOn;
+use crate::front::passed_on::PassedOn;
 use crate::front::query::{Plus, Query, percent_decode};
 use crate::front::received::Received;
 use crate::front::request_headers::FrontProxy;

@@ -10,6 +10,7 @@ pub(crate) mod impersonate;
 pub(crate) mod in_flight;
 pub(crate) mod limits;
 pub(crate) mod options;
+pub(crate) mod passed_on;
 pub(crate) mod query;
 pub(crate) mod received;
 pub(crate) mod request_headers;

@@ -5,7 +5,7 @@ use coracle_journal::EntryId;
 use coracle_registry::User;
 use http::{HeaderMap, Method};
 
-use crate::extension::PassedOn;
+use crate::front::passed_on::PassedOn;
 use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
 

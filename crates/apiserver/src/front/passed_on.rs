@@ -1,0 +1,52 @@
+use std::sync::Arc;
+
+use coracle_registry::{Extension, Registry};
+use http::header;
+use http::request::Parts;
+use http::{HeaderMap, Uri};
+use hyper::upgrade::OnUpgrade;
+
+use crate::front::request_info::RequestInfo;
+
+/// What is passed on of a request, beside what every request has.
+pub(crate) struct PassedOn {
+    pub(crate) extension: Arc<Extension>,
+    pub(crate) uri: Uri,
+    /// The client's connection, if it wants that to become another.
+    pub(crate) connection: Option<OnUpgrade>,
+}
+
+impl PassedOn {
+    /// What is passed on, if another server answers.
+    pub(crate) fn read(registry: &Registry, info: &RequestInfo, parts: &mut Parts) -> Option<Self> {
+        let extension = answers_for(registry, info)?;
+        let connection = if is_upgrade(&parts.headers) { parts.extensions.remove::<OnUpgrade>() } else { None };
+        Some(Self { extension, uri: parts.uri.clone(), connection })
+    }
+
+    /// Whether the answer may be a stream in both directions.
+    pub(crate) fn is_upgrade(&self) -> bool {
+        self.connection.is_some()
+    }
+}
+
+/// The server that answers, if not this one.
+fn answers_for(registry: &Registry, info: &RequestInfo) -> Option<Arc<Extension>> {
+    let extensions = registry.extensions();
+    if let Some(asked) = &info.resource {
+        return extensions.of(&asked.at.resource.group, &asked.at.resource.version).cloned();
+    }
+    match info.path.trim_matches('/').split('/').collect::<Vec<_>>().as_slice() {
+        ["apis", group, version, ..] => extensions.of(group, version).cloned(),
+        ["openapi", "v3", "apis", group, version] => {
+            extensions.of(group, version).filter(|extension| !extension.told.openapi_v3.is_empty()).cloned()
+        }
+        _ => None,
+    }
+}
+
+/// Whether the client wants its connection to become another. In Kubernetes: `httpstream.IsUpgradeRequest`.
+fn is_upgrade(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    headers.contains_key(header::UPGRADE) && { values }.any(|value| value.to_ascii_lowercase().contains("upgrade"))
+}
