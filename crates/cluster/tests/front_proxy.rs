@@ -154,7 +154,8 @@ async fn echo_server(proxies: &Authority, socket: TcpListener) {
     let (chain, key) = papers(&own.server(&["boats.default.svc".to_owned()], &[]).unwrap());
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots(proxies)), provider()).build().unwrap();
     let tls = ServerConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
-    let tls = TlsAcceptor::from(Arc::new(tls.with_client_cert_verifier(verifier).with_single_cert(chain, key).unwrap()));
+    let tls =
+        TlsAcceptor::from(Arc::new(tls.with_client_cert_verifier(verifier).with_single_cert(chain, key).unwrap()));
     tokio::spawn(async move {
         while let Ok((stream, _)) = socket.accept().await {
             tokio::spawn(echo(stream, tls.clone()));

@@ -36,8 +36,8 @@ pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
     Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee,
-    ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, Extension, Extensions, Form,
-    Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing, PathRule, Projection, Question, Rank,
+    ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, Extension, Extensions,
+    Form, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing, PathRule, Projection, Question, Rank,
     Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review, Rules, ServiceAddress,
     Strategy, Subresource, Target, Told, Trust, View, forbidden, unknown_finalizer,
 };
