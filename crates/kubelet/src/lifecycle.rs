@@ -177,9 +177,19 @@ fn run(pod: &Pod, runtime: &Runtime, behaviour: &Behaviour, delays: &Delays, now
 fn stop(pod: &Pod, runtime: &Runtime, behaviour: &Behaviour, delays: &Delays, now: Timestamp) -> Step {
     let granted = pod.metadata.deletion_grace_period_seconds.or(pod.spec.termination_grace_period_seconds);
     let grace = SignedDuration::from_secs(granted.unwrap_or(DEFAULT_GRACE));
-    let (delay, code) = if behaviour.ignores_stop { (grace, 137) } else { (signed(delays.stop).min(grace), 0) };
+    let sleeps = before_stop(pod);
+    let is_killed = behaviour.ignores_stop || sleeps.is_positive() && sleeps >= grace;
+    let (delay, code) = if is_killed { (grace, 137) } else { ((sleeps + signed(delays.stop)).min(grace), 0) };
     let left = delay - now.duration_since(runtime.since);
     if left.is_positive() { Step::Wait(Some(left)) } else { runtime.ended(code, now) }
+}
+
+/// How long the containers sleep before they are asked to stop; other hooks take no time.
+fn before_stop(pod: &Pod) -> SignedDuration {
+    let sleep = |container: &coracle_api::core_v1::Container| {
+        container.lifecycle.as_ref()?.pre_stop.as_ref()?.sleep.as_ref().map(|sleep| sleep.seconds)
+    };
+    SignedDuration::from_secs(pod.spec.containers.iter().filter_map(sleep).max().unwrap_or(0))
 }
 
 /// How long until the pod's deadline, if it has one.
@@ -358,6 +368,21 @@ mod tests {
         pod.metadata.deletion_grace_period_seconds = Some(30);
         assert_eq!(live(&pod, &mut runtime, 100), [(3, PodStage::Stopping), (33, PodStage::Ended)]);
         assert_eq!(runtime.unwrap().exit.unwrap().code, 137);
+    }
+
+    #[test]
+    fn a_container_sleeps_before_it_is_asked_to_stop_but_not_beyond_the_grace_period() {
+        for (sleeps, ends, code) in [(10, 14, 0), (60, 33, 137)] {
+            let mut pod = pod(&[]);
+            let hook = serde_json::json!({"preStop": {"sleep": {"seconds": sleeps}}});
+            pod.spec.containers[0].lifecycle = serde_json::from_value(hook).unwrap();
+            let mut runtime = None;
+            live(&pod, &mut runtime, 100);
+            pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
+            pod.metadata.deletion_grace_period_seconds = Some(30);
+            assert_eq!(live(&pod, &mut runtime, 100), [(3, PodStage::Stopping), (ends, PodStage::Ended)]);
+            assert_eq!(runtime.unwrap().exit.unwrap().code, code);
+        }
     }
 
     #[test]

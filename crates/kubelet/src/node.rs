@@ -88,14 +88,35 @@ pub(crate) fn conditions(before: Option<&Node>, now: Timestamp) -> Vec<NodeCondi
 
 /// The patch by which a node reports itself.
 pub(crate) fn status_patch(before: &Node, now: Timestamp) -> Value {
-    json!({"metadata": {"uid": before.metadata.uid}, "status": {"conditions": conditions(Some(before), now)}})
+    let mut status = json!({"conditions": conditions(Some(before), now)});
+    let allocatable = allocatable_changes(before);
+    if !allocatable.is_empty() {
+        status["allocatable"] = allocatable.into();
+    }
+    json!({"metadata": {"uid": before.metadata.uid}, "status": status})
 }
 
 /// Whether the API says of the node what it says itself; the times of its heartbeats aside.
 pub(crate) fn is_reported(node: &Node, now: Timestamp) -> bool {
-    conditions(Some(node), now).iter().all(|own| {
+    let said = conditions(Some(node), now).iter().all(|own| {
         node.condition(&own.type_).is_some_and(|said| said.status == own.status && said.reason == own.reason)
-    })
+    });
+    said && allocatable_changes(node).is_empty()
+}
+
+/// What of the extended resources that somebody gave the node is not allocatable as it is there; null for what is gone.
+/// In Kubernetes: `nodestatus.MachineInfo`.
+fn allocatable_changes(node: &Node) -> serde_json::Map<String, Value> {
+    let (capacity, allocatable) = (&node.status.capacity, &node.status.allocatable);
+    let is_extended = |name: &str| name.contains('/') && !name.split('/').next().is_some_and(is_of_kubernetes);
+    let added = capacity.iter().filter(|(name, amount)| allocatable.get(*name) != Some(amount));
+    let added = added.map(|(name, amount)| (name, json!(amount)));
+    let gone = allocatable.keys().filter(|name| !capacity.contains_key(*name)).map(|name| (name, Value::Null));
+    added.chain(gone).filter(|(name, _)| is_extended(name)).map(|(name, change)| (name.clone(), change)).collect()
+}
+
+fn is_of_kubernetes(domain: &str) -> bool {
+    domain == "kubernetes.io" || domain.ends_with(".kubernetes.io")
 }
 
 /// The ids of a machine follow from its name, so that a node that is started again is the same machine.
@@ -133,6 +154,19 @@ mod tests {
         let reported = conditions(Some(&registered), now);
         assert_eq!(reported[3].last_transition_time.as_deref(), Some("2026-01-01T00:05:00Z"));
         assert_eq!(reported[0].last_transition_time.as_deref(), Some("2026-01-01T00:00:00Z"));
+    }
+
+    #[test]
+    fn an_extended_resource_is_allocatable_as_the_node_has_it() {
+        let now = parse_time("2026-01-01T00:00:00Z").unwrap();
+        let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", now);
+        node.status.allocatable.insert("cpu".to_owned(), Quantity::parse("1").unwrap());
+        assert!(is_reported(&node, now), "what is not extended is as whoever wrote it wants it");
+        node.status.capacity.insert("example.com/dongle".to_owned(), Quantity::parse("4").unwrap());
+        node.status.allocatable.insert("example.com/gone".to_owned(), Quantity::parse("1").unwrap());
+        assert!(!is_reported(&node, now));
+        let patch = status_patch(&node, now);
+        assert_eq!(patch["status"]["allocatable"], json!({"example.com/dongle": "4", "example.com/gone": null}));
     }
 
     trait MapTimes {
