@@ -11,6 +11,7 @@
 //! Not here: sockets and TLS (`cluster`), what a verb does (`registry`), who may do it (`auth`). Knows no kind by name.
 
 mod answer;
+mod audit;
 mod documents;
 mod extension;
 mod extension_transport;
@@ -23,6 +24,7 @@ mod shutdown;
 mod verbs;
 
 pub use answer::yaml::to_yaml;
+pub use audit::{Audit, AuditPolicy, AuditSink, PeerAddress};
 pub use axum::body::Body;
 pub use extension_transport::{ExtensionTransport, NoExtensions, Unreachable};
 pub use front::anonymous::Anonymous;

@@ -5,11 +5,12 @@ use axum::body::Body;
 use axum::extract::FromRequestParts;
 use axum::extract::ws::WebSocketUpgrade;
 use coracle_meta::Status;
-use coracle_registry::{Flow, User, Warnings};
+use coracle_registry::{AuditNotes, Flow, User, Warnings};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 
 use crate::answer::respond;
+use crate::audit::Trail;
 use crate::documents::metrics::Label;
 use crate::documents::paths;
 use crate::front::passed_on::PassedOn;
@@ -42,17 +43,23 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     };
     let (info, format) = (Arc::new(info), respond::error_format(&parts.headers));
     let warnings = Warnings::default();
-    let (admitted, flow) = admit(server, &parts, &info, &query, &warnings).await;
-    let result = match admitted {
+    let Admitted { allowed, flow, trail } = admit(server, &parts, (&info, &audit_id), &query, &warnings).await;
+    let audit = trail.as_ref().map(|trail| trail.notes().clone()).unwrap_or_default();
+    let (result, is_stream) = match allowed {
         Ok(user) => {
-            let received = receive(server, parts, query, Arc::clone(&info), audit_id.clone(), user).await;
-            Box::pin(answer(server, received, body)).await
+            let asked = (query, Arc::clone(&info), audit_id.clone(), user, audit);
+            let received = receive(server, parts, asked).await;
+            let is_stream = received.is_stream();
+            (Box::pin(answer(server, received, body)).await, is_stream)
         }
-        Err(status) => Err(status),
+        Err(status) => (Err(status), false),
     };
     let mut response = result.unwrap_or_else(|status| respond::status(&status, format));
     respond::add_warnings(&mut response, &warnings.texts());
     server.metrics.count(Label::of(&info), &method, response.status().as_u16(), started.elapsed());
+    if let Some(trail) = trail {
+        response = trail.answered(response, is_stream);
+    }
     finish(response, &method, &audit_id, flow)
 }
 
@@ -64,35 +71,55 @@ fn audit_id(server: &Server, headers: &HeaderMap) -> String {
     }
 }
 
-/// Who is asking, if he may. What flow a request belongs to is known even of one that is refused.
+/// Who is asking, if he may, and what is known of the request anyway.
+struct Admitted {
+    allowed: Result<Arc<User>, Status>,
+    /// What flow it belongs to is known even of one that is refused.
+    flow: Option<Flow>,
+    /// Its events in the audit log, if anything is kept of it.
+    trail: Option<Trail>,
+}
+
 async fn admit(
     server: &Server,
     parts: &Parts,
-    info: &RequestInfo,
+    (info, audit_id): (&RequestInfo, &str),
     query: &Query,
     warnings: &Warnings,
-) -> (Result<Arc<User>, Status>, Option<Flow>) {
+) -> Admitted {
+    let begin = |user: &Arc<User>, impersonated: Option<&Arc<User>>| {
+        let attributes = access::attributes(user, info, query);
+        let trail = Trail::begin(server.audit.as_ref()?, &server.registry, parts, audit_id, attributes, impersonated)?;
+        trail.received();
+        Some(trail)
+    };
     let user = match identify(server, parts, warnings).await {
         Ok(user) => user,
-        Err(status) => return (Err(status), None),
+        Err(status) => return Admitted { trail: begin(&Arc::default(), None), allowed: Err(status), flow: None },
     };
-    let attributes = access::attributes(&user, info, query);
+    let asker = match impersonate::impersonate(&server.registry, Arc::clone(&user), &parts.headers).await {
+        Ok(asker) => asker,
+        Err(status) => return Admitted { trail: begin(&user, None), allowed: Err(status), flow: None },
+    };
+    let trail = begin(&user, Some(&asker).filter(|asker| !Arc::ptr_eq(asker, &user)));
+    let attributes = access::attributes(&asker, info, query);
     let flow = server.flows.flow_of(&attributes);
-    let allowed = access::decide(&server.registry, &attributes).await;
-    (allowed.map(|()| user), flow)
+    let nowhere = AuditNotes::default();
+    let notes = trail.as_ref().map_or(&nowhere, Trail::notes);
+    let allowed = access::decide_noted(&server.registry, &attributes, notes).await;
+    Admitted { allowed: allowed.map(|()| asker), flow, trail }
 }
 
-/// Who is asking: the transport may know, else the credentials say; and for whom.
+/// Who is asking: the transport may know, else the credentials say.
 async fn identify(server: &Server, parts: &Parts, warnings: &Warnings) -> Result<Arc<User>, Status> {
-    let user = match (parts.extensions.get::<User>(), spoken_of(server, parts)?) {
-        (Some(user), _) => authenticate::vouched_for(user),
-        (None, Some(user)) => authenticate::vouched_for(&user),
+    match (parts.extensions.get::<User>(), spoken_of(server, parts)?) {
+        (Some(user), _) => Ok(authenticate::vouched_for(user)),
+        (None, Some(user)) => Ok(authenticate::vouched_for(&user)),
         (None, None) => {
             let (authenticator, anonymous) = (&*server.authenticator, server.anonymous);
-            authenticate::authenticate(authenticator, anonymous, &server.registry, parts, warnings).await?
+            authenticate::authenticate(authenticator, anonymous, &server.registry, parts, warnings).await
         }
-    };
-    impersonate::impersonate(&server.registry, user, &parts.headers).await
+    }
 }
 
 /// Of whom a front proxy speaks. Whoever is no front proxy may say what it likes.
@@ -103,18 +130,15 @@ fn spoken_of(server: &Server, parts: &Parts) -> Result<Option<User>, Status> {
     }
 }
 
-async fn receive(
-    server: &Server,
-    mut parts: Parts,
-    query: Query,
-    info: Arc<RequestInfo>,
-    audit_id: String,
-    user: Arc<User>,
-) -> Received {
+/// What was asked: query, path, audit id, who asks, and where is noted what is kept of it.
+type AskedFor = (Query, Arc<RequestInfo>, String, Arc<User>, AuditNotes);
+
+async fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
+    let (query, info, audit_id, user, audit) = asked;
     let passed_on = PassedOn::read(&server.registry, &info, &mut parts);
     let upgrade = if passed_on.is_some() { None } else { upgrade(&mut parts).await };
     let (method, headers) = (parts.method, parts.headers);
-    Received { method, headers, query, info, audit_id, user, upgrade, passed_on, entry: None }
+    Received { method, headers, query, info, audit_id, user, upgrade, passed_on, audit, entry: None }
 }
 
 /// What a client sends that wants a WebSocket; `None` where there is no connection to make one of.
@@ -131,8 +155,7 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
     let recorder = server.registry.recorder();
     received.entry = record::request(recorder, &received);
     let (entry, info) = (received.entry, Arc::clone(&received.info));
-    let is_upgrade = received.passed_on.as_ref().is_some_and(PassedOn::is_upgrade);
-    let result = if is_upgrade || deadline::is_long_running(&info) {
+    let result = if received.is_stream() {
         dispatch(server, received, body).await
     } else {
         let _place = server.in_flight.enter(&info.verb, &received.user)?;

@@ -4,6 +4,7 @@ use coracle_registry::{Authenticator, Flows, Registry};
 use coracle_schema::openapi::Descriptions;
 
 use crate::answer::renderings::Renderings;
+use crate::audit::Audit;
 use crate::documents::discovery::Discovery;
 use crate::documents::metrics::Metrics;
 use crate::documents::openapi::OpenApi;
@@ -37,6 +38,8 @@ pub struct ApiServer {
     pub limits: Limits,
     /// Sorts requests into flows, which answers name.
     pub flows: Arc<dyn Flows>,
+    /// What is kept of requests, and where.
+    pub audit: Option<Audit>,
     /// Ends the watches, and makes `/readyz` say that the server goes.
     pub shutdown: Shutdown,
 }
@@ -63,6 +66,7 @@ pub(crate) struct Server {
     pub(crate) documents: Vec<Document>,
     pub(crate) limits: Limits,
     pub(crate) flows: Arc<dyn Flows>,
+    pub(crate) audit: Option<Audit>,
     pub(crate) shutdown: Shutdown,
     pub(crate) in_flight: InFlight,
     pub(crate) discovery: Discovery,
@@ -84,6 +88,7 @@ impl Server {
             descriptions,
             limits,
             flows,
+            audit,
             shutdown,
         } = server;
         Self {
@@ -96,6 +101,7 @@ impl Server {
             documents,
             limits,
             flows,
+            audit,
             shutdown,
             in_flight: InFlight::new(limits),
             discovery: Discovery::default(),

@@ -2,6 +2,7 @@
 
 mod advertise_flags;
 mod apiserver;
+mod audit_flags;
 mod completion;
 mod component;
 mod down;

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use coracle_apiserver::RequestHeaders;
+use coracle_apiserver::{Audit, RequestHeaders};
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
 use crate::{ProxyClient, ServiceRoutes};
@@ -33,6 +33,8 @@ pub struct ApiServerSpec {
     /// `--requestheader-client-ca-file` and its siblings: whose certificates front proxies show, PEM, and by which headers
     /// they say who is asking.
     pub request_headers: Option<(String, RequestHeaders)>,
+    /// `--audit-policy-file` and `--audit-log-path`: what is kept of requests, and where.
+    pub audit: Option<Audit>,
     /// The authority of the serving certificate, PEM, which pods are told in `kube-root-ca.crt`.
     pub root_ca: Option<String>,
     /// Where the API is reached from outside.
@@ -65,6 +67,7 @@ impl Default for ApiServerSpec {
             proxy_client: None,
             client_ca: None,
             request_headers: None,
+            audit: None,
             root_ca: None,
             advertised: None,
             advertise_address: None,

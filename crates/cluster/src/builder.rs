@@ -4,7 +4,7 @@ use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_kubelet::NodeSpec;
 
-use crate::{ApiServerSpec, ServiceRoutes, StoreSpec, Transport};
+use crate::{ApiServerSpec, Audit, ServiceRoutes, StoreSpec, Transport};
 
 /// What stands between a component and the API server: a latency, a fault. Called once for each start of a component.
 pub type TransportLayer = Arc<dyn Fn(&str, Transport) -> Transport + Send + Sync>;
@@ -114,6 +114,13 @@ impl Builder {
     #[must_use]
     pub fn service_routes(mut self, routes: ServiceRoutes) -> Self {
         self.api_server.service_routes = routes;
+        self
+    }
+
+    /// What is kept of requests, and where.
+    #[must_use]
+    pub fn audit(mut self, audit: Audit) -> Self {
+        self.api_server.audit = Some(audit);
         self
     }
 

@@ -90,6 +90,7 @@ impl ControlPlane {
             descriptions: Arc::clone(&spec.descriptions),
             limits: Limits::default(),
             flows: controllers.flows(),
+            audit: spec.audit.clone(),
             shutdown: shutdown.clone(),
         });
         let controllers = controllers.tasks().map(|(name, task)| Running::of(&tasks, name, task));

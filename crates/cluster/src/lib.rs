@@ -10,6 +10,7 @@
 
 mod api_server_spec;
 mod api_server_tasks;
+mod audit_log;
 mod bootstrap;
 mod builder;
 mod call_answer;
@@ -34,11 +35,12 @@ mod tasks;
 mod transport;
 
 pub use api_server_spec::ApiServerSpec;
+pub use audit_log::AuditLog;
 pub use builder::{Builder, TransportLayer};
 pub use cluster::Cluster;
 pub use component::Component;
 pub use control_plane::ControlPlane;
-pub use coracle_apiserver::{NoNodes, RequestHeaders};
+pub use coracle_apiserver::{Audit, AuditPolicy, AuditSink, NoNodes, RequestHeaders};
 pub use coracle_controller_runtime::{Ended, LeaderTimings};
 pub use coracle_kubelet::{Delays, Kubelet, NodeSpec};
 pub use coracle_registry::User;

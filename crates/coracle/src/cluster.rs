@@ -1,5 +1,5 @@
 use coracle_ambient::Ambient;
-use coracle_cluster::{Delays, Error, ServiceRoutes, Transport, User};
+use coracle_cluster::{Audit, Delays, Error, ServiceRoutes, Transport, User};
 use coracle_journal::Recorder;
 use coracle_sim::{ClockMode, Latency};
 
@@ -111,6 +111,12 @@ impl Builder {
     #[must_use]
     pub fn service_routes(self, routes: ServiceRoutes) -> Self {
         Self { inner: self.inner.service_routes(routes) }
+    }
+
+    /// What is kept of requests, and where: the audit log.
+    #[must_use]
+    pub fn audit(self, audit: Audit) -> Self {
+        Self { inner: self.inner.audit(audit) }
     }
 
     /// Only the API server: no controllers, no scheduler, no nodes. What envtest offers.

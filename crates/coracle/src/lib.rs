@@ -24,7 +24,8 @@ pub use cluster::{Builder, Cluster, run_virtual};
 pub use coracle_ambient::{Ambient, Timestamp};
 pub use coracle_api as api;
 pub use coracle_cluster::{
-    ApiServerSpec, Component, Delays, Error, NodeSpec, ServiceRoutes, StoreSpec, Transport, User,
+    ApiServerSpec, Audit, AuditPolicy, AuditSink, Component, Delays, Error, NodeSpec, ServiceRoutes, StoreSpec,
+    Transport, User,
 };
 pub use coracle_journal as journal;
 pub use coracle_meta as meta;

@@ -7,6 +7,7 @@
 //! Not here: HTTP (`apiserver`), the kinds (`resources`), the plug-ins (`admission`), who may do what (`auth`).
 
 mod admit;
+mod audit;
 mod body_kind;
 mod convert;
 mod converted;
@@ -27,6 +28,7 @@ mod user;
 mod versions;
 mod write;
 
+pub use audit::{AuditLevel, AuditNotes, Noted};
 pub use body_kind::BodyKind;
 pub use coracle_storage::{List, Stored};
 pub use derived::{Derived, Lists};

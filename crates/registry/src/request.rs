@@ -5,7 +5,7 @@ use coracle_journal::EntryId;
 use coracle_meta::{GroupResource, GroupVersionResource, ResourcePath, Status};
 use parking_lot::Mutex;
 
-use crate::User;
+use crate::{AuditNotes, User};
 
 /// What a request asks to be done. In Kubernetes: the verbs of `authorizer.Attributes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,6 +105,8 @@ pub struct Request {
     pub now: Timestamp,
     /// Where warnings go.
     pub warnings: Warnings,
+    /// What is noted for the audit log.
+    pub audit: AuditNotes,
 }
 
 impl Request {
@@ -122,6 +124,7 @@ impl Request {
             cause: None,
             now,
             warnings: Warnings::default(),
+            audit: AuditNotes::default(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The API as any client meets it: the whole server with every built-in kind, in process.
 
 mod answers;
+mod audit;
 mod conversion;
 mod extensions;
 mod front;

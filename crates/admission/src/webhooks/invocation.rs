@@ -107,6 +107,9 @@ impl Invocation {
         let response =
             response.map_err(|why| Failure::of_no_use(webhook, format!("received invalid webhook response: {why}")))?;
         response.warnings.iter().for_each(|warning| review.request.warnings.add(warning));
+        for (key, value) in &response.annotations {
+            review.request.audit.annotate(format!("{}/{key}", webhook.name), value);
+        }
         match response.is_allowed {
             true => Ok(response),
             false => Err(Failure::Refusal(response.refusal(&webhook.name))),

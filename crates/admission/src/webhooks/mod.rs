@@ -6,8 +6,8 @@
 //! ```
 //! Those that mutate are called one after the other, those that validate all at once.
 //! In Kubernetes: `apiserver/pkg/admission/plugin/webhook`.
-//! Unlike Kubernetes: a configuration holds from the next request on; conditions have no `authorizer`; annotations for
-//! the audit log are not kept, because there is none.
+//! Unlike Kubernetes: a configuration holds from the next request on; conditions have no `authorizer`; in the audit log
+//! stands what webhooks have to say, and not in which round which of them changed what.
 
 mod invocation;
 mod mutating;

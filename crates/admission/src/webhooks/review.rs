@@ -26,6 +26,8 @@ pub(super) struct Response {
     /// The JSON patch, if there is one.
     pub(super) patch: Option<Vec<u8>>,
     pub(super) warnings: Vec<String>,
+    /// What the audit log is to say.
+    pub(super) annotations: Vec<(String, String)>,
     result: Value,
 }
 
@@ -55,6 +57,7 @@ impl Response {
             is_allowed: response.at("allowed") == &Value::Bool(true),
             patch,
             warnings,
+            annotations: annotations(response.at("auditAnnotations")),
             result: response.at("status").clone(),
         };
         if is_strict {
@@ -126,6 +129,11 @@ fn check_patch(has_patch: bool, patch_type: &Value, mutates: bool) -> Result<(),
         (false, false, Some(_)) => "validating webhook may not return response.patchType",
     };
     Err(refused.to_owned())
+}
+
+fn annotations(said: &Value) -> Vec<(String, String)> {
+    let said = said.as_object().into_iter().flatten();
+    said.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 #[cfg(test)]

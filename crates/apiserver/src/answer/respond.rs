@@ -24,6 +24,7 @@ pub(crate) fn status(status: &Status, how: Negotiated) -> Response<Body> {
         (code, _) => StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
     };
     let mut response = value(code, &status_value(status), how);
+    response.extensions_mut().insert(status.clone());
     let retry_after = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
     if retry_after > 0 && matches!(status.code, 429 | 500 | 503 | 504) {
         response.headers_mut().insert(http::header::RETRY_AFTER, HeaderValue::from(retry_after));

@@ -4,7 +4,7 @@ use std::io::Write;
 use axum::body::Body;
 use bytes::Bytes;
 use coracle_meta::Status;
-use coracle_registry::{List, Stored};
+use coracle_registry::{AuditNotes, List, Stored};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
@@ -23,9 +23,15 @@ const COMPRESS_FROM: usize = 128 * 1024;
 
 /// A list as the answer. In JSON it is a walk over slices that are rendered already, a chunk at a time as the client
 /// takes it; a stalled client holds its slices and one chunk.
-pub(crate) async fn list(rendering: Rendering, list: List, headers: &HeaderMap) -> Result<Response<Body>, Status> {
+pub(crate) async fn list(
+    rendering: Rendering,
+    list: List,
+    headers: &HeaderMap,
+    audit: &AuditNotes,
+) -> Result<Response<Body>, Status> {
     let how = rendering.how();
     let (mut head, member) = rendering.list_head(&list)?;
+    audit.response(|| whole(&rendering, head.clone(), member, &list.items));
     // In Kubernetes: a slice that nothing was appended to.
     if matches!(how.transform, Transform::PartialObjectMetadataList(_)) && list.items.is_empty() {
         head.insert(member.to_owned(), Value::Null);

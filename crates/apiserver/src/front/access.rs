@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_meta::{FieldSelector, LabelSelector, Status};
-use coracle_registry::{Attributes, Decision, Registry, Target, User, forbidden};
+use coracle_registry::{Attributes, AuditNotes, Decision, Registry, Target, User, forbidden};
 
 use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
@@ -25,7 +25,26 @@ pub(crate) fn attributes(user: &Arc<User>, info: &RequestInfo, query: &Query) ->
 
 /// Refuses what is not allowed. In Kubernetes: `WithAuthorization`.
 pub(crate) async fn decide(registry: &Registry, attributes: &Attributes) -> Result<(), Status> {
-    match registry.authorize(attributes).await? {
+    decide_noted(registry, attributes, &AuditNotes::default()).await
+}
+
+/// The same, and notes what was decided, and why.
+pub(crate) async fn decide_noted(
+    registry: &Registry,
+    attributes: &Attributes,
+    audit: &AuditNotes,
+) -> Result<(), Status> {
+    let decision = registry.authorize(attributes).await;
+    let (word, why) = match &decision {
+        Ok(Decision::Allow(why)) => ("allow", why.as_str()),
+        Ok(Decision::Deny(why) | Decision::NoOpinion(why)) => ("forbid", why.as_str()),
+        Err(_) => ("", "internal error"),
+    };
+    if !word.is_empty() {
+        audit.annotate("authorization.k8s.io/decision", word);
+    }
+    audit.annotate("authorization.k8s.io/reason", why);
+    match decision? {
         Decision::Allow(_) => Ok(()),
         Decision::Deny(why) | Decision::NoOpinion(why) => Err(forbidden(attributes, &why)),
     }

@@ -2,9 +2,10 @@ use std::sync::Arc;
 
 use axum::extract::ws::WebSocketUpgrade;
 use coracle_journal::EntryId;
-use coracle_registry::User;
+use coracle_registry::{AuditNotes, User};
 use http::{HeaderMap, Method};
 
+use crate::front::deadline;
 use crate::front::passed_on::PassedOn;
 use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
@@ -21,11 +22,18 @@ pub(crate) struct Received {
     pub(crate) upgrade: Option<WebSocketUpgrade>,
     /// Whom it is passed on to, if another API server answers.
     pub(crate) passed_on: Option<PassedOn>,
+    /// What is noted for the audit log.
+    pub(crate) audit: AuditNotes,
     /// The entry of this request in the event log.
     pub(crate) entry: Option<EntryId>,
 }
 
 impl Received {
+    /// Whether the answer is a stream, without a limit of its time.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.passed_on.as_ref().is_some_and(PassedOn::is_upgrade) || deadline::is_long_running(&self.info)
+    }
+
     /// Who the client says it is.
     pub(crate) fn user_agent(&self) -> &str {
         self.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or("")

@@ -45,7 +45,9 @@ impl Call {
 
     /// The object that a body holds.
     pub(super) fn decode(&self, body: &ObjectBody) -> Result<Object, Status> {
-        body::decode(&self.kind, &self.request, body)
+        let object = body::decode(&self.kind, &self.request, body)?;
+        self.request.audit.request(|| object.clone().into_value());
+        Ok(object)
     }
 
     /// Takes over what the query says of all writes alike.
@@ -65,6 +67,7 @@ impl Call {
     /// One object as the answer. An answer of kind Status (of a binding, an eviction) is written as such.
     pub(super) fn respond_object(&self, code: StatusCode, object: &Stored) -> Result<Response<Body>, Status> {
         let rendering = self.rendering()?;
+        self.request.audit.response(|| object.object().to_value());
         let mut response = respond::bytes(code, self.how.format, rendering.object(object)?);
         if let Some(handed) = rendering.handed(object) {
             coracle_handover::offer(&mut response, Offer::Object(handed));
@@ -94,6 +97,7 @@ pub(super) fn request(
         field_validation: FieldValidation::default(),
         now: server.registry.ambient().clock.now(),
         warnings: Warnings::default(),
+        audit: received.audit.clone(),
     }
 }
 

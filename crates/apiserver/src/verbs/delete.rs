@@ -32,7 +32,7 @@ pub(super) async fn collection(mut call: Call) -> Result<Response<Body>, Status>
     let selection = list_options(&call.query, false)?;
     let options = read_options(&mut call).await?;
     let deleted = call.server.registry.delete_collection(&call.request, &options.options, &selection).await?;
-    stream::list(call.rendering()?, deleted, &call.headers).await
+    stream::list(call.rendering()?, deleted, &call.headers, &call.request.audit).await
 }
 
 async fn read_options(call: &mut Call) -> Result<DeleteRequest, Status> {
@@ -41,7 +41,9 @@ async fn read_options(call: &mut Call) -> Result<DeleteRequest, Status> {
         true => None,
         false => {
             let format = body_format(&call.headers, &Format::ALL)?;
-            Some(body::decode_delete_options(&ObjectBody { format, bytes })?)
+            let options = body::decode_delete_options(&ObjectBody { format, bytes })?;
+            call.request.audit.request(|| options.clone());
+            Some(options)
         }
     };
     let options = delete_options(&call.query, body.as_ref())?;

@@ -10,5 +10,5 @@ use crate::front::options::list_options;
 pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {
     let options = list_options(&call.query, false)?;
     let list = call.server.registry.list(&call.request, &options).await?;
-    stream::list(call.rendering()?, list, &call.headers).await
+    stream::list(call.rendering()?, list, &call.headers, &call.request.audit).await
 }

@@ -1,6 +1,7 @@
 use axum::body::Body;
 use coracle_meta::{Status, StatusDetails, reason};
 use coracle_registry::{Patch, PatchKind, Refusals};
+use coracle_schema::decode::{Format, parse};
 use http::Response;
 
 use super::call::Call;
@@ -12,6 +13,8 @@ pub(super) async fn serve(mut call: Call) -> Result<Response<Body>, Status> {
     let kind = patch_kind(&call)?;
     let is_apply = matches!(kind, PatchKind::Apply { .. });
     let body = call.read_body().await?;
+    let format = if is_apply { Format::Yaml } else { Format::Json };
+    call.request.audit.request(|| parse(&body, format).map(|(patch, _)| patch).unwrap_or_default());
     let options = write_options(if is_apply { WriteKind::Apply } else { WriteKind::Patch }, &call.query)?;
     call.set_write_options(&options);
     let kind = if is_apply { PatchKind::Apply { force: options.force.unwrap_or(false) } } else { kind };

@@ -121,6 +121,7 @@ impl Server {
         let server = ApiServer {
             extensions: std::sync::Arc::new(coracle_apiserver::NoExtensions),
             request_headers: None,
+            audit: None,
             registry,
             authenticator: Arc::new(OneToken),
             anonymous: Anonymous::default(),

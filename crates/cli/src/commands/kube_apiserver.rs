@@ -8,6 +8,7 @@ use coracle_cluster::{ApiServerSpec, Cluster, StoreSpec};
 use coracle_meta::KUBERNETES_VERSION;
 
 use crate::commands::advertise_flags::AdvertiseFlags;
+use crate::commands::audit_flags::AuditFlags;
 use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
@@ -49,6 +50,8 @@ pub(crate) struct KubeApiserver {
     #[command(flatten)]
     front_proxy: FrontProxyFlags,
     #[command(flatten)]
+    audit: AuditFlags,
+    #[command(flatten)]
     etcd: EtcdServersFlags,
     /// Who may do what: Node, RBAC, AlwaysAllow
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "AlwaysAllow")]
@@ -85,6 +88,7 @@ pub(crate) struct KubeApiserver {
 /// Flags that keep somebody out, or something hidden: without them the server would be weaker than was asked for. Those
 /// that end in a dash stand for all that begin so.
 const REFUSED: &[&str] = &[
+    "audit-webhook-",
     "authentication-config",
     "authentication-token-webhook-",
     "authorization-config",
@@ -181,6 +185,7 @@ impl KubeApiserver {
             ..ApiServerSpec::default()
         };
         self.front_proxy.set(&mut spec)?;
+        self.audit.set(&mut spec)?;
         Ok(spec)
     }
 

@@ -8,6 +8,7 @@ use coracle_cluster::serve::{Authority, Credential, Identity, Listener, kubeconf
 use coracle_cluster::{ApiServerSpec, ServiceRoutes};
 
 use crate::commands::advertise_flags::AdvertiseFlags;
+use crate::commands::audit_flags::AuditFlags;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::exit;
 
@@ -39,6 +40,8 @@ pub(crate) struct ServerFlags {
     anonymous_auth: bool,
     #[command(flatten)]
     front_proxy: FrontProxyFlags,
+    #[command(flatten)]
+    audit: AuditFlags,
     /// The program that answers for a service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
     service_address: Vec<String>,
@@ -56,6 +59,7 @@ impl Default for ServerFlags {
             advertise: AdvertiseFlags::default(),
             anonymous_auth: true,
             front_proxy: FrontProxyFlags::default(),
+            audit: AuditFlags::default(),
             service_address: Vec::new(),
         }
     }
@@ -96,6 +100,7 @@ impl ServerFlags {
             ..ApiServerSpec::default()
         };
         self.front_proxy.set_or_make(&mut spec, folder)?;
+        self.audit.set(&mut spec)?;
         Ok(spec)
     }
 

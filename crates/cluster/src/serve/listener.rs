@@ -3,7 +3,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_apiserver::{FrontProxy, PeerCertificates};
+use coracle_apiserver::{FrontProxy, PeerAddress, PeerCertificates};
 use futures_util::future::{Either, select};
 use http::Request;
 use hyper::body::Incoming;
@@ -66,8 +66,9 @@ impl Listener {
                 Either::Right((accepted, _)) => accepted,
             };
             match accepted {
-                Ok((stream, _)) => {
+                Ok((stream, peer)) => {
                     let (tls, authorities) = (self.tls.clone(), Arc::clone(&self.authorities));
+                    let stream = (stream, PeerAddress(peer.ip()));
                     tokio::spawn(connection(stream, tls, authorities, service.clone(), connections.watcher()));
                 }
                 // Out of file descriptors, say: those who are connected go on, and a place may come free.
@@ -80,7 +81,7 @@ impl Listener {
 }
 
 async fn connection(
-    stream: TcpStream,
+    (stream, peer): (TcpStream, PeerAddress),
     tls: TlsAcceptor,
     authorities: Arc<ClientAuthorities>,
     service: Transport,
@@ -93,6 +94,7 @@ async fn connection(
     let chain: Vec<Vec<u8>> = chain.iter().filter(|_| is_client).map(|certificate| certificate.to_vec()).collect();
     let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request: Request<Body> = request.map(boxed);
+        request.extensions_mut().insert(peer);
         if !chain.is_empty() {
             request.extensions_mut().insert(PeerCertificates(chain.clone()));
         }

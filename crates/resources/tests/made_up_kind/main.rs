@@ -49,6 +49,7 @@ impl Server {
         let server = Self(BoxCloneService::new(router(ApiServer {
             extensions: std::sync::Arc::new(coracle_apiserver::NoExtensions),
             request_headers: None,
+            audit: None,
             registry,
             authenticator: Arc::new(Anybody),
             anonymous: Anonymous::default(),

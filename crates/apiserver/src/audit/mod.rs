@@ -1,0 +1,43 @@
+//! The audit log: who did what, when, and how it ended; how much of it a policy says.
+//!
+//! ```text
+//! request --AuditPolicy (pure)--> Rule --Trail: RequestReceived ... ResponseComplete--> event (JSON) --> AuditSink
+//! ```
+//! In Kubernetes: `apiserver/pkg/audit`, `WithAudit`.
+//! Not here: files (`cluster`), what plug-ins and webhooks have to say (`registry::AuditNotes`).
+
+mod body;
+mod event;
+mod policy;
+mod trail;
+
+use std::sync::Arc;
+
+pub use policy::AuditPolicy;
+pub(crate) use policy::Stage;
+pub(crate) use trail::Trail;
+
+/// Where events go, a line each. Whoever takes them never holds up a request, and says when one is lost.
+pub trait AuditSink: Send + Sync + 'static {
+    /// Takes an event: JSON with a line feed at its end.
+    fn take(&self, line: Vec<u8>);
+}
+
+/// What the audit log is made of.
+#[derive(Clone)]
+pub struct Audit {
+    /// What is kept of which request.
+    pub policy: Arc<AuditPolicy>,
+    /// Where it goes.
+    pub sink: Arc<dyn AuditSink>,
+}
+
+impl std::fmt::Debug for Audit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Audit").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+/// From where a request came. The listener puts it into the extensions of each request.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerAddress(pub std::net::IpAddr);

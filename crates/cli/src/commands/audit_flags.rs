@@ -1,0 +1,59 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use clap::Args;
+use coracle_cluster::{ApiServerSpec, Audit, AuditLog, AuditPolicy};
+
+use crate::exit;
+
+/// kube-apiserver's flags for the audit log.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct AuditFlags {
+    /// What is kept of which request: a Policy of audit.k8s.io/v1
+    #[arg(long, value_name = "FILE")]
+    audit_policy_file: Option<PathBuf>,
+    /// Where the audit log goes: a file, or - for the standard output
+    #[arg(long, value_name = "FILE", allow_hyphen_values = true)]
+    audit_log_path: Option<String>,
+    /// In which form: json, the only one that is built
+    #[arg(long, value_name = "FORMAT")]
+    audit_log_format: Option<String>,
+    /// Whether answers wait for the log: blocking and batch are the same here, blocking-strict is not built
+    #[arg(long, value_name = "MODE")]
+    audit_log_mode: Option<String>,
+    /// Of which version events are: audit.k8s.io/v1
+    #[arg(long, value_name = "VERSION")]
+    audit_log_version: Option<String>,
+}
+
+impl AuditFlags {
+    /// Takes what the flags say into `spec`. There is a log only where a policy says what is kept.
+    pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
+        one_of("--audit-log-format", self.audit_log_format.as_deref(), &["json"])?;
+        one_of("--audit-log-mode", self.audit_log_mode.as_deref(), &["blocking", "batch"])?;
+        one_of("--audit-log-version", self.audit_log_version.as_deref(), &["audit.k8s.io/v1"])?;
+        let Some(path) = &self.audit_policy_file else {
+            if self.audit_log_path.is_some() {
+                eprintln!("note: no audit policy file provided, no events will be recorded");
+            }
+            return Ok(());
+        };
+        let refused = |why: String| exit::Usage(format!("--audit-policy-file {}: {why}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+        let policy = Arc::new(AuditPolicy::parse(&text).map_err(refused)?);
+        if let Some(path) = &self.audit_log_path {
+            let log = AuditLog::open(path).map_err(|error| exit::Usage(format!("--audit-log-path {error}")))?;
+            spec.audit = Some(Audit { policy, sink: Arc::new(log) });
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a value that is not built.
+fn one_of(flag: &str, value: Option<&str>, built: &[&str]) -> Result<()> {
+    match value.filter(|value| !built.contains(value)) {
+        None => Ok(()),
+        Some(value) => Err(exit::Usage(format!("{flag} {value}: not built; {} is", built.join(" or "))).into()),
+    }
+}
