@@ -4,10 +4,21 @@ use coracle_meta::{Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
-/// `DefaultTolerationSeconds`: pods stay for five minutes on a node that is not ready or cannot be reached.
-pub(crate) struct DefaultTolerationSeconds;
+/// `DefaultTolerationSeconds`: pods stay for a while on a node that is not ready or cannot be reached.
+#[derive(Clone, Copy, Debug)]
+pub struct DefaultTolerationSeconds {
+    /// For how long on one that is not ready. In Kubernetes: `--default-not-ready-toleration-seconds`.
+    pub not_ready: i64,
+    /// For how long on one that cannot be reached. In Kubernetes: `--default-unreachable-toleration-seconds`.
+    pub unreachable: i64,
+}
 
-const SECONDS: i64 = 300;
+impl Default for DefaultTolerationSeconds {
+    /// Five minutes.
+    fn default() -> Self {
+        Self { not_ready: 300, unreachable: 300 }
+    }
+}
 
 #[async_trait]
 impl Admission for DefaultTolerationSeconds {
@@ -23,11 +34,13 @@ impl Admission for DefaultTolerationSeconds {
         if !review.is_about("", "pods") {
             return Ok(());
         }
-        for taint in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        for (taint, seconds) in
+            [("node.kubernetes.io/not-ready", self.not_ready), ("node.kubernetes.io/unreachable", self.unreachable)]
+        {
             if review.object().is_some_and(|pod| !tolerates(pod, taint))
                 && let Some(pod) = review.object_mut()
             {
-                edit_spec(pod, |spec| tolerate(spec, taint));
+                edit_spec(pod, |spec| tolerate(spec, taint, seconds));
             }
         }
         Ok(())
@@ -42,11 +55,11 @@ fn tolerates(pod: &Object, taint: &str) -> bool {
     pod.list("spec.tolerations").iter().any(covers)
 }
 
-fn tolerate(spec: &mut Tree, taint: &str) {
+fn tolerate(spec: &mut Tree, taint: &str, seconds: i64) {
     spec.fill("tolerations", json!([]));
     if let Some(Value::Array(tolerations)) = spec.get_mut("tolerations") {
         let toleration =
-            json!({"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": SECONDS});
+            json!({"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds});
         tolerations.push(toleration);
     }
 }
@@ -61,7 +74,7 @@ mod tests {
         assert!(tolerates(&pod(json!({"tolerations": [{"operator": "Exists"}]})), "a"));
         assert!(!tolerates(&pod(json!({"tolerations": [{"key": "b", "operator": "Exists"}]})), "a"));
         let mut spec = Tree::new();
-        tolerate(&mut spec, "a");
+        tolerate(&mut spec, "a", 7);
         assert!(tolerates(&pod(Value::Object(spec)), "a"));
     }
 }

@@ -30,4 +30,5 @@ mod taint_nodes_by_condition;
 mod validating_admission_policy;
 mod webhooks;
 
+pub use default_toleration_seconds::DefaultTolerationSeconds;
 pub use plugins::{PluginError, not_built, plugins};

@@ -67,7 +67,7 @@ const ALL: &[Entry] = &[
     built("PodSecurity", || Arc::new(PodSecurity)),
     off("PodNodeSelector"),
     built("Priority", || Arc::new(Priority)),
-    built("DefaultTolerationSeconds", || Arc::new(DefaultTolerationSeconds)),
+    built("DefaultTolerationSeconds", || Arc::new(DefaultTolerationSeconds::default())),
     off("PodTolerationRestriction"),
     off("EventRateLimit"),
     off("ExtendedResourceToleration"),

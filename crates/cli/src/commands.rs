@@ -1,6 +1,7 @@
 //! The commands, a file each.
 
 mod advertise_flags;
+mod api_flags;
 mod apiserver;
 mod audit_flags;
 mod completion;
@@ -10,6 +11,7 @@ mod env;
 mod etcd;
 mod etcd_servers;
 mod exec;
+mod flag_table;
 mod front_proxy_flags;
 mod kube_apiserver;
 mod kubectl;
@@ -23,6 +25,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 pub(crate) use etcd::Etcd;
+pub(crate) use flag_table::sift;
 pub(crate) use kube_apiserver::KubeApiserver;
 
 /// What `coracle` can do.

@@ -20,9 +20,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
-use commands::{Command, Etcd, KubeApiserver};
+use commands::{Command, Etcd, KubeApiserver, sift};
 
 /// Objects are trees of many small pieces, made and dropped with every write: an allocator made for that saves a quarter of
 /// the time.
@@ -61,8 +61,19 @@ fn run() -> Result<u8> {
     match Path::new(&called).file_name().and_then(|name| name.to_str()) {
         Some("kube-apiserver") => KubeApiserver::run(arguments.collect()),
         Some("etcd") => Etcd::run(arguments.collect()),
-        _ => Arguments::try_parse()?.command.run(),
+        _ => Arguments::try_parse_from([called].into_iter().chain(sifted(arguments.collect())?))?.command.run(),
     }
+}
+
+/// The arguments without kube-apiserver's flags that change nothing, where an API server is to run.
+fn sifted(arguments: Vec<String>) -> Result<Vec<String>> {
+    let mut all = Arguments::command();
+    all.build();
+    let runs_one = |name: &&String| ["up", "apiserver"].contains(&name.as_str());
+    let Some(command) = arguments.first().filter(runs_one).and_then(|name| all.find_subcommand(name)) else {
+        return Ok(arguments);
+    };
+    sift(arguments, |name| command.get_arguments().any(|argument| argument.get_long() == Some(name)))
 }
 
 /// Says what went wrong, or what was asked for (`--help`), and with which code to exit.

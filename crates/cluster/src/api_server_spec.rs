@@ -1,8 +1,10 @@
 use std::sync::Arc;
 
-use coracle_apiserver::{Audit, RequestHeaders};
+use coracle_admission::DefaultTolerationSeconds;
+use coracle_apiserver::{Audit, Limits, RequestHeaders};
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
+use crate::runtime_config::RuntimeConfig;
 use crate::{ProxyClient, ServiceRoutes};
 
 /// How an API server is configured. The names are those of kube-apiserver's flags.
@@ -16,6 +18,18 @@ pub struct ApiServerSpec {
     pub enable_admission_plugins: Vec<String>,
     /// `--disable-admission-plugins`
     pub disable_admission_plugins: Vec<String>,
+    /// `--default-not-ready-toleration-seconds` and its sibling.
+    pub default_tolerations: DefaultTolerationSeconds,
+    /// `--service-node-port-range`: the first and the last.
+    pub service_node_port_range: (u16, u16),
+    /// `--event-ttl`, in seconds.
+    pub event_seconds: i64,
+    /// `--etcd-prefix`: the folder of the store below which all objects are.
+    pub etcd_prefix: Option<String>,
+    /// `--max-requests-inflight`, `--request-timeout` and their siblings.
+    pub limits: Limits,
+    /// `--runtime-config`: what is not served.
+    pub runtime_config: RuntimeConfig,
     /// `--service-cluster-ip-range`
     pub service_cluster_ip_range: String,
     /// The content of `--token-auth-file`.
@@ -59,6 +73,12 @@ impl Default for ApiServerSpec {
             anonymous_auth: true,
             enable_admission_plugins: Vec::new(),
             disable_admission_plugins: Vec::new(),
+            default_tolerations: DefaultTolerationSeconds::default(),
+            service_node_port_range: (30000, 32767),
+            event_seconds: 3600,
+            etcd_prefix: None,
+            limits: Limits::default(),
+            runtime_config: RuntimeConfig::default(),
             service_cluster_ip_range: "10.0.0.0/16".to_owned(),
             tokens: None,
             service_account_issuer: "https://kubernetes.default.svc".to_owned(),

@@ -21,7 +21,11 @@ pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Con
     objects.extend(coracle_resources::bootstrap(kinds));
     objects.push(kubernetes_service(spec, kinds));
     for object in objects {
-        create_if_missing(registry, object).await?;
+        let kind = object.group_version_kind().unwrap_or_default();
+        // Somebody may have said that a kind is not to be served.
+        if registry.kinds().kind(&kind).is_some() {
+            create_if_missing(registry, object).await?;
+        }
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
-use coracle_apiserver::{Anonymous, ApiServer, Document, Limits, NodeTransport, Shutdown};
+use coracle_apiserver::{Anonymous, ApiServer, Document, NodeTransport, Shutdown};
 use coracle_auth::{
     Authenticators, Authorizers, ClientCertificates, EscalationCheck, Issuer, ServiceAccountTokens, StaticTokens,
     TokenRequests,
@@ -88,7 +88,7 @@ impl ControlPlane {
             extensions: ways,
             documents: documents(spec, &issuer),
             descriptions: Arc::clone(&spec.descriptions),
-            limits: Limits::default(),
+            limits: spec.limits,
             flows: controllers.flows(),
             audit: spec.audit.clone(),
             shutdown: shutdown.clone(),
@@ -194,7 +194,11 @@ fn plugins(spec: &ApiServerSpec) -> Result<Vec<Arc<dyn Admission>>, Error> {
     let named = spec.enable_admission_plugins.iter().filter(|name| !not_built.contains(&name.as_str()));
     let named: Vec<&str> = named.map(String::as_str).collect();
     let disabled: Vec<&str> = spec.disable_admission_plugins.iter().map(String::as_str).collect();
-    coracle_admission::plugins(&named, &disabled).map_err(Error::options)
+    let mut plugins = coracle_admission::plugins(&named, &disabled).map_err(Error::options)?;
+    let tolerations = Arc::new(spec.default_tolerations);
+    let own = plugins.iter_mut().filter(|plugin| plugin.name() == tolerations.name());
+    own.for_each(|plugin| *plugin = Arc::clone(&tolerations) as Arc<dyn Admission>);
+    Ok(plugins)
 }
 
 /// What the server does not do, though it may be asked for, a sentence each.
@@ -208,7 +212,11 @@ fn limits(authorizer: &Authorizers, spec: &ApiServerSpec) -> Vec<String> {
 }
 
 fn config(spec: &ApiServerSpec) -> Result<Config, Error> {
-    Ok(Config { service_cluster_ip_ranges: ranges(&spec.service_cluster_ip_range)?, ..Config::default() })
+    Ok(Config {
+        service_cluster_ip_ranges: ranges(&spec.service_cluster_ip_range)?,
+        service_node_ports: spec.service_node_port_range,
+        event_seconds: spec.event_seconds,
+    })
 }
 
 /// All that is served, with what may refuse it.
@@ -221,8 +229,12 @@ fn registry(
     (authenticator, issuer): (&Arc<dyn Authenticator>, &Issuer),
 ) -> Result<Registry, Error> {
     let (service_accounts, token) = TokenRequests::new(issuer.clone()).into_subresource();
-    let mut builder = Registry::builder(storage, ambient.clone(), recorder.clone())
-        .kinds(coracle_resources::kinds(config))
+    let mut kinds = coracle_resources::kinds(config);
+    kinds.retain(|kind| spec.runtime_config.serves(&kind.spec().row.resource()));
+    let builder = Registry::builder(storage, ambient.clone(), recorder.clone());
+    let builder = spec.etcd_prefix.iter().fold(builder, |builder, root| builder.store_root(root));
+    let mut builder = builder
+        .kinds(kinds)
         .admission(plugins(spec)?)
         .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>])
         .subresource(service_accounts, token);

@@ -25,6 +25,7 @@ mod node_transport;
 mod outgoing;
 mod proxy_client;
 mod restartable;
+mod runtime_config;
 /// Sockets and TLS: how other processes reach the API server.
 #[cfg(feature = "serve")]
 pub mod serve;
@@ -40,7 +41,8 @@ pub use builder::{Builder, TransportLayer};
 pub use cluster::Cluster;
 pub use component::Component;
 pub use control_plane::ControlPlane;
-pub use coracle_apiserver::{Audit, AuditPolicy, AuditSink, NoNodes, RequestHeaders};
+pub use coracle_admission::DefaultTolerationSeconds;
+pub use coracle_apiserver::{Audit, AuditPolicy, AuditSink, Limits, NoNodes, RequestHeaders};
 pub use coracle_controller_runtime::{Ended, LeaderTimings};
 pub use coracle_kubelet::{Delays, Kubelet, NodeSpec};
 pub use coracle_registry::User;
@@ -48,6 +50,7 @@ pub use coracle_schema::openapi::Descriptions;
 pub use error::Error;
 pub use kinds::built_in_kinds;
 pub use proxy_client::ProxyClient;
+pub use runtime_config::RuntimeConfig;
 pub use service_routes::ServiceRoutes;
 pub use store::{EtcdServers, OpenStore, StoreOptions, StoreSpec};
 pub use transport::{Body, BoxError, Transport, boxed};

@@ -23,3 +23,4 @@ pub use listener::Listener;
 pub use metrics_listener::MetricsListener;
 #[cfg(feature = "etcd")]
 pub use store_listener::{StoreListener, StoreTls};
+pub use tls::OldestTls;

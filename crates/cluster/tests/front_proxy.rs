@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use coracle_cluster::serve::{Authority, Identity, Listener};
+use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls};
 use coracle_cluster::{ApiServerSpec, Cluster, ProxyClient, RequestHeaders, ServiceRoutes};
 use http::Request;
 use http_body_util::{BodyExt, Full};
@@ -77,7 +77,10 @@ impl Doors {
         let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
         let identity = users.server(&["localhost".to_owned()], &[]).unwrap();
         let at = ([127, 0, 0, 1], 0).into();
-        let listener = Listener::bind(at, &identity, users.certificate(), Some(proxies.certificate())).await.unwrap();
+        let listener =
+            Listener::bind(at, &identity, users.certificate(), Some(proxies.certificate()), OldestTls::default())
+                .await
+                .unwrap();
         let address = listener.address();
         tokio::spawn(listener.serve(cluster.front_door(), std::future::pending()));
         Self { users, proxies, address, cluster }

@@ -7,11 +7,13 @@ pub struct Config {
     pub service_cluster_ip_ranges: Vec<Cidr>,
     /// The first and the last node port. In Kubernetes: `--service-node-port-range`.
     pub service_node_ports: (u16, u16),
+    /// After how many seconds events are dropped. In Kubernetes: `--event-ttl`.
+    pub event_seconds: i64,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let range = Cidr::parse("10.0.0.0/24").expect("a constant block of addresses");
-        Self { service_cluster_ip_ranges: vec![range], service_node_ports: (30000, 32767) }
+        Self { service_cluster_ip_ranges: vec![range], service_node_ports: (30000, 32767), event_seconds: 3600 }
     }
 }

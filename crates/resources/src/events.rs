@@ -4,13 +4,14 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::KindSpec;
 
+use crate::config::Config;
 use crate::core::event::{self, CONTROLLER};
 use crate::field_checks::{Wrong, each_invalid};
 
 /// `events.events.k8s.io`. In Kubernetes: `pkg/apis/events/v1`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(config: &Config) -> KindSpec {
     let field_labels = Some(FIELD_LABELS);
-    KindSpec { to_hub, from_hub, review, field_labels, ..event::kind().in_version("events.k8s.io", "v1") }
+    KindSpec { to_hub, from_hub, review, field_labels, ..event::kind(config).in_version("events.k8s.io", "v1") }
 }
 
 /// In Kubernetes: `AddFieldLabelConversionsForEvent`.

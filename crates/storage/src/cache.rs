@@ -255,7 +255,7 @@ impl Drop for Announcement<'_> {
 
 /// The store's newest revision. In Kubernetes: `GetCurrentResourceVersion`, a read of a key that does not exist.
 pub(crate) async fn newest(store: &Arc<dyn Store>, resource: &Resource) -> Result<Revision, Status> {
-    let range = KeyRange::key(format!("/registry/{}", resource.directory));
+    let range = KeyRange::key(format!("{}/{}", resource.root, resource.directory));
     let request = RangeRequest { range, limit: 1, count_only: true, ..RangeRequest::default() };
     Ok(store.range(request).await.map_err(errors::status)?.revision)
 }

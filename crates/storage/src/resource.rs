@@ -1,15 +1,16 @@
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use coracle_meta::{GroupResource, Object, ObjectKey};
 use coracle_store::KeyRange;
 
-/// Below this are all objects.
-const ROOT: &str = "/registry/";
+/// Below this are all objects, unless another folder is named.
+const ROOT: &str = "/registry";
 
 /// The keys of all objects of all resources.
 pub fn all_objects() -> KeyRange {
-    KeyRange::prefix(ROOT)
+    KeyRange::prefix(format!("{ROOT}/"))
 }
 
 /// The value of a field of an object, as a field selector compares it.
@@ -21,7 +22,9 @@ pub type FieldReader = Box<dyn Fn(&Object, &str) -> String + Send + Sync>;
 pub struct Resource {
     /// The resource, as messages name it.
     pub name: GroupResource,
-    /// The folder below `/registry/`: `pods`, `apps/deployments` would not be Kubernetes', `deployments` is.
+    /// The folder of all resources: `/registry`. In Kubernetes: `--etcd-prefix`.
+    pub root: Arc<str>,
+    /// The folder below that: `pods`, `apps/deployments` would not be Kubernetes', `deployments` is.
     pub directory: String,
     /// Whether objects live in namespaces.
     pub namespaced: bool,
@@ -38,6 +41,7 @@ impl Resource {
     pub fn new(name: GroupResource, directory: impl Into<String>, namespaced: bool) -> Self {
         Self {
             name,
+            root: ROOT.into(),
             directory: directory.into(),
             namespaced,
             selectable: Vec::new(),
@@ -48,7 +52,7 @@ impl Resource {
 
     /// `/registry/<directory>/`
     pub fn prefix(&self) -> String {
-        format!("{ROOT}{}/", self.directory)
+        format!("{}/{}/", self.root, self.directory)
     }
 
     /// The key of one object.

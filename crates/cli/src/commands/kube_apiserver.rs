@@ -2,15 +2,17 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, CommandFactory, Parser};
 use coracle_cluster::serve::{Authority, Identity, Listener};
-use coracle_cluster::{ApiServerSpec, Cluster, StoreSpec};
+use coracle_cluster::{ApiServerSpec, Cluster, StoreSpec, controllers};
 use coracle_meta::KUBERNETES_VERSION;
 
 use crate::commands::advertise_flags::AdvertiseFlags;
+use crate::commands::api_flags::ApiFlags;
 use crate::commands::audit_flags::AuditFlags;
 use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
+use crate::commands::flag_table::sift;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::commands::server_flags::service_routes;
 use crate::commands::up::run_on_worker;
@@ -20,7 +22,8 @@ use crate::interrupt::interrupted_or_orphaned;
 /// The API server under the name of kube-apiserver, as test environments start it.
 ///
 /// No controllers run beside it, as none run beside envtest's; with `CORACLE_CONTROLLERS=true` in the environment they do,
-/// with a scheduler and `CORACLE_NODES` simulated nodes (2). A flag that is not known is said and ignored.
+/// or those that it lists, with a scheduler and `CORACLE_NODES` simulated nodes (2). A flag that is not known is said and
+/// ignored.
 #[derive(Debug, Parser)]
 #[command(name = "kube-apiserver", version = KUBERNETES_VERSION, display_name = "Kubernetes")]
 pub(crate) struct KubeApiserver {
@@ -51,6 +54,8 @@ pub(crate) struct KubeApiserver {
     front_proxy: FrontProxyFlags,
     #[command(flatten)]
     audit: AuditFlags,
+    #[command(flatten)]
+    api: ApiFlags,
     #[command(flatten)]
     etcd: EtcdServersFlags,
     /// Who may do what: Node, RBAC, AlwaysAllow
@@ -85,44 +90,17 @@ pub(crate) struct KubeApiserver {
     allow_privileged: String,
 }
 
-/// Flags that keep somebody out, or something hidden: without them the server would be weaker than was asked for. Those
-/// that end in a dash stand for all that begin so.
-const REFUSED: &[&str] = &[
-    "audit-webhook-",
-    "authentication-config",
-    "authentication-token-webhook-",
-    "authorization-config",
-    "authorization-policy-file",
-    "authorization-webhook-",
-    "admission-control-config-file",
-    "encryption-provider-",
-    "oidc-",
-];
-
-/// Ends the start if a flag was given that cannot be obeyed and may not be neglected.
-fn refuse(arguments: &[String]) -> Result<()> {
-    let names = arguments.iter().filter_map(|argument| argument.strip_prefix("--"));
-    let names = names.map(|flag| flag.split('=').next().unwrap_or(flag).replace('_', "-"));
-    let is_refused = |name: &String| {
-        REFUSED.iter().any(|refused| if refused.ends_with('-') { name.starts_with(refused) } else { name == refused })
-    };
-    match names.filter(is_refused).collect::<Vec<_>>().as_slice() {
-        [] => Ok(()),
-        names => {
-            Err(exit::Usage(format!("--{}: not built; the server would be weaker without", names.join(", --"))).into())
-        }
-    }
-}
-
-/// Whether controllers, scheduler and nodes run beside the API server.
+/// Whether controllers, scheduler and nodes run beside the API server: `true`, or which controllers do.
 const CONTROLLERS: &str = "CORACLE_CONTROLLERS";
 /// How many nodes are simulated then.
 const NODES: &str = "CORACLE_NODES";
 
 impl KubeApiserver {
     pub(crate) fn run(arguments: Vec<String>) -> Result<u8> {
-        refuse(&arguments)?;
-        let flags: Self = tolerant(arguments)?;
+        let mut command = Self::command();
+        command.build();
+        let known = |name: &str| command.get_arguments().any(|argument| argument.get_long() == Some(name));
+        let flags: Self = tolerant(sift(arguments, known)?)?;
         run_on_worker(flags.serve())
     }
 
@@ -135,7 +113,8 @@ impl KubeApiserver {
             None => Authority::new()?.certificate().to_owned(),
         };
         let front_proxies = spec.request_headers.as_ref().map(|(authority, _)| authority.as_str());
-        let listener = Listener::bind(address, &self.identity()?, &authority, front_proxies).await?;
+        let listener =
+            Listener::bind(address, &self.identity()?, &authority, front_proxies, self.api.oldest_tls()?).await?;
         spec.advertised = Some(listener.address());
         spec.advertise_address = self.advertise.address(listener.address());
         if self.etcd.etcd_servers.is_empty() {
@@ -143,8 +122,8 @@ impl KubeApiserver {
         }
         let store = StoreSpec::Etcd(self.etcd.read()?);
         let builder = Cluster::builder().store(store).api_server(spec);
-        let cluster = match simulated_nodes()? {
-            Some(nodes) => builder.nodes(nodes),
+        let cluster = match beside()? {
+            Some((controllers, nodes)) => builder.controllers(controllers).nodes(nodes),
             None => builder.api_server_only(),
         }
         .start()
@@ -186,6 +165,7 @@ impl KubeApiserver {
         };
         self.front_proxy.set(&mut spec)?;
         self.audit.set(&mut spec)?;
+        self.api.set(&mut spec)?;
         Ok(spec)
     }
 
@@ -204,14 +184,18 @@ impl KubeApiserver {
     }
 }
 
-/// How many nodes are simulated, if anything runs beside the API server.
-fn simulated_nodes() -> Result<Option<usize>> {
-    if std::env::var(CONTROLLERS).map_or(true, |value| value != "true") {
-        return Ok(None);
-    }
+/// Which controllers run beside the API server and how many nodes, if anything does.
+fn beside() -> Result<Option<(controllers::Config, usize)>> {
+    let list = match std::env::var(CONTROLLERS).unwrap_or_default().as_str() {
+        "" | "false" => return Ok(None),
+        "true" => "*".to_owned(),
+        list => list.to_owned(),
+    };
+    let config = controllers::Config::from_flags([("controllers".to_owned(), list)]);
+    let config = config.map_err(|error| exit::Usage(format!("{CONTROLLERS}: {error}")))?;
     let nodes = std::env::var(NODES).unwrap_or_else(|_| "2".to_owned());
     let nodes = nodes.parse().map_err(|_| exit::Usage(format!("{NODES}: `{nodes}` is not a number")))?;
-    Ok(Some(nodes))
+    Ok(Some((config, nodes)))
 }
 
 fn read(path: &Path, flag: &str) -> Result<String> {

@@ -8,6 +8,7 @@ use coracle_cluster::serve::{Authority, Credential, Identity, Listener, kubeconf
 use coracle_cluster::{ApiServerSpec, ServiceRoutes};
 
 use crate::commands::advertise_flags::AdvertiseFlags;
+use crate::commands::api_flags::ApiFlags;
 use crate::commands::audit_flags::AuditFlags;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::exit;
@@ -42,6 +43,8 @@ pub(crate) struct ServerFlags {
     front_proxy: FrontProxyFlags,
     #[command(flatten)]
     audit: AuditFlags,
+    #[command(flatten)]
+    api: ApiFlags,
     /// The program that answers for a service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
     service_address: Vec<String>,
@@ -60,6 +63,7 @@ impl Default for ServerFlags {
             anonymous_auth: true,
             front_proxy: FrontProxyFlags::default(),
             audit: AuditFlags::default(),
+            api: ApiFlags::default(),
             service_address: Vec::new(),
         }
     }
@@ -101,6 +105,7 @@ impl ServerFlags {
         };
         self.front_proxy.set_or_make(&mut spec, folder)?;
         self.audit.set(&mut spec)?;
+        self.api.set(&mut spec)?;
         Ok(spec)
     }
 
@@ -120,7 +125,8 @@ impl ServerFlags {
         let identity = authority.server(&names, &addresses)?;
         let address = SocketAddr::new(self.bind_address, self.secure_port.unwrap_or(preferred));
         let front_proxies = spec.request_headers.as_ref().map(|(authority, _)| authority.as_str());
-        let listener = Listener::bind(address, &identity, authority.certificate(), front_proxies).await?;
+        let listener =
+            Listener::bind(address, &identity, authority.certificate(), front_proxies, self.api.oldest_tls()?).await?;
         spec.root_ca = Some(authority.certificate().to_owned());
         spec.client_ca = Some(authority.certificate().to_owned());
         Ok(Door { listener, authority })

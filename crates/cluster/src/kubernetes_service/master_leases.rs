@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupResource, GroupVersionKind, Object, ObjectKey, Status};
+use coracle_registry::Registry;
 use coracle_storage::{Attempt, Draft, Freshness, ListQuery, Resource, Storage, Write};
 use serde_json::json;
 
@@ -20,9 +21,12 @@ pub(super) struct MasterLeases {
 }
 
 impl MasterLeases {
-    pub(super) fn new(storage: &Storage) -> Self {
-        let name = GroupResource::new("", "masterleases");
-        Self { storage: storage.clone(), resource: Arc::new(Resource::new(name, "masterleases", false)) }
+    pub(super) fn new(registry: &Registry) -> Self {
+        let mut resource = Resource::new(GroupResource::new("", "masterleases"), "masterleases", false);
+        if let Some(root) = registry.store_root() {
+            resource.root = Arc::clone(root);
+        }
+        Self { storage: registry.storage().clone(), resource: Arc::new(resource) }
     }
 
     /// The addresses of those that are there.

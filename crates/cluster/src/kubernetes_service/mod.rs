@@ -41,7 +41,7 @@ impl KubernetesService {
             key: service.key(),
             service,
             public,
-            leases: shared.then(|| MasterLeases::new(registry.storage())),
+            leases: shared.then(|| MasterLeases::new(registry)),
             has_begun: AtomicBool::new(false),
         }
     }

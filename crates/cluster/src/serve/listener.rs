@@ -16,7 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use super::Identity;
 use super::client_authorities::ClientAuthorities;
 use super::first_bytes::FirstBytes;
-use super::tls::{ClientCertificates, server_config};
+use super::tls::{ClientCertificates, OldestTls, server_config};
 use crate::transport::{Transport, boxed};
 use crate::{Body, Error};
 
@@ -43,9 +43,10 @@ impl Listener {
         identity: &Identity,
         client_authority: &str,
         front_proxy_authority: Option<&str>,
+        oldest_tls: OldestTls,
     ) -> Result<Self, Error> {
         let all = format!("{client_authority}\n{}", front_proxy_authority.unwrap_or_default());
-        let tls = server_config(identity, ClientCertificates::Accepted(&all))?;
+        let tls = server_config(identity, ClientCertificates::Accepted(&all), oldest_tls)?;
         let authorities = ClientAuthorities::read(client_authority, front_proxy_authority)?;
         let socket = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
         Ok(Self { socket, tls: TlsAcceptor::from(Arc::new(tls)), authorities: Arc::new(authorities) })

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 use super::Identity;
-use super::tls::{ClientCertificates, server_config};
+use super::tls::{ClientCertificates, OldestTls, server_config};
 use crate::{Error, OpenStore};
 
 /// How long a client may take for its TLS handshake.
@@ -98,5 +98,5 @@ async fn connection(stream: TcpStream, tls: Option<TlsAcceptor>, face: Face) {
 
 fn acceptor(tls: &StoreTls) -> Result<TlsAcceptor, Error> {
     let clients = tls.client_authority.as_deref().map_or(ClientCertificates::NotAsked, ClientCertificates::Required);
-    Ok(TlsAcceptor::from(Arc::new(server_config(&tls.identity, clients)?)))
+    Ok(TlsAcceptor::from(Arc::new(server_config(&tls.identity, clients, OldestTls::default())?)))
 }

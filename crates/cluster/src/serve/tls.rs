@@ -19,14 +19,39 @@ pub(super) enum ClientCertificates<'a> {
     Required(&'a str),
 }
 
-/// How a server with this identity speaks TLS: versions 1.2 and 1.3, HTTP/2 before HTTP/1.1.
-pub(super) fn server_config(identity: &Identity, clients: ClientCertificates<'_>) -> Result<ServerConfig, Error> {
+/// The oldest version of TLS that is spoken. In Kubernetes: `--tls-min-version`, whose older values are not spoken here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OldestTls {
+    /// 1.2
+    #[default]
+    Tls12,
+    /// 1.3
+    Tls13,
+}
+
+static ONLY_TLS13: [&rustls::SupportedProtocolVersion; 1] = [&rustls::version::TLS13];
+
+impl OldestTls {
+    fn versions(self) -> &'static [&'static rustls::SupportedProtocolVersion] {
+        match self {
+            Self::Tls12 => rustls::DEFAULT_VERSIONS,
+            Self::Tls13 => &ONLY_TLS13,
+        }
+    }
+}
+
+/// How a server with this identity speaks TLS: versions from `oldest` on, HTTP/2 before HTTP/1.1.
+pub(super) fn server_config(
+    identity: &Identity,
+    clients: ClientCertificates<'_>,
+    oldest: OldestTls,
+) -> Result<ServerConfig, Error> {
     let certificates = CertificateDer::pem_slice_iter(identity.certificate.as_bytes())
         .collect::<Result<Vec<_>, _>>()
         .map_err(Error::certificates)?;
     let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).map_err(Error::certificates)?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(oldest.versions())
         .map_err(Error::certificates)?
         .with_client_cert_verifier(verifier(clients)?)
         .with_single_cert(certificates, key)

@@ -58,6 +58,7 @@ pub(crate) struct Inner {
     outgoing: OnceLock<Arc<dyn Outgoing>>,
     kinds: ArcSwap<Kinds>,
     kinds_changed: Notify,
+    store_root: Option<Arc<str>>,
     extensions: ArcSwap<Extensions>,
 }
 
@@ -70,9 +71,17 @@ pub struct RegistryBuilder {
     admission: Vec<Arc<dyn Admission>>,
     computed: Vec<(GroupVersionResource, Arc<dyn Computed>)>,
     subresources: Vec<(GroupVersionResource, Subresource)>,
+    store_root: Option<Arc<str>>,
 }
 
 impl RegistryBuilder {
+    /// Keeps all objects below this folder of the store.
+    #[must_use]
+    pub fn store_root(mut self, root: &str) -> Self {
+        self.store_root = Some(root.into());
+        self
+    }
+
     /// Serves these kinds.
     #[must_use]
     pub fn kinds(mut self, strategies: impl IntoIterator<Item = Arc<dyn Strategy>>) -> Self {
@@ -112,12 +121,14 @@ impl RegistryBuilder {
             outgoing: OnceLock::new(),
             kinds: ArcSwap::default(),
             kinds_changed: Notify::new(),
+            store_root: self.store_root,
             extensions: ArcSwap::default(),
         };
         let registry = Registry { inner: Arc::new(inner) };
         registry.change_kinds(|kinds| {
             for strategy in &self.strategies {
-                let mut kind = resolve(strategy, &self.strategies);
+                let root = registry.inner.store_root.as_ref();
+                let mut kind = resolve(strategy, &self.strategies, root);
                 let resource = kind.gvr();
                 let own = self.computed.iter().find(|(of, _)| *of == resource);
                 kind.computed = own.map(|(_, computed)| Arc::clone(computed));
@@ -131,7 +142,7 @@ impl RegistryBuilder {
 }
 
 /// The kind of a strategy, with its hub among `all`.
-fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>]) -> Kind {
+fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>], root: Option<&Arc<str>>) -> Kind {
     let row = &strategy.spec().row;
     let is_hub = |other: &&Arc<dyn Strategy>| other.spec().row.resource() == row.stored_as;
     let found = || strategy.hub().or_else(|| all.iter().find(is_hub).cloned());
@@ -140,6 +151,9 @@ fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>]) -> Kind {
     let name = row.resource().group_resource();
     let directory = stored.spec().store_directory.clone();
     let mut store = Resource::new(name, directory, row.scope == coracle_meta::Scope::Namespaced);
+    if let Some(root) = root {
+        store.root = Arc::clone(root);
+    }
     store.selectable = stored.selectable_fields().into_iter().flatten().map(str::to_owned).collect();
     store.indexed = stored.spec().indexed.iter().map(|field| (*field).to_owned()).collect();
     let reader = Arc::clone(stored);
@@ -158,6 +172,7 @@ impl Registry {
             admission: Vec::new(),
             computed: Vec::new(),
             subresources: Vec::new(),
+            store_root: None,
         }
     }
 
@@ -193,7 +208,7 @@ impl Registry {
         }
         self.change_kinds(|kinds| {
             let all: Vec<_> = kinds.iter().map(|kind| Arc::clone(kind.strategy())).collect();
-            kinds.insert(resolve(strategy, &all));
+            kinds.insert(resolve(strategy, &all, self.inner.store_root.as_ref()));
         });
     }
 
@@ -266,6 +281,11 @@ impl Registry {
     /// The event log.
     pub fn recorder(&self) -> &Recorder {
         &self.inner.recorder
+    }
+
+    /// The folder of the store below which all objects are, if another was named than that of all clusters.
+    pub fn store_root(&self) -> Option<&Arc<str>> {
+        self.inner.store_root.as_ref()
     }
 
     /// The storage beneath.

@@ -6,15 +6,16 @@ use serde_json::Value;
 
 use crate::built_in::built_in;
 use crate::cells::since;
+use crate::config::Config;
 use crate::field_checks::{Wrong, each_invalid};
 
 /// `events`. In Kubernetes: `pkg/registry/core/event`.
-pub(crate) fn kind() -> KindSpec {
+pub(crate) fn kind(config: &Config) -> KindSpec {
     KindSpec {
         // Names are not looked at, as in Kubernetes.
         name: |_| Vec::new(),
         validate_create: wrong,
-        time_to_live: Some(3600),
+        time_to_live: Some(config.event_seconds),
         selectable: Some(&[
             "involvedObject.kind",
             "involvedObject.namespace",

@@ -1,0 +1,169 @@
+use anyhow::Result;
+use clap::Args;
+use coracle_cluster::serve::OldestTls;
+use coracle_cluster::{ApiServerSpec, RuntimeConfig};
+use coracle_meta::parse_duration;
+
+use crate::exit;
+
+/// kube-apiserver's flags that have the same meaning and the same default wherever an API server runs.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ApiFlags {
+    /// Groups, versions and resources that are served or not: apps/v1=false,api/all=true
+    #[arg(long, value_name = "KEY=BOOL,...")]
+    runtime_config: Vec<String>,
+    /// Features, as NAME=BOOL; none can be switched here, and each that is named is told
+    #[arg(long, value_name = "NAME=BOOL,...", value_delimiter = ',')]
+    feature_gates: Vec<String>,
+    /// How many requests that only read are answered at once; 0 for any number
+    #[arg(long, value_name = "COUNT")]
+    max_requests_inflight: Option<usize>,
+    /// How many requests that write are answered at once; 0 for any number
+    #[arg(long, value_name = "COUNT")]
+    max_mutating_requests_inflight: Option<usize>,
+    /// How long a request may take, streams aside
+    #[arg(long, value_name = "DURATION")]
+    request_timeout: Option<String>,
+    /// After how many seconds at the least a watch that names no time is ended
+    #[arg(long, value_name = "SECONDS")]
+    min_request_timeout: Option<u64>,
+    /// How long events are kept
+    #[arg(long, value_name = "DURATION")]
+    event_ttl: Option<String>,
+    /// The folder of the store below which all objects are
+    #[arg(long, value_name = "PATH")]
+    etcd_prefix: Option<String>,
+    /// The ports of services at nodes: FIRST-LAST
+    #[arg(long, value_name = "RANGE")]
+    service_node_port_range: Option<String>,
+    /// The oldest version of TLS: VersionTLS12 or VersionTLS13
+    #[arg(long, value_name = "VERSION")]
+    tls_min_version: Option<String>,
+    /// For how many seconds pods stay on a node that is not ready, if they do not say
+    #[arg(long, value_name = "SECONDS")]
+    default_not_ready_toleration_seconds: Option<i64>,
+    /// For how many seconds pods stay on a node that cannot be reached, if they do not say
+    #[arg(long, value_name = "SECONDS")]
+    default_unreachable_toleration_seconds: Option<i64>,
+}
+
+impl ApiFlags {
+    /// Takes what the flags say into `spec`.
+    pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
+        let config = RuntimeConfig::parse(&self.runtime_config.join(","));
+        spec.runtime_config = config.map_err(|error| exit::Usage(error.to_string()))?;
+        for gate in self.feature_gates.iter().filter(|gate| !gate.trim().is_empty()) {
+            let is_one = gate.split_once('=').is_some_and(|(name, on)| !name.is_empty() && on.parse::<Bool>().is_ok());
+            if !is_one {
+                return Err(exit::Usage(format!("--feature-gates {gate}: want NAME=true or NAME=false")).into());
+            }
+            eprintln!("--feature-gates {gate}: of no meaning here; ignored");
+        }
+        let any = |count: usize| if count == 0 { usize::MAX } else { count };
+        let limits = &mut spec.limits;
+        limits.reads = self.max_requests_inflight.map_or(limits.reads, any);
+        limits.writes = self.max_mutating_requests_inflight.map_or(limits.writes, any);
+        limits.watch_seconds = self.min_request_timeout.unwrap_or(limits.watch_seconds);
+        if let Some(text) = &self.request_timeout {
+            limits.request_seconds = seconds("--request-timeout", text)?;
+        }
+        if let Some(text) = &self.event_ttl {
+            spec.event_seconds = i64::try_from(seconds("--event-ttl", text)?).unwrap_or(i64::MAX);
+        }
+        spec.etcd_prefix = self.etcd_prefix.as_deref().map(prefix).transpose()?;
+        if let Some(range) = &self.service_node_port_range {
+            spec.service_node_port_range = ports(range)?;
+        }
+        let tolerations = &mut spec.default_tolerations;
+        tolerations.not_ready = self.default_not_ready_toleration_seconds.unwrap_or(tolerations.not_ready);
+        tolerations.unreachable = self.default_unreachable_toleration_seconds.unwrap_or(tolerations.unreachable);
+        Ok(())
+    }
+
+    /// The oldest version of TLS that is spoken.
+    pub(crate) fn oldest_tls(&self) -> Result<OldestTls> {
+        match self.tls_min_version.as_deref() {
+            // Older ones than 1.2 are not spoken, which nobody is weaker by.
+            None | Some("VersionTLS10" | "VersionTLS11" | "VersionTLS12") => Ok(OldestTls::Tls12),
+            Some("VersionTLS13") => Ok(OldestTls::Tls13),
+            Some(other) => Err(exit::Usage(format!("--tls-min-version: unknown tls version {other:?}")).into()),
+        }
+    }
+}
+
+/// A flag's value as Go reads it.
+struct Bool;
+
+impl std::str::FromStr for Bool {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let known = ["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"];
+        known.contains(&text).then_some(Self).ok_or(())
+    }
+}
+
+fn seconds(flag: &str, text: &str) -> Result<u64> {
+    let refused = || exit::Usage(format!("{flag} {text}: want a duration of a second or more, such as 1m0s"));
+    let duration = parse_duration(text).ok_or_else(refused)?;
+    Ok(Some(duration.as_secs()).filter(|seconds| *seconds > 0).ok_or_else(refused)?)
+}
+
+/// A folder of the store, with a slash before it and none behind.
+fn prefix(text: &str) -> Result<String> {
+    let trimmed = text.trim_matches('/');
+    match trimmed.is_empty() {
+        true => Err(exit::Usage(format!("--etcd-prefix {text:?}: want a folder, such as /registry")).into()),
+        false => Ok(format!("/{trimmed}")),
+    }
+}
+
+/// Ports as `30000-32767`, `30000+100` or one alone. In Kubernetes: `PortRange.Set`.
+fn ports(text: &str) -> Result<(u16, u16)> {
+    let refused = || exit::Usage(format!("--service-node-port-range {text}: want FIRST-LAST, such as 30000-32767"));
+    let number = |text: &str| text.trim().parse::<u16>().ok();
+    let range = match (text.split_once('-'), text.split_once('+')) {
+        (Some((first, last)), _) => number(first).zip(number(last)),
+        (None, Some((first, more))) => {
+            number(first).zip(number(more)).map(|(first, more)| (first, first.saturating_add(more)))
+        }
+        (None, None) => number(text).map(|port| (port, port)),
+    };
+    Ok(range.filter(|(first, last)| first <= last && *first > 0).ok_or_else(refused)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_ports_and_folders_are_read_as_kubernetes_reads_them() {
+        assert_eq!(ports("30000-30100").unwrap(), (30000, 30100));
+        assert_eq!(ports("30000+100").unwrap(), (30000, 30100));
+        assert_eq!(ports("30000").unwrap(), (30000, 30000));
+        for wrong in ["", "a-b", "2-1", "0-5", "1-70000"] {
+            assert!(ports(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(prefix("registry/a/").unwrap(), "/registry/a");
+        assert!(prefix("/").is_err());
+    }
+
+    #[test]
+    fn what_the_flags_say_is_what_the_server_is_told_and_without_them_nothing_changes() {
+        let (mut spec, default) = (ApiServerSpec::default(), ApiServerSpec::default());
+        ApiFlags::default().set(&mut spec).unwrap();
+        assert_eq!((spec.limits, spec.event_seconds), (default.limits, default.event_seconds));
+        let flags = ApiFlags {
+            max_requests_inflight: Some(0),
+            request_timeout: Some("1m30s".to_owned()),
+            event_ttl: Some("2h".to_owned()),
+            default_not_ready_toleration_seconds: Some(7),
+            ..ApiFlags::default()
+        };
+        flags.set(&mut spec).unwrap();
+        assert_eq!((spec.limits.reads, spec.limits.request_seconds, spec.event_seconds), (usize::MAX, 90, 7200));
+        assert_eq!((spec.default_tolerations.not_ready, spec.default_tolerations.unreachable), (7, 300));
+        let wrong = ApiFlags { event_ttl: Some("soon".to_owned()), ..ApiFlags::default() };
+        assert!(wrong.set(&mut spec).is_err());
+    }
+}
