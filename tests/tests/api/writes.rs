@@ -1,6 +1,6 @@
 //! What writes of built-in kinds change beside what they say.
 
-use http::{Method, Request};
+use http::{Method, Request, StatusCode};
 use serde_json::{Value, json};
 
 use crate::front::{api_server, call, get, send};
@@ -75,4 +75,54 @@ async fn the_data_of_a_revision_may_not_even_be_written_otherwise() {
         let patched = write(Method::PATCH, &path, merge, labels).await;
         assert_eq!(patched.code, by_merge, "{name}: a merge patch goes by what was encoded: {:?}", patched.json());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grace_period_below_zero_is_a_second() {
+    let cluster = api_server().await;
+    let default = "/api/v1/namespaces/default";
+    call(&cluster, Method::POST, &format!("{default}/serviceaccounts"), &json!({"metadata": {"name": "default"}}))
+        .await;
+    let spec = json!({"terminationGracePeriodSeconds": -1, "containers": [{"name": "c", "image": "i"}]});
+    let pod = json!({"metadata": {"name": "p"}, "spec": spec});
+    let made = call(&cluster, Method::POST, &format!("{default}/pods"), &pod).await;
+    assert_eq!(made.json()["spec"]["terminationGracePeriodSeconds"], 1, "{:?}", made.json());
+}
+
+#[tokio::test(start_paused = true)]
+async fn resources_within_custom_objects_have_the_types_and_metadata_of_the_api() {
+    let cluster = api_server().await;
+    let template = json!({"type": "object", "x-kubernetes-embedded-resource": true,
+        "x-kubernetes-preserve-unknown-fields": true});
+    let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+        "template": template, "list": {"type": "array", "items": template}}}}});
+    let definition = json!({"metadata": {"name": "boxes.example.com"}, "spec": {
+        "group": "example.com", "scope": "Namespaced", "names": {"plural": "boxes", "kind": "Box"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}});
+    let at = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert_eq!(call(&cluster, Method::POST, at, &definition).await.code, StatusCode::CREATED);
+    let boxes = "/apis/example.com/v1/namespaces/default/boxes";
+    let named = |name: &str, spec: &Value| json!({"apiVersion": "example.com/v1", "kind": "Box", "metadata": {"name": name}, "spec": spec});
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "other": 1}, "free": 1});
+    let spec = json!({"template": pod, "list": [pod]});
+    let strict = format!("{boxes}?fieldValidation=Strict");
+    let refused = call(&cluster, Method::POST, &strict, &named("a", &spec)).await;
+    assert_eq!(refused.code, StatusCode::BAD_REQUEST);
+    let message = refused.json()["message"].as_str().unwrap().to_owned();
+    for path in ["spec.template.metadata.other", "spec.list[0].metadata.other"] {
+        assert!(message.contains(&format!("unknown field \"{path}\"")), "{message}");
+    }
+    let made = call(&cluster, Method::POST, boxes, &named("a", &spec)).await;
+    assert_eq!(made.code, StatusCode::CREATED, "{:?}", made.json());
+    let template = &made.json()["spec"]["template"];
+    assert_eq!((&template["metadata"], &template["free"]), (&json!({"name": "p"}), &json!(1)));
+
+    let nothing = json!({"list": [{"metadata": {}}]});
+    let refused = call(&cluster, Method::POST, boxes, &named("b", &nothing)).await;
+    assert_eq!(refused.code, StatusCode::UNPROCESSABLE_ENTITY);
+    let message = refused.json()["message"].as_str().unwrap().to_owned();
+    assert!(
+        message.contains("[spec.list[0].apiVersion: Required value, spec.list[0].kind: Required value]"),
+        "{message}"
+    );
 }

@@ -235,6 +235,7 @@ impl Strategy for CustomKind {
 
     fn validate(&self, object: &Object) -> Vec<FieldError> {
         let mut errors = self.errors(object);
+        errors.extend(self.version.schema.embedded_errors(object.tree()));
         errors.extend(self.version.schema.doubled_items(object.tree()));
         self.check_rules(object, None, &mut errors);
         errors
@@ -243,6 +244,7 @@ impl Strategy for CustomKind {
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
         let mut errors = ratcheted(self.errors(new), &self.errors(old), new, old);
         let schema = &self.version.schema;
+        errors.extend(schema.embedded_errors(new.tree()));
         if schema.doubled_items(old.tree()).is_empty() {
             errors.extend(schema.doubled_items(new.tree()));
         }
@@ -258,6 +260,7 @@ impl Strategy for CustomKind {
         let is_of_status = |error: &FieldError| error.field.starts_with("status") || error.field.starts_with(".status");
         let errors = ratcheted(self.errors(new), &self.errors(old), new, old);
         let mut errors: Vec<_> = errors.into_iter().filter(is_of_status).collect();
+        errors.extend(self.version.schema.embedded_errors(new.tree()));
         self.check_rules(new, Some(old), &mut errors);
         errors
     }

@@ -66,6 +66,10 @@ fn set_defaults(object: &mut Object) {
         }
         pod_resources::fill_pod_level(spec);
         spec.fill("enableServiceLinks", true);
+        // Of a pod, not of a template. In Kubernetes: `Convert_v1_Pod_To_core_Pod`.
+        if spec.int("terminationGracePeriodSeconds") < 0 {
+            spec.insert("terminationGracePeriodSeconds".to_owned(), 1.into());
+        }
         if spec.flag("hostNetwork") {
             for list in ["containers", "initContainers"] {
                 spec.each_in(list, |container| container.each_in("ports", host_port_from_container_port));

@@ -81,7 +81,25 @@ impl<'t> Pass<'t> {
         for path in structural.prune(&mut out) {
             self.strict("unknown", &path);
         }
-        Value::Object(out)
+        let mut out = Value::Object(out);
+        if let Some(ty) = metadata {
+            structural.each_embedded(&mut out, &mut String::new(), &mut |resource, path| {
+                self.metadata_within(resource, path, ty);
+            });
+        }
+        out
+    }
+
+    /// Reads the metadata of a resource that stands within another as the API's own.
+    fn metadata_within(&mut self, resource: &mut Map<String, Value>, path: &str, ty: TypeRef<'t>) {
+        let Some(slot) = resource.get_mut("metadata") else { return };
+        let outer = std::mem::replace(&mut self.path, format!("{path}.metadata"));
+        let read = self.value(slot.take(), ty);
+        self.path = outer;
+        match read {
+            Some(metadata) => *slot = metadata,
+            None => drop(resource.remove("metadata")),
+        }
     }
 
     /// The value as Kubernetes prints it; `None` for one that is absent (`null`, or not of the type).

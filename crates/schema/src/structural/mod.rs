@@ -10,6 +10,7 @@
 
 mod check;
 mod default;
+mod embedded;
 mod format;
 mod kind_schema;
 mod list_type;
