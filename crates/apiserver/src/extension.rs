@@ -12,17 +12,21 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use crate::answer::respond;
 use crate::extension_transport::Unreachable;
 use crate::front::passed_on::PassedOn;
+use crate::front::peer_address::PeerAddress;
 use crate::front::received::Received;
 use crate::server::Server;
 
+/// Through whom a request came.
+const FORWARDED_FOR: &str = "x-forwarded-for";
+
 /// Passes a request on, and gives its answer back as it comes.
 pub(crate) async fn serve(server: &Server, received: Received, passed_on: PassedOn, body: Body) -> Response<Body> {
-    let PassedOn { extension, uri, connection } = passed_on;
+    let PassedOn { extension, uri, peer, connection } = passed_on;
     if !extension.is_available {
         return unavailable("service unavailable");
     }
     let is_upgrade = connection.is_some();
-    let headers = match headers(server, &received, is_upgrade) {
+    let headers = match headers(server, &received, peer, is_upgrade) {
         Ok(headers) => headers,
         Err(why) => return respond::text(StatusCode::INTERNAL_SERVER_ERROR, format!("{why}\n")),
     };
@@ -63,7 +67,12 @@ fn answer(mut response: Response<Body>, is_upgrade: bool) -> Response<Body> {
 }
 
 /// The headers for the other server: the client's own but those that say who it is, which this server says.
-fn headers(server: &Server, received: &Received, is_upgrade: bool) -> Result<HeaderMap, String> {
+fn headers(
+    server: &Server,
+    received: &Received,
+    peer: Option<PeerAddress>,
+    is_upgrade: bool,
+) -> Result<HeaderMap, String> {
     let mut headers = received.headers.clone();
     let upgrade = headers.get(header::UPGRADE).cloned();
     remove_hops(&mut headers);
@@ -83,6 +92,13 @@ fn headers(server: &Server, received: &Received, is_upgrade: bool) -> Result<Hea
     }
     if let Ok(id) = HeaderValue::from_str(&received.audit_id) {
         headers.insert("audit-id", id);
+    }
+    if let Some(PeerAddress(peer)) = peer {
+        let before = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
+        let through = before.map(str::to_owned).chain([peer.to_canonical().to_string()]).collect::<Vec<_>>().join(", ");
+        if let Ok(through) = HeaderValue::try_from(through) {
+            headers.insert(FORWARDED_FOR, through);
+        }
     }
     if let Some(host) = host {
         headers.insert("x-forwarded-host", host);

@@ -24,12 +24,13 @@ mod shutdown;
 mod verbs;
 
 pub use answer::yaml::to_yaml;
-pub use audit::{Audit, AuditPolicy, AuditSink, PeerAddress};
+pub use audit::{Audit, AuditPolicy, AuditSink};
 pub use axum::body::Body;
 pub use extension_transport::{ExtensionTransport, NoExtensions, Unreachable};
 pub use front::anonymous::Anonymous;
 pub use front::authenticate::PeerCertificates;
 pub use front::limits::Limits;
+pub use front::peer_address::PeerAddress;
 pub use front::request_headers::{FrontProxy, RequestHeaders};
 pub use node_transport::{NoNodes, NodeTransport};
 pub use router::router;

@@ -88,8 +88,9 @@ async fn admit(
     warnings: &Warnings,
 ) -> Admitted {
     let begin = |user: &Arc<User>, impersonated: Option<&Arc<User>>| {
+        let audit = server.audit.as_ref()?;
         let attributes = access::attributes(user, info, query);
-        let trail = Trail::begin(server.audit.as_ref()?, &server.registry, parts, audit_id, attributes, impersonated)?;
+        let trail = Trail::begin(audit, &server.registry, parts, audit_id, attributes, impersonated)?;
         trail.received();
         Some(trail)
     };

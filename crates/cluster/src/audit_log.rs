@@ -47,14 +47,6 @@ impl AuditLog {
         Ok(Self { lines: Mutex::new(Some(lines)), writer: Mutex::new(Some(writer)), lost: AtomicU64::new(0) })
     }
 
-    /// Waits until everything that was taken is written; what comes later is lost.
-    pub fn close(&self) {
-        self.lines.lock().take();
-        let writer = self.writer.lock().take();
-        // One that has panicked has said so.
-        let _ = writer.map(JoinHandle::join);
-    }
-
     /// How many events were lost.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
@@ -75,6 +67,13 @@ impl AuditSink for AuditLog {
             };
             eprintln!("audit log: {} events are lost: {why}", lost + 1);
         }
+    }
+
+    fn close(&self) {
+        self.lines.lock().take();
+        let writer = self.writer.lock().take();
+        // One that has panicked has said so.
+        let _ = writer.map(JoinHandle::join);
     }
 }
 

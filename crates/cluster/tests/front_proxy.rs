@@ -146,6 +146,7 @@ async fn echo(stream: TcpStream, tls: TlsAcceptor) {
         return;
     }
     assert!(asked.contains("x-remote-user: jane") && !asked.contains("captain"), "{asked}");
+    assert!(asked.contains("x-forwarded-for: 127.0.0.1\r\n"), "{asked}");
     let answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n";
     stream.write_all(answer.as_bytes()).await.unwrap();
     let (mut from, mut to) = tokio::io::split(stream);

@@ -15,6 +15,11 @@ pub fn offer<B>(answer: &mut Response<B>, offer: Offer) {
     answer.extensions_mut().insert(Slot(Arc::new(Mutex::new(Some(offer)))));
 }
 
+/// Takes back what was put beside the bytes of an answer: whoever reads it reads those.
+pub fn withdraw<B>(answer: &mut Response<B>) {
+    answer.extensions_mut().remove::<Slot>();
+}
+
 /// Ties what an answer offers to its body, so that who wraps the body drops the offer.
 pub fn attach<B>(mut answer: Response<B>) -> Response<Body>
 where

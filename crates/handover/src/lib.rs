@@ -13,7 +13,7 @@ mod body;
 mod decoded;
 mod offer;
 
-pub use attach::{attach, offer};
+pub use attach::{attach, offer, withdraw};
 pub use body::{Body, BoxError};
 pub use decoded::Decoded;
 pub use offer::{Events, Handed, Offer};

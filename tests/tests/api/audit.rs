@@ -156,3 +156,48 @@ async fn the_first_rule_decides_and_what_none_is_about_is_not_kept() {
     send(&cluster, Request::get("/api/v1/secrets").body(Vec::new()).unwrap()).await;
     assert_eq!(stages(&lines), ["RequestReceived", "ResponseComplete"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_a_webhook_has_to_say_for_the_log_stands_there_under_its_name() {
+    let program = tower::service_fn(|request: Request<_>| async move {
+        let body = BodyExt::collect(request.into_body()).await.map(http_body_util::Collected::to_bytes).unwrap();
+        let review: Value = serde_json::from_slice(&body).unwrap();
+        let response = json!({"uid": review["request"]["uid"], "allowed": true, "auditAnnotations": {"why": "it may"}});
+        let answer = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
+        Ok::<_, std::convert::Infallible>(http::Response::new(Full::new(Bytes::from(answer.to_string()))))
+    });
+    let lines = Arc::new(Lines::default());
+    let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, verbs: [create], \
+                  resources: [{resources: [configmaps]}], namespaces: [default]}]";
+    let policy = Arc::new(AuditPolicy::parse(policy).unwrap());
+    let audit = Audit { policy, sink: Arc::clone(&lines) as Arc<dyn AuditSink> };
+    let mut routes = coracle::ServiceRoutes::default();
+    routes.answer_for_service("hooks", "program", coracle::Transport::to(program));
+    let builder = Cluster::builder().audit(audit).service_routes(routes);
+    let cluster = builder.api_server_only().start().await.unwrap();
+    let webhook = json!({
+        "name": "says.example.com", "admissionReviewVersions": ["v1"], "sideEffects": "None",
+        "clientConfig": {"service": {"namespace": "hooks", "name": "program", "path": "/"}},
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["CREATE"]}],
+    });
+    let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+    let object = json!({"metadata": {"name": "says"}, "webhooks": [webhook]});
+    assert_eq!(call(&cluster, Method::POST, path, &object).await.code, StatusCode::CREATED);
+    create(&cluster, "m").await;
+    let lines = lines.0.lock();
+    assert_eq!(lines.last().unwrap()["annotations"]["says.example.com/why"], "it may");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_of_the_clusters_own_has_not_ended_while_it_goes_on() {
+    let lines = Arc::new(Lines::default());
+    let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata, verbs: [watch]}]";
+    let policy = Arc::new(AuditPolicy::parse(policy).unwrap());
+    let audit = Audit { policy, sink: Arc::clone(&lines) as Arc<dyn AuditSink> };
+    let cluster = Cluster::builder().audit(audit).start().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let count = |stage: &str| stages(&lines).iter().filter(|found| *found == stage).count();
+    assert!(count("ResponseStarted") > 10, "{:?}", stages(&lines).len());
+    assert_eq!(count("ResponseComplete"), 0);
+    drop(cluster);
+}

@@ -21,6 +21,9 @@ pub(crate) use trail::Trail;
 pub trait AuditSink: Send + Sync + 'static {
     /// Takes an event: JSON with a line feed at its end.
     fn take(&self, line: Vec<u8>);
+
+    /// Waits until everything that was taken is kept; nothing more comes.
+    fn close(&self) {}
 }
 
 /// What the audit log is made of.
@@ -37,7 +40,3 @@ impl std::fmt::Debug for Audit {
         f.debug_struct("Audit").field("policy", &self.policy).finish_non_exhaustive()
     }
 }
-
-/// From where a request came. The listener puts it into the extensions of each request.
-#[derive(Clone, Copy, Debug)]
-pub struct PeerAddress(pub std::net::IpAddr);

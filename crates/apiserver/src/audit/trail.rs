@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 use super::body::Ending;
 use super::event::{Facts, Outcome, without_managed_fields};
 use super::policy::Kept;
-use super::{Audit, PeerAddress, Stage};
+use super::{Audit, Stage};
+use crate::front::peer_address::PeerAddress;
 
 /// The events of one request. However it ends, the last of them is written: also when it panics, and when the client goes.
 pub(crate) struct Trail {
@@ -88,6 +89,8 @@ impl Trail {
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             return response;
         }
+        // Who takes what is offered does not read the bytes to their end, by which the end is known.
+        coracle_handover::withdraw(&mut response);
         response.map(|body| Body::new(Ending::new(body, self)))
     }
 }

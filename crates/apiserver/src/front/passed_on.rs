@@ -6,12 +6,15 @@ use http::request::Parts;
 use http::{HeaderMap, Uri};
 use hyper::upgrade::OnUpgrade;
 
+use crate::front::peer_address::PeerAddress;
 use crate::front::request_info::RequestInfo;
 
 /// What is passed on of a request, beside what every request has.
 pub(crate) struct PassedOn {
     pub(crate) extension: Arc<Extension>,
     pub(crate) uri: Uri,
+    /// From where the request came, if it came over a socket.
+    pub(crate) peer: Option<PeerAddress>,
     /// The client's connection, if it wants that to become another.
     pub(crate) connection: Option<OnUpgrade>,
 }
@@ -21,7 +24,8 @@ impl PassedOn {
     pub(crate) fn read(registry: &Registry, info: &RequestInfo, parts: &mut Parts) -> Option<Self> {
         let extension = answers_for(registry, info)?;
         let connection = if is_upgrade(&parts.headers) { parts.extensions.remove::<OnUpgrade>() } else { None };
-        Some(Self { extension, uri: parts.uri.clone(), connection })
+        let peer = parts.extensions.get::<PeerAddress>().copied();
+        Some(Self { extension, uri: parts.uri.clone(), peer, connection })
     }
 
     /// Whether the answer may be a stream in both directions.

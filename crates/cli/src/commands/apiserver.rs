@@ -7,6 +7,7 @@ use coracle_ambient::Ambient;
 use coracle_cluster::{ControlPlane, NoNodes, StoreSpec};
 use coracle_journal::Recorder;
 
+use crate::commands::audit_flags::close;
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::server_flags::{IDENTITIES, ServerFlags};
 use crate::commands::up::{run_on_worker, service_account_key};
@@ -62,6 +63,7 @@ impl Apiserver {
             control_plane.stop().await;
         };
         door.listener.serve(control_plane.transport(), stop).await;
+        close(spec.audit.as_ref());
         store.close().await;
         Ok(code?)
     }

@@ -50,6 +50,13 @@ impl AuditFlags {
     }
 }
 
+/// Waits until the whole log is written, after the last request has been answered.
+pub(crate) fn close(audit: Option<&Audit>) {
+    if let Some(audit) = audit {
+        audit.sink.close();
+    }
+}
+
 /// Refuses a value that is not built.
 fn one_of(flag: &str, value: Option<&str>, built: &[&str]) -> Result<()> {
     match value.filter(|value| !built.contains(value)) {

@@ -9,7 +9,7 @@ use coracle_meta::KUBERNETES_VERSION;
 
 use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::commands::api_flags::ApiFlags;
-use crate::commands::audit_flags::AuditFlags;
+use crate::commands::audit_flags::{AuditFlags, close};
 use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::flag_table::sift;
@@ -120,6 +120,7 @@ impl KubeApiserver {
         if self.etcd.etcd_servers.is_empty() {
             return Err(exit::Usage("--etcd-servers must be specified".to_owned()).into());
         }
+        let audit = spec.audit.clone();
         let store = StoreSpec::Etcd(self.etcd.read()?);
         let builder = Cluster::builder().store(store).api_server(spec);
         let cluster = match beside()? {
@@ -140,6 +141,7 @@ impl KubeApiserver {
             }
         };
         listener.serve(front, stop).await;
+        close(audit.as_ref());
         Ok(code?)
     }
 

@@ -8,8 +8,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
-use coracle_cluster::{Cluster, StoreSpec, controllers};
+use coracle_cluster::{Audit, Cluster, StoreSpec, controllers};
 
+use crate::commands::audit_flags::close;
 use crate::commands::env::StateArgs;
 use crate::commands::server_flags::{Door, ServerFlags};
 use crate::interrupt::interrupted;
@@ -48,6 +49,7 @@ pub(crate) struct RunningCluster {
     pub(crate) cluster: Cluster,
     pub(crate) door: Door,
     pub(crate) kubeconfig: PathBuf,
+    audit: Option<Audit>,
     claim: state::Claim,
 }
 
@@ -73,6 +75,7 @@ impl Up {
         stop.notify_one();
         running.cluster.shutdown().await;
         let _ = serving.await;
+        close(running.audit.as_ref());
         drop(running.claim);
         Ok(code)
     }
@@ -93,6 +96,7 @@ impl Up {
         let line = format!("{token},kubernetes-admin,,system:masters\n");
         spec.tokens = Some(spec.tokens.map_or_else(|| line.clone(), |others| format!("{line}{others}")));
         self.server.advertise(&mut spec, door.listener.address());
+        let audit = spec.audit.clone();
         let store = if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) };
         let metrics = controllers.metrics.clone();
         let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec).controllers(controllers);
@@ -103,7 +107,7 @@ impl Up {
         }
         let kubeconfig = folder.kubeconfig();
         door.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
-        Ok(RunningCluster { cluster, door, kubeconfig, claim })
+        Ok(RunningCluster { cluster, door, kubeconfig, audit, claim })
     }
 
     fn greet(&self, running: &RunningCluster, folder: &StateFolder, took: Duration, known: bool) {

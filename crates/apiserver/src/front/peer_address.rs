@@ -1,0 +1,3 @@
+/// From where a request came. The listener puts it into the extensions of each request.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerAddress(pub std::net::IpAddr);
