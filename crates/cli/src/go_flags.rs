@@ -17,7 +17,7 @@ pub(crate) fn normalize(
         };
         let (name, value) = match flag.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
-            None => (flag, arguments.next_if(|next| !next.starts_with('-'))),
+            None => (flag, arguments.next_if(|next| is_value(next))),
         };
         let name = name.replace('_', "-");
         if value.as_deref() == Some("") {
@@ -32,16 +32,21 @@ pub(crate) fn normalize(
     (flags, unknown)
 }
 
+/// Whether what stands behind a flag is its value: a dash alone is one, and names the standard output.
+pub(crate) fn is_value(argument: &str) -> bool {
+    argument == "-" || !argument.starts_with('-')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_way_to_write_a_flag_is_one() {
-        let line = "--a=1 --b 2 --c --d_e=f=g -v=4 -v 5 --cert-dir= stray";
+        let line = "--a=1 --b 2 --c --d_e=f=g --h - -v=4 -v 5 --cert-dir= stray";
         let arguments = line.split(' ').map(str::to_owned);
         let (flags, unknown) = normalize(arguments, |name| name != "v");
-        assert_eq!(flags, ["--a=1", "--b=2", "--c=true", "--d-e=f=g"]);
+        assert_eq!(flags, ["--a=1", "--b=2", "--c=true", "--d-e=f=g", "--h=-"]);
         assert_eq!(unknown, ["--v", "--v", "stray"]);
     }
 }

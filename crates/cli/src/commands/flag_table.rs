@@ -1,6 +1,7 @@
 use anyhow::Result;
 
 use crate::exit;
+use crate::go_flags::is_value;
 
 /// Flags of kube-apiserver 1.35 that change nothing that can be seen here, or nothing at all: they tune what is not there,
 /// or say what is so anyway. Flags that are obeyed are those that the commands have; these and [`REFUSED`] are the others.
@@ -159,7 +160,7 @@ pub(crate) fn sift(arguments: Vec<String>, known: impl Fn(&str) -> bool) -> Resu
             kept.push(argument);
             continue;
         }
-        let next = arguments.peek().filter(|next| stands_alone && !next.starts_with('-')).cloned();
+        let next = arguments.peek().filter(|next| stands_alone && is_value(next)).cloned();
         match fate(&name, next.as_deref().unwrap_or(value)) {
             Fate::Nothing => drop(next.and_then(|_| arguments.next())),
             Fate::Refused => refused.push(name),
