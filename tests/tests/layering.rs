@@ -27,7 +27,11 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ("admission", 4, &["registry", "schema", "expression", "api", "meta", "ambient"]),
     ("auth", 4, &["registry", "api", "meta", "ambient"]),
     ("apiserver", 4, &["registry", "schema", "handover", "meta", "ambient", "journal", "exposition"]),
-    ("controllers", 5, CONTROLLER_SIDE),
+    (
+        "controllers",
+        5,
+        &["controller-runtime", "informer", "workqueue", "client", "api", "expression", "meta", "ambient", "journal"],
+    ),
     ("scheduler", 5, CONTROLLER_SIDE),
     ("kubelet", 5, CONTROLLER_SIDE),
     ("cluster", 6, ANYTHING_BELOW),

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersionResource, LabelSelector, Object, Scope};
+use coracle_meta::{GroupResource, GroupVersionResource, LabelSelector, Object, Scope, Status};
 use coracle_registry::{Kind, Review};
 use serde_json::Value;
 
@@ -62,15 +62,28 @@ impl Matching {
     }
 
     /// Whether a policy or a binding is about the request: one without rules is about all.
-    pub(crate) fn matches(&self, review: &Review<'_>, namespace: Option<&Object>) -> bool {
+    ///
+    /// # Errors
+    /// If the labels of a namespace matter that is not there.
+    pub(crate) fn matches(&self, review: &Review<'_>, namespace: Option<&Object>) -> Result<bool, Status> {
         let matches = |rules: &[Rule]| self.found(rules, review).is_some();
         let is_ruled = self.rules.is_empty() || matches(&self.rules);
-        is_ruled && !matches(&self.exclusions) && self.selects(review, namespace)
+        Ok(is_ruled && !matches(&self.exclusions) && self.selects(review, namespace)?)
     }
 
     /// As what a webhook is told of the request, if one of its rules is about it.
-    pub(crate) fn found_for_webhook(&self, review: &Review<'_>, namespace: Option<&Object>) -> Option<Found> {
-        self.found(&self.rules, review).filter(|_| self.selects(review, namespace))
+    ///
+    /// # Errors
+    /// If the labels of a namespace matter that is not there.
+    pub(crate) fn found_for_webhook(
+        &self,
+        review: &Review<'_>,
+        namespace: Option<&Object>,
+    ) -> Result<Option<Found>, Status> {
+        match self.found(&self.rules, review) {
+            Some(found) if self.selects(review, namespace)? => Ok(Some(found)),
+            _ => Ok(None),
+        }
     }
 
     /// By which rule the request is meant: as it came, or else as the same objects are served elsewhere.
@@ -89,8 +102,18 @@ impl Matching {
         })
     }
 
-    fn selects(&self, review: &Review<'_>, namespace: Option<&Object>) -> bool {
-        namespace.is_none_or(|namespace| self.namespaces.matches(&namespace.labels())) && self.matches_objects(review)
+    fn selects(&self, review: &Review<'_>, namespace: Option<&Object>) -> Result<bool, Status> {
+        Ok(self.matches_namespace(review, namespace)? && self.matches_objects(review))
+    }
+
+    /// In Kubernetes: `namespace.Matcher.MatchNamespaceSelector`.
+    fn matches_namespace(&self, review: &Review<'_>, namespace: Option<&Object>) -> Result<bool, Status> {
+        match (namespace, review.request.at.namespace.as_str()) {
+            _ if self.namespaces.is_everything() => Ok(true),
+            (Some(namespace), _) => Ok(self.namespaces.matches(&namespace.labels())),
+            (None, "") => Ok(true),
+            (None, missing) => Err(Status::not_found(&GroupResource::new("", "namespaces"), missing)),
+        }
     }
 
     fn matches_objects(&self, review: &Review<'_>) -> bool {
@@ -127,7 +150,10 @@ impl Rule {
     /// Whether the rule is about the request but for the resource.
     fn may_match(&self, review: &Review<'_>) -> bool {
         let operation = review.operation.as_str();
-        let name = review.object().map_or(review.request.at.name.as_str(), Object::name);
+        let name = match review.request.at.name.as_str() {
+            "" => review.object().map_or("", Object::name),
+            name => name,
+        };
         self.operations.iter().any(|listed| listed == "*" || listed == operation)
             && (self.names.is_empty() || self.names.iter().any(|listed| listed == name))
             && self.matches_scope(review)

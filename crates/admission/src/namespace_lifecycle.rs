@@ -16,6 +16,10 @@ impl Admission for NamespaceLifecycle {
         "NamespaceLifecycle"
     }
 
+    fn handles(&self, operation: Operation) -> bool {
+        operation != Operation::Connect
+    }
+
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
         let name = review.request.at.name.as_str();
         if review.is_about_any_part("", "namespaces") {

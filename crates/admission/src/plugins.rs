@@ -1,15 +1,28 @@
 use std::sync::Arc;
 
 use coracle_registry::Admission;
+use serde_json::Value;
 
+use crate::always::{AlwaysAdmit, AlwaysDeny};
+use crate::always_pull_images::AlwaysPullImages;
 use crate::certificates::{CertificateApproval, CertificateSigning, CertificateSubjectRestriction};
+use crate::configurations::Configurations;
 use crate::default_ingress_class::DefaultIngressClass;
 use crate::default_storage_class::DefaultStorageClass;
 use crate::default_toleration_seconds::DefaultTolerationSeconds;
+use crate::deny_service_external_ips::DenyServiceExternalIPs;
+use crate::extended_resource_toleration::ExtendedResourceToleration;
+use crate::limit_pod_hard_anti_affinity_topology::LimitPodHardAntiAffinityTopology;
 use crate::limit_ranger::LimitRanger;
+use crate::namespace_auto_provision::NamespaceAutoProvision;
+use crate::namespace_exists::NamespaceExists;
 use crate::namespace_lifecycle::NamespaceLifecycle;
+use crate::node_restriction::NodeRestriction;
+use crate::owner_references_permission_enforcement::OwnerReferencesPermissionEnforcement;
 use crate::persistent_volume_claim_resize::PersistentVolumeClaimResize;
+use crate::pod_node_selector::PodNodeSelector;
 use crate::pod_security::PodSecurity;
+use crate::pod_toleration_restriction::PodTolerationRestriction;
 use crate::pod_topology_labels::PodTopologyLabels;
 use crate::priority::Priority;
 use crate::resource_quota::ResourceQuota;
@@ -29,6 +42,14 @@ pub enum PluginError {
     /// Kubernetes has it, and Coracle does not.
     #[error("admission plug-in {0:?} is not built and cannot be enabled")]
     NotBuilt(String),
+    /// Its configuration cannot be read.
+    #[error("the configuration of admission plug-in {name:?} cannot be read: {why}")]
+    Unreadable {
+        /// The plug-in.
+        name: String,
+        /// Why.
+        why: String,
+    },
 }
 
 /// A plug-in of Kubernetes, in the order in which they are asked.
@@ -36,44 +57,64 @@ struct Entry {
     name: &'static str,
     /// Whether kube-apiserver runs it by default.
     is_default: bool,
-    make: Option<fn() -> Arc<dyn Admission>>,
+    make: Option<Make>,
+}
+
+/// How a plug-in is made.
+#[derive(Clone, Copy)]
+enum Make {
+    Plain(fn() -> Arc<dyn Admission>),
+    /// With what its configuration says; `Err` if that cannot be read.
+    Configured(fn(&Value) -> Result<Arc<dyn Admission>, String>),
 }
 
 const fn built(name: &'static str, make: fn() -> Arc<dyn Admission>) -> Entry {
-    Entry { name, is_default: true, make: Some(make) }
+    Entry { name, is_default: true, make: Some(Make::Plain(make)) }
+}
+
+const fn off(name: &'static str, make: fn() -> Arc<dyn Admission>) -> Entry {
+    Entry { name, is_default: false, make: Some(Make::Plain(make)) }
+}
+
+const fn configured(
+    name: &'static str,
+    is_default: bool,
+    make: fn(&Value) -> Result<Arc<dyn Admission>, String>,
+) -> Entry {
+    Entry { name, is_default, make: Some(Make::Configured(make)) }
 }
 
 const fn default_but_not_built(name: &'static str) -> Entry {
     Entry { name, is_default: true, make: None }
 }
 
-const fn off(name: &'static str) -> Entry {
+const fn not_to_be_had(name: &'static str) -> Entry {
     Entry { name, is_default: false, make: None }
 }
 
 /// All plug-ins of kube-apiserver 1.35, in its order. In Kubernetes: `AllOrderedPlugins`.
 const ALL: &[Entry] = &[
-    off("AlwaysAdmit"),
-    off("NamespaceAutoProvision"),
+    off("AlwaysAdmit", || Arc::new(AlwaysAdmit)),
+    off("NamespaceAutoProvision", || Arc::new(NamespaceAutoProvision)),
     built("NamespaceLifecycle", || Arc::new(NamespaceLifecycle)),
-    off("NamespaceExists"),
-    off("LimitPodHardAntiAffinityTopology"),
+    off("NamespaceExists", || Arc::new(NamespaceExists)),
+    off("LimitPodHardAntiAffinityTopology", || Arc::new(LimitPodHardAntiAffinityTopology)),
     built("LimitRanger", || Arc::new(LimitRanger)),
     built("ServiceAccount", || Arc::new(ServiceAccount)),
-    off("NodeRestriction"),
+    off("NodeRestriction", || Arc::new(NodeRestriction)),
     built("TaintNodesByCondition", || Arc::new(TaintNodesByCondition)),
-    off("AlwaysPullImages"),
-    off("ImagePolicyWebhook"),
-    built("PodSecurity", || Arc::new(PodSecurity)),
-    off("PodNodeSelector"),
+    off("AlwaysPullImages", || Arc::new(AlwaysPullImages)),
+    not_to_be_had("ImagePolicyWebhook"),
+    configured("PodSecurity", true, |value| Ok(Arc::new(PodSecurity::new(value)?))),
+    configured("PodNodeSelector", false, |value| Ok(Arc::new(PodNodeSelector::new(value)))),
     built("Priority", || Arc::new(Priority)),
     built("DefaultTolerationSeconds", || Arc::new(DefaultTolerationSeconds::default())),
-    off("PodTolerationRestriction"),
-    off("EventRateLimit"),
-    off("ExtendedResourceToleration"),
+    configured("PodTolerationRestriction", false, |value| Ok(Arc::new(PodTolerationRestriction::new(value)))),
+    not_to_be_had("EventRateLimit"),
+    off("ExtendedResourceToleration", || Arc::new(ExtendedResourceToleration)),
     built("DefaultStorageClass", || Arc::new(DefaultStorageClass)),
     built("StorageObjectInUseProtection", || Arc::new(StorageObjectInUseProtection)),
-    off("OwnerReferencesPermissionEnforcement"),
+    off("OwnerReferencesPermissionEnforcement", || Arc::new(OwnerReferencesPermissionEnforcement)),
     built("PersistentVolumeClaimResize", || Arc::new(PersistentVolumeClaimResize)),
     built("RuntimeClass", || Arc::new(RuntimeClass)),
     built("CertificateApproval", || Arc::new(CertificateApproval)),
@@ -81,7 +122,7 @@ const ALL: &[Entry] = &[
     default_but_not_built("ClusterTrustBundleAttest"),
     built("CertificateSubjectRestriction", || Arc::new(CertificateSubjectRestriction)),
     built("DefaultIngressClass", || Arc::new(DefaultIngressClass)),
-    off("DenyServiceExternalIPs"),
+    off("DenyServiceExternalIPs", || Arc::new(DenyServiceExternalIPs)),
     built("PodTopologyLabels", || Arc::new(PodTopologyLabels)),
     default_but_not_built("NodeDeclaredFeatureValidator"),
     default_but_not_built("MutatingAdmissionPolicy"),
@@ -89,13 +130,18 @@ const ALL: &[Entry] = &[
     built("ValidatingAdmissionPolicy", || Arc::new(ValidatingAdmissionPolicy::default())),
     built("ValidatingAdmissionWebhook", || Arc::new(ValidatingAdmissionWebhook::default())),
     built("ResourceQuota", || Arc::new(ResourceQuota)),
-    off("AlwaysDeny"),
+    off("AlwaysDeny", || Arc::new(AlwaysDeny)),
 ];
 
-/// The plug-ins that kube-apiserver runs by default, in its order, without those of `disabled`.
-/// In Kubernetes: `--enable-admission-plugins`, `--disable-admission-plugins`.
-pub fn plugins<S: AsRef<str>>(enabled: &[S], disabled: &[S]) -> Result<Vec<Arc<dyn Admission>>, PluginError> {
-    for name in enabled.iter().chain(disabled).map(AsRef::as_ref) {
+/// The plug-ins that kube-apiserver runs by default and those of `enabled`, in its order, without those of `disabled`.
+/// In Kubernetes: `--enable-admission-plugins`, `--disable-admission-plugins`, `--admission-control-config-file`.
+pub fn plugins<S: AsRef<str>>(
+    enabled: &[S],
+    disabled: &[S],
+    configurations: &Configurations,
+) -> Result<Vec<Arc<dyn Admission>>, PluginError> {
+    let named = enabled.iter().chain(disabled).map(AsRef::as_ref).chain(configurations.names());
+    for name in named {
         if !ALL.iter().any(|entry| entry.name == name) {
             return Err(PluginError::Unknown(name.to_owned()));
         }
@@ -106,7 +152,15 @@ pub fn plugins<S: AsRef<str>>(enabled: &[S], disabled: &[S]) -> Result<Vec<Arc<d
     }
     let is_disabled = |entry: &Entry| disabled.iter().any(|name| name.as_ref() == entry.name);
     let wanted = ALL.iter().filter(|entry| (entry.is_default || is_enabled(entry)) && !is_disabled(entry));
-    Ok(wanted.filter_map(|entry| entry.make).map(|make| make()).collect())
+    let made = wanted.filter_map(|entry| Some((entry.name, entry.make?)));
+    made.map(|(name, make)| match make {
+        Make::Plain(make) => Ok(make()),
+        Make::Configured(make) => {
+            let unreadable = |why| PluginError::Unreadable { name: name.to_owned(), why };
+            make(configurations.of(name)).map_err(unreadable)
+        }
+    })
+    .collect()
 }
 
 /// The plug-ins that kube-apiserver runs by default and Coracle does not have, to be said at start.
@@ -123,18 +177,23 @@ mod tests {
     #[test]
     fn every_plugin_carries_its_own_name() {
         for entry in ALL {
-            if let Some(make) = entry.make {
-                assert_eq!(make().name(), entry.name);
+            match entry.make {
+                Some(Make::Plain(make)) => assert_eq!(make().name(), entry.name),
+                Some(Make::Configured(make)) => assert_eq!(make(&Value::Null).unwrap().name(), entry.name),
+                None => {}
             }
         }
     }
 
     #[test]
     fn a_disabled_plugin_is_left_out_and_an_unknown_one_is_refused() {
+        let plugins =
+            |enabled: &[&str], disabled: &[&str]| super::plugins(enabled, disabled, &Configurations::default());
         let all = plugins(NONE, NONE).unwrap().len();
         assert_eq!(plugins(NONE, &["ServiceAccount"]).unwrap().len(), all - 1);
         let refused = plugins(NONE, &["ServiceAcount"]).err();
         assert_eq!(refused, Some(PluginError::Unknown("ServiceAcount".to_owned())));
-        assert!(matches!(plugins(&["AlwaysDeny"], NONE), Err(PluginError::NotBuilt(_))));
+        assert!(matches!(plugins(&["EventRateLimit"], NONE), Err(PluginError::NotBuilt(_))));
+        assert_eq!(plugins(&["AlwaysDeny", "NodeRestriction"], NONE).unwrap().len(), all + 2);
     }
 }

@@ -7,6 +7,7 @@ use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
 use crate::lookup::{core, get};
+use crate::mountable_secrets::{is_enforced, refers_to_secrets, wrong_ephemeral_secrets, wrong_secrets};
 use crate::refusal::forbidden;
 
 /// `ServiceAccount`: every pod has a service account, and its token unless somebody does not want it.
@@ -23,17 +24,17 @@ impl Admission for ServiceAccount {
     }
 
     fn handles(&self, operation: Operation) -> bool {
-        operation == Operation::Create
+        matches!(operation, Operation::Create | Operation::Update)
     }
 
     async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
-        if !review.is_about("", "pods") {
+        if !review.is_about("", "pods") || review.operation != Operation::Create {
+            return Ok(());
+        }
+        if review.object().is_some_and(|pod| pod.annotation(MIRROR).is_some()) {
             return Ok(());
         }
         let Some(pod) = review.object_mut() else { return Ok(()) };
-        if pod.annotation(MIRROR).is_some() {
-            return refuse_mirror(review);
-        }
         edit_spec(pod, |spec| {
             spec.fill_text("serviceAccountName", "default");
             let name = spec.text("serviceAccountName").to_owned();
@@ -49,14 +50,39 @@ impl Admission for ServiceAccount {
         edit_spec(pod, |spec| take_pull_secrets(spec, &account));
         Ok(())
     }
+
+    async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
+        let part = review.request.at.subresource.as_str();
+        let Some(pod) = review.object().filter(|_| review.is_about_any_part("", "pods")) else { return Ok(()) };
+        let wrong = match (review.operation, part) {
+            (Operation::Create, "") if pod.annotation(MIRROR).is_some() => wrong_mirror(pod).map(str::to_owned),
+            (Operation::Create, "") => {
+                let account = account_of(review).await?;
+                is_enforced(&account).then(|| wrong_secrets(pod, &account)).flatten()
+            }
+            (Operation::Update, "ephemeralcontainers") => {
+                let account = account_of(review).await?;
+                is_enforced(&account).then(|| wrong_ephemeral_secrets(pod, &account)).flatten()
+            }
+            _ => None,
+        };
+        wrong.map_or(Ok(()), |why| Err(forbidden(review, why)))
+    }
 }
 
-fn refuse_mirror(review: &Review<'_>) -> Result<(), Status> {
-    let name = review.object().map_or("", |pod| pod.text("spec.serviceAccountName"));
-    if name.is_empty() {
-        return Ok(());
+/// What a pod that mirrors a static one may not have: its node could get at it through the API.
+fn wrong_mirror(pod: &Object) -> Option<&'static str> {
+    let spec = pod.at("spec");
+    let projects_token =
+        |volume: &Value| volume.list("projected.sources").iter().any(|source| source.has("serviceAccountToken"));
+    match () {
+        () if !spec.text("serviceAccountName").is_empty() => Some("a mirror pod may not reference service accounts"),
+        () if refers_to_secrets(spec) => Some("a mirror pod may not reference secrets"),
+        () if spec.list("volumes").iter().any(projects_token) => {
+            Some("a mirror pod may not use ServiceAccountToken volume projections")
+        }
+        () => None,
     }
-    Err(forbidden(review, "a mirror pod may not reference service accounts"))
 }
 
 async fn account_of(review: &Review<'_>) -> Result<Arc<Object>, Status> {
@@ -127,6 +153,17 @@ fn token_volume(name: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mirror_has_nothing_that_its_node_could_misuse() {
+        let wrong = |spec: Value| wrong_mirror(&Object::from_value(json!({ "spec": spec })).unwrap());
+        assert_eq!(wrong(json!({"volumes": [{"hostPath": {}}]})), None);
+        let account = wrong(json!({"serviceAccountName": "a"}));
+        assert_eq!(account, Some("a mirror pod may not reference service accounts"));
+        assert_eq!(wrong(json!({"volumes": [{"secret": {}}]})), Some("a mirror pod may not reference secrets"));
+        let token = json!({"volumes": [{"projected": {"sources": [{"serviceAccountToken": {}}]}}]});
+        assert_eq!(wrong(token), Some("a mirror pod may not use ServiceAccountToken volume projections"));
+    }
 
     #[test]
     fn the_token_is_mounted_once_into_every_container() {

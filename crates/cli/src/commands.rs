@@ -1,5 +1,6 @@
 //! The commands, a file each.
 
+mod admission_configuration;
 mod advertise_flags;
 mod api_flags;
 mod apiserver;

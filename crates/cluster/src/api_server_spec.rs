@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use coracle_admission::DefaultTolerationSeconds;
+use coracle_admission::{Configurations, DefaultTolerationSeconds};
 use coracle_apiserver::{Audit, Limits, RequestHeaders};
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
@@ -16,6 +16,8 @@ pub struct ApiServerSpec {
     pub anonymous_auth: bool,
     /// `--enable-admission-plugins`, beside those that are on by default.
     pub enable_admission_plugins: Vec<String>,
+    /// What is said to single plug-ins. In Kubernetes: `--admission-control-config-file`.
+    pub admission_configurations: Configurations,
     /// `--disable-admission-plugins`
     pub disable_admission_plugins: Vec<String>,
     /// `--default-not-ready-toleration-seconds` and its sibling.
@@ -72,6 +74,7 @@ impl Default for ApiServerSpec {
             authorization_mode: "Node,RBAC".to_owned(),
             anonymous_auth: true,
             enable_admission_plugins: Vec::new(),
+            admission_configurations: Configurations::default(),
             disable_admission_plugins: Vec::new(),
             default_tolerations: DefaultTolerationSeconds::default(),
             service_node_port_range: (30000, 32767),

@@ -194,7 +194,8 @@ fn plugins(spec: &ApiServerSpec) -> Result<Vec<Arc<dyn Admission>>, Error> {
     let named = spec.enable_admission_plugins.iter().filter(|name| !not_built.contains(&name.as_str()));
     let named: Vec<&str> = named.map(String::as_str).collect();
     let disabled: Vec<&str> = spec.disable_admission_plugins.iter().map(String::as_str).collect();
-    let mut plugins = coracle_admission::plugins(&named, &disabled).map_err(Error::options)?;
+    let mut plugins =
+        coracle_admission::plugins(&named, &disabled, &spec.admission_configurations).map_err(Error::options)?;
     let tolerations = Arc::new(spec.default_tolerations);
     let own = plugins.iter_mut().filter(|plugin| plugin.name() == tolerations.name());
     own.for_each(|plugin| *plugin = Arc::clone(&tolerations) as Arc<dyn Admission>);

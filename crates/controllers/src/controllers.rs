@@ -55,6 +55,7 @@ const CONTROLLERS: &[Entry] = &[
     ("taint-eviction-controller", crate::taint_eviction::start),
     ("ttl-after-finished-controller", crate::ttl_after_finished::start),
     ("ttl-controller", crate::node_ttl::start),
+    ("validatingadmissionpolicy-status-controller", crate::validating_admission_policy_status::start),
     ("volumeattributesclass-protection-controller", crate::volume_attributes_class_protection::start),
 ];
 

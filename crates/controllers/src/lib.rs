@@ -69,6 +69,7 @@ mod service_lb;
 mod statefulset;
 mod taint_eviction;
 mod ttl_after_finished;
+mod validating_admission_policy_status;
 mod volume_attributes_class_protection;
 
 pub use address_block::{AddressBlock, NotABlock};

@@ -8,8 +8,12 @@ use crate::schema::{Field, Object, Order, Schema, Shape};
 use crate::types::Type;
 
 /// The variables of a policy or a match condition: whether there are parameters, whether an authorizer can be asked,
-/// and the names of the variables that the policy itself computes, if it may have any.
-pub fn admission_environment(has_parameters: bool, has_authorizer: bool, computed: Option<&[&str]>) -> Environment {
+/// and the variables that the policy itself computes with their types, if it may have any.
+pub fn admission_environment(
+    has_parameters: bool,
+    has_authorizer: bool,
+    computed: Option<&[(String, Type)]>,
+) -> Environment {
     let mut environment = Environment::new()
         .with("object", Type::Dyn)
         .with("oldObject", Type::Dyn)
@@ -23,11 +27,39 @@ pub fn admission_environment(has_parameters: bool, has_authorizer: bool, compute
             .with("authorizer", Type::Named("kubernetes.authorization.Authorizer"))
             .with("authorizer.requestResource", Type::Named("kubernetes.authorization.ResourceCheck"));
     }
-    if let Some(computed) = computed {
-        let fields: Vec<_> = computed.iter().map(|name| (*name, Shape::Any)).collect();
-        environment = environment.with("variables", Arc::new(object("kubernetes.variables", fields)).as_type());
+    match computed {
+        Some(computed) => with_computed(environment, computed),
+        None => environment,
     }
-    environment
+}
+
+/// The same with the variables that a policy computes. Each is a variable of its own; that all of them are fields of one
+/// object shows where there is no such field.
+pub fn with_computed(environment: Environment, computed: &[(String, Type)]) -> Environment {
+    let fields: Vec<_> = computed.iter().map(|(name, _)| (name.as_str(), Shape::Any)).collect();
+    let environment = environment.with("variables", Arc::new(object("kubernetes.variables", fields)).as_type());
+    computed
+        .iter()
+        .fold(environment, |environment, (name, of)| environment.with(format!("variables.{name}"), computed_type(of)))
+}
+
+/// What is known of what a variable holds: libraries' values may be anything to others.
+/// In Kubernetes: `convertCelTypeToDeclType`.
+fn computed_type(of: &Type) -> Type {
+    match of {
+        Type::Bool
+        | Type::Bytes
+        | Type::Double
+        | Type::Duration
+        | Type::Int
+        | Type::Null
+        | Type::String
+        | Type::Timestamp
+        | Type::Uint => of.clone(),
+        Type::List(items) => Type::list(computed_type(items)),
+        Type::Map(keys, values) => Type::map(computed_type(keys), computed_type(values)),
+        _ => Type::Dyn,
+    }
 }
 
 /// What `request` holds. In Kubernetes: `BuildRequestType`.
@@ -114,11 +146,13 @@ mod tests {
 
     #[test]
     fn policies_see_the_request_the_namespace_and_their_own_variables() {
-        let environment = admission_environment(false, true, Some(&["limit"]));
+        let computed = [("limit".to_owned(), Type::Int), ("open".to_owned(), Type::Dyn)];
+        let environment = admission_environment(false, true, Some(&computed));
         let refused = |text: &str| Expression::compile_in(text, &environment).err().map(|error| error.to_string());
         for text in [
             "request.userInfo.groups.exists(g, g == 'a') && namespaceObject.metadata.labels['x'] == 'y'",
             "object.spec.replicas <= variables.limit",
+            "has(variables.limit) && variables.open.x == 'a'",
             "authorizer.group('').resource('pods').check('get').allowed()",
             "authorizer.requestResource.check('get').allowed()",
             "request.namespace == namespaceObject.metadata.name",
@@ -128,6 +162,7 @@ mod tests {
         for (text, expected) in [
             ("request.usrInfo == null", "undefined field 'usrInfo'"),
             ("variables.other", "undefined field 'other'"),
+            ("variables.limit + 'x'", "found no matching overload for '_+_' applied to '(int, string)'"),
             ("params.x", "undeclared reference to 'params'"),
         ] {
             assert!(refused(text).is_some_and(|error| error.contains(expected)), "{text}");

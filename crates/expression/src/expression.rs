@@ -1,16 +1,13 @@
 use std::collections::BTreeSet;
 
-use serde_json::Value as Json;
-
 use crate::check::{Typed, check};
 use crate::environment::Environment;
-use crate::evaluate::{Machine, Node, plan};
-use crate::meter::COST_OF_ONE_EXPRESSION;
+use crate::estimate::estimate;
+use crate::evaluate::{Node, plan};
+use crate::schema::Schema;
 use crate::source::Report;
 use crate::syntax::{Tree, parse};
 use crate::types::Type;
-use crate::value::{Value, to_json};
-use crate::variables::Variables;
 
 /// A compiled expression.
 #[derive(Debug)]
@@ -88,45 +85,13 @@ impl Expression {
         self.compiled.typed.type_of(&self.compiled.tree.root)
     }
 
-    /// The value of the expression.
-    pub fn evaluate(&self, variables: &Variables<'_>) -> Result<Json, Error> {
-        self.run(variables, COST_OF_ONE_EXPRESSION).result
+    /// The most that the expression can cost, whatever values of `schema` its variables have.
+    /// In Kubernetes: `cel.Env.EstimateCost`.
+    pub fn greatest_cost(&self, schema: &Schema) -> u64 {
+        estimate(&self.compiled.tree, &self.compiled.typed, Some(schema)).most
     }
 
-    /// Whether the expression is true.
-    pub fn holds(&self, variables: &Variables<'_>) -> Result<bool, Error> {
-        self.decide(variables, COST_OF_ONE_EXPRESSION).result
-    }
-
-    /// The value of the expression, which may cost no more than `limit`.
-    pub fn run(&self, variables: &Variables<'_>, limit: u64) -> Run<Json> {
-        self.start(variables, limit, |value| {
-            let json = to_json(value);
-            json.ok_or_else(|| Error::Evaluation(format!("gave a {}, which is no JSON value", value.type_of().name())))
-        })
-    }
-
-    /// Whether the expression is true, at a cost of no more than `limit`.
-    pub fn decide(&self, variables: &Variables<'_>, limit: u64) -> Run<bool> {
-        self.start(variables, limit, |value| match value {
-            Value::Bool(holds) => Ok(*holds),
-            other => Err(Error::NotABoolean(other.shown())),
-        })
-    }
-
-    fn start<T>(
-        &self,
-        variables: &Variables<'_>,
-        limit: u64,
-        read: impl FnOnce(&Value<'_>) -> Result<T, Error>,
-    ) -> Run<T> {
-        let names: Vec<&str> = self.variables().iter().map(String::as_str).collect();
-        let values = names.iter().map(|name| variables.value(name)).collect();
-        let outcome = Machine::new(names, values, limit).run(&self.compiled.node);
-        let result = match &outcome.result {
-            Ok(value) => read(value),
-            Err(fault) => Err(Error::Evaluation(fault.to_string())),
-        };
-        Run { result, cost: outcome.cost }
+    pub(crate) fn node(&self) -> &Node {
+        &self.compiled.node
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::authorizer::{Authorization, Authorizer, Question};
+use crate::expression::{Error, Expression};
 use crate::fault::Fault;
 use crate::schema::Schema;
 use crate::value::{Opaque, Value, from_json, references};
@@ -21,6 +22,8 @@ enum Binding<'v> {
     Optional(Option<&'v Json>, Option<&'v Schema>),
     List(Arc<Vec<&'v Json>>),
     Authorizer(Arc<dyn Authorizer>),
+    Check(Arc<dyn Authorizer>, Box<Question>),
+    Computed(Arc<Result<Expression, Error>>),
 }
 
 /// A JSON value to be shown in many lists.
@@ -71,17 +74,42 @@ impl<'v> Variables<'v> {
         self.values.insert(name.into(), Binding::Authorizer(authorizer));
     }
 
-    /// The value that a name stands for.
+    /// Makes a question about one resource visible as `name`, that lacks nothing but its verb.
+    pub fn set_resource_check(&mut self, name: impl Into<String>, authorizer: Arc<dyn Authorizer>, about: Question) {
+        self.values.insert(name.into(), Binding::Check(authorizer, Box::new(about)));
+    }
+
+    /// Makes what an expression gives visible as `name`: it is worked out when somebody needs it.
+    pub fn set_computed(&mut self, name: impl Into<String>, expression: Arc<Result<Expression, Error>>) {
+        self.values.insert(name.into(), Binding::Computed(expression));
+    }
+
+    /// A variable, and the expression that computes it if there is one.
+    pub(crate) fn find(&self, name: &str) -> Option<(&str, Option<&Result<Expression, Error>>)> {
+        let (name, binding) = self.values.get_key_value(name)?;
+        let expression = match binding {
+            Binding::Computed(expression) => Some(&**expression),
+            _ => None,
+        };
+        Some((name, expression))
+    }
+
+    /// The value that a name stands for, if no expression computes it.
     pub(crate) fn value(&self, name: &str) -> Option<Result<Value<'_>, Fault>> {
+        let authorization = |of| Value::opaque(Opaque::Authorization(Arc::new(of)));
         Some(match self.values.get(name)? {
             Binding::Json(json, schema) => from_json(json, *schema),
             Binding::Owned(json, schema) => from_json(json, *schema),
             Binding::Optional(None, _) => Ok(Value::Optional(None)),
             Binding::Optional(Some(json), schema) => from_json(json, *schema).map(Value::some),
             Binding::List(items) => Ok(references(items.iter().copied())),
-            Binding::Authorizer(authorizer) => Ok(Value::opaque(Opaque::Authorization(Arc::new(
-                Authorization::Authorizer(Arc::clone(authorizer), Question::default()),
-            )))),
+            Binding::Authorizer(authorizer) => {
+                Ok(authorization(Authorization::Authorizer(Arc::clone(authorizer), Question::default())))
+            }
+            Binding::Check(authorizer, about) => {
+                Ok(authorization(Authorization::Resource(Arc::clone(authorizer), Question::clone(about))))
+            }
+            Binding::Computed(_) => return None,
         })
     }
 }

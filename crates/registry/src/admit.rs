@@ -2,6 +2,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use coracle_meta::{Object, Status};
+use serde_json::Value;
 
 use crate::{Admission, DeleteOptions, Kind, Operation, Registry, Request, Review};
 
@@ -58,6 +59,13 @@ impl Registry {
             plugin.validate(&review).await?;
         }
         Ok(())
+    }
+
+    /// Lets every plug-in refuse a connection, of which it sees the options.
+    pub(crate) async fn admit_connect(&self, request: &Request, kind: &Kind, options: Value) -> Result<(), Status> {
+        let options = Object::from_value(options).map_err(Status::internal)?;
+        let (options, _) = self.mutate(request, kind, Operation::Connect, options, None).await?;
+        self.admit(request, kind, Operation::Connect, &options, None).await
     }
 
     /// Lets every plug-in refuse a deletion.

@@ -224,7 +224,7 @@ impl Registry {
         Ok(ServedWatch { inner, kind, registry: self.clone(), request: request.clone(), ready: VecDeque::new() })
     }
 
-    /// Where a connection to a subresource goes (`log`, `exec`, `proxy`).
+    /// Where a connection to a subresource goes (`log`, `exec`, `proxy`), if the plug-ins let it pass.
     pub async fn connect(
         &self,
         request: &Request,
@@ -233,7 +233,12 @@ impl Registry {
     ) -> Result<Destination, Status> {
         let kind = self.kind_of(request)?;
         match kind.subresource(&request.at.subresource) {
-            Some(Subresource::Connect(connect)) => connect.connect(self, request, path, query).await,
+            Some(Subresource::Connect(connect)) => {
+                if let Some(options) = connect.options(request, path, query) {
+                    self.admit_connect(request, &kind, options).await?;
+                }
+                connect.connect(self, request, path, query).await
+            }
             _ => Err(not_served()),
         }
     }

@@ -269,6 +269,53 @@ async fn a_definition_that_cannot_be_right_is_refused_with_the_place() {
     assert_eq!(column.await, [expected]);
 }
 
+/// A specification whose lists are without limits, with rules.
+fn with_rules(rules: &Value) -> Value {
+    let names = json!({"type": "array", "items": {"type": "string"}});
+    let properties = json!({"oars": {"type": "integer"}, "colour": {"type": "string"}, "names": names});
+    json!({"type": "object", "properties": properties, "x-kubernetes-validations": rules})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_that_may_cost_too_much_is_refused_with_its_definition() {
+    let world = World::new();
+    let refused =
+        async |rules: Value| causes(&world.create(definitions(), definition(with_rules(&rules))).await.unwrap_err());
+    let path = "spec.validation.openAPIV3Schema";
+    let advice = "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and \
+        strings are declared)";
+    let squared = json!([{"rule": "self.names.all(a, self.names.exists_one(b, a == b))"}]);
+    let rule = format!("{path}.properties[spec].x-kubernetes-validations[0].rule: Forbidden");
+    let expected = [
+        format!("{rule}: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"),
+        format!("{rule}: estimated rule cost exceeds budget by factor of more than 100x {advice}"),
+        format!(
+            "{path}: Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds \
+             budget by factor of more than 100x {advice}"
+        ),
+    ];
+    assert_eq!(refused(squared).await, expected);
+    let once = json!([{"rule": "self.names.all(a, a.matches('^a+$') && a != 'b' && a.startsWith('c'))"}]);
+    let found = refused(once).await;
+    assert!(found.iter().any(|cause| cause.starts_with(&rule)), "{found:?}");
+    let path = format!("{path}.properties[spec].x-kubernetes-validations[0]");
+    let field = json!([{"rule": "true", "fieldPath": ".sails"}, {"rule": "true", "message": "a\rb"}]);
+    let expected = [
+        format!("{path}.fieldPath: Invalid value: \".sails\": must be a valid path"),
+        format!("{}.message: Invalid value: \"a\\rb\": must not contain line breaks", path.replace("[0]", "[1]")),
+    ];
+    assert_eq!(refused(field).await, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_limits_a_list_limits_what_a_rule_may_cost() {
+    let world = World::new();
+    let mut spec = with_rules(&json!([{"rule": "self.names.all(a, self.names.exists_one(b, a == b))"}]));
+    spec["properties"]["names"]["maxItems"] = json!(10);
+    spec["properties"]["names"]["items"]["maxLength"] = json!(20);
+    world.create(definitions(), definition(spec)).await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_field_that_is_declared_selectable_selects() {
     let world = World::new();

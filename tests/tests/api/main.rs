@@ -8,6 +8,7 @@ mod front;
 mod hostile;
 mod hostile_webhooks;
 mod own_controllers;
+mod policies;
 mod races;
 mod secrecy;
 mod webhooks;

@@ -6,45 +6,57 @@ use std::collections::BTreeSet;
 use coracle_meta::fields::Fields;
 use serde_json::Value;
 
-use super::policy::Level;
+use super::policy::{Level, Standard, Version};
 
-/// What a pod does that the level does not allow, as the message names it.
-pub(super) fn violations(level: Level, metadata: &Value, spec: &Value) -> Vec<String> {
+/// What a pod does that a standard does not allow: what is wrong, and with what.
+pub(super) fn violations(standard: Standard, metadata: &Value, spec: &Value) -> Vec<(String, String)> {
+    let Standard { level, version } = standard;
     if level == Level::Privileged {
         return Vec::new();
     }
-    let pod = Pod { metadata, spec };
+    let pod = Pod { metadata, spec, version };
+    let is_restricted = level == Level::Restricted;
+    // Some checks of the stricter level stand for those of the other one.
+    let unless_restricted_since = |minor: u32| !(is_restricted && version.has(minor));
+    let since = |minor: u32, check: fn(&Pod<'_>) -> Finding| version.has(minor).then(|| check(&pod)).flatten();
     let baseline = [
         app_armor(&pod),
-        (level == Level::Baseline).then(|| added_capabilities(&pod)).flatten(),
+        unless_restricted_since(22).then(|| added_capabilities(&pod)).flatten(),
         host_namespaces(&pod),
         host_path_volumes(&pod),
         host_ports(&pod),
-        probe_hosts(&pod),
+        since(34, probe_hosts),
         privileged(&pod),
-        proc_mount(&pod),
+        unless_restricted_since(35).then(|| proc_mount_baseline(&pod)).flatten(),
         se_linux(&pod),
-        (level == Level::Baseline).then(|| seccomp_baseline(&pod)).flatten(),
+        unless_restricted_since(19).then(|| seccomp_baseline(&pod)).flatten(),
         sysctls(&pod),
         host_process(&pod),
     ];
     let restricted = [
-        privilege_escalation(&pod),
-        capabilities(&pod),
+        since(8, privilege_escalation),
+        since(22, capabilities),
+        since(35, proc_mount),
         volume_types(&pod),
         run_as_non_root(&pod),
-        run_as_user(&pod),
-        seccomp(&pod),
+        since(23, run_as_user),
+        since(19, seccomp),
     ];
-    let restricted = restricted.into_iter().filter(|_| level == Level::Restricted);
-    let found = baseline.into_iter().chain(restricted).flatten();
-    found.map(|(reason, detail)| format!("{reason} ({detail})")).collect()
+    let restricted = restricted.into_iter().filter(|_| is_restricted);
+    baseline.into_iter().chain(restricted).flatten().collect()
+}
+
+/// What is wrong, in one text.
+pub(super) fn described(violations: &[(String, String)]) -> String {
+    let all: Vec<String> = violations.iter().map(|(reason, detail)| format!("{reason} ({detail})")).collect();
+    all.join(", ")
 }
 
 /// A pod, or the template of one.
 struct Pod<'p> {
     metadata: &'p Value,
     spec: &'p Value,
+    version: Version,
 }
 
 /// What is wrong, and with what.
@@ -60,13 +72,14 @@ impl<'p> Pod<'p> {
         self.spec.at("securityContext")
     }
 
+    /// What Linux alone has is not asked of other pods.
     fn is_windows(&self) -> bool {
-        self.spec.text("os.name") == "windows"
+        self.version.has(25) && self.spec.text("os.name") == "windows"
     }
 
     /// User namespaces make root in the container nobody outside.
     fn has_own_users(&self) -> bool {
-        self.spec.at("hostUsers").as_bool() == Some(false)
+        self.version.has(35) && self.spec.at("hostUsers").as_bool() == Some(false)
     }
 
     /// The names of the containers that do something.
@@ -218,10 +231,11 @@ fn privileged(pod: &Pod<'_>) -> Finding {
     finding("privileged", format!("{} must not set securityContext.privileged=true", named(&containers)))
 }
 
+fn proc_mount_baseline(pod: &Pod<'_>) -> Finding {
+    if pod.has_own_users() { None } else { proc_mount(pod) }
+}
+
 fn proc_mount(pod: &Pod<'_>) -> Finding {
-    if pod.has_own_users() {
-        return None;
-    }
     let kind = |container: &Value| container.text("securityContext.procMount").to_owned();
     let is_bad = |kind: &str| !matches!(kind, "" | "Default");
     let containers = pod.those(|container| is_bad(&kind(container)));
@@ -234,11 +248,12 @@ fn proc_mount(pod: &Pod<'_>) -> Finding {
 }
 
 fn se_linux(pod: &Pod<'_>) -> Finding {
-    const ALLOWED: [&str; 5] = ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
+    const ALL: [&str; 5] = ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
+    let allowed = if pod.version.has(31) { &ALL[..] } else { &ALL[..4] };
     let is_bad = |security: &Value| {
         let options = security.at("seLinuxOptions");
         let sets_more = ["user", "role"].iter().any(|field| !options.text(field).is_empty());
-        !ALLOWED.contains(&options.text("type")) || sets_more
+        !allowed.contains(&options.text("type")) || sets_more
     };
     let containers = pod.those(|container| is_bad(container.at("securityContext")));
     let who = setters(is_bad(pod.security()), &containers);
@@ -248,7 +263,7 @@ fn se_linux(pod: &Pod<'_>) -> Finding {
     let contexts = std::iter::once(pod.security()).chain(pod.containers().map(|one| one.at("securityContext")));
     let options: Vec<&Value> = contexts.map(|security| security.at("seLinuxOptions")).collect();
     let types: BTreeSet<&str> =
-        options.iter().map(|options| options.text("type")).filter(|kind| !ALLOWED.contains(kind)).collect();
+        options.iter().map(|options| options.text("type")).filter(|kind| !allowed.contains(kind)).collect();
     let mut what = Vec::new();
     if !types.is_empty() {
         what.push(format!("{} {}", plural("type", "types", types.len()), quoted(types)));
@@ -267,6 +282,31 @@ fn is_bad_seccomp(security: &Value) -> bool {
 }
 
 fn seccomp_baseline(pod: &Pod<'_>) -> Finding {
+    if pod.version.has(19) { seccomp_fields(pod) } else { seccomp_annotations(pod) }
+}
+
+/// Before there were fields.
+fn seccomp_annotations(pod: &Pod<'_>) -> Finding {
+    const OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+    const OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
+    let containers = pod.containers().map(|container| format!("{OF_CONTAINER}{}", container.text("name")));
+    let names: BTreeSet<String> = containers.chain([OF_POD.to_owned()]).collect();
+    let is_good =
+        |value: &str| ["runtime/default", "docker/default"].contains(&value) || value.starts_with("localhost/");
+    let annotations = pod.metadata.entries("annotations").filter(|(name, _)| names.contains(*name));
+    let bad: BTreeSet<String> = annotations
+        .filter_map(|(name, value)| Some((name, value.as_str()?)))
+        .filter(|(_, value)| !is_good(value))
+        .map(|(name, value)| format!("{name}={value:?}"))
+        .collect();
+    if bad.is_empty() {
+        return None;
+    }
+    let word = plural("annotation", "annotations", bad.len());
+    finding("seccompProfile", format!("forbidden {word} {}", bad.into_iter().collect::<Vec<_>>().join(", ")))
+}
+
+fn seccomp_fields(pod: &Pod<'_>) -> Finding {
     let containers = pod.those(|container| is_bad_seccomp(container.at("securityContext")));
     let who = setters(is_bad_seccomp(pod.security()), &containers);
     if who.is_empty() {
@@ -282,7 +322,7 @@ fn seccomp_baseline(pod: &Pod<'_>) -> Finding {
 }
 
 fn sysctls(pod: &Pod<'_>) -> Finding {
-    const ALLOWED: [&str; 12] = [
+    const ALL: [&str; 12] = [
         "kernel.shm_rmid_forced",
         "net.ipv4.ip_local_port_range",
         "net.ipv4.tcp_syncookies",
@@ -296,8 +336,14 @@ fn sysctls(pod: &Pod<'_>) -> Finding {
         "net.ipv4.tcp_rmem",
         "net.ipv4.tcp_wmem",
     ];
+    let allowed = match pod.version {
+        version if version.has(32) => &ALL[..],
+        version if version.has(29) => &ALL[..10],
+        version if version.has(27) => &ALL[..6],
+        _ => &ALL[..5],
+    };
     let names = pod.security().list("sysctls").iter().map(|sysctl| sysctl.text("name"));
-    let forbidden: Vec<&str> = names.filter(|name| !ALLOWED.contains(name)).collect();
+    let forbidden: Vec<&str> = names.filter(|name| !allowed.contains(name)).collect();
     if forbidden.is_empty() { None } else { finding("forbidden sysctls", forbidden.join(", ")) }
 }
 
@@ -408,7 +454,7 @@ fn seccomp(pod: &Pod<'_>) -> Finding {
     if pod.is_windows() {
         return None;
     }
-    if let Some(found) = seccomp_baseline(pod) {
+    if let Some(found) = seccomp_fields(pod) {
         return Some(found);
     }
     let has = |security: &Value| security.has("seccompProfile");
@@ -427,6 +473,40 @@ fn seccomp(pod: &Pod<'_>) -> Finding {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn violations(level: Level, metadata: &Value, spec: &Value) -> Vec<String> {
+        at(level, Version::LATEST, metadata, spec)
+    }
+
+    fn at(level: Level, version: Version, metadata: &Value, spec: &Value) -> Vec<String> {
+        let found = super::violations(Standard { level, version }, metadata, spec);
+        found.iter().map(|one| described(std::slice::from_ref(one))).collect()
+    }
+
+    #[test]
+    fn what_a_version_does_not_know_it_does_not_forbid() {
+        let spec = json!({
+            "hostUsers": false,
+            "securityContext": {"runAsNonRoot": true, "sysctls": [{"name": "net.ipv4.tcp_rmem"}]},
+            "containers": [{"name": "c", "securityContext": {
+                "allowPrivilegeEscalation": false, "runAsUser": 0, "capabilities": {"drop": ["ALL"]},
+                "seccompProfile": {"type": "RuntimeDefault"},
+            }, "livenessProbe": {"httpGet": {"host": "example.com"}}}],
+        });
+        let of = |minor: u32| at(Level::Restricted, Version::of(minor), &Value::Null, &spec);
+        let reasons = |found: Vec<String>| -> Vec<String> {
+            found.iter().map(|one| one.split(" (").next().unwrap_or_default().to_owned()).collect()
+        };
+        assert_eq!(reasons(of(22)), ["forbidden sysctls"]);
+        assert_eq!(reasons(of(31)), ["forbidden sysctls", "runAsUser=0"]);
+        assert_eq!(reasons(of(32)), ["runAsUser=0"]);
+        assert_eq!(reasons(of(34)), ["probe or lifecycle host", "runAsUser=0"]);
+        assert_eq!(reasons(of(35)), ["probe or lifecycle host"]);
+        let annotated = json!({"annotations": {"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}});
+        let found = at(Level::Baseline, Version::of(18), &annotated, &json!({"containers": []}));
+        let annotation = "seccomp.security.alpha.kubernetes.io/pod=\"unconfined\"";
+        assert_eq!(found, [format!("seccompProfile (forbidden annotation {annotation})")]);
+    }
 
     #[test]
     fn a_hardened_pod_meets_every_standard() {

@@ -1,20 +1,35 @@
-//! `PodSecurity`: the pod security standards, as the labels of the namespace ask for them.
+//! `PodSecurity`: the pod security standards, as the labels of the namespace and the configuration ask for them.
+//! In Kubernetes: `pod-security-admission`.
 
 mod checks;
+mod configuration;
+mod namespaces;
 mod policy;
 
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersionKind, Object, Status};
+use coracle_meta::{FieldError, Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::Value;
 
 use crate::lookup::{core, get};
 use crate::refusal::forbidden;
+use checks::{described, violations};
+use configuration::Configuration;
 use policy::{Policy, Standard};
 
 /// `PodSecurity`: refuses pods that the namespace does not want, and warns of templates that would make them.
-pub(crate) struct PodSecurity;
+#[derive(Default)]
+pub(crate) struct PodSecurity {
+    configuration: Configuration,
+}
+
+impl PodSecurity {
+    /// Reads `pod-security.admission.config.k8s.io/v1.PodSecurityConfiguration`.
+    pub(crate) fn new(configuration: &Value) -> Result<Self, String> {
+        Ok(Self { configuration: Configuration::read(configuration)? })
+    }
+}
 
 /// Kinds that make pods, and where their templates stand.
 const CONTROLLERS: [(&str, &str, &str); 8] = [
@@ -29,7 +44,7 @@ const CONTROLLERS: [(&str, &str, &str); 8] = [
 ];
 
 /// Subresources of pods through which nothing changes that the standards speak of.
-const IGNORED: [&str; 9] = ["exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status", "resize"];
+const IGNORED: [&str; 8] = ["exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"];
 
 #[async_trait]
 impl Admission for PodSecurity {
@@ -44,55 +59,87 @@ impl Admission for PodSecurity {
     async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
         let Some(object) = review.object() else { return Ok(()) };
         if review.is_about("", "namespaces") {
-            return check_labels(review, object);
+            return namespaces::check(&self.configuration, review, object).await;
         }
         if review.is_about_any_part("", "pods") {
             let is_ignored = IGNORED.contains(&review.request.at.subresource.as_str());
             if is_ignored || review.old.is_some_and(|old| !is_significant(object, old)) {
                 return Ok(());
             }
-            let policy = policy_of(review).await?;
-            let violations = checks::violations(policy.enforce.level, object.at("metadata"), object.at("spec"));
-            if !violations.is_empty() {
-                let why = format!("violates PodSecurity {:?}: {}", policy.enforce.to_string(), violations.join(", "));
-                return Err(forbidden(review, why));
-            }
-            warn(review, &policy.warn, object.at("metadata"), object.at("spec"));
-            return Ok(());
+            let pod = Template { metadata: object.at("metadata"), spec: object.at("spec"), is_enforced: true };
+            return self.check(review, &pod).await;
         }
         let controller = CONTROLLERS.iter().find(|(group, resource, _)| review.is_about(group, resource));
         if let Some((_, _, path)) = controller {
             let template = object.at(path);
             if !template.is_null() {
-                let policy = policy_of(review).await?;
-                warn(review, &policy.warn, template.at("metadata"), template.at("spec"));
+                let pod = Template { metadata: template.at("metadata"), spec: template.at("spec"), is_enforced: false };
+                return self.check(review, &pod).await;
             }
         }
         Ok(())
     }
 }
 
-async fn policy_of(review: &Review<'_>) -> Result<Policy, Status> {
-    let namespace = get(review, core("namespaces"), "", &review.request.at.namespace).await?;
-    Ok(namespace.map(|namespace| Policy::of(&namespace.labels()).0).unwrap_or_default())
+/// A pod, or what pods will be made of.
+struct Template<'t> {
+    metadata: &'t Value,
+    spec: &'t Value,
+    /// Whether it is refused for what it is, and not only spoken of.
+    is_enforced: bool,
 }
 
-fn warn(review: &Review<'_>, standard: &Standard, metadata: &Value, spec: &Value) {
-    let violations = checks::violations(standard.level, metadata, spec);
-    if !violations.is_empty() {
-        let text = format!("would violate PodSecurity {:?}: {}", standard.to_string(), violations.join(", "));
-        review.request.warnings.add(text);
+impl PodSecurity {
+    async fn check(&self, review: &Review<'_>, pod: &Template<'_>) -> Result<(), Status> {
+        let exempt = self.configuration.exemption(&review.request.at.namespace, &review.request.user.name);
+        if let Some(dimension) = exempt {
+            annotate(review, "exempt", dimension);
+            return Ok(());
+        }
+        let (policy, wrong) = self.policy_of(review).await?;
+        if wrong.is_empty() && policy.is_privileged() {
+            return Ok(());
+        }
+        if self.configuration.exempts_runtime_class(pod.spec.text("runtimeClassName")) {
+            annotate(review, "exempt", "runtimeClass");
+            return Ok(());
+        }
+        if !wrong.is_empty() {
+            let all = wrong.iter().map(FieldError::message).collect::<Vec<_>>().join(", ");
+            annotate(review, "error", format!("Failed to parse policy: {all}"));
+        }
+        let found = |standard: Standard| violations(standard, pod.metadata, pod.spec);
+        let enforced = if pod.is_enforced { found(policy.enforce) } else { Vec::new() };
+        if pod.is_enforced {
+            annotate(review, "enforce-policy", policy.enforce.to_string());
+        }
+        let would = |standard: Standard| {
+            let found = found(standard);
+            let what = format!("would violate PodSecurity {:?}: {}", standard.to_string(), described(&found));
+            (!found.is_empty()).then_some(what)
+        };
+        if let Some(text) = would(policy.audit) {
+            annotate(review, "audit-violations", text);
+        }
+        if !enforced.is_empty() {
+            let why = format!("violates PodSecurity {:?}: {}", policy.enforce.to_string(), described(&enforced));
+            return Err(forbidden(review, why));
+        }
+        if let Some(text) = would(policy.warn) {
+            review.request.warnings.add(text);
+        }
+        Ok(())
+    }
+
+    async fn policy_of(&self, review: &Review<'_>) -> Result<(Policy, Vec<FieldError>), Status> {
+        let namespace = get(review, core("namespaces"), "", &review.request.at.namespace).await?;
+        let default = self.configuration.defaults;
+        Ok(namespace.map_or((default, Vec::new()), |namespace| default.with(&namespace.labels())))
     }
 }
 
-/// The labels of a namespace have to be readable, unless they were not before.
-fn check_labels(review: &Review<'_>, namespace: &Object) -> Result<(), Status> {
-    let (_, wrong) = Policy::of(&namespace.labels());
-    let before = review.old.map(|old| Policy::of(&old.labels()).1).unwrap_or_default();
-    if wrong.is_empty() || wrong == before {
-        return Ok(());
-    }
-    Err(Status::invalid(&GroupVersionKind::new("", "v1", "Namespace"), namespace.name(), &wrong))
+fn annotate(review: &Review<'_>, key: &str, text: impl Into<String>) {
+    review.request.audit.annotate(format!("pod-security.kubernetes.io/{key}"), text);
 }
 
 /// Whether an update touches anything that the standards look at: containers other than their images.

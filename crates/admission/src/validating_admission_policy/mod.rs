@@ -4,11 +4,11 @@
 //! policies + bindings (read again when they change) --matching--> bound policies --policy--> findings --actions--> refusal | warning
 //! ```
 //! In Kubernetes: `apiserver/pkg/admission/plugin/policy/validating`.
-//! Unlike Kubernetes: policies hold from the next request on; there is no `authorizer` in expressions; annotations for
-//! the audit log are not computed, because there is none.
+//! Unlike Kubernetes: policies hold from the next request on.
 
 mod policy;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -17,6 +17,7 @@ use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, St
 use coracle_registry::{Admission, Derived, ListOptions, Lists, Review, Stored, Verb};
 use serde_json::Value;
 
+use crate::authorization::Answers;
 use crate::lookup;
 use crate::matching::Matching;
 use crate::refusal::forbidden;
@@ -70,17 +71,17 @@ impl Admission for ValidatingAdmissionPolicy {
         }
         let namespace = namespace_of(review).await?;
         let namespace = namespace.as_deref();
-        let mut refusal = None;
+        let answers = Arc::new(Answers::default());
+        let mut subject = None;
+        let mut said = Said::default();
         for bound in bound.iter() {
-            let applies = bound.policy.matching.matches(review, namespace) && bound.matching.matches(review, namespace);
-            if !applies {
-                continue;
-            }
-            for finding in bound.findings(review, namespace).await? {
-                bound.act(review, &finding, &mut refusal);
+            if bound.policy.matching.matches(review, namespace)? && bound.matching.matches(review, namespace)? {
+                let subject = subject.get_or_insert_with(|| Subject::new(review, namespace, &answers));
+                bound.judge(review, subject, &answers, &mut said).await?;
             }
         }
-        refusal.map_or(Ok(()), Err)
+        said.annotate(review);
+        said.refusal.map_or(Ok(()), Err)
     }
 }
 
@@ -105,70 +106,176 @@ impl Bound {
         }
     }
 
-    async fn findings(&self, review: &Review<'_>, namespace: Option<&Object>) -> Result<Vec<Finding>, Status> {
-        let subject = Subject::new(review, namespace);
-        if !self.policy.has_parameters() {
-            return Ok(self.policy.check(&subject, &Value::Null));
+    /// What the policy says of the request, and what follows from it.
+    async fn judge(
+        &self,
+        review: &Review<'_>,
+        subject: &Subject,
+        answers: &Answers,
+        said: &mut Said,
+    ) -> Result<(), Status> {
+        let parameters = match self.find_parameters(review).await? {
+            Ok(parameters) => parameters,
+            Err(why) => {
+                if self.policy.fails_closed {
+                    said.refuse(review, &format!("{} denied request: {}", self.title(&why), why.text()), "");
+                }
+                return Ok(());
+            }
+        };
+        for parameter in &parameters {
+            let outcome = answers.settled(review, || self.policy.check(subject, parameter)).await;
+            for finding in &outcome.findings {
+                self.act(review, finding, said);
+            }
+            for (key, value) in outcome.annotations {
+                said.add_annotation(&self.policy.name, &key, value);
+            }
+            for why in &outcome.failed_annotations {
+                said.refuse(review, &format!("{} denied request: {why}", self.who()), "");
+            }
         }
-        match self.find_parameters(review).await? {
-            Ok(parameters) => {
-                let checked = parameters.iter().map(|parameter| self.policy.check(&subject, &parameter.to_value()));
-                Ok(checked.flatten().collect())
-            }
-            Err(why) if self.policy.fails_closed => {
-                Ok(vec![Finding { message: format!("failed to configure binding: {why}"), reason: String::new() }])
-            }
-            Err(_) => Ok(Vec::new()),
+        Ok(())
+    }
+
+    fn who(&self) -> String {
+        format!("ValidatingAdmissionPolicy '{}' with binding '{}'", self.policy.name, self.binding)
+    }
+
+    /// Who is to blame for parameters that are not there.
+    fn title(&self, why: &NoParameters) -> String {
+        match why {
+            NoParameters::OfPolicy(_) => format!("ValidatingAdmissionPolicy '{}'", self.policy.name),
+            NoParameters::OfBinding(_) => self.who(),
         }
     }
 
-    /// The objects that the binding names as parameters; the inner error says why there are none.
-    async fn find_parameters(&self, review: &Review<'_>) -> Result<Result<Vec<Arc<Object>>, String>, Status> {
+    /// The objects that the binding names as parameters, or null where there are none to name.
+    /// In Kubernetes: `generic.CollectParams`.
+    async fn find_parameters(&self, review: &Review<'_>) -> Result<Result<Vec<Value>, NoParameters>, Status> {
+        if !self.policy.has_parameters() {
+            return Ok(Ok(vec![Value::Null]));
+        }
         let (api_version, kind) = (self.policy.parameter_version.as_str(), self.policy.parameter_kind.as_str());
         let known = GroupVersion::parse(api_version).and_then(|version| {
             let kinds = review.registry.kinds();
             kinds.kind(&version.kind(kind)).map(|kind| (kind.gvr(), kind.is_namespaced()))
         });
         let Some((resource, is_namespaced)) = known else {
-            return Ok(Err(format!("failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'")));
+            let why = format!("failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'");
+            return Ok(Err(NoParameters::OfPolicy(why)));
         };
+        if self.parameters.is_null() {
+            return Ok(Ok(vec![Value::Null]));
+        }
+        let of_binding = |why: &str| Ok(Err(NoParameters::OfBinding(why.to_owned())));
         let namespace = match (is_namespaced, self.parameters.text("namespace")) {
-            (false, _) => "",
+            (false, "") => "",
+            (false, _) => {
+                return of_binding("paramRef.namespace must not be provided for a cluster-scoped `paramKind`");
+            }
+            (true, "") if review.request.at.namespace.is_empty() => {
+                let what = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources";
+                return of_binding(what);
+            }
             (true, "") => review.request.at.namespace.as_str(),
             (true, namespace) => namespace,
         };
-        let found = match self.parameters.text("name") {
+        let found: Vec<Value> = match self.parameters.text("name") {
             "" => {
                 let selector = LabelSelector::from_json(Some(self.parameters.at("selector")));
                 let label_selector = selector.unwrap_or_else(|_| LabelSelector::nothing());
                 let request = lookup::own(review.request.about(Verb::List, resource, namespace, ""));
                 let options = ListOptions { label_selector, ..ListOptions::default() };
                 let list = review.registry.list(&request, &options).await?;
-                list.items.iter().map(Stored::object).collect()
+                list.items.iter().map(|stored| Stored::object(stored).to_value()).collect()
             }
-            name => lookup::get(review, resource, namespace, name).await?.into_iter().collect::<Vec<_>>(),
+            name => {
+                let found = lookup::get(review, resource, namespace, name).await?;
+                found.iter().map(|object| object.to_value()).collect()
+            }
         };
         if found.is_empty() && self.parameters.text("parameterNotFoundAction") == "Deny" {
-            return Ok(Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned()));
+            return of_binding("no params found for policy binding with `Deny` parameterNotFoundAction");
         }
         Ok(Ok(found))
     }
 
-    /// Refuses or warns, as the binding says. The first refusal is the one that the client gets.
-    fn act(&self, review: &Review<'_>, finding: &Finding, refusal: &mut Option<Status>) {
-        let who = format!("ValidatingAdmissionPolicy '{}' with binding '{}'", self.policy.name, self.binding);
+    /// Refuses, warns or notes, as the binding says.
+    fn act(&self, review: &Review<'_>, finding: &Finding, said: &mut Said) {
+        let who = self.who();
         for action in &self.actions {
             match action.as_str() {
-                "Deny" if refusal.is_none() => {
-                    *refusal =
-                        Some(refuse(review, &format!("{who} denied request: {}", finding.message), &finding.reason));
-                }
+                "Deny" => said.refuse(review, &format!("{who} denied request: {}", finding.message), &finding.reason),
                 "Warn" => {
                     let warning = format!("Validation failed for {who}: {}", finding.message);
                     review.request.warnings.add(warning);
                 }
+                "Audit" => review.request.audit.annotate(FAILURE_ANNOTATION, self.failure(finding)),
                 _ => {}
             }
+        }
+    }
+
+    /// A finding as the audit log shows it. In Kubernetes: `ValidationFailureValue`.
+    fn failure(&self, finding: &Finding) -> String {
+        let text = |text: &str| Value::from(text).to_string();
+        format!(
+            "[{{\"message\":{},\"policy\":{},\"binding\":{},\"expressionIndex\":{},\"validationActions\":{}}}]",
+            text(&finding.message),
+            text(&self.policy.name),
+            text(&self.binding),
+            finding.index,
+            Value::from(self.actions.clone())
+        )
+    }
+}
+
+/// Why there are no parameters, and whose fault that is.
+enum NoParameters {
+    OfPolicy(String),
+    OfBinding(String),
+}
+
+impl NoParameters {
+    fn text(&self) -> String {
+        match self {
+            Self::OfPolicy(why) => format!("failed to configure policy: {why}"),
+            Self::OfBinding(why) => format!("failed to configure binding: {why}"),
+        }
+    }
+}
+
+const FAILURE_ANNOTATION: &str = "validation.policy.admission.k8s.io/validation_failure";
+/// The longest value of an annotation for the audit log, in bytes.
+const LONGEST_ANNOTATION: usize = 10 * 1024;
+
+/// What all policies together say of a request.
+#[derive(Default)]
+struct Said {
+    /// The first refusal is the one that the client gets.
+    refusal: Option<Status>,
+    /// What policies have to say in the audit log, by policy and key.
+    annotations: BTreeMap<String, Vec<String>>,
+}
+
+impl Said {
+    fn refuse(&mut self, review: &Review<'_>, message: &str, reason: &str) {
+        self.refusal.get_or_insert_with(|| refuse(review, message, reason));
+    }
+
+    /// Bindings with other parameters may have something else to say; the same is said once.
+    fn add_annotation(&mut self, policy: &str, key: &str, mut value: String) {
+        value.truncate(value.floor_char_boundary(LONGEST_ANNOTATION));
+        let values = self.annotations.entry(format!("{policy}/{key}")).or_default();
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+
+    fn annotate(&self, review: &Review<'_>) {
+        for (key, values) in &self.annotations {
+            review.request.audit.annotate(key, values.join(", "));
         }
     }
 }

@@ -1,14 +1,20 @@
+use std::sync::Arc;
+
 use coracle_expression::{
-    COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Environment, Error, Expression, Variables,
-    admission_environment, namespace_schema, request_schema,
+    COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Environment, Error, Expression, Session,
+    Type, Variables, admission_environment, namespace_schema, request_schema,
 };
 use coracle_meta::Object;
 use coracle_meta::fields::Fields;
 use coracle_registry::Review;
 use serde_json::{Map, Value};
 
+use crate::authorization::Answers;
 use crate::matching::Matching;
 use crate::request_view::{admission_request, kind_of};
+
+/// The longest message that a policy may compute, in bytes.
+const LONGEST_MESSAGE: usize = 5 * 1024;
 
 /// A policy, compiled.
 pub(super) struct Policy {
@@ -20,12 +26,14 @@ pub(super) struct Policy {
     pub(super) parameter_version: String,
     pub(super) parameter_kind: String,
     conditions: Vec<Named>,
-    variables: Vec<Named>,
+    variables: Vec<(String, Arc<Result<Expression, Error>>)>,
     validations: Vec<Validation>,
+    annotations: Vec<Named>,
 }
 
 struct Named {
     name: String,
+    text: String,
     expression: Result<Expression, Error>,
 }
 
@@ -37,12 +45,31 @@ struct Validation {
     reason: String,
 }
 
+/// What came of a policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// What it does not let pass.
+    pub(super) findings: Vec<Finding>,
+    /// What it has to say in the audit log.
+    pub(super) annotations: Vec<(String, String)>,
+    /// Why an annotation could not be told; that refuses, whatever the binding does about findings.
+    pub(super) failed_annotations: Vec<String>,
+}
+
 /// Something that a policy does not let pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) message: String,
     /// The word for the status; empty for `Invalid`.
     pub(super) reason: String,
+    /// Which validation it was.
+    pub(super) index: usize,
+}
+
+impl Finding {
+    fn failure(message: String, index: usize) -> Self {
+        Self { message, reason: String::new(), index }
+    }
 }
 
 /// What expressions look at.
@@ -51,7 +78,7 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    pub(super) fn new(review: &Review<'_>, namespace: Option<&Object>) -> Self {
+    pub(super) fn new(review: &Review<'_>, namespace: Option<&Object>, answers: &Arc<Answers>) -> Self {
         let value = |object: Option<&Object>| object.map_or(Value::Null, Object::to_value);
         let mut variables = Variables::default();
         variables.set_owned("object", value(review.object()));
@@ -62,6 +89,7 @@ impl Subject {
             admission_request(review, &review.request.at.resource, &kind_of(review)),
             request_schema(),
         );
+        answers.show(review, &mut variables);
         Self { variables }
     }
 }
@@ -69,22 +97,34 @@ impl Subject {
 impl Policy {
     pub(super) fn read(policy: &Object) -> Self {
         let has_parameters = !policy.text("spec.paramKind.kind").is_empty();
-        let computed: Vec<&str> = policy.list("spec.variables").iter().map(|variable| variable.text("name")).collect();
+        let (mut computed, mut variables) = (Vec::new(), Vec::new());
+        for variable in policy.list("spec.variables") {
+            let environment = admission_environment(has_parameters, true, Some(&computed));
+            let (name, text) = (variable.text("name").to_owned(), variable.text("expression"));
+            let expression = Expression::compile_in(text, &environment);
+            let of = expression.as_ref().map_or(Type::Dyn, |expression| expression.output_type().clone());
+            computed.push((name.clone(), of));
+            variables.push((name, Arc::new(expression)));
+        }
         let environment = admission_environment(has_parameters, true, Some(&computed));
-        let named = |path: &str| policy.list(path).iter().map(|value| Named::read(value, &environment)).collect();
+        let without_authorizer = admission_environment(has_parameters, false, Some(&computed));
+        let conditions = policy.list("spec.matchConditions").iter();
+        let annotations = policy.list("spec.auditAnnotations").iter();
+        let validations = policy.list("spec.validations").iter();
         Self {
             name: policy.name().to_owned(),
             matching: Matching::read(policy.at("spec.matchConstraints")),
             fails_closed: policy.text("spec.failurePolicy") != "Ignore",
             parameter_version: policy.text("spec.paramKind.apiVersion").to_owned(),
             parameter_kind: policy.text("spec.paramKind.kind").to_owned(),
-            conditions: named("spec.matchConditions"),
-            variables: named("spec.variables"),
-            validations: policy
-                .list("spec.validations")
-                .iter()
-                .map(|value| Validation::read(value, &environment))
+            conditions: conditions
+                .map(|value| Named::read(value.text("name"), value.text("expression"), &environment))
                 .collect(),
+            annotations: annotations
+                .map(|value| Named::read(value.text("key"), value.text("valueExpression"), &environment))
+                .collect(),
+            validations: validations.map(|value| Validation::read(value, &environment, &without_authorizer)).collect(),
+            variables,
         }
     }
 
@@ -92,54 +132,106 @@ impl Policy {
         !self.parameter_kind.is_empty()
     }
 
-    /// What the policy does not let pass.
-    pub(super) fn check(&self, subject: &Subject, parameters: &Value) -> Vec<Finding> {
+    /// What the policy does not let pass, and what it has to say. In Kubernetes: `validator.Validate`.
+    pub(super) fn check(&self, subject: &Subject, parameters: &Value) -> Outcome {
         let mut variables = subject.variables.clone();
         variables.set_owned("params", parameters.clone());
+        match self.meets_conditions(&variables) {
+            Ok(true) => {}
+            Ok(false) => return Outcome::default(),
+            Err(message) => return Outcome { findings: self.failed(message, 0), ..Outcome::default() },
+        }
+        let names = self.variables.iter().map(|(name, _)| (name.clone(), Value::Null)).collect::<Map<_, _>>();
+        variables.set_owned("variables", Value::Object(names));
+        for (name, expression) in &self.variables {
+            variables.set_computed(format!("variables.{name}"), Arc::clone(expression));
+        }
+        let findings = self.findings(&variables);
+        let mut outcome = Outcome { findings, ..Outcome::default() };
+        self.annotate(&variables, &mut outcome);
+        outcome
+    }
+
+    /// Whether all conditions hold. One that does not hold settles it, whatever is wrong with others.
+    fn meets_conditions(&self, variables: &Variables<'_>) -> Result<bool, String> {
+        let mut session = Session::new(variables);
         let mut budget = Budget { left: COST_OF_MATCH_CONDITIONS };
+        let mut errors = Vec::new();
         for condition in &self.conditions {
-            match budget.holds(&condition.expression, &variables) {
+            match budget.holds(&mut session, &condition.expression) {
                 Ok(true) => {}
-                Ok(false) => return Vec::new(),
-                Err(error) => return self.failed(format!("match condition '{}' failed: {error}", condition.name)),
+                Ok(false) => return Ok(false),
+                Err(error) if error == out_of_budget() => return Err(error.to_string()),
+                Err(error) => errors.push(format!("expression '{}' resulted in error: {error}", condition.text)),
             }
         }
+        match &errors[..] {
+            [] => Ok(true),
+            [single] => Err(single.clone()),
+            several => Err(format!("[{}]", several.join(", "))),
+        }
+    }
+
+    fn findings(&self, variables: &Variables<'_>) -> Vec<Finding> {
+        let mut session = Session::new(variables);
         let mut budget = Budget { left: COST_OF_ONE_OBJECT };
-        variables.set_owned("variables", self.computed(&variables, &mut budget));
-        let mut findings = Vec::new();
+        let mut held = Vec::new();
         for validation in &self.validations {
-            match validation.check(&variables, &mut budget) {
-                Ok(finding) => findings.extend(finding),
-                Err(error) if error == out_of_budget() => {
-                    findings.extend(self.failed(error.to_string()));
-                    break;
-                }
+            match budget.holds(&mut session, &validation.expression) {
+                Err(error) if error == out_of_budget() => return self.failed(error.to_string(), 0),
+                result => held.push(result),
+            }
+        }
+        // Messages are worked out with what is left, and what variables cost is paid once more.
+        let mut session = Session::new(variables);
+        let mut findings = Vec::new();
+        for (index, (validation, held)) in self.validations.iter().zip(held).enumerate() {
+            match held {
+                Ok(true) => {}
+                Ok(false) => findings.push(Finding {
+                    message: validation.message(&mut session, &mut budget),
+                    reason: validation.reason.clone(),
+                    index,
+                }),
                 Err(error) => {
-                    findings
-                        .extend(self.failed(format!("expression '{}' resulted in error: {error}", validation.text)));
+                    let message = format!("expression '{}' resulted in error: {error}", validation.text);
+                    findings.extend(self.failed(message, index));
                 }
             }
         }
         findings
     }
 
-    fn failed(&self, message: String) -> Vec<Finding> {
-        if self.fails_closed { vec![Finding { message, reason: String::new() }] } else { Vec::new() }
-    }
-
-    /// The policy's variables, each of which may use those before it. One that has no value is missing.
-    fn computed(&self, variables: &Variables<'_>, budget: &mut Budget) -> Value {
-        let mut computed = Map::new();
-        let mut variables = variables.clone();
-        for variable in &self.variables {
-            variables.set_owned("variables", Value::Object(computed.clone()));
-            if let Ok(expression) = &variable.expression
-                && let Ok(value) = budget.value(expression, &variables)
-            {
-                computed.insert(variable.name.clone(), value);
+    fn annotate(&self, variables: &Variables<'_>, outcome: &mut Outcome) {
+        let mut session = Session::new(variables);
+        let mut budget = Budget { left: COST_OF_ONE_OBJECT };
+        for annotation in &self.annotations {
+            let value = annotation.expression.as_ref().map_err(Error::clone);
+            match value.and_then(|expression| budget.value(&mut session, expression)) {
+                Ok(Value::String(text)) if !text.trim().is_empty() => {
+                    outcome.annotations.push((annotation.name.clone(), text.trim().to_owned()));
+                }
+                Ok(Value::String(_) | Value::Null) => {}
+                Ok(other) if self.fails_closed => outcome.failed_annotations.push(format!(
+                    "valueExpression '{}' resulted in unsupported return type: {other}. Return type must be either string \
+                     or null.",
+                    annotation.text
+                )),
+                Err(error) if error == out_of_budget() => {
+                    outcome.findings.extend(self.failed(error.to_string(), 0));
+                    return;
+                }
+                Err(error) if self.fails_closed => {
+                    let why = format!("expression '{}' resulted in error: {error}", annotation.text);
+                    outcome.failed_annotations.push(why);
+                }
+                Ok(_) | Err(_) => {}
             }
         }
-        Value::Object(computed)
+    }
+
+    fn failed(&self, message: String, index: usize) -> Vec<Finding> {
+        if self.fails_closed { vec![Finding::failure(message, index)] } else { Vec::new() }
     }
 }
 
@@ -149,14 +241,14 @@ struct Budget {
 }
 
 impl Budget {
-    fn holds(&mut self, expression: &Result<Expression, Error>, variables: &Variables<'_>) -> Result<bool, Error> {
-        let run = expression.as_ref().map_err(Error::clone)?.decide(variables, COST_OF_ONE_EXPRESSION);
+    fn holds(&mut self, session: &mut Session<'_>, expression: &Result<Expression, Error>) -> Result<bool, Error> {
+        let run = session.decide(expression.as_ref().map_err(Error::clone)?, COST_OF_ONE_EXPRESSION);
         self.pay(run.cost)?;
         run.result
     }
 
-    fn value(&mut self, expression: &Expression, variables: &Variables<'_>) -> Result<Value, Error> {
-        let run = expression.run(variables, COST_OF_ONE_EXPRESSION);
+    fn value(&mut self, session: &mut Session<'_>, expression: &Expression) -> Result<Value, Error> {
+        let run = session.run(expression, COST_OF_ONE_EXPRESSION);
         self.pay(run.cost)?;
         run.result
     }
@@ -174,35 +266,29 @@ fn out_of_budget() -> Error {
 }
 
 impl Named {
-    fn read(value: &Value, environment: &Environment) -> Self {
-        let expression = Expression::compile_in(value.text("expression"), environment);
-        Self { name: value.text("name").to_owned(), expression }
+    fn read(name: &str, text: &str, environment: &Environment) -> Self {
+        let expression = Expression::compile_in(text, environment);
+        Self { name: name.to_owned(), text: text.to_owned(), expression }
     }
 }
 
 impl Validation {
-    fn read(value: &Value, environment: &Environment) -> Self {
+    fn read(value: &Value, environment: &Environment, for_messages: &Environment) -> Self {
         let text = value.text("expression");
         Self {
             text: text.to_owned(),
             expression: Expression::compile_in(text, environment),
             message: value.text("message").trim().to_owned(),
-            message_expression: Expression::compile_in(value.text("messageExpression"), environment).ok(),
+            message_expression: Expression::compile_in(value.text("messageExpression"), for_messages).ok(),
             reason: value.text("reason").to_owned(),
         }
     }
 
-    fn check(&self, variables: &Variables<'_>, budget: &mut Budget) -> Result<Option<Finding>, Error> {
-        if budget.holds(&self.expression, variables)? {
-            return Ok(None);
-        }
-        Ok(Some(Finding { message: self.message(variables, budget), reason: self.reason.clone() }))
-    }
-
-    fn message(&self, variables: &Variables<'_>, budget: &mut Budget) -> String {
-        let computed = self.message_expression.as_ref().and_then(|message| budget.value(message, variables).ok());
+    fn message(&self, session: &mut Session<'_>, budget: &mut Budget) -> String {
+        let computed = self.message_expression.as_ref().and_then(|message| budget.value(session, message).ok());
         let computed = computed.as_ref().and_then(Value::as_str).map(str::trim);
-        match (computed.filter(|text| !text.is_empty() && !text.contains('\n')), self.message.as_str()) {
+        let is_fit = |text: &&str| !text.is_empty() && text.len() <= LONGEST_MESSAGE && !text.contains('\n');
+        match (computed.filter(is_fit), self.message.as_str()) {
             (Some(computed), _) => computed.to_owned(),
             (None, "") => format!("failed expression: {}", self.text.trim()),
             (None, message) => message.to_owned(),
@@ -220,7 +306,8 @@ mod tests {
         let policy = Policy::read(&Object::from_value(policy).unwrap());
         let mut variables = Variables::default();
         variables.set_owned("object", object);
-        policy.check(&Subject { variables }, &Value::Null).into_iter().map(|finding| finding.message).collect()
+        let outcome = policy.check(&Subject { variables }, &Value::Null);
+        outcome.findings.into_iter().map(|finding| finding.message).collect()
     }
 
     #[test]
@@ -255,5 +342,59 @@ mod tests {
         let found = findings(spec("Fail"), json!({}));
         assert!(found[0].starts_with("expression 'object.a.b > 1' resulted in error: "), "{found:?}");
         assert!(findings(spec("Ignore"), json!({})).is_empty());
+    }
+
+    #[test]
+    fn a_variable_is_worked_out_when_it_is_needed_and_fails_where_it_is() {
+        let spec = json!({
+            "variables": [
+                {"name": "bad", "expression": "object.missing.field"},
+                {"name": "when", "expression": "timestamp(object.at)"},
+                {"name": "later", "expression": "variables.when + duration('1h')"}
+            ],
+            "validations": [
+                {"expression": "true || variables.bad == 1"},
+                {"expression": "variables.later.getHours() == 13"},
+                {"expression": "variables.bad == 1"}
+            ]
+        });
+        let found = findings(spec, json!({"at": "2026-01-01T12:00:00Z"}));
+        let expected = "expression 'variables.bad == 1' resulted in error: composited variable \"bad\" fails to evaluate: \
+            no such key: missing";
+        assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn a_long_chain_of_variables_ends() {
+        let mut variables = vec![json!({"name": "v0", "expression": "1"}), json!({"name": "v1", "expression": "1"})];
+        for at in 2..400 {
+            let text = format!("(variables.v{} + variables.v{}) % 7", at - 1, at - 2);
+            variables.push(json!({"name": format!("v{at}"), "expression": text}));
+        }
+        let spec = json!({"variables": variables, "validations": [{"expression": "variables.v399 < 0"}]});
+        assert_eq!(findings(spec, json!({})), ["failed expression: variables.v399 < 0"]);
+    }
+
+    #[test]
+    fn annotations_are_told_unless_they_are_null_or_empty() {
+        let spec = |policy: &str| {
+            json!({"failurePolicy": policy, "auditAnnotations": [
+                {"key": "replicas", "valueExpression": "'is ' + string(object.n)"},
+                {"key": "none", "valueExpression": "null"},
+                {"key": "empty", "valueExpression": "' '"},
+                {"key": "bad", "valueExpression": "string(object.missing)"}
+            ]})
+        };
+        let check = |spec: Value| {
+            let policy = Policy::read(&Object::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap());
+            let mut variables = Variables::default();
+            variables.set_owned("object", json!({"n": 3}));
+            policy.check(&Subject { variables }, &Value::Null)
+        };
+        let outcome = check(spec("Fail"));
+        assert_eq!(outcome.annotations, [("replicas".to_owned(), "is 3".to_owned())]);
+        let why = "expression 'string(object.missing)' resulted in error: no such key: missing";
+        assert_eq!(outcome.failed_annotations, [why]);
+        assert_eq!(check(spec("Ignore")).failed_annotations, Vec::<String>::new());
     }
 }

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use coracle_expression::Variables;
+use coracle_expression::{
+    COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, Error, Expression, Session, Variables, request_schema,
+};
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
 use coracle_registry::{Call, ClientConfig, Kind, Review};
 use serde_json::Value;
@@ -9,6 +11,7 @@ use serde_json::Value;
 use super::review::{self, Response};
 use super::verdict::Failure;
 use super::webhook::Webhook;
+use crate::authorization::Answers;
 use crate::matching::Found;
 use crate::refusal::forbidden;
 use crate::request_view::{admission_request, kind_of};
@@ -33,7 +36,7 @@ impl Invocation {
         review: &Review<'_>,
         namespace: Option<&Object>,
     ) -> Result<Option<Self>, Status> {
-        let Some(found) = webhook.matching.found_for_webhook(review, namespace) else { return Ok(None) };
+        let Some(found) = webhook.matching.found_for_webhook(review, namespace)? else { return Ok(None) };
         let elsewhere = match found {
             Found::AsAsked => None,
             Found::Elsewhere(kind) => Some(kind),
@@ -54,27 +57,23 @@ impl Invocation {
         let request =
             admission_request(review, &resource(review, elsewhere.as_deref()), &kind(review, elsewhere.as_deref()));
         let invocation = Self { webhook: Arc::clone(webhook), elsewhere, object, old, request };
-        Ok(invocation.is_wanted(review)?.then_some(invocation))
+        Ok(invocation.is_wanted(review).await?.then_some(invocation))
     }
 
     /// Whether the webhook's conditions hold. In Kubernetes: `matchconditions.Matcher`.
-    fn is_wanted(&self, review: &Review<'_>) -> Result<bool, Status> {
+    async fn is_wanted(&self, review: &Review<'_>) -> Result<bool, Status> {
         if self.webhook.conditions.is_empty() {
             return Ok(true);
         }
         let mut variables = Variables::default();
         variables.set("object", &self.object);
         variables.set("oldObject", &self.old);
-        variables.set("request", &self.request);
-        let mut errors = Vec::new();
-        for condition in &self.webhook.conditions {
-            let holds = condition.as_ref().map_err(Clone::clone).and_then(|condition| condition.holds(&variables));
-            match holds {
-                Ok(true) => {}
-                Ok(false) => return Ok(false),
-                Err(error) => errors.push(error.to_string()),
-            }
-        }
+        variables.set_typed("request", &self.request, request_schema());
+        let answers = Arc::new(Answers::default());
+        answers.show(review, &mut variables);
+        let conditions = &self.webhook.conditions;
+        let outcome = answers.settled(review, || unmet(conditions, &variables)).await;
+        let Some(errors) = outcome else { return Ok(false) };
         match errors.as_slice() {
             [] => Ok(true),
             _ if self.webhook.ignores_failures => Ok(false),
@@ -141,6 +140,25 @@ impl Invocation {
             None => Ok(object),
         }
     }
+}
+
+/// Why conditions cannot be told; `None` if one of them does not hold.
+fn unmet(conditions: &[Result<Expression, Error>], variables: &Variables<'_>) -> Option<Vec<String>> {
+    let mut session = Session::new(variables);
+    let (mut errors, mut left) = (Vec::new(), COST_OF_MATCH_CONDITIONS);
+    for condition in conditions {
+        let result = condition.as_ref().map_err(Clone::clone).and_then(|condition| {
+            let run = session.decide(condition, COST_OF_ONE_EXPRESSION.min(left));
+            left = left.saturating_sub(run.cost);
+            run.result
+        });
+        match result {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(error) => errors.push(error.to_string()),
+        }
+    }
+    Some(errors)
 }
 
 /// Whether this is an object of the request's kind, and not the body of a subresource.

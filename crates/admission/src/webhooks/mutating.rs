@@ -44,8 +44,12 @@ impl Admission for MutatingAdmissionWebhook {
         let mut turn = std::mem::take(&mut review.reinvocation);
         turn.begin_turn(review.object());
         review.reinvocation = turn;
+        let mut namespace = namespace_of(review).await?;
         for webhook in webhooks.iter() {
-            let namespace = namespace_of(review).await?;
+            if review.is_about_any_part("", "namespaces") {
+                // Whoever was called before may have changed its labels.
+                namespace = namespace_of(review).await?;
+            }
             let Some(invocation) = Invocation::of(webhook, review, namespace.as_deref()).await? else { continue };
             // Who was not called in the first round is not called in the second either.
             if review.reinvocation.is_second_round() && !review.reinvocation.is_due(&webhook.id) {

@@ -90,6 +90,7 @@ fn check_types(response: &Value) -> Result<(), String> {
         "allowed" => value.is_boolean(),
         "status" => value.is_object(),
         "warnings" => is_list_of_texts(value),
+        "auditAnnotations" => value.as_object().is_some_and(|map| map.values().all(Value::is_string)),
         _ => value.is_string(),
     };
     for (field, kind) in [
@@ -99,6 +100,7 @@ fn check_types(response: &Value) -> Result<(), String> {
         ("patch", "[]uint8"),
         ("patchType", "v1.PatchType"),
         ("warnings", "[]string"),
+        ("auditAnnotations", "map[string]string"),
     ] {
         let value = response.at(field);
         if !value.is_null() && !is_right(field, value) {

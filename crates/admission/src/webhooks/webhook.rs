@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_expression::{Error, Expression};
+use coracle_expression::{Error, Expression, admission_environment};
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object};
 use coracle_registry::{ClientConfig, Lists};
@@ -51,11 +51,14 @@ impl Webhook {
         let mut wanted = value.list("admissionReviewVersions").iter().filter_map(Value::as_str);
         let review_version = wanted.find_map(|version| ["v1", "v1beta1"].into_iter().find(|known| *known == version));
         let conditions = value.list("matchConditions").iter();
+        let environment = admission_environment(false, true, None);
         Self {
             name: value.text("name").to_owned(),
             id,
             matching: Matching::of_webhook(value),
-            conditions: conditions.map(|condition| Expression::compile(condition.text("expression"))).collect(),
+            conditions: conditions
+                .map(|condition| Expression::compile_in(condition.text("expression"), &environment))
+                .collect(),
             ignores_failures: value.text("failurePolicy") == "Ignore",
             allows_dry_run: ["None", "NoneOnDryRun"].contains(&value.text("sideEffects")),
             is_reinvoked: value.text("reinvocationPolicy") == "IfNeeded",

@@ -7,6 +7,7 @@ use coracle_cluster::serve::{Authority, Identity, Listener};
 use coracle_cluster::{ApiServerSpec, Cluster, StoreSpec, controllers};
 use coracle_meta::KUBERNETES_VERSION;
 
+use crate::commands::admission_configuration;
 use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::commands::api_flags::ApiFlags;
 use crate::commands::audit_flags::{AuditFlags, close};
@@ -67,6 +68,9 @@ pub(crate) struct KubeApiserver {
     /// Admission plug-ins beside those that are on by default
     #[arg(long, alias = "admission-control", value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
+    /// What is said to single admission plug-ins
+    #[arg(long, value_name = "FILE")]
+    admission_control_config_file: Option<PathBuf>,
     /// Admission plug-ins to leave out
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<String>,
@@ -155,6 +159,7 @@ impl KubeApiserver {
             authorization_mode: self.authorization_mode.join(","),
             anonymous_auth: self.anonymous_auth,
             enable_admission_plugins: self.enable_admission_plugins.clone(),
+            admission_configurations: admission_configuration::read(self.admission_control_config_file.as_deref())?,
             disable_admission_plugins: self.disable_admission_plugins.clone(),
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),
             tokens,

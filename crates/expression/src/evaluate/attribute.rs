@@ -22,13 +22,7 @@ impl<'p, 'v> Machine<'p, 'v> {
 
     fn resolve(&mut self, attribute: &'p Attribute) -> Evaluated<'v> {
         let value = match &attribute.base {
-            Base::Variable(place) => match self.variables.get(*place) {
-                Some(Some(value)) => value.clone()?,
-                _ => {
-                    let name = self.names.get(*place).copied().unwrap_or_default();
-                    return Err(Fault::new(format!("no such attribute(s): {name}")));
-                }
-            },
+            Base::Variable(place) => self.variable(*place)?,
             Base::Slot(slot) => self.slot(*slot)?,
             Base::Inner(node) => self.evaluate(node)?,
             Base::Conditional(branches) => match self.evaluate(&branches.0)? {

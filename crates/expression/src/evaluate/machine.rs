@@ -9,14 +9,15 @@ use crate::value::{Key, List, Map, Value};
 use super::node::{Fold, Node, Operator};
 use super::price::{self, Price};
 
-pub(super) type Evaluated<'v> = Result<Value<'v>, Fault>;
+pub(crate) type Evaluated<'v> = Result<Value<'v>, Fault>;
 
 /// Runs one expression.
 pub(crate) struct Machine<'p, 'v> {
-    /// The values of the variables from outside, by their place.
+    /// The values of the variables from outside, by their place, as far as they have been asked for.
     pub(super) variables: Vec<Option<Evaluated<'v>>>,
     /// Their names.
     pub(super) names: Vec<&'p str>,
+    pub(super) source: &'p mut dyn Source<'v>,
     pub(super) slots: Vec<Slot<'p, 'v>>,
     pub(super) meter: Meter,
     patterns: Patterns,
@@ -29,6 +30,12 @@ pub(super) enum Slot<'p, 'v> {
     Lazy(&'p Node),
 }
 
+/// Where the variables from outside have their values from.
+pub(crate) trait Source<'v> {
+    /// The value of a variable; `None` if there is none.
+    fn value(&mut self, name: &str) -> Option<Evaluated<'v>>;
+}
+
 /// What came of an expression, and what it cost.
 pub(crate) struct Outcome<'v> {
     pub(crate) result: Evaluated<'v>,
@@ -36,8 +43,25 @@ pub(crate) struct Outcome<'v> {
 }
 
 impl<'p, 'v> Machine<'p, 'v> {
-    pub(crate) fn new(names: Vec<&'p str>, variables: Vec<Option<Evaluated<'v>>>, limit: u64) -> Self {
-        Self { variables, names, slots: Vec::new(), meter: Meter::new(limit), patterns: Patterns::default() }
+    pub(crate) fn new(names: Vec<&'p str>, source: &'p mut dyn Source<'v>, limit: u64) -> Self {
+        let variables = vec![None; names.len()];
+        let (meter, patterns) = (Meter::new(limit), Patterns::default());
+        Self { variables, names, source, slots: Vec::new(), meter, patterns }
+    }
+
+    /// The value of a variable from outside, by its place.
+    pub(super) fn variable(&mut self, place: usize) -> Evaluated<'v> {
+        if let Some(Some(value)) = self.variables.get(place) {
+            return value.clone();
+        }
+        let name = self.names.get(place).copied().unwrap_or_default();
+        let Some(value) = self.source.value(name) else {
+            return Err(Fault::new(format!("no such attribute(s): {name}")));
+        };
+        if let Some(known) = self.variables.get_mut(place) {
+            *known = Some(value.clone());
+        }
+        value
     }
 
     pub(crate) fn run(mut self, node: &'p Node) -> Outcome<'v> {

@@ -11,6 +11,11 @@ const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
 
 /// What is wrong with a definition. In Kubernetes: `ValidateCustomResourceDefinition`.
 pub(super) fn check(object: &Object) -> Vec<FieldError> {
+    check_against(object, None)
+}
+
+/// What is wrong with a definition, which may have been another before.
+fn check_against(object: &Object, old: Option<&Object>) -> Vec<FieldError> {
     let definition = Definition::read(object);
     let value = object.as_value();
     let mut errors = Vec::new();
@@ -19,7 +24,7 @@ pub(super) fn check(object: &Object) -> Vec<FieldError> {
         errors.push(FieldError::invalid("metadata.name", definition.name.as_str(), what));
     }
     check_group_and_scope(&definition, object, &mut errors);
-    check_versions(&definition, value, &mut errors);
+    check_versions(&definition, value, old.map(Object::as_value), &mut errors);
     check_names(&definition, &mut errors);
     check_conversion(object, &mut errors);
     check_stored_versions(&definition, object, &mut errors);
@@ -29,7 +34,7 @@ pub(super) fn check(object: &Object) -> Vec<FieldError> {
 
 /// What is wrong with a change of a definition. In Kubernetes: `ValidateCustomResourceDefinitionUpdate`.
 pub(super) fn check_update(new: &Object, old: &Object) -> Vec<FieldError> {
-    let mut errors = check(new);
+    let mut errors = check_against(new, Some(old));
     let mut immutable = |path: &[&str]| {
         if new.field(path) != old.field(path) {
             let value = new.field(path).cloned().unwrap_or_default();
@@ -60,7 +65,7 @@ fn check_group_and_scope(definition: &Definition, object: &Object, errors: &mut 
     }
 }
 
-fn check_versions(definition: &Definition, value: &Value, errors: &mut Vec<FieldError>) {
+fn check_versions(definition: &Definition, value: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
     let versions = &definition.versions;
     // What one version alone says is, inside Kubernetes, said of the whole definition, and so are its errors.
     let is_single = versions.len() == 1;
@@ -78,7 +83,7 @@ fn check_versions(definition: &Definition, value: &Value, errors: &mut Vec<Field
         let below = if is_single { "spec".to_owned() } else { path };
         if has_schema {
             let schema = if is_single { "spec.validation".to_owned() } else { format!("{below}.schema") };
-            check_schema(version, &format!("{schema}.openAPIV3Schema"), errors);
+            check_schema(version, &format!("{schema}.openAPIV3Schema"), is_unchanged(version, old), errors);
         }
         check_subresources(version, raw, &below, errors);
         check_columns(version, &below, errors);
@@ -87,12 +92,19 @@ fn check_versions(definition: &Definition, value: &Value, errors: &mut Vec<Field
     check_version_list(definition, value, errors);
 }
 
-fn check_schema(version: &Version, path: &str, errors: &mut Vec<FieldError>) {
+/// Whether a version has the schema that it had. In Kubernetes: `findVersionsWithUnchangedSchemas`.
+fn is_unchanged(version: &Version, old: Option<&Value>) -> bool {
+    let before = old.map_or(&[][..], |old| list(old, "/spec/versions"));
+    let before = before.iter().find(|before| before.get("name").and_then(Value::as_str) == Some(&version.name));
+    before.and_then(|before| before.pointer("/schema/openAPIV3Schema")) == Some(&version.published)
+}
+
+fn check_schema(version: &Version, path: &str, is_unchanged: bool, errors: &mut Vec<FieldError>) {
     let of_schema = version.schema.check(path);
     let is_structural = of_schema.is_empty();
     errors.extend(of_schema);
     if is_structural {
-        check_rules(&version.schema, path, errors);
+        check_rules(&version.schema, path, is_unchanged, errors);
     }
 }
 

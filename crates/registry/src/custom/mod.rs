@@ -8,7 +8,6 @@
 //! serves the definitions that are stored already; [`Registry::follow_custom_kinds`] serves those that API servers beside
 //! this one store.
 //! In Kubernetes: apiextensions-apiserver.
-//! Unlike Kubernetes: the static cost of rules is not estimated.
 
 mod check;
 mod columns;
@@ -16,9 +15,11 @@ mod custom_kind;
 mod definition;
 mod definitions;
 mod deletion;
+mod field_path;
 mod follow;
 mod json_path;
 mod rule_check;
+mod rule_cost;
 mod rule_schema;
 mod rules;
 

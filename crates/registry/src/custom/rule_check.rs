@@ -1,21 +1,29 @@
 use std::sync::Arc;
 
-use coracle_expression::{Error, Expression, Schema, Type};
+use coracle_expression::{Environment, Error, Expression, Schema, Type};
 use coracle_meta::{FieldError, go_json};
 use coracle_schema::structural::{Rule, Structural};
 use serde_json::Value;
 
+use super::field_path;
+use super::rule_cost::{self, Cardinality, Costs};
 use super::rule_schema::{environment, rule_schema};
 
-/// What is wrong with the rules of the schema of a kind that stands at `path` in its definition.
+/// What is wrong with the rules of the schema of a kind that stands at `path` in its definition, and what they can cost;
+/// a schema that is as it was may have rules that cost too much alone.
 /// In Kubernetes: `ValidateCustomResourceDefinitionOpenAPISchema`, as far as it is about rules.
-pub(super) fn check_rules(schema: &Structural, path: &str, errors: &mut Vec<FieldError>) {
-    let mut walk = Walk { errors };
-    walk.visit(&Place { schema, path, is_resource: true, uncorrelatable: None });
+pub(super) fn check_rules(schema: &Structural, path: &str, is_unchanged: bool, errors: &mut Vec<FieldError>) {
+    let mut walk = Walk { of_words: Vec::new(), of_expressions: Vec::new(), costs: Costs::new(is_unchanged) };
+    walk.visit(&Place { schema, path, is_resource: true, uncorrelatable: None, cardinality: Some(1) });
+    errors.append(&mut walk.of_words);
+    errors.append(&mut walk.of_expressions);
+    errors.extend(walk.costs.errors(path));
 }
 
-struct Walk<'e> {
-    errors: &'e mut Vec<FieldError>,
+struct Walk {
+    of_words: Vec<FieldError>,
+    of_expressions: Vec<FieldError>,
+    costs: Costs,
 }
 
 /// A node of a schema.
@@ -26,103 +34,149 @@ struct Place<'p> {
     is_resource: bool,
     /// The outermost list around whose items cannot be compared with what they were.
     uncorrelatable: Option<&'p str>,
+    cardinality: Cardinality,
 }
 
-impl Walk<'_> {
+impl Walk {
     fn visit(&mut self, place: &Place<'_>) {
         let Place { schema, path, .. } = *place;
+        let wrong_before = self.of_words.len();
         if let Some(items) = &schema.items {
             let uncorrelatable = place.uncorrelatable.or((schema.list_type != "map").then_some(path));
-            self.below(items, &format!("{path}.items"), uncorrelatable);
+            self.below(items, &format!("{path}.items"), &Place { uncorrelatable, ..*place });
         }
         for (name, below) in &schema.properties {
-            self.below(below, &format!("{path}.properties[{name}]"), place.uncorrelatable);
+            self.below(below, &format!("{path}.properties[{name}]"), place);
         }
         if let Some(below) = schema.additional.schema() {
-            self.below(below, &format!("{path}.additionalProperties"), place.uncorrelatable);
+            self.below(below, &format!("{path}.additionalProperties"), place);
         }
-        if schema.rules.is_empty() {
+        for (index, rule) in schema.rules.iter().enumerate() {
+            check_words(rule, schema, &format!("{path}.x-kubernetes-validations[{index}]"), &mut self.of_words);
+        }
+        // Expressions about what is wrong itself would only repeat it in worse words.
+        if schema.rules.is_empty() || self.of_words.len() > wrong_before {
             return;
         }
-        let seen = rule_schema(schema, place.is_resource).map(Arc::new);
+        let Some(seen) = rule_schema(schema, place.is_resource).map(Arc::new) else {
+            let what = "internal error: failed to construct type information for x-kubernetes-validations rules: \
+                unable to convert structural schema to CEL declarations";
+            return self.of_expressions.push(FieldError::internal(format!("{path}.x-kubernetes-validations"), what));
+        };
+        let cardinality = place.cardinality.unwrap_or_else(|| seen.most_in_a_request());
         for (index, rule) in schema.rules.iter().enumerate() {
             let at = format!("{path}.x-kubernetes-validations[{index}]");
-            self.words(rule, &at);
-            match &seen {
-                Some(seen) if !rule.rule.trim().is_empty() => self.expressions(rule, seen, &at, place.uncorrelatable),
-                Some(_) => {}
-                None => {
-                    let what =
-                        "internal error: failed to construct type information for x-kubernetes-validations rules";
-                    self.errors.push(FieldError::internal(format!("{path}.x-kubernetes-validations"), what));
-                    return;
-                }
-            }
+            let uses_old = self.expressions(rule, &seen, &at, cardinality);
+            self.comparisons(rule, uses_old, &at, place.uncorrelatable);
         }
     }
 
-    fn below(&mut self, schema: &Structural, path: &str, uncorrelatable: Option<&str>) {
-        self.visit(&Place { schema, path, is_resource: schema.embedded_resource, uncorrelatable });
+    fn below(&mut self, schema: &Structural, path: &str, above: &Place<'_>) {
+        let cardinality = rule_cost::below(above.cardinality, above.schema);
+        self.visit(&Place { schema, path, is_resource: schema.embedded_resource, cardinality, ..*above });
     }
 
-    /// What is wrong with a rule besides its expressions.
-    fn words(&mut self, rule: &Rule, path: &str) {
-        let (text, message) = (rule.rule.trim(), rule.message.trim());
-        let field = format!("{path}.message");
-        if text.is_empty() {
-            self.errors.push(FieldError::required(format!("{path}.rule"), "rule is not specified"));
-        } else if !rule.message.is_empty() && message.is_empty() {
-            self.errors.push(FieldError::invalid(field, rule.message.as_str(), "must be non-empty if specified"));
-        } else if message.contains('\n') {
-            self.errors.push(FieldError::invalid(field, rule.message.as_str(), "must not contain line breaks"));
-        } else if text.contains('\n') && message.is_empty() {
-            let what = "message must be specified if rule contains line breaks";
-            self.errors.push(FieldError::required(field, what));
-        }
-        if !rule.message_expression.is_empty() && rule.message_expression.trim().is_empty() {
-            let what = "messageExpression must be non-empty if specified";
-            self.errors.push(FieldError::required(format!("{path}.messageExpression"), what));
-        }
-        let reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
-        if !rule.reason.is_empty() && !reasons.contains(&rule.reason.as_str()) {
-            self.errors.push(FieldError::not_supported(format!("{path}.reason"), rule.reason.as_str(), &reasons));
-        }
-    }
-
-    fn expressions(&mut self, rule: &Rule, seen: &Arc<Schema>, path: &str, uncorrelatable: Option<&str>) {
+    /// Whether the expressions compile, and what they can cost; gives whether the rule looks at what was there before.
+    fn expressions(&mut self, rule: &Rule, seen: &Arc<Schema>, path: &str, cardinality: u64) -> bool {
         let environment = environment(rule, seen);
         let refuse = |field: &str, what: &str| {
             FieldError::invalid_unprinted(format!("{path}.{field}"), format!("{}: {what}", go_rule(rule)))
         };
-        let expression = match Expression::compile_in(&rule.rule, &environment) {
-            Ok(expression) if matches!(expression.output_type(), Type::Bool) => expression,
-            Ok(_) => return self.errors.push(refuse("rule", "cel expression must evaluate to a bool")),
-            Err(Error::Refused(report)) => {
-                return self.errors.push(refuse("rule", &format!("compilation failed: {report}")));
-            }
-            Err(error) => {
-                return self.errors.push(refuse("rule", &format!("program instantiation failed: {error}")));
+        let refused = match compiled(&rule.rule, &environment) {
+            Ok(expression) if matches!(expression.output_type(), Type::Bool) => Ok(expression),
+            Ok(_) => Err("cel expression must evaluate to a bool".to_owned()),
+            Err(Uncompiled::Text(why)) => Err(format!("compilation failed: {why}")),
+            Err(Uncompiled::Constant(why)) => Err(format!("program instantiation failed: {why}")),
+        };
+        let expression = match refused {
+            Ok(expression) => expression,
+            Err(what) => {
+                self.of_expressions.push(refuse("rule", &what));
+                return false;
             }
         };
+        let cost = expression.greatest_cost(seen).saturating_mul(cardinality);
+        self.of_expressions.extend(self.costs.add(&format!("{path}.rule"), "estimated rule cost", cost));
         if !rule.message_expression.is_empty() {
-            let what = match Expression::compile_in(&rule.message_expression, &environment) {
-                Ok(message) if matches!(message.output_type(), Type::String) => None,
-                Ok(_) => Some("messageExpression must evaluate to a string".to_owned()),
-                Err(Error::Refused(report)) => Some(format!("messageExpression compilation failed: {report}")),
-                Err(error) => Some(format!("messageExpression instantiation failed: {error}")),
+            let field = "messageExpression";
+            let error = match compiled(&rule.message_expression, &environment) {
+                Ok(message) if matches!(message.output_type(), Type::String) => {
+                    let what = "estimated messageExpression cost";
+                    self.costs.add(&format!("{path}.{field}"), what, message.greatest_cost(seen))
+                }
+                Ok(_) => Some(refuse(field, "messageExpression must evaluate to a string")),
+                Err(Uncompiled::Text(why)) => {
+                    Some(refuse(field, &format!("messageExpression compilation failed: {why}")))
+                }
+                Err(Uncompiled::Constant(why)) => {
+                    Some(refuse(field, &format!("messageExpression instantiation failed: {why}")))
+                }
             };
-            self.errors.extend(what.map(|what| refuse("messageExpression", &what)));
+            self.of_expressions.extend(error);
         }
-        if expression.variables().contains("oldSelf") {
-            if let Some(within) = uncorrelatable {
-                let what =
-                    format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
-                self.errors.push(FieldError::invalid(format!("{path}.rule"), rule.rule.as_str(), what));
-            }
-        } else if let Some(is_optional) = rule.optional_old_self {
+        expression.variables().contains("oldSelf")
+    }
+
+    /// Whether a rule may look at what was there before.
+    fn comparisons(&mut self, rule: &Rule, uses_old: bool, path: &str, uncorrelatable: Option<&str>) {
+        if let (true, Some(within)) = (uses_old, uncorrelatable) {
+            let what = format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {within}");
+            self.of_expressions.push(FieldError::invalid(format!("{path}.rule"), rule.rule.as_str(), what));
+        }
+        if let (false, Some(is_optional)) = (uses_old, rule.optional_old_self) {
             let what = "may not be set if oldSelf is not used in rule";
-            self.errors.push(FieldError::invalid(format!("{path}.optionalOldSelf"), is_optional, what));
+            self.of_expressions.push(FieldError::invalid(format!("{path}.optionalOldSelf"), is_optional, what));
         }
+    }
+}
+
+/// Why an expression cannot be used.
+enum Uncompiled {
+    Text(String),
+    /// A part of it is constant and has no value.
+    Constant(String),
+}
+
+fn compiled(text: &str, environment: &Environment) -> Result<Expression, Uncompiled> {
+    Expression::compile_in(text, environment).map_err(|error| match error {
+        Error::Refused(report) => Uncompiled::Text(report.to_string()),
+        error => Uncompiled::Constant(error.to_string()),
+    })
+}
+
+/// What is wrong with a rule besides its expressions.
+fn check_words(rule: &Rule, schema: &Structural, path: &str, errors: &mut Vec<FieldError>) {
+    let has_lines = |text: &str| text.contains(['\n', '\r']);
+    let (text, message) = (rule.rule.trim(), rule.message.trim());
+    let field = format!("{path}.message");
+    if text.is_empty() {
+        errors.push(FieldError::required(format!("{path}.rule"), "rule is not specified"));
+    } else if !rule.message.is_empty() && message.is_empty() {
+        errors.push(FieldError::invalid(field, rule.message.as_str(), "must be non-empty if specified"));
+    } else if has_lines(message) {
+        errors.push(FieldError::invalid(field, rule.message.as_str(), "must not contain line breaks"));
+    } else if has_lines(text) && message.is_empty() {
+        errors.push(FieldError::required(field, "message must be specified if rule contains line breaks"));
+    }
+    if !rule.message_expression.is_empty() && rule.message_expression.trim().is_empty() {
+        let what = "messageExpression must be non-empty if specified";
+        errors.push(FieldError::required(format!("{path}.messageExpression"), what));
+    }
+    let reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
+    if !rule.reason.is_empty() && !reasons.contains(&rule.reason.as_str()) {
+        errors.push(FieldError::not_supported(format!("{path}.reason"), rule.reason.as_str(), &reasons));
+    }
+    let mut blamed = |what: &str| {
+        errors.push(FieldError::invalid(format!("{path}.fieldPath"), rule.field_path.as_str(), what));
+    };
+    if !rule.field_path.is_empty() && rule.field_path.trim().is_empty() {
+        blamed("must be non-empty if specified");
+    }
+    if has_lines(&rule.field_path) {
+        blamed("must not contain line breaks");
+    }
+    if field_path::normalized(&rule.field_path, schema).is_err() {
+        blamed("must be a valid path");
     }
 }
 

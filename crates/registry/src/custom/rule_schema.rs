@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_expression::{Environment, Field, Object, Order, Schema, Shape, Type};
+use coracle_expression::{Environment, Field, Object, Order, Schema, Shape, Type, escaped};
 use coracle_schema::ListKind;
 use coracle_schema::structural::{Rule, Structural, ValueType};
 use serde_json::Value;
@@ -102,36 +102,4 @@ fn of_every_resource(fields: &mut BTreeMap<String, Field>, name: &str) {
     let metadata = Object { name: format!("{name}.metadata"), fields: BTreeMap::from(names) };
     let schema = Arc::new(Schema::new(Shape::Object(metadata)));
     fields.insert("metadata".to_owned(), Field { key: "metadata".to_owned(), schema, is_required: false });
-}
-
-const KEYWORDS: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-
-/// The identifier under which rules find a field. In Kubernetes: `cel.Escape`.
-fn escaped(name: &str) -> String {
-    if KEYWORDS.contains(&name) {
-        return format!("__{name}__");
-    }
-    name.replace("__", "__underscores__").replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__")
 }

@@ -7,6 +7,7 @@ use coracle_schema::ListKind;
 use coracle_schema::structural::{Rule, Structural, ValueType};
 use serde_json::{Map, Value};
 
+use super::field_path;
 use super::rule_schema::{environment, rule_schema};
 
 /// The longest message that a rule may compute, in bytes.
@@ -239,8 +240,10 @@ impl Compiled {
     }
 
     fn error(&self, schema: &Structural, value: &Value, path: &str, message: String) -> FieldError {
-        let field = format!("{path}{}", self.rule.field_path);
-        let field = display(&field);
+        let field = match field_path::normalized(&self.rule.field_path, schema) {
+            Ok(below) if !below.is_empty() => display(&format!("{path}.{below}")),
+            _ => display(path),
+        };
         let is_printed = !matches!(schema.value_type, Some(ValueType::Object | ValueType::Array));
         match self.rule.reason.as_str() {
             "FieldValueForbidden" => FieldError::forbidden(field, message),

@@ -1,5 +1,5 @@
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use coracle_meta::{Object, Status};
@@ -51,9 +51,27 @@ pub struct Review<'a> {
     kind: &'a Kind,
     object: Option<Cow<'a, Object>>,
     has_changed: bool,
+    /// Found when somebody first asks.
+    equivalents: OnceLock<Vec<Arc<Kind>>>,
 }
 
 impl<'a> Review<'a> {
+    fn new(registry: &'a Registry, request: &'a Request, kind: &'a Kind, operation: Operation) -> Self {
+        Self {
+            registry,
+            request,
+            operation,
+            strategy: &**kind.strategy(),
+            old: None,
+            delete_options: None,
+            reinvocation: Reinvocation::default(),
+            kind,
+            object: None,
+            has_changed: false,
+            equivalents: OnceLock::new(),
+        }
+    }
+
     pub(crate) fn of_write(
         registry: &'a Registry,
         request: &'a Request,
@@ -62,10 +80,7 @@ impl<'a> Review<'a> {
         object: Cow<'a, Object>,
         old: Option<&'a Object>,
     ) -> Self {
-        let strategy = &**kind.strategy();
-        let (reinvocation, object) = (Reinvocation::default(), Some(object));
-        let (delete_options, has_changed) = (None, false);
-        Self { registry, request, operation, strategy, old, delete_options, reinvocation, kind, object, has_changed }
+        Self { object: Some(object), old, ..Self::new(registry, request, kind, operation) }
     }
 
     pub(crate) fn of_deletion(
@@ -75,10 +90,8 @@ impl<'a> Review<'a> {
         options: &'a DeleteOptions,
         old: &'a Object,
     ) -> Self {
-        let (operation, strategy) = (Operation::Delete, &**kind.strategy());
-        let (old, delete_options) = (Some(old), Some(options));
-        let (reinvocation, object, has_changed) = (Reinvocation::default(), None, false);
-        Self { registry, request, operation, strategy, old, delete_options, reinvocation, kind, object, has_changed }
+        let delete_options = Some(options);
+        Self { old: Some(old), delete_options, ..Self::new(registry, request, kind, Operation::Delete) }
     }
 
     /// The object as it will be (of a subresource with its own kind, that body); none for a delete.
@@ -100,10 +113,12 @@ impl<'a> Review<'a> {
 
     /// The other kinds in which the same objects are served.
     /// In Kubernetes: `EquivalentResourceMapper`.
-    pub fn equivalents(&self) -> Vec<Arc<Kind>> {
-        let versions = self.registry.kinds().versions_of(self.kind);
-        let others = versions.iter().map(|(_, kind)| kind).filter(|other| other.gvr() != self.kind.gvr());
-        others.map(|other| Arc::clone(other).beside(self.kind)).collect()
+    pub fn equivalents(&self) -> &[Arc<Kind>] {
+        self.equivalents.get_or_init(|| {
+            let versions = self.registry.kinds().versions_of(self.kind);
+            let others = versions.iter().map(|(_, kind)| kind).filter(|other| other.gvr() != self.kind.gvr());
+            others.map(|other| Arc::clone(other).beside(self.kind)).collect()
+        })
     }
 
     /// The object, and whether it was changed.

@@ -162,6 +162,12 @@ pub trait Connect: Send + Sync + 'static {
         &[Verb::Get]
     }
 
+    /// What plug-ins are shown of the connection before it is made, decoded from `path` and `query`; `None` where they are
+    /// not asked (`log`). In Kubernetes: `Connecter.NewConnectOptions`.
+    fn options(&self, _request: &Request, _path: &str, _query: &[(String, String)]) -> Option<Value> {
+        None
+    }
+
     /// Where the connection goes. `query` is that of the request, decoded; `path` is what follows the subresource
     /// (for `proxy`).
     async fn connect(

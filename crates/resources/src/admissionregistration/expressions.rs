@@ -12,9 +12,7 @@ pub(super) fn wrong_expression(
     let what = match Expression::compile_in(text, environment) {
         Ok(expression) => {
             let of = expression.output_type();
-            // Unlike Kubernetes: what a variable of the policy holds is known by name only, so that it may be anything.
-            let is_open = matches!(of, Type::Dyn) && expression.variables().contains("variables");
-            if types.is_empty() || types.contains(of) || is_open {
+            if types.is_empty() || types.contains(of) {
                 return None;
             }
             let names: Vec<String> = types.iter().map(named).collect();

@@ -1,4 +1,4 @@
-use coracle_expression::{Environment, Type, admission_environment};
+use coracle_expression::{Environment, Expression, Type, admission_environment};
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
@@ -67,12 +67,14 @@ fn wrong(object: &Object) -> Wrong {
     }
     wrong.extend(wrong_match(constraints, path));
     let has_parameters = spec.has("paramKind");
-    let mut computed: Vec<&str> = Vec::new();
+    let mut computed: Vec<(String, Type)> = Vec::new();
     for (at, variable) in spec.list("variables").iter().enumerate() {
         let environment = admission_environment(has_parameters, true, Some(&computed));
         let text = variable.text("expression");
         wrong.extend(wrong_text(text, &environment, &[], format!("spec.variables[{at}].expression")));
-        computed.push(variable.text("name"));
+        let of =
+            Expression::compile_in(text, &environment).map_or(Type::Dyn, |expression| expression.output_type().clone());
+        computed.push((variable.text("name").to_owned(), of));
     }
     let environment = admission_environment(has_parameters, true, Some(&computed));
     let for_messages = admission_environment(has_parameters, false, Some(&computed));

@@ -5,6 +5,7 @@ use coracle_meta::{GroupVersionResource, Object, Status};
 use coracle_registry::{Connect, Destination, GetOptions, Registry, Request, Verb};
 
 use coracle_meta::fields::Fields;
+use serde_json::{Value, json};
 
 /// `pods/log`. In Kubernetes: `LogLocation`.
 pub(crate) struct Log;
@@ -66,6 +67,10 @@ impl Connect for NoStream {
         &[Verb::Create, Verb::Get]
     }
 
+    fn options(&self, _request: &Request, _path: &str, query: &[(String, String)]) -> Option<Value> {
+        Some(options(self.name, query))
+    }
+
     /// Refuses what Kubernetes refuses in its words, and all else in our own.
     async fn connect(
         &self,
@@ -83,6 +88,42 @@ impl Connect for NoStream {
         }
         Err(not_supported(request, self.why))
     }
+}
+
+/// The options of a stream as an object. In Kubernetes: `PodExecOptions`, `PodAttachOptions`, `PodPortForwardOptions`.
+fn options(subresource: &str, query: &[(String, String)]) -> Value {
+    if subresource == "portforward" {
+        let ports = values(query, "ports")
+            .into_iter()
+            .flat_map(|list| list.split(','))
+            .filter_map(|port| port.parse::<i32>().ok());
+        let mut options = json!({"apiVersion": "v1", "kind": "PodPortForwardOptions"});
+        let ports: Vec<i32> = ports.collect();
+        if !ports.is_empty() {
+            options["ports"] = ports.into();
+        }
+        return options;
+    }
+    let command = values(query, "command");
+    let command = if command.is_empty() { Value::Null } else { command.into() };
+    let mut options = match subresource {
+        "exec" => json!({"apiVersion": "v1", "kind": "PodExecOptions", "command": command}),
+        _ => json!({"apiVersion": "v1", "kind": "PodAttachOptions"}),
+    };
+    for flag in ["stdin", "stdout", "stderr", "tty"] {
+        // Whatever is said but a no is a yes.
+        if values(query, flag).first().is_some_and(|text| !["false", "0"].contains(&text.to_lowercase().as_str())) {
+            options[flag] = true.into();
+        }
+    }
+    if let Some(container) = values(query, "container").into_iter().next().filter(|name| !name.is_empty()) {
+        options["container"] = container.into();
+    }
+    options
+}
+
+fn values<'q>(query: &'q [(String, String)], name: &str) -> Vec<&'q str> {
+    query.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str()).collect()
 }
 
 /// Unlike Kubernetes: behind a simulated object there is nothing that one could be connected to.
@@ -158,6 +199,19 @@ impl Connect for NoProxy {
         &[Verb::Create, Verb::Delete, Verb::Get, Verb::Patch, Verb::Update]
     }
 
+    fn options(&self, request: &Request, path: &str, _query: &[(String, String)]) -> Option<Value> {
+        let kind = match request.at.resource.resource.as_str() {
+            "pods" => "PodProxyOptions",
+            "services" => "ServiceProxyOptions",
+            _ => "NodeProxyOptions",
+        };
+        let mut options = json!({"apiVersion": "v1", "kind": kind});
+        if !path.is_empty() {
+            options["path"] = format!("/{}", path.trim_start_matches('/')).into();
+        }
+        Some(options)
+    }
+
     async fn connect(
         &self,
         _registry: &Registry,
@@ -173,7 +227,20 @@ impl Connect for NoProxy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+
+    #[test]
+    fn the_options_of_a_stream_are_an_object() {
+        let query = [("command", "ls"), ("command", "-l"), ("stdin", "true"), ("tty", "false"), ("container", "c")];
+        let query: Vec<_> = query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let exec = json!({
+            "apiVersion": "v1", "kind": "PodExecOptions", "command": ["ls", "-l"], "stdin": true, "container": "c"
+        });
+        assert_eq!(options("exec", &query), exec);
+        assert_eq!(options("attach", &[]), json!({"apiVersion": "v1", "kind": "PodAttachOptions"}));
+        let ports = [("ports".to_owned(), "80,443".to_owned())];
+        let forward = json!({"apiVersion": "v1", "kind": "PodPortForwardOptions", "ports": [80, 443]});
+        assert_eq!(options("portforward", &ports), forward);
+    }
 
     #[test]
     fn a_container_has_to_be_named_where_there_are_several() {

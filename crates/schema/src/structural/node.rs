@@ -196,6 +196,11 @@ impl Structural {
 }
 
 impl Additional {
+    /// Whether the schema says anything about names that are not declared, if only that they are refused.
+    pub fn is_said(&self) -> bool {
+        !matches!(self, Self::Unsaid)
+    }
+
     /// The schema, if there is one.
     pub fn schema(&self) -> Option<&Structural> {
         match self {

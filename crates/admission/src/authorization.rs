@@ -1,0 +1,128 @@
+//! What expressions ask the authorizer.
+
+use std::sync::Arc;
+
+use coracle_expression::{Authorizer, Decision, Question, Variables};
+use coracle_meta::{FieldSelector, GroupVersionResource, LabelSelector, ResourcePath};
+use coracle_registry::{self as registry, Attributes, Review, Target, User};
+use parking_lot::Mutex;
+
+/// The answers of the authorizer to what expressions about one request have asked.
+///
+/// An expression runs without waiting, and an authorizer may have to wait. So a question that has no answer yet is
+/// noted, and the expressions are run again when it has one. In Kubernetes: `admissionauthorizer.NewCachingAuthorizer`.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    known: Mutex<Vec<(Question, Decision)>>,
+    open: Mutex<Vec<Question>>,
+}
+
+impl Authorizer for Answers {
+    fn decide(&self, question: &Question) -> Decision {
+        let known = self.known.lock().iter().find(|(asked, _)| asked == question).map(|(_, answer)| answer.clone());
+        known.unwrap_or_else(|| {
+            self.open.lock().push(question.clone());
+            Decision { error: Some("the authorizer has not been asked".to_owned()), ..Decision::default() }
+        })
+    }
+}
+
+impl Answers {
+    /// Makes the authorizer visible, and what the request is about as a question to it.
+    pub(crate) fn show(self: &Arc<Self>, review: &Review<'_>, variables: &mut Variables<'_>) {
+        let at = &review.request.at;
+        let about = Question {
+            group: at.resource.group.clone(),
+            resource: at.resource.resource.clone(),
+            subresource: at.subresource.clone(),
+            namespace: at.namespace.clone(),
+            name: review.object().map_or(at.name.as_str(), |object| object.name()).to_owned(),
+            ..Question::default()
+        };
+        variables.set_authorizer("authorizer", Arc::clone(self) as Arc<dyn Authorizer>);
+        variables.set_resource_check("authorizer.requestResource", Arc::clone(self) as Arc<dyn Authorizer>, about);
+    }
+
+    /// Runs expressions until they have asked nothing that was not answered. Each round answers a question at least,
+    /// and an answer costs so much that a budget ends this soon.
+    pub(crate) async fn settled<T>(&self, review: &Review<'_>, mut run: impl FnMut() -> T) -> T {
+        loop {
+            let outcome = run();
+            let open = std::mem::take(&mut *self.open.lock());
+            if open.is_empty() {
+                return outcome;
+            }
+            for question in open {
+                let answer = answer(review, &question).await;
+                self.known.lock().push((question, answer));
+            }
+        }
+    }
+}
+
+async fn answer(review: &Review<'_>, question: &Question) -> Decision {
+    match review.registry.authorize(&attributes(&review.request.user, question)).await {
+        Ok(registry::Decision::Allow(reason)) => Decision { allowed: true, reason, error: None },
+        Ok(registry::Decision::Deny(reason) | registry::Decision::NoOpinion(reason)) => {
+            Decision { allowed: false, reason, error: None }
+        }
+        Err(status) => Decision { error: Some(status.message), ..Decision::default() },
+    }
+}
+
+/// The question as the authorizer is asked it. Selectors that cannot be read select everything, so that nobody may do
+/// more for them.
+fn attributes(asker: &Arc<User>, question: &Question) -> Attributes {
+    let user = match &question.service_account {
+        Some((namespace, name)) => Arc::new(service_account(namespace, name)),
+        None => Arc::clone(asker),
+    };
+    if let Some(path) = &question.path {
+        return Attributes::new(&user, &question.verb, Target::Path(path.clone()));
+    }
+    let resource = GroupVersionResource::new(question.group.as_str(), "*", question.resource.as_str());
+    let mut at = ResourcePath::new(resource).object(&question.namespace, &question.name);
+    question.subresource.clone_into(&mut at.subresource);
+    Attributes {
+        field_selector: FieldSelector::parse(&question.field_selector).unwrap_or_default(),
+        label_selector: LabelSelector::parse(&question.label_selector).unwrap_or_default(),
+        ..Attributes::of_resource(&user, &question.verb, at)
+    }
+}
+
+fn service_account(namespace: &str, name: &str) -> User {
+    let groups =
+        ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}"), AUTHENTICATED.to_owned()];
+    User::new(format!("system:serviceaccount:{namespace}:{name}"), groups)
+}
+
+const AUTHENTICATED: &str = "system:authenticated";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_about_a_service_account_is_asked_as_one() {
+        let asker = Arc::new(User::new("ann", ["devs"]));
+        let mut question = Question { verb: "get".into(), resource: "pods".into(), ..Question::default() };
+        assert_eq!(attributes(&asker, &question).user, asker);
+        question.service_account = Some(("n".into(), "robot".into()));
+        let user = attributes(&asker, &question).user;
+        assert_eq!(user.name, "system:serviceaccount:n:robot");
+        let groups = ["system:serviceaccounts", "system:serviceaccounts:n", "system:authenticated"];
+        assert_eq!(user.groups, groups);
+        question.path = Some("/healthz".into());
+        assert_eq!(attributes(&asker, &question).target, Target::Path("/healthz".into()));
+    }
+
+    #[test]
+    fn what_is_not_known_is_noted_and_allows_nothing() {
+        let answers = Answers::default();
+        let question = Question { verb: "get".into(), ..Question::default() };
+        assert!(!answers.decide(&question).allowed);
+        assert_eq!(answers.open.lock().len(), 1);
+        answers.known.lock().push((question.clone(), Decision { allowed: true, ..Decision::default() }));
+        assert!(answers.decide(&question).allowed);
+    }
+}

@@ -1,0 +1,177 @@
+//! `NodeRestriction`: a node writes what is its own, and nothing that would let it take what is not.
+//!
+//! In Kubernetes: `plugin/pkg/admission/noderestriction`.
+//! Unlike Kubernetes: volumes of storage that is built into Kubernetes are not taken for those of the drivers that replace
+//! it, when it is asked which audiences a pod's volumes need.
+
+mod nodes;
+mod pods;
+mod tokens;
+
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use coracle_meta::{Object, Status};
+use coracle_registry::{Admission, Operation, Review, User};
+use serde_json::Value;
+use x509_parser::pem::Pem;
+use x509_parser::prelude::{FromDer, X509CertificationRequest};
+
+use crate::refusal::forbidden;
+
+/// `NodeRestriction`: see the module.
+pub(crate) struct NodeRestriction;
+
+#[async_trait]
+impl Admission for NodeRestriction {
+    fn name(&self) -> &'static str {
+        "NodeRestriction"
+    }
+
+    fn handles(&self, operation: Operation) -> bool {
+        operation != Operation::Connect
+    }
+
+    async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
+        let Some(node) = node_of(&review.request.user) else { return Ok(()) };
+        if node.is_empty() {
+            let why = format!("could not determine node from user {:?}", review.request.user.name);
+            return Err(forbidden(review, why));
+        }
+        let at = &review.request.at;
+        let part = at.subresource.as_str();
+        let checked = match (at.resource.group.as_str(), at.resource.resource.as_str(), part) {
+            ("", "pods", "") => pods::check(review, node).await?,
+            ("", "pods", "status") => pods::check_status(review, node),
+            ("", "pods", "eviction") => pods::check_eviction(review, node).await?,
+            ("", "pods", _) => {
+                Err(format!("unexpected pod subresource {part:?}, only 'status' and 'eviction' are allowed"))
+            }
+            ("", "nodes", _) => nodes::check(review, node),
+            ("", "persistentvolumeclaims", "status") => check_claim(review, node),
+            ("", "persistentvolumeclaims", _) => Err("may only update PVC status".to_owned()),
+            ("", "serviceaccounts", "token") => tokens::check(review, node).await?,
+            ("coordination.k8s.io", "leases", _) => check_lease(review, node),
+            ("storage.k8s.io", "csinodes", _) if name(review) != node => {
+                Err("can only access CSINode with the same name as the requesting node".to_owned())
+            }
+            ("resource.k8s.io", "resourceslices", _) => check_slice(review, node),
+            ("certificates.k8s.io", "certificatesigningrequests", _) => check_certificate(review, node),
+            ("certificates.k8s.io", "podcertificaterequests", _) => {
+                Err("PodCertificateRequest feature gate is disabled".to_owned())
+            }
+            _ => Ok(()),
+        };
+        checked.map_err(|why| forbidden(review, why))
+    }
+}
+
+/// Why a node may not do something.
+type Checked = Result<(), String>;
+
+/// The node that a user is. In Kubernetes: `nodeidentifier.NodeIdentity`.
+fn node_of(user: &User) -> Option<&str> {
+    let name = user.name.strip_prefix("system:node:")?;
+    user.is_in("system:nodes").then_some(name)
+}
+
+/// The name of what the request is about.
+fn name<'r>(review: &'r Review<'_>) -> &'r str {
+    match review.request.at.name.as_str() {
+        "" => review.object().map_or("", Object::name),
+        name => name,
+    }
+}
+
+fn check_claim(review: &Review<'_>, node: &str) -> Checked {
+    let (Operation::Update, Some(new), Some(old)) = (review.operation, review.object(), review.old) else {
+        return Err(format!("unexpected operation {:?}", review.operation.as_str()));
+    };
+    let compared = |object: &Object| {
+        let mut value = object.to_value();
+        let tree = |value: &mut Value, part: &str, fields: &[&str]| {
+            if let Some(tree) = value.get_mut(part).and_then(Value::as_object_mut) {
+                fields.iter().for_each(|field| {
+                    tree.remove(*field);
+                });
+            }
+        };
+        tree(&mut value, "metadata", &["resourceVersion", "managedFields"]);
+        let own = ["capacity", "conditions", "allocatedResourceStatuses", "allocatedResources"];
+        tree(&mut value, "status", &own);
+        value
+    };
+    if compared(new) == compared(old) {
+        return Ok(());
+    }
+    Err(format!("node {node:?} is not allowed to update fields other than status.quantity and status.conditions"))
+}
+
+fn check_lease(review: &Review<'_>, node: &str) -> Checked {
+    if review.request.at.namespace != "kube-node-lease" {
+        return Err("can only access leases in the \"kube-node-lease\" system namespace".to_owned());
+    }
+    if name(review) != node {
+        return Err("can only access node lease with the same name as the requesting node".to_owned());
+    }
+    Ok(())
+}
+
+fn check_slice(review: &Review<'_>, node: &str) -> Checked {
+    let (slice, verb) = match review.operation {
+        Operation::Create => (review.object(), "create"),
+        Operation::Delete => (review.old, "delete"),
+        _ => return Ok(()),
+    };
+    if slice.is_some_and(|slice| slice.text("spec.nodeName") == node) {
+        return Ok(());
+    }
+    Err(format!("can only {verb} ResourceSlice with the same NodeName as the requesting node"))
+}
+
+fn check_certificate(review: &Review<'_>, node: &str) -> Checked {
+    let signers = ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"];
+    let Some(request) = review.object().filter(|_| review.operation == Operation::Create) else { return Ok(()) };
+    if !signers.contains(&request.text("spec.signerName")) {
+        return Ok(());
+    }
+    let name = common_name(request.text("spec.request")).map_err(|why| format!("unable to parse csr: {why}"))?;
+    if name == format!("system:node:{node}") {
+        return Ok(());
+    }
+    Err(format!("can only create a node CSR with CN=system:node:{node}"))
+}
+
+/// The common name of a certificate request, in base64 as JSON carries it.
+fn common_name(request: &str) -> Result<String, String> {
+    let pem = STANDARD.decode(request).map_err(|error| error.to_string())?;
+    let block = Pem::iter_from_buffer(&pem).flatten().find(|block| block.label == "CERTIFICATE REQUEST");
+    let block = block.ok_or("PEM block type must be CERTIFICATE REQUEST")?;
+    let (_, request) = X509CertificationRequest::from_der(&block.contents).map_err(|error| error.to_string())?;
+    // Of several names Go takes the last.
+    let names = request.certification_request_info.subject.iter_common_name();
+    Ok(names.last().and_then(|name| name.as_str().ok()).unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rcgen::{CertificateParams, DnType, KeyPair};
+
+    #[test]
+    fn who_is_in_the_group_of_nodes_and_has_the_name_of_one_is_a_node() {
+        assert_eq!(node_of(&User::new("system:node:a", ["system:nodes"])), Some("a"));
+        assert_eq!(node_of(&User::new("system:node:", ["system:nodes"])), Some(""));
+        assert_eq!(node_of(&User::new("system:node:a", ["devs"])), None);
+        assert_eq!(node_of(&User::new("ann", ["system:nodes"])), None);
+    }
+
+    #[test]
+    fn the_common_name_of_a_request_is_found() {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "system:node:a");
+        let request = params.serialize_request(&KeyPair::generate().unwrap()).unwrap();
+        assert_eq!(common_name(&STANDARD.encode(request.pem().unwrap())), Ok("system:node:a".to_owned()));
+        assert!(common_name("bm8=").is_err());
+    }
+}

@@ -1,0 +1,18 @@
+//! What an expression can cost at least and at most, before anybody runs it.
+//!
+//! ```text
+//! Tree + Typed + Schema --Estimate--> Range      sizes and paths in sizes.rs, what a call costs in calls.rs and library.rs
+//! ```
+//! Start at [`estimate`]. In Kubernetes: `cel-go/checker.Cost`, with `library.CostEstimator` and the estimators of `ext`.
+
+mod call;
+mod calls;
+mod cost;
+mod library;
+mod path;
+mod range;
+mod sizes;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use cost::estimate;
