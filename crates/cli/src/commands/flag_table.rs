@@ -86,7 +86,6 @@ const CHANGES_NOTHING: &[&str] = &[
 /// Flags that keep somebody out, hide something or send something elsewhere: without them the server would be weaker, or
 /// another, than was asked for. Those that end in a dash stand for all that begin so.
 const REFUSED: &[&str] = &[
-    "admission-control-config-file",
     "api-audiences",
     "audit-webhook-",
     "authentication-config",
