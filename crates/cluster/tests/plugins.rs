@@ -67,6 +67,8 @@ async fn a_node_registers_itself_without_labels_that_others_rely_on() {
     assert_eq!((refused.code, message(&refused)), (StatusCode::FORBIDDEN, expected.to_owned()));
     let made = of_node(&cluster, "a", Method::POST, nodes, &node(json!({"kubernetes.io/os": "linux"}))).await;
     assert_eq!(made.code, StatusCode::CREATED, "{:?}", made.json());
+    let account = json!({"metadata": {"name": "default"}});
+    call(&cluster, Method::POST, "/api/v1/namespaces/default/serviceaccounts", &account).await;
     let pod =
         json!({"metadata": {"name": "p"}, "spec": {"nodeName": "a", "containers": [{"name": "c", "image": "i"}]}});
     let refused = of_node(&cluster, "a", Method::POST, "/api/v1/namespaces/default/pods", &pod).await;
