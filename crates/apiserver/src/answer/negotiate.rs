@@ -172,6 +172,13 @@ fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
     }
 }
 
+/// Refuses a client that accepts none of the formats in which an endpoint answers that does not negotiate.
+pub(crate) fn routed(headers: &HeaderMap, formats: &'static [Format]) -> Result<(), Status> {
+    let offer = Offer { formats, transforms: false, lists: false };
+    let header = accept_header(headers);
+    if header.is_empty() || route_produces(&header, offer) { Ok(()) } else { Err(unroutable(offer)) }
+}
+
 /// The first, coarse look: bare media types, without preference and parameters. In Kubernetes: go-restful's router.
 fn route_produces(header: &str, offer: Offer) -> bool {
     header.split(',').any(|part| {
@@ -327,6 +334,20 @@ mod tests {
             ask("application/json;as=Else;v=v1;g=meta.k8s.io", ITEM).unwrap_err().message,
             "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
         );
+    }
+
+    #[test]
+    fn an_endpoint_that_answers_json_alone_refuses_who_wants_something_else() {
+        let ask = |accept: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(http::header::ACCEPT, HeaderValue::from_static(accept));
+            routed(&headers, &[Format::Json]).map_err(|status| status.message)
+        };
+        let refused = "406: Not Acceptable\n\nAvailable representations: application/json";
+        assert_eq!(ask("application/vnd.kubernetes.protobuf"), Err(refused.to_owned()));
+        assert_eq!(ask("application/vnd.kubernetes.protobuf, */*"), Ok(()));
+        assert_eq!(ask("application/json;q=0.1"), Ok(()));
+        assert_eq!(routed(&HeaderMap::new(), &[Format::Json]).map_err(|status| status.message), Ok(()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use bytes::Bytes;
 use coracle_meta::Status;
-use coracle_registry::{Extensions, Kinds};
+use coracle_registry::{Extensions, Kind, Kinds};
 use coracle_schema::openapi::{self, Descriptions, Published};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use parking_lot::Mutex;
@@ -135,7 +135,13 @@ impl OpenApi {
 }
 
 fn published(kinds: &Kinds) -> Vec<Published<'_>> {
-    kinds.iter().map(|kind| Published { row: kind.row(), schema: kind.spec().published_schema.as_ref() }).collect()
+    kinds.iter().map(|kind| publish(kind)).collect()
+}
+
+fn publish(kind: &Kind) -> Published<'_> {
+    let schema = kind.spec().published_schema.as_ref();
+    let selectable = schema.and_then(|_| kind.strategy().selectable_fields()).unwrap_or_default();
+    Published { row: kind.row(), schema, selectable }
 }
 
 /// The index, with the hash of each document, so that clients ask for those alone that they do not have.
@@ -169,7 +175,9 @@ fn hash((kinds, extensions): Served<'_>, name: &str) -> String {
         let version = kind.gvk().group_version().to_string();
         if name.starts_with("v2") || name.ends_with(&version) {
             digest.update(kind.gvk().to_string());
-            digest.update(kind.spec().published_schema.as_ref().map(Value::to_string).unwrap_or_default());
+            let published = publish(kind);
+            digest.update(published.schema.map(Value::to_string).unwrap_or_default());
+            digest.update(published.selectable.join(","));
         }
     }
     if name.starts_with("v2") {

@@ -15,6 +15,18 @@ pub(crate) fn document(document: &Value) -> Vec<u8> {
     });
     out.message(8, "paths", |paths| paths.named(2, path_item));
     out.message(9, "definitions", |definitions| definitions.named(1, schema));
+    out.message(10, "parameters", |parameters| parameters.named(1, parameter));
+    out.messages(12, "security", |security| security.named(1, |values| values.own_texts(1)));
+    out.message(13, "securityDefinitions", |definitions| {
+        definitions.named(1, |item| {
+            item.wrapped(2, |key| {
+                key.text(1, "type");
+                key.text(2, "name");
+                key.text(3, "in");
+                key.text(4, "description");
+            });
+        });
+    });
     out.bytes
 }
 
@@ -45,9 +57,18 @@ fn response(response: &mut Message<'_>) {
     response.message(2, "schema", |item| item.wrapped(1, schema));
 }
 
-/// `ParametersItem` holds a `Parameter`, which holds one for a body or one of the others.
+/// `ParametersItem` holds a reference or a `Parameter`.
 fn parameters_item(item: &mut Message<'_>) {
-    item.wrapped(1, |parameter| match parameter.get_text("in") {
+    if item.get_text("$ref").is_empty() {
+        item.wrapped(1, parameter);
+    } else {
+        item.wrapped(2, |reference| reference.text(1, "$ref"));
+    }
+}
+
+/// `Parameter` holds one for a body or one of the others.
+fn parameter(parameter: &mut Message<'_>) {
+    match parameter.get_text("in") {
         "body" => parameter.wrapped(1, |body| {
             body.text(1, "description");
             body.text(2, "name");
@@ -57,7 +78,7 @@ fn parameters_item(item: &mut Message<'_>) {
         }),
         "path" => parameter.wrapped(2, |other| other.wrapped(4, |path| plain_parameter(path, [5, 6, 19]))),
         _ => parameter.wrapped(2, |other| other.wrapped(3, |query| plain_parameter(query, [6, 7, 20]))),
-    });
+    }
 }
 
 /// A parameter of a path or a query; the two number some fields differently.
@@ -74,8 +95,27 @@ fn plain_parameter(parameter: &mut Message<'_>, [kind, format, unique]: [u32; 3]
 fn schema(schema_message: &mut Message<'_>) {
     schema_message.text(1, "$ref");
     schema_message.text(2, "format");
+    schema_message.text(3, "title");
     schema_message.text(4, "description");
+    for (tag, name) in [(6, "multipleOf"), (7, "maximum"), (9, "minimum")] {
+        schema_message.double(tag, name);
+    }
+    for (tag, name) in [(8, "exclusiveMaximum"), (10, "exclusiveMinimum"), (16, "uniqueItems")] {
+        schema_message.flag(tag, name);
+    }
+    for (tag, name) in [
+        (11, "maxLength"),
+        (12, "minLength"),
+        (14, "maxItems"),
+        (15, "minItems"),
+        (17, "maxProperties"),
+        (18, "minProperties"),
+    ] {
+        schema_message.count(tag, name);
+    }
+    schema_message.text(13, "pattern");
     schema_message.texts(19, "required");
+    schema_message.messages(20, "enum", |value| value.own_yaml(2));
     match schema_message.value.get("additionalProperties") {
         Some(Value::Bool(_)) => schema_message.wrapped(21, |item| item.flag(2, "additionalProperties")),
         _ => schema_message.message(21, "additionalProperties", |item| item.wrapped(1, schema)),
@@ -126,9 +166,39 @@ impl<'v> Message<'v> {
     }
 
     fn texts(&mut self, tag: u32, name: &str) {
-        let list = self.value.get(name).and_then(Value::as_array);
+        self.push_texts(tag, self.value.get(name));
+    }
+
+    /// The texts of the value itself, which is a list.
+    fn own_texts(&mut self, tag: u32) {
+        self.push_texts(tag, Some(self.value));
+    }
+
+    fn push_texts(&mut self, tag: u32, list: Option<&Value>) {
+        let list = list.and_then(Value::as_array);
         for text in list.into_iter().flatten().filter_map(Value::as_str) {
             self.push(tag, text.as_bytes());
+        }
+    }
+
+    /// The value itself, in YAML, which JSON is.
+    fn own_yaml(&mut self, tag: u32) {
+        self.push(tag, self.value.to_string().as_bytes());
+    }
+
+    /// A number with a fraction; zero is not written.
+    fn double(&mut self, tag: u32, name: &str) {
+        if let Some(number) = self.value.get(name).and_then(Value::as_f64).filter(|number| *number != 0.0) {
+            push_varint(u64::from(tag << 3 | 1), &mut self.bytes);
+            self.bytes.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    /// A number that counts; zero is not written.
+    fn count(&mut self, tag: u32, name: &str) {
+        if let Some(number) = self.value.get(name).and_then(Value::as_u64).filter(|number| *number != 0) {
+            push_varint(u64::from(tag << 3), &mut self.bytes);
+            push_varint(number, &mut self.bytes);
         }
     }
 
@@ -179,7 +249,7 @@ impl<'v> Message<'v> {
     fn extensions(&mut self, tag: u32) {
         for (name, value) in self.members().filter(|(name, _)| name.starts_with("x-")) {
             let (mut named, mut any) = (Message::of(value), Message::of(value));
-            any.push(2, value.to_string().as_bytes());
+            any.own_yaml(2);
             named.push(1, name.as_bytes());
             named.push(2, &any.bytes);
             self.push(tag, &named.bytes);
@@ -208,6 +278,29 @@ mod tests {
         let named = [&[10, 1, b'A', 18, 11][..], &schema].concat();
         let definitions = [&[10, 16][..], &named].concat();
         assert_eq!(bytes, [&[74, 18][..], &definitions].concat());
+    }
+
+    #[test]
+    fn numbers_flags_and_values_are_written_unless_they_are_nothing() {
+        let value =
+            json!({"minimum": 0, "maximum": 1, "minLength": 0, "maxLength": 300, "uniqueItems": true, "enum": ["a"]});
+        let mut message = Message::of(&value);
+        schema(&mut message);
+        let maximum = [57, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f];
+        let rest = [0x80, 1, 1, 88, 0xac, 2, 0xa2, 1, 5, 18, 3, b'"', b'a', b'"'];
+        assert_eq!(message.bytes, [&maximum[..], &rest].concat());
+    }
+
+    #[test]
+    fn a_parameter_is_said_or_referred_to() {
+        let value = json!([{"$ref": "#/p"}, {"in": "query", "name": "a", "type": "string"}]);
+        let [reference, said] = [0, 1].map(|at| {
+            let mut message = Message::of(&value[at]);
+            parameters_item(&mut message);
+            message.bytes
+        });
+        assert_eq!(reference, [18, 5, 10, 3, b'#', b'/', b'p']);
+        assert_eq!(said[..2], [10, 22]);
     }
 
     #[test]

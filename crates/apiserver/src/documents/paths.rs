@@ -5,6 +5,7 @@ use coracle_meta::{KUBERNETES_VERSION, Status, kubernetes_major_minor};
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::json;
 
+use crate::answer::negotiate::{Format, routed};
 use crate::answer::respond;
 use crate::answer::respond::{json as json_answer, text};
 use crate::documents::health;
@@ -40,7 +41,10 @@ pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Respon
     }
     match trimmed {
         "/" => Ok(json_answer(json!({"paths": paths(server)}).to_string())),
-        "/version" => Ok(json_answer(version())),
+        "/version" => {
+            routed(headers, &[Format::Json])?;
+            Ok(json_answer(version()))
+        }
         "/metrics" => {
             let mut response = text(StatusCode::OK, server.metrics.exposition(&server.in_flight));
             let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
@@ -92,13 +96,25 @@ fn paths(server: &Server) -> Vec<String> {
 
 fn version() -> String {
     let (major, minor) = kubernetes_major_minor();
-    let value = json!({
-        "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,
-        "minCompatibilityMajor": major, "minCompatibilityMinor": "34",
-        "gitVersion": KUBERNETES_VERSION, "gitCommit": "", "gitTreeState": "clean", "buildDate": "1970-01-01T00:00:00Z",
-        "goVersion": "", "compiler": "rustc", "platform": format!("{}/{}", std::env::consts::OS, go_architecture()),
-    });
-    format!("{value:#}")
+    let platform = format!("{}/{}", std::env::consts::OS, go_architecture());
+    // The members stand as in Go's `version.Info`.
+    let members = [
+        ("major", major),
+        ("minor", minor),
+        ("emulationMajor", major),
+        ("emulationMinor", minor),
+        ("minCompatibilityMajor", major),
+        ("minCompatibilityMinor", "34"),
+        ("gitVersion", KUBERNETES_VERSION),
+        ("gitCommit", ""),
+        ("gitTreeState", "clean"),
+        ("buildDate", "1970-01-01T00:00:00Z"),
+        ("goVersion", ""),
+        ("compiler", "rustc"),
+        ("platform", &platform),
+    ];
+    let lines = members.map(|(name, value)| format!("  {}: {}", json!(name), json!(value)));
+    format!("{{\n{}\n}}", lines.join(",\n"))
 }
 
 /// The machine's architecture, as Go calls it.

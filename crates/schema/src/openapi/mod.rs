@@ -1,34 +1,45 @@
 //! The documents that say what objects look like, made from the table.
 //!
 //! ```text
-//! Published (a resource, and the schema of a custom one) --operations--> paths --references--> schemas --> document
+//! Published (a resource, and the schema of a custom one) --> Route --> paths, and the schemas that they refer to
 //! ```
-//! Start at [`v3_paths`] and [`v3`]. Descriptions are not the table's: whoever has them fills them in
+//! Start at [`v3_paths`], [`v3`] and [`v2`]. Descriptions are not the table's: whoever has them fills them in
 //! ([`Descriptions`]), from a text by [`Described`].
 //! In Kubernetes: `kube-openapi/pkg/builder3` and apiextensions' `controller/openapi`.
 
+mod custom;
 mod described;
-mod operations;
+mod dialect;
+mod operation_id;
+mod parameters;
+mod route;
+mod routes;
 mod schemas;
+mod structural;
 mod v2;
+mod v3;
 
 use std::collections::BTreeSet;
 
-use coracle_meta::{GroupVersion, KUBERNETES_VERSION};
-use serde_json::{Map, Value, json};
+use coracle_meta::{GroupVersion, kubernetes_major_minor};
+use serde_json::{Value, json};
 
+use self::route::{Model, Route};
 use crate::table::{ResourceRow, Table};
 
 pub use described::{Described, NotDescribed};
 pub use v2::v2;
+pub use v3::v3;
 
 /// A resource that the documents speak of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Published<'a> {
     /// The resource.
     pub row: &'a ResourceRow,
     /// The `openAPIV3Schema` of a custom kind; built-in kinds have a type in the table.
     pub schema: Option<&'a Value>,
+    /// The fields by which custom objects can be chosen.
+    pub selectable: Vec<&'a str>,
 }
 
 /// Where descriptions come from: of a type (`io.k8s.api.core.v1.Pod`), or of one of its fields.
@@ -51,55 +62,67 @@ const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
 /// The names of all documents, as the index at `/openapi/v3` lists them: `api/v1`, `apis/apps`, `apis/apps/v1`.
 pub fn v3_paths(resources: &[Published<'_>]) -> BTreeSet<String> {
-    let mut paths: BTreeSet<String> =
-        ["api", "apis", "openid/v1/jwks", "version"].into_iter().map(str::to_owned).collect();
+    let mut paths: BTreeSet<String> = [".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version"]
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     for published in resources {
         let version = published.row.kind.group_version();
         paths.insert(prefix(&version));
-        if !version.group.is_empty() {
+        // Nobody publishes which versions a group of custom resources has.
+        if !version.group.is_empty() && published.schema.is_none() {
             paths.insert(format!("apis/{}", version.group));
         }
     }
     paths
 }
 
-/// The document of a name; `None` if there is none.
-pub fn v3(path: &str, resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Option<Value> {
+/// What the document of a name speaks of: its routes, and the resources; `None` if there is none.
+fn routes_of<'a>(path: &str, resources: &[Published<'a>]) -> Option<(Vec<Route>, Vec<Published<'a>>)> {
     if !v3_paths(resources).contains(path) {
         return None;
     }
-    let here: Vec<_> =
-        resources.iter().filter(|published| prefix(&published.row.kind.group_version()) == path).collect();
-    let paths = match (here.first(), path) {
-        (Some(first), _) => operations::of_version(&first.row.kind.group_version(), &here),
-        (None, "openid/v1/jwks") => operations::single("/openid/v1/jwks/", "openid", None),
-        (None, "version") => operations::single("/version/", "version", Some("io.k8s.apimachinery.pkg.version.Info")),
-        (None, "api") => operations::single("/api/", "core", Some(&format!("{META}.APIVersions"))),
-        (None, "apis") => operations::single("/apis/", "apis", Some(&format!("{META}.APIGroupList"))),
-        (None, path) => {
-            let group = path.strip_prefix("apis/").unwrap_or(path);
-            operations::single(&format!("/{path}/"), &operations::tag(group), Some(&format!("{META}.APIGroup")))
+    let is_here = |published: &&Published<'_>| prefix(&published.row.kind.group_version()) == path;
+    let here: Vec<_> = resources.iter().filter(is_here).cloned().collect();
+    let single = |word: &str, answer: Option<&str>| {
+        let answer = answer.map_or(Model::Text, |kind| Model::Named(kind.to_owned()));
+        vec![Route::single(&format!("/{path}/"), word, answer)]
+    };
+    let meta = |kind: &str| format!("{META}.{kind}");
+    let routes = match path {
+        ".well-known/openid-configuration" => single("getServiceAccountIssuerOpenIDConfiguration", None),
+        "openid/v1/jwks" => single("getServiceAccountIssuerOpenIDKeyset", None),
+        "version" => single("getCodeVersion", Some("io.k8s.apimachinery.pkg.version.Info")),
+        "api" => single("getAPIVersions", Some(&meta("APIVersions"))),
+        "apis" => single("getAPIVersions", Some(&meta("APIGroupList"))),
+        _ if here.is_empty() => single("getAPIGroup", Some(&meta("APIGroup"))),
+        _ => {
+            let custom = |published: &Published<'_>| published.schema.is_some();
+            // Nobody publishes where custom resources are listed.
+            let mut routes = match here.iter().all(custom) {
+                true => Vec::new(),
+                false => single("getAPIResources", Some(&meta("APIResourceList"))),
+            };
+            for published in &here {
+                routes.extend(routes::of_resource(published.row, custom(published)));
+            }
+            routes
         }
     };
-    let mut schemas = Map::new();
-    for published in &here {
-        if let Some(schema) = published.schema {
-            schemas::add_custom(published.row, schema, descriptions, &mut schemas);
-        }
-    }
-    schemas::add_referenced(Table::v1_35(), &paths, descriptions, &mut schemas);
-    Some(json!({
-        "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
-        "paths": paths,
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {"BearerToken": {
-                "type": "apiKey", "name": "authorization", "in": "header",
-                "description": "Bearer Token authentication",
-            }},
-        },
-    }))
+    Some((routes, here))
+}
+
+/// Who says all this of which release.
+fn info() -> Value {
+    let (major, minor) = kubernetes_major_minor();
+    json!({"title": "Kubernetes", "version": format!("{major}.{minor}")})
+}
+
+fn bearer_token() -> Value {
+    json!({
+        "type": "apiKey", "name": "authorization", "in": "header",
+        "description": "Bearer Token authentication",
+    })
 }
 
 /// `api/v1`, `apis/apps/v1`.

@@ -2,23 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Descriptions, type_name};
+use super::Descriptions;
 use crate::table::{
-    Field, ListKind, MapKind, Node, PatchStrategy, Presence, ResourceRow, Shape, Special, Struct, Table, Type,
-    TypeBody, TypeRef,
+    Field, ListKind, MapKind, Node, PatchStrategy, Presence, Shape, Special, Struct, Table, Type, TypeBody, TypeRef,
 };
 
 const REFERENCE: &str = "#/components/schemas/";
 
-/// Adds the schemas that a document refers to, and those that they refer to.
+/// Adds the built-in types among these, and those that they refer to.
 pub(super) fn add_referenced(
     table: &Table,
-    paths: &Map<String, Value>,
+    mut open: Vec<String>,
     descriptions: &dyn Descriptions,
     out: &mut Map<String, Value>,
 ) {
-    let mut open = Vec::new();
-    paths.values().chain(out.values()).for_each(|value| references(value, &mut open));
     while let Some(name) = open.pop() {
         if out.contains_key(&name) {
             continue;
@@ -203,53 +200,3 @@ fn with_reference_in_all_of(mut schema: Value) -> Value {
     }
     schema
 }
-
-/// Adds the schema of a custom kind and of lists of it.
-pub(super) fn add_custom(
-    row: &ResourceRow,
-    schema: &Value,
-    descriptions: &dyn Descriptions,
-    out: &mut Map<String, Value>,
-) {
-    let (name, list_name) = (type_name(row, &row.kind.kind), type_name(row, &row.list_kind));
-    let kind = |kind: &str| json!([{"group": row.kind.group, "version": row.kind.version, "kind": kind}]);
-    let described = |ty: &str, field: &str, otherwise: &str| {
-        let found = descriptions.describe(ty, Some(field));
-        if found.is_empty() { otherwise.to_owned() } else { found }
-    };
-    let meta = |ty: &str| json!([{"$ref": format!("{REFERENCE}{}.{ty}", super::META)}]);
-    let mut object = schema.clone();
-    if !object.is_object() {
-        object = json!({});
-    }
-    object["type"] = "object".into();
-    object["properties"]["apiVersion"] =
-        json!({"type": "string", "description": described(DEFINITION, "apiVersion", API_VERSION)});
-    object["properties"]["kind"] = json!({"type": "string", "description": described(DEFINITION, "kind", KIND)});
-    let metadata = described(DEFINITION, "metadata", METADATA);
-    object["properties"]["metadata"] = json!({"allOf": meta("ObjectMeta"), "description": metadata});
-    object["x-kubernetes-group-version-kind"] = kind(&row.kind.kind);
-    let items = json!({"type": "array", "description": "the objects", "items": {"$ref": format!("{REFERENCE}{name}")}});
-    let list = json!({
-        "description": format!("{} is a list of {}", row.list_kind, row.kind.kind),
-        "type": "object",
-        "required": ["items"],
-        "properties": {
-            "apiVersion": {"type": "string", "description": described(DEFINITION, "apiVersion", API_VERSION)},
-            "kind": {"type": "string", "description": described(DEFINITION, "kind", KIND)},
-            "metadata": {"allOf": meta("ListMeta"), "description": described(STATUS, "metadata", METADATA)},
-            "items": items,
-        },
-        "x-kubernetes-group-version-kind": kind(&row.list_kind),
-    });
-    out.insert(name, object);
-    out.insert(list_name, list);
-}
-
-/// What all objects have is described as it is of the definitions themselves.
-const DEFINITION: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition";
-/// Its metadata is that of lists.
-const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
-const API_VERSION: &str = "the group and version that the object is written in";
-const KIND: &str = "the kind of the object";
-const METADATA: &str = "standard metadata";

@@ -1,104 +1,133 @@
-//! Swagger 2.0, from the version 3 documents.
+//! Swagger 2.0: one document for everything.
 
-use coracle_meta::KUBERNETES_VERSION;
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE;
 use serde_json::{Map, Value, json};
 
-use super::{Descriptions, Published, v3, v3_paths};
+use super::custom;
+use super::dialect::Dialect;
+use super::parameters::Parameter;
+use super::route::{Model, PathRoutes, Route, by_path, meaning};
+use super::v3::models;
+use super::{Descriptions, Published, routes_of, schemas, v3_paths};
+use crate::table::Table;
+
+/// Parameters that stand where they are used: the names of objects, and those by which old clients see what a server
+/// can do. In Kubernetes: `collectSharedParameters`.
+const IN_PLACE: [&str; 3] = ["name", "fieldValidation", "dryRun"];
 
 /// One document for everything. Swagger 2 cannot say all that version 3 can: unions and `nullable` are left out, and
 /// so are defaults, which Kubernetes publishes in version 3 alone.
 pub fn v2(resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Value {
-    let (mut paths, mut definitions) = (Map::new(), Map::new());
+    let mut routes = Vec::new();
     for path in v3_paths(resources) {
-        let Some(document) = v3(&path, resources, descriptions) else { continue };
-        for (path, item) in document["paths"].as_object().into_iter().flatten() {
-            paths.insert(path.clone(), of_path(item));
-        }
-        for (name, schema) in document["components"]["schemas"].as_object().into_iter().flatten() {
-            if !definitions.contains_key(name) {
-                definitions.insert(name.clone(), of_definition(schema));
-            }
-        }
+        routes.extend(routes_of(&path, resources).into_iter().flat_map(|(routes, _)| routes));
     }
+    let mut definitions = Map::new();
+    let mut open: Vec<String> = routes.iter().flat_map(models).collect();
+    for published in resources.iter().filter(|published| published.schema.is_some()) {
+        custom::add_kind(published, Dialect::V2, descriptions, &mut definitions);
+        open.extend(custom::REFERRED.map(str::to_owned));
+    }
+    let mut built_in = Map::new();
+    open.retain(|name| !definitions.contains_key(name));
+    schemas::add_referenced(Table::v1_35(), open, descriptions, &mut built_in);
+    definitions.extend(built_in.iter().map(|(name, schema)| (name.clone(), of_schema(schema))));
+    let mut shared = BTreeMap::new();
+    let paths: Map<String, Value> =
+        by_path(routes).into_iter().map(|(path, item)| (path, of_path(&item, &mut shared))).collect();
     json!({
         "swagger": "2.0",
-        "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
+        "info": super::info(),
         "paths": paths,
         "definitions": definitions,
-        "securityDefinitions": {"BearerToken": {
-            "type": "apiKey", "name": "authorization", "in": "header",
-            "description": "Bearer Token authentication",
-        }},
+        "parameters": shared,
+        "securityDefinitions": {"BearerToken": super::bearer_token()},
         "security": [{"BearerToken": []}],
     })
 }
 
-fn of_path(item: &Value) -> Value {
-    let mut out = Map::new();
-    for (method, operation) in item.as_object().into_iter().flatten() {
-        let of_method = if method == "parameters" { of_parameters(operation, None) } else { of_operation(operation) };
-        out.insert(method.clone(), of_method);
+fn of_path(item: &PathRoutes, shared: &mut BTreeMap<String, Value>) -> Value {
+    let mut out: Map<String, Value> =
+        item.routes.iter().map(|route| (route.method.to_owned(), of_route(route, shared))).collect();
+    if !item.shared.is_empty() {
+        let parameters = item.shared.iter().map(|parameter| of_parameter(parameter, shared)).collect();
+        out.insert("parameters".to_owned(), parameters);
     }
     Value::Object(out)
 }
 
-fn of_parameters(parameters: &Value, body: Option<&Value>) -> Value {
-    let flat = |parameter: &Value| {
-        let mut out = parameter.as_object().cloned().unwrap_or_default();
-        if let Some(Value::Object(schema)) = out.remove("schema") {
-            out.extend(schema);
-        }
-        Value::Object(out)
-    };
-    let mut out: Vec<Value> = parameters.as_array().into_iter().flatten().map(flat).collect();
-    if let Some(body) = body {
-        let schema = body["content"].as_object().and_then(|content| content.values().next());
-        let mut parameter = json!({"name": "body", "in": "body"});
-        parameter["schema"] = schema.map(|media| of_schema(&media["schema"])).unwrap_or_default();
-        if body["required"] == true {
+fn of_route(route: &Route, shared: &mut BTreeMap<String, Value>) -> Value {
+    let mut out = json!({
+        "description": route.description, "operationId": route.id, "tags": [route.tag],
+        "produces": route.produces, "schemes": ["https"],
+    });
+    if !route.consumes.is_empty() {
+        out["consumes"] = route.consumes.into();
+    }
+    let before_body = |parameter: &&Parameter| parameter.name.as_str() < "body";
+    let (before, after): (Vec<_>, Vec<_>) = route.parameters.iter().partition(before_body);
+    let mut parameters: Vec<Value> = before.iter().map(|parameter| of_parameter(parameter, shared)).collect();
+    if let Some(body) = &route.body {
+        let mut parameter = json!({"name": "body", "in": "body", "schema": of_model(&body.model)});
+        if body.required {
             parameter["required"] = true.into();
         }
-        out.insert(0, parameter);
+        let is_of_all = matches!(&body.model, Model::Named(name) if name.starts_with(super::META));
+        parameters.push(if is_of_all { share("body", parameter, shared) } else { parameter });
     }
-    out.into()
-}
-
-fn of_operation(operation: &Value) -> Value {
-    let mut out = operation.as_object().cloned().unwrap_or_default();
-    let body = out.remove("requestBody");
-    let keys = |content: &Value| -> Value {
-        content.as_object().into_iter().flatten().map(|(media, _)| Value::from(media.clone())).collect()
-    };
-    let parameters = out.remove("parameters").unwrap_or_default();
-    if body.is_some() || parameters.is_array() {
-        out.insert("parameters".to_owned(), of_parameters(&parameters, body.as_ref()));
+    parameters.extend(after.iter().map(|parameter| of_parameter(parameter, shared)));
+    if !parameters.is_empty() {
+        out["parameters"] = parameters.into();
     }
-    out.insert("consumes".to_owned(), body.map_or_else(|| json!(["*/*"]), |body| keys(&body["content"])));
-    out.insert("produces".to_owned(), keys(&operation["responses"]["200"]["content"]));
-    out.insert("schemes".to_owned(), json!(["https"]));
-    let answers = operation["responses"].as_object().into_iter().flatten().map(|(code, answer)| {
-        let mut of_code = json!({"description": answer["description"]});
-        if let Some(media) = answer["content"].as_object().and_then(|content| content.values().next()) {
-            of_code["schema"] = of_schema(&media["schema"]);
-        }
-        (code.clone(), of_code)
+    let answers = route.codes.iter().map(|code| {
+        let answer = json!({"description": meaning(*code), "schema": of_model(&route.answer)});
+        (code.to_string(), answer)
     });
-    out.insert("responses".to_owned(), answers.collect());
-    Value::Object(out)
-}
-
-/// A kind that takes any field is an object of which nothing else is said: kubectl would refuse what is not named.
-/// In Kubernetes: `buildKubeNative`.
-fn of_definition(schema: &Value) -> Value {
-    if schema["x-kubernetes-preserve-unknown-fields"] != true {
-        return of_schema(schema);
+    let refused = ("401".to_owned(), json!({"description": meaning(401)}));
+    out["responses"] = answers.chain([refused]).collect();
+    for (name, value) in route.extensions() {
+        out[name] = value;
     }
-    let kept = ["x-kubernetes-group-version-kind", "x-kubernetes-selectable-fields"];
-    let kept = kept.into_iter().filter_map(|name| Some((name.to_owned(), schema.get(name)?.clone())));
-    Value::Object([("type".to_owned(), "object".into())].into_iter().chain(kept).collect())
+    out
 }
 
-/// What version 2 knows of a schema.
+fn of_model(model: &Model) -> Value {
+    match model {
+        Model::Text => json!({"type": "string"}),
+        Model::Named(name) => json!({"$ref": format!("#/definitions/{name}")}),
+    }
+}
+
+fn of_parameter(parameter: &Parameter, shared: &mut BTreeMap<String, Value>) -> Value {
+    let mut out = json!({
+        "name": parameter.name, "in": parameter.location, "type": parameter.ty, "uniqueItems": true,
+        "description": parameter.description,
+    });
+    if parameter.location == "path" {
+        out["required"] = true.into();
+    }
+    if IN_PLACE.contains(&parameter.name.as_str()) { out } else { share(&parameter.name, out, shared) }
+}
+
+/// A parameter that many operations have is said once, under its name and the hash of what it says.
+fn share(name: &str, parameter: Value, shared: &mut BTreeMap<String, Value>) -> Value {
+    let hash = fnv(parameter.to_string().as_bytes()).to_be_bytes();
+    let name = format!("{name}-{}", URL_SAFE.encode(&hash[..6]));
+    let reference = json!({"$ref": format!("#/parameters/{name}")});
+    shared.entry(name).or_insert(parameter);
+    reference
+}
+
+/// The hash FNV-1 of 64 bits.
+fn fnv(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(*byte);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// What version 2 knows of the schema of a built-in kind.
 fn of_schema(schema: &Value) -> Value {
     let Some(fields) = schema.as_object() else { return schema.clone() };
     let mut out = Map::new();
@@ -120,32 +149,20 @@ fn of_schema(schema: &Value) -> Value {
             "items" | "additionalProperties" => drop(out.insert(name.clone(), of_schema(value))),
             // Kubernetes publishes quantities and int-or-strings as texts here.
             "oneOf" => drop(out.insert("type".to_owned(), "string".into())),
-            "anyOf" | "not" | "nullable" | "default" => {}
+            "default" => {}
             _ => drop(out.insert(name.clone(), value.clone())),
         }
     }
-    leave_untyped(fields, &mut out);
     Value::Object(out)
 }
 
-/// What may be `null`, or hold what nobody knows, has no type here, and nothing below it: kubectl cannot cope with more.
-/// In Kubernetes: `ToStructuralOpenAPIV2`.
-fn leave_untyped(schema: &Map<String, Value>, out: &mut Map<String, Value>) {
-    let says = |name: &str| schema.get(name) == Some(&Value::Bool(true));
-    let (nullable, unknown) = (says("nullable"), says("x-kubernetes-preserve-unknown-fields"));
-    if nullable || unknown {
-        out.remove("items");
-        out.remove("properties");
-    }
-    let has_type = |name: &str| schema.get("type").is_some_and(|own| own == name);
-    if nullable || unknown && has_type("object") || has_type("array") && !out.contains_key("items") {
-        out.remove("type");
-    }
-    let may_be_null = |name: &Value| {
-        let property = schema.get("properties").and_then(|all| all.get(name.as_str().unwrap_or_default()));
-        property.is_some_and(|property| property["nullable"] == true)
-    };
-    if let Some(Value::Array(required)) = out.get_mut("required") {
-        required.retain(|name| !may_be_null(name));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_the_one_that_everybody_computes() {
+        assert_eq!(fnv(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv(b"a"), 0xaf63_bd4c_8601_b7be);
     }
 }

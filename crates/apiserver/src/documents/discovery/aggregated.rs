@@ -1,65 +1,151 @@
 //! The newer document: all groups with all their resources in one.
 
-use coracle_meta::{GroupVersion, Scope};
+use coracle_meta::{GroupVersion, GroupVersionKind, Scope};
 use coracle_registry::{Extension, Extensions, Kind, Kinds};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use super::groups::{groups, is_foreign, is_ranked, kinds_of, set_names};
+use super::groups::{Group, groups, is_foreign, is_ranked, kinds_of};
 use crate::answer::negotiate::AggregatedVersion;
 
+/// `apidiscovery.APIGroupDiscoveryList`
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GroupDiscoveryList<'a> {
+    kind: &'static str,
+    api_version: &'static str,
+    metadata: Metadata<'a>,
+    items: Vec<GroupDiscovery<'a>>,
+}
+
+#[derive(Default, Serialize)]
+struct Metadata<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    name: &'a str,
+}
+
+/// `apidiscovery.APIGroupDiscovery`
+#[derive(Serialize)]
+struct GroupDiscovery<'a> {
+    metadata: Metadata<'a>,
+    versions: Vec<VersionDiscovery<'a>>,
+}
+
+/// `apidiscovery.APIVersionDiscovery`
+#[derive(Serialize)]
+struct VersionDiscovery<'a> {
+    version: &'a str,
+    resources: Resources<'a>,
+    freshness: &'static str,
+}
+
+/// What a version has: our own kinds, or what another server tells of its own.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Resources<'a> {
+    Own(Vec<ResourceDiscovery<'a>>),
+    Told(&'a [Value]),
+}
+
+/// `apidiscovery.APIResourceDiscovery`
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceDiscovery<'a> {
+    resource: &'a str,
+    response_kind: ResponseKind<'a>,
+    scope: &'static str,
+    singular_resource: &'a str,
+    verbs: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    short_names: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    categories: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    subresources: Vec<SubresourceDiscovery<'a>>,
+}
+
+/// `apidiscovery.APISubresourceDiscovery`
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SubresourceDiscovery<'a> {
+    subresource: &'a str,
+    response_kind: ResponseKind<'a>,
+    verbs: &'a [String],
+}
+
+/// `metav1.GroupVersionKind`
+#[derive(Serialize)]
+struct ResponseKind<'a> {
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
+}
+
 /// The core group at `/api`, or all others at `/apis`.
-pub(super) fn list(kinds: &Kinds, extensions: &Extensions, version: AggregatedVersion, core: bool) -> Value {
+pub(super) fn list(kinds: &Kinds, extensions: &Extensions, version: AggregatedVersion, core: bool) -> Option<String> {
     let groups = groups(kinds, extensions);
-    let items = groups.iter().filter(|group| group.name.is_empty() == core).map(|group| {
-        let versions = group.versions.iter().map(|version| {
+    let items = groups.iter().filter(|group| group.name.is_empty() == core);
+    let list = GroupDiscoveryList {
+        kind: "APIGroupDiscoveryList",
+        api_version: version.api_version(),
+        metadata: Metadata::default(),
+        items: items.map(|group| GroupDiscovery::of(kinds, extensions, group)).collect(),
+    };
+    serde_json::to_string(&list).ok()
+}
+
+impl<'a> GroupDiscovery<'a> {
+    fn of(kinds: &'a Kinds, extensions: &'a Extensions, group: &'a Group) -> Self {
+        let of_version = |version: &'a String| {
             if let Some(extension) = extensions.of(&group.name, version) {
-                return version_of(extension);
+                return VersionDiscovery::of_extension(extension);
             }
             let group_version = GroupVersion::new(group.name.as_str(), version.as_str());
             let found = kinds_of(kinds, &group_version);
-            let resources: Vec<Value> = found.into_iter().map(|kind| resource(kind)).collect();
-            json!({"version": version, "resources": resources, "freshness": "Current"})
-        });
-        let metadata = if core { json!({}) } else { json!({"name": group.name}) };
-        json!({"metadata": metadata, "versions": versions.collect::<Vec<_>>()})
-    });
-    json!({
-        "kind": "APIGroupDiscoveryList", "apiVersion": version.api_version(), "metadata": {},
-        "items": items.collect::<Vec<_>>(),
-    })
-}
-
-/// A version that another server has, as it tells of it.
-fn version_of(extension: &Extension) -> Value {
-    let told = &extension.told;
-    let resources = if told.resources.is_array() { told.resources.clone() } else { json!([]) };
-    let freshness = if told.is_current { "Current" } else { "Stale" };
-    json!({"version": extension.version.version, "resources": resources, "freshness": freshness})
-}
-
-fn resource(kind: &Kind) -> Value {
-    let row = kind.row();
-    let scope = if row.scope == Scope::Namespaced { "Namespaced" } else { "Cluster" };
-    let own = if is_ranked(kind) { ("", "") } else { (row.kind.group.as_str(), row.kind.version.as_str()) };
-    let mut resource = json!({
-        "resource": row.plural, "singularResource": row.singular, "scope": scope, "verbs": row.verbs,
-        "responseKind": {"group": own.0, "version": own.1, "kind": row.kind.kind},
-    });
-    set_names(&mut resource, kind);
-    let subresources = row.subresources.iter().map(|subresource| {
-        let own = if is_foreign(kind, subresource) || !is_ranked(kind) {
-            (subresource.kind.group.as_str(), subresource.kind.version.as_str())
-        } else {
-            ("", "")
+            let resources = found.into_iter().map(|kind| ResourceDiscovery::of(kind)).collect();
+            VersionDiscovery { version, resources: Resources::Own(resources), freshness: "Current" }
         };
-        json!({
-            "subresource": subresource.name, "verbs": subresource.verbs,
-            "responseKind": {"group": own.0, "version": own.1, "kind": subresource.kind.kind},
-        })
-    });
-    let subresources: Vec<Value> = subresources.collect();
-    if !subresources.is_empty() {
-        resource["subresources"] = subresources.into();
+        Self { metadata: Metadata { name: &group.name }, versions: group.versions.iter().map(of_version).collect() }
     }
-    resource
+}
+
+impl<'a> VersionDiscovery<'a> {
+    /// A version that another server has, as it tells of it.
+    fn of_extension(extension: &'a Extension) -> Self {
+        let told = &extension.told;
+        Self {
+            version: &extension.version.version,
+            resources: Resources::Told(told.resources.as_array().map(Vec::as_slice).unwrap_or_default()),
+            freshness: if told.is_current { "Current" } else { "Stale" },
+        }
+    }
+}
+
+impl<'a> ResourceDiscovery<'a> {
+    fn of(kind: &'a Kind) -> Self {
+        let row = kind.row();
+        let subresources = row.subresources.iter().map(|subresource| SubresourceDiscovery {
+            subresource: &subresource.name,
+            response_kind: ResponseKind::of(&subresource.kind, is_foreign(kind, subresource) || !is_ranked(kind)),
+            verbs: &subresource.verbs,
+        });
+        Self {
+            resource: &row.plural,
+            response_kind: ResponseKind::of(&row.kind, !is_ranked(kind)),
+            scope: if row.scope == Scope::Namespaced { "Namespaced" } else { "Cluster" },
+            singular_resource: &row.singular,
+            verbs: &row.verbs,
+            short_names: &row.short_names,
+            categories: &row.categories,
+            subresources: subresources.collect(),
+        }
+    }
+}
+
+impl<'a> ResponseKind<'a> {
+    /// Group and version are said where they are not those that the resource stands under.
+    fn of(kind: &'a GroupVersionKind, is_said: bool) -> Self {
+        let (group, version) = if is_said { (kind.group.as_str(), kind.version.as_str()) } else { ("", "") };
+        Self { group, version, kind: &kind.kind }
+    }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use coracle_meta::GroupVersion;
 use coracle_registry::{Extensions, Kind, Kinds, Rank};
 use coracle_schema::SubresourceRow;
-use serde_json::Value;
 
 /// A group with its versions, the preferred first.
 pub(super) struct Group {
@@ -119,17 +118,6 @@ pub(super) fn kinds_of<'a>(kinds: &'a Kinds, version: &GroupVersion) -> Vec<&'a 
     let mut found: Vec<_> = kinds.iter().filter(|kind| kind.gvk().group_version() == *version).collect();
     found.sort_by(|a, b| a.row().plural.cmp(&b.row().plural));
     found
-}
-
-/// Adds the short names and the categories of a kind, if it has any.
-pub(super) fn set_names(resource: &mut Value, kind: &Kind) {
-    let row = kind.row();
-    if !row.short_names.is_empty() {
-        resource["shortNames"] = row.short_names.clone().into();
-    }
-    if !row.categories.is_empty() {
-        resource["categories"] = row.categories.clone().into();
-    }
 }
 
 /// Whether the kind of a subresource is of another group or version than its parent.

@@ -95,17 +95,16 @@ fn json_at(
     path: &str,
     aggregated: Option<AggregatedVersion>,
 ) -> Option<String> {
-    let value = match (path.split('/').collect::<Vec<_>>().as_slice(), aggregated) {
+    match (path.split('/').collect::<Vec<_>>().as_slice(), aggregated) {
         (["api"], Some(version)) => aggregated::list(kinds, extensions, version, true),
         (["apis"], Some(version)) => aggregated::list(kinds, extensions, version, false),
         (["api"], None) => plain::core_versions(kinds, extensions),
-        (["apis"], None) => return plain::group_list(kinds, extensions),
-        (["apis", name], _) => return plain::group(kinds, extensions, name),
-        (["api", version], _) => plain::resource_list(kinds, &GroupVersion::new("", *version))?,
-        (["apis", group, version], _) => plain::resource_list(kinds, &GroupVersion::new(*group, *version))?,
-        _ => return None,
-    };
-    Some(value.to_string())
+        (["apis"], None) => plain::group_list(kinds, extensions),
+        (["apis", name], _) => plain::group(kinds, extensions, name),
+        (["api", version], _) => plain::resource_list(kinds, &GroupVersion::new("", *version)),
+        (["apis", group, version], _) => plain::resource_list(kinds, &GroupVersion::new(*group, *version)),
+        _ => None,
+    }
 }
 
 fn answer(

@@ -1,0 +1,150 @@
+use std::collections::BTreeMap;
+
+use coracle_meta::{GroupVersion, GroupVersionKind};
+use serde_json::{Map, Value, json};
+
+use super::operation_id;
+use super::parameters::Parameter;
+
+pub(super) const ANY: &[&str] = &["*/*"];
+pub(super) const OBJECT: &[&str] = &["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+pub(super) const STREAM: &[&str] = &[
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf;stream=watch",
+];
+pub(super) const LOG: &[&str] =
+    &["text/plain", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+pub(super) const CUSTOM: &[&str] = &["application/json", "application/yaml"];
+pub(super) const PATCHES: &[&str] = &[
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+];
+pub(super) const CUSTOM_PATCHES: &[&str] =
+    &["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
+pub(super) const JSON: &[&str] = &["application/json"];
+pub(super) const KEYS: &[&str] = &["application/jwk-set+json"];
+
+/// What a body or an answer holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Model {
+    /// Text.
+    Text,
+    /// A value of the type of this name.
+    Named(String),
+}
+
+/// What a client sends.
+#[derive(Clone, Debug)]
+pub(super) struct RequestBody {
+    pub model: Model,
+    pub required: bool,
+}
+
+/// One method of one path.
+///
+/// In Kubernetes: a `restful.Route`, from which both versions of the document are built.
+#[derive(Clone, Debug)]
+pub(super) struct Route {
+    pub path: String,
+    pub method: &'static str,
+    pub id: String,
+    pub tag: String,
+    pub description: String,
+    /// The verb and what it is about, where the path is that of a resource.
+    pub about: Option<(&'static str, GroupVersionKind)>,
+    pub consumes: &'static [&'static str],
+    pub produces: &'static [&'static str],
+    /// Those of the path among them.
+    pub parameters: Vec<Parameter>,
+    pub body: Option<RequestBody>,
+    /// With which codes the answer comes.
+    pub codes: &'static [u16],
+    pub answer: Model,
+}
+
+impl Route {
+    /// A path that is no resource.
+    pub(super) fn single(path: &str, word: &str, answer: Model) -> Self {
+        let (consumes, produces): (&[&str], &[&str]) = match path {
+            "/openid/v1/jwks/" => (&[], KEYS),
+            "/.well-known/openid-configuration/" => (&[], JSON),
+            "/version/" => (JSON, JSON),
+            _ => (OBJECT, OBJECT),
+        };
+        let named = operation_id::of_path(path, word);
+        Self {
+            path: path.to_owned(),
+            method: "get",
+            id: named.id,
+            tag: named.tag,
+            description: "get what is served at this path".to_owned(),
+            about: None,
+            consumes,
+            produces,
+            parameters: Vec::new(),
+            body: None,
+            codes: &[200],
+            answer,
+        }
+    }
+
+    /// The extensions that say what the operation does with which kind.
+    pub(super) fn extensions(&self) -> Map<String, Value> {
+        let Some((action, kind)) = &self.about else { return Map::new() };
+        let kind = json!({"group": kind.group, "version": kind.version, "kind": kind.kind});
+        Map::from_iter([
+            ("x-kubernetes-action".to_owned(), (*action).into()),
+            ("x-kubernetes-group-version-kind".to_owned(), kind),
+        ])
+    }
+}
+
+/// What the code of an answer means.
+pub(super) fn meaning(code: u16) -> &'static str {
+    match code {
+        200 => "OK",
+        201 => "Created",
+        401 => "Unauthorized",
+        _ => "Accepted",
+    }
+}
+
+/// The routes of one path, and the parameters that all of them have, which stand at the path.
+pub(super) struct PathRoutes {
+    pub shared: Vec<Parameter>,
+    pub routes: Vec<Route>,
+}
+
+/// Brings routes together by their paths. In Kubernetes: `groupRoutesByPath`, `findCommonParameters`.
+pub(super) fn by_path(routes: Vec<Route>) -> BTreeMap<String, PathRoutes> {
+    let mut grouped: BTreeMap<String, Vec<Route>> = BTreeMap::new();
+    for route in routes {
+        grouped.entry(route.path.clone()).or_default().push(route);
+    }
+    grouped.into_iter().map(|(path, routes)| (path, with_shared(routes))).collect()
+}
+
+fn with_shared(mut routes: Vec<Route>) -> PathRoutes {
+    let in_all = |parameter: &&Parameter| routes.iter().all(|route| route.parameters.contains(parameter));
+    let first = routes.first().into_iter().flat_map(|route| &route.parameters);
+    let mut shared: Vec<_> = first.filter(in_all).cloned().collect();
+    shared.sort();
+    for route in &mut routes {
+        route.parameters.retain(|parameter| !shared.contains(parameter));
+        route.parameters.sort();
+    }
+    PathRoutes { shared, routes }
+}
+
+/// `/api/v1/`, `/apis/apps/v1/`
+pub(super) fn root_of(version: &GroupVersion) -> String {
+    match version.group.as_str() {
+        "" => format!("/api/{}/", version.version),
+        group => format!("/apis/{group}/{}/", version.version),
+    }
+}

@@ -1,0 +1,270 @@
+//! The routes of one resource.
+
+use coracle_meta::{GroupVersionKind, Scope};
+
+use super::parameters::{DELETE, DELETE_COLLECTION, LIST, PATCH, Parameter, WRITE};
+use super::route::{ANY, CUSTOM, CUSTOM_PATCHES, LOG, Model, OBJECT, PATCHES, RequestBody, Route, STREAM, root_of};
+use super::{META, operation_id, type_name};
+use crate::table::{ResourceRow, SubresourceRow, Table, Trait};
+
+/// The routes of a resource. Built-in and custom kinds differ in formats, and in what is said of deleting.
+///
+/// In Kubernetes: `registerResourceHandlers`, and `generateBuilder` for custom kinds.
+pub(super) fn of_resource(row: &ResourceRow, is_custom: bool) -> Vec<Route> {
+    Routes { row, is_custom, out: Vec::new() }.all()
+}
+
+/// One method on its way to a route.
+struct Call<'a> {
+    method: &'static str,
+    action: &'static str,
+    /// The word that the name of the operation begins with.
+    word: &'a str,
+    subresource: &'a str,
+    suffix: &'a str,
+}
+
+struct Routes<'a> {
+    row: &'a ResourceRow,
+    is_custom: bool,
+    out: Vec<Route>,
+}
+
+impl Routes<'_> {
+    fn all(mut self) -> Vec<Route> {
+        let plural = &self.row.plural;
+        let root = root_of(&self.row.kind.group_version());
+        let namespaced = self.row.scope == Scope::Namespaced;
+        let within = if namespaced { "namespaces/{namespace}/" } else { "" };
+        let everywhere = namespaced.then(|| format!("{root}{plural}"));
+        let (collection, watched) = (format!("{root}{within}{plural}"), format!("{root}watch/{within}{plural}"));
+        let item = format!("{collection}/{{name}}");
+        if let Some(everywhere) = everywhere.filter(|_| self.has("list")) {
+            self.list(&everywhere, "ForAllNamespaces");
+        }
+        self.collection(&collection);
+        self.item(&item);
+        if self.has("watch") && !self.is_custom {
+            if namespaced {
+                self.watch(&format!("{root}watch/{plural}"), "watchlist", "ListForAllNamespaces");
+            }
+            self.watch(&watched, "watchlist", "List");
+            self.watch(&format!("{watched}/{{name}}"), "watch", "");
+        }
+        for subresource in &self.row.subresources {
+            self.subresource(&format!("{item}/{}", subresource.name), subresource);
+        }
+        self.out
+    }
+
+    fn has(&self, verb: &str) -> bool {
+        self.row.verbs.iter().any(|known| known == verb)
+    }
+
+    /// A route without parameters of its own, a body, and with an answer of this kind.
+    fn route(&self, path: &str, call: &Call<'_>, kind: &GroupVersionKind, answer: Model) -> Route {
+        let is_of_namespace = self.row.scope == Scope::Namespaced && !call.suffix.ends_with("ForAllNamespaces");
+        let namespaced = if is_of_namespace { "Namespaced" } else { "" };
+        let (own, subresource) = (&self.row.kind.kind, operation_id::titled(call.subresource));
+        let word = format!("{}{namespaced}{own}{subresource}{}", call.word, call.suffix);
+        let named = operation_id::of_path(path, &word);
+        let about = if self.is_custom { &self.row.kind } else { kind };
+        Route {
+            path: path.to_owned(),
+            method: call.method,
+            id: named.id,
+            tag: named.tag,
+            description: format!("{} {}", call.action, kind.kind),
+            about: Some((call.action, about.clone())),
+            consumes: if self.is_custom { CUSTOM } else { ANY },
+            produces: if self.is_custom { CUSTOM } else { OBJECT },
+            parameters: Parameter::in_path(path).chain([Parameter::in_query("pretty")]).collect(),
+            body: None,
+            codes: &[200],
+            answer,
+        }
+    }
+
+    fn collection(&mut self, path: &str) {
+        if self.has("list") {
+            self.list(path, "");
+        }
+        if self.has("create") {
+            self.create(path, &self.row.kind, "");
+        }
+        if self.has("deletecollection") {
+            let call = Call {
+                method: "delete",
+                action: "deletecollection",
+                word: "deletecollection",
+                subresource: "",
+                suffix: "",
+            };
+            let mut route = self.route(path, &call, &self.row.kind, meta("Status"));
+            // Custom kinds publish that a list is chosen, and not how each object is deleted.
+            if self.is_custom {
+                give(&mut route, &LIST);
+            } else {
+                give(&mut route, &DELETE_COLLECTION);
+                route.body = Some(RequestBody { model: meta("DeleteOptions"), required: false });
+            }
+            self.out.push(route);
+        }
+    }
+
+    fn item(&mut self, path: &str) {
+        let kind = &self.row.kind;
+        if self.has("get") {
+            self.get(path, kind, "");
+        }
+        if self.has("update") {
+            self.replace(path, kind, "");
+        }
+        if self.has("delete") {
+            let call = Call { method: "delete", action: "delete", word: "delete", subresource: "", suffix: "" };
+            let answer = match self.row.has(Trait::ReturnsDeleted) && !self.is_custom {
+                true => self.object(kind),
+                false => meta("Status"),
+            };
+            let mut route = self.route(path, &call, kind, answer);
+            give(&mut route, &DELETE);
+            route.body = Some(RequestBody { model: meta("DeleteOptions"), required: false });
+            route.codes = &[200, 202];
+            self.out.push(route);
+        }
+        if self.has("patch") {
+            self.patch(path, kind, "");
+        }
+    }
+
+    fn list(&mut self, path: &str, suffix: &str) {
+        let call = Call { method: "get", action: "list", word: "list", subresource: "", suffix };
+        let list = self.row.kind.group_version().kind(self.row.list_kind.clone());
+        let mut route = self.route(path, &call, &self.row.kind, self.object(&list));
+        give(&mut route, &LIST);
+        route.produces = if self.is_custom { CUSTOM } else { STREAM };
+        self.out.push(route);
+    }
+
+    fn watch(&mut self, path: &str, action: &'static str, suffix: &str) {
+        let call = Call { method: "get", action, word: "watch", subresource: "", suffix };
+        let mut route = self.route(path, &call, &self.row.kind, meta("WatchEvent"));
+        give(&mut route, &LIST);
+        route.produces = STREAM;
+        self.out.push(route);
+    }
+
+    fn get(&mut self, path: &str, kind: &GroupVersionKind, subresource: &str) {
+        let call = Call { method: "get", action: "get", word: "read", subresource, suffix: "" };
+        let mut route = self.route(path, &call, kind, self.object(kind));
+        // A single custom object is read with a resource version, which built-in ones do not publish.
+        if self.is_custom {
+            give(&mut route, &["resourceVersion"]);
+        }
+        self.out.push(route);
+    }
+
+    fn create(&mut self, path: &str, kind: &GroupVersionKind, subresource: &str) {
+        let call = Call { method: "post", action: "post", word: "create", subresource, suffix: "" };
+        self.write(path, &call, kind, &[200, 201, 202]);
+    }
+
+    fn replace(&mut self, path: &str, kind: &GroupVersionKind, subresource: &str) {
+        let call = Call { method: "put", action: "put", word: "replace", subresource, suffix: "" };
+        self.write(path, &call, kind, &[200, 201]);
+    }
+
+    fn write(&mut self, path: &str, call: &Call<'_>, kind: &GroupVersionKind, codes: &'static [u16]) {
+        let mut route = self.route(path, call, kind, self.object(kind));
+        give(&mut route, &WRITE);
+        route.body = Some(RequestBody { model: self.object(kind), required: true });
+        route.codes = codes;
+        self.out.push(route);
+    }
+
+    fn patch(&mut self, path: &str, kind: &GroupVersionKind, subresource: &str) {
+        let call = Call { method: "patch", action: "patch", word: "patch", subresource, suffix: "" };
+        let mut route = self.route(path, &call, kind, self.object(kind));
+        give(&mut route, &PATCH);
+        route.body = Some(RequestBody { model: meta("Patch"), required: true });
+        (route.consumes, route.codes) =
+            if self.is_custom { (CUSTOM_PATCHES, &[200][..]) } else { (PATCHES, &[200, 201][..]) };
+        self.out.push(route);
+    }
+
+    fn subresource(&mut self, path: &str, subresource: &SubresourceRow) {
+        let (kind, name) = (&subresource.kind, subresource.name.as_str());
+        if kind.kind.ends_with("Options") {
+            return self.connect(path, subresource);
+        }
+        for verb in &subresource.verbs {
+            match verb.as_str() {
+                "create" => self.create(path, kind, name),
+                "get" if name == "log" => self.log(path),
+                "get" => self.get(path, kind, name),
+                "patch" => self.patch(path, kind, name),
+                "update" => self.replace(path, kind, name),
+                _ => {}
+            }
+        }
+    }
+
+    fn log(&mut self, path: &str) {
+        let call = Call { method: "get", action: "get", word: "read", subresource: "log", suffix: "" };
+        let mut route = self.route(path, &call, &self.row.kind, Model::Text);
+        let of_options = Parameter::of_options(&GroupVersionKind::new("", "v1", "PodLogOptions"));
+        route.parameters.retain(|parameter| of_options.iter().all(|option| option.name != parameter.name));
+        route.parameters.extend(of_options);
+        route.produces = LOG;
+        self.out.push(route);
+    }
+
+    /// Streams and proxies: any content, every method, parameters from the fields of the options.
+    fn connect(&mut self, path: &str, subresource: &SubresourceRow) {
+        let mut methods: Vec<_> = subresource.verbs.iter().filter_map(|verb| method(verb)).collect();
+        let is_proxy = subresource.name == "proxy";
+        if is_proxy {
+            methods.extend(["head", "options"]);
+        }
+        let paths =
+            [(path.to_owned(), "")].into_iter().chain(is_proxy.then(|| (format!("{path}/{{path}}"), "WithPath")));
+        for (path, suffix) in paths {
+            for method in &methods {
+                let word = format!("connect{}", operation_id::titled(method));
+                let call = Call { method, action: "connect", word: &word, subresource: &subresource.name, suffix };
+                let mut route = self.route(&path, &call, &subresource.kind, Model::Text);
+                route.parameters.retain(|parameter| parameter.location == "path");
+                route.parameters.extend(Parameter::of_options(&subresource.kind));
+                route.produces = ANY;
+                self.out.push(route);
+            }
+        }
+    }
+
+    fn object(&self, kind: &GroupVersionKind) -> Model {
+        Model::Named(if kind.group_version() == self.row.kind.group_version() {
+            type_name(self.row, &kind.kind)
+        } else {
+            Table::v1_35().type_of_kind(kind).map_or(String::new(), |ty| ty.name.clone())
+        })
+    }
+}
+
+fn meta(kind: &str) -> Model {
+    Model::Named(format!("{META}.{kind}"))
+}
+
+fn give(route: &mut Route, parameters: &[&str]) {
+    route.parameters.extend(parameters.iter().map(|name| Parameter::in_query(name)));
+}
+
+fn method(verb: &str) -> Option<&'static str> {
+    Some(match verb {
+        "create" => "post",
+        "get" => "get",
+        "update" => "put",
+        "patch" => "patch",
+        "delete" => "delete",
+        _ => return None,
+    })
+}
