@@ -3,9 +3,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use coracle_meta::Status;
 use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User};
+use sha2::{Digest, Sha256};
+use x509_parser::oid_registry::{Oid, asn1_rs::oid};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// Users whom the client authority has certified: the common name is the user, the organizations are the groups.
+/// What of a subject is the user's uid. In Kubernetes: `asn1.X509UID`.
+const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
+
+/// Users whom the client authority has certified: the common name is the user, the organizations are the groups, and
+/// the certificate's hash names the credential.
 ///
 /// The listener has verified the chain; here it is only read. In Kubernetes: `--client-ca-file`, `x509.CommonNameUserConversion`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,16 +30,24 @@ impl Authenticator for ClientCertificates {
     }
 }
 
-/// The user of a certificate in DER; `None` if it is none, and no user if it has no common name.
-fn user_of(certificate: &[u8]) -> Option<Option<User>> {
-    let (_, certificate) = X509Certificate::from_der(certificate).ok()?;
+/// The user of a certificate in DER; `None` if it is none or its uid is not one, and no user if it has no common name.
+fn user_of(der: &[u8]) -> Option<Option<User>> {
+    let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let subject = certificate.subject();
     let name = subject.iter_common_name().next().and_then(|name| name.as_str().ok()).unwrap_or("");
     if name.is_empty() {
         return Some(None);
     }
+    let uids: Vec<_> = subject.iter_by_oid(&UID).collect();
+    let uid = match uids.as_slice() {
+        [] => String::new(),
+        [one] => one.as_str().ok().filter(|uid| !uid.is_empty())?.to_owned(),
+        _ => return None,
+    };
     let groups = subject.iter_organization().filter_map(|group| group.as_str().ok()).map(str::to_owned);
-    Some(Some(User::new(name, groups)))
+    let hash: String = Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect();
+    let credential = ("authentication.kubernetes.io/credential-id".to_owned(), vec![format!("X509SHA256={hash}")]);
+    Some(Some(User { uid, extra: [credential].into(), ..User::new(name, groups) }))
 }
 
 #[cfg(test)]
@@ -59,6 +73,20 @@ mod tests {
         let user = user_of(&certificate(Some("system:node:a"), &["system:nodes"])).unwrap().unwrap();
         assert_eq!(user.name, "system:node:a");
         assert_eq!(user.groups, ["system:nodes"]);
+    }
+
+    #[test]
+    fn a_certificate_names_itself_by_its_hash_and_its_user_by_a_uid() {
+        let der = certificate(Some("ann"), &[]);
+        let user = user_of(&der).unwrap().unwrap();
+        let hash: String = Sha256::digest(&der).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(user.extra["authentication.kubernetes.io/credential-id"], [format!("X509SHA256={hash}")]);
+        assert_eq!(user.uid, "");
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, "ann");
+        params.distinguished_name.push(DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 57683, 2]), "u1");
+        let with_uid = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        assert_eq!(user_of(with_uid.der()).unwrap().unwrap().uid, "u1");
     }
 
     #[test]

@@ -5,32 +5,65 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
 use serde_json::{Map, Value, json};
 
-use crate::private_key::private_key;
-use crate::token_key::TokenKey;
+use crate::keys::{PublicKey, SigningKey, private_key, public_keys};
 
 /// The issuer that tokens in Secrets name. In Kubernetes: `serviceaccount.LegacyIssuer`.
 pub(crate) const LEGACY: &str = "kubernetes/serviceaccount";
 
-/// Signs and verifies the tokens of service accounts: JWTs with ES256 or RS256, in the name of one issuer. Clones are the
-/// same.
+/// Who issues the tokens of service accounts, and by which keys. The names are those of kube-apiserver's flags.
+#[derive(Clone, Default)]
+pub struct IssuerSpec {
+    /// `--service-account-issuer`: the first signs, all are accepted.
+    pub names: Vec<String>,
+    /// `--api-audiences`: for whom a token has to be meant to be accepted here; the issuers if there are none.
+    pub audiences: Vec<String>,
+    /// The content of `--service-account-signing-key-file`; a new key, which lives as long as the process, if there is none.
+    pub signing_key: Option<String>,
+    /// The contents of `--service-account-key-file`: the keys that tokens are verified by; the signing key if there are
+    /// none. A key that was not given verifies its own.
+    pub keys: Vec<String>,
+}
+
+/// Keys are not shown.
+impl std::fmt::Debug for IssuerSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IssuerSpec").field("names", &self.names).field("audiences", &self.audiences).finish()
+    }
+}
+
+/// Signs and verifies the tokens of service accounts: JWTs with RS256, ES256, ES384 or ES512. Clones are the same.
 ///
-/// In Kubernetes: `--service-account-issuer` and `--service-account-signing-key-file`.
+/// In Kubernetes: `JWTTokenGenerator` and `JWTTokenAuthenticator` of `pkg/serviceaccount`.
+/// Unlike Kubernetes: a key verifies tokens of its own algorithm alone, where one of RSA takes RS384 and PS256, too.
 #[derive(Clone)]
 pub struct Issuer {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    name: String,
-    key: TokenKey,
+    names: Vec<String>,
+    audiences: Vec<String>,
+    key: SigningKey,
     key_id: String,
+    accepted: Vec<AcceptedKey>,
     random: SystemRandom,
 }
 
-/// A key that cannot be used to sign tokens.
+struct AcceptedKey {
+    id: String,
+    key: PublicKey,
+}
+
+/// A key that cannot be used for tokens.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("service account signing key: {0}")]
-pub struct KeyError(String);
+pub enum KeyError {
+    /// It cannot sign.
+    #[error("service account signing key: {0}")]
+    Signing(String),
+    /// It cannot verify.
+    #[error("service account key: {0}")]
+    Verifying(String),
+}
 
 /// Why a token is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,8 +71,11 @@ pub enum TokenError {
     /// It is no token of this issuer: perhaps one of somebody else's.
     #[error("the token is not of this issuer")]
     Foreign,
+    /// It names a key that is not among those accepted.
+    #[error("invalid signature, no keys found")]
+    UnknownKey,
     /// It says that it is of this issuer, and its signature is not.
-    #[error("the token's signature is wrong")]
+    #[error("go-jose/go-jose: error in cryptographic primitive")]
     Signature,
 }
 
@@ -47,82 +83,134 @@ pub enum TokenError {
 pub type PublicDocument = (String, String, Vec<u8>);
 
 impl Issuer {
-    /// An issuer with a new key, which lives as long as the process.
-    pub fn generate(name: &str) -> Result<Self, KeyError> {
+    /// An issuer as it is described.
+    ///
+    /// # Errors
+    /// If a key cannot be read or is of a sort that tokens do not have.
+    pub fn new(spec: &IssuerSpec) -> Result<Self, KeyError> {
         let random = SystemRandom::new();
-        Self::from_pkcs8(name, &TokenKey::generate(&random).map_err(KeyError)?)
+        let key = match &spec.signing_key {
+            Some(pem) => private_key(pem).map_err(|error| KeyError::Signing(error.to_string()))?,
+            None => SigningKey::generate(&random).map_err(KeyError::Signing)?,
+        };
+        let key = SigningKey::from_pkcs8(&key).map_err(KeyError::Signing)?;
+        let mut accepted = Vec::new();
+        for pem in &spec.keys {
+            accepted.extend(public_keys(pem).map_err(KeyError::Verifying)?);
+        }
+        if spec.keys.is_empty() || spec.signing_key.is_none() {
+            accepted.push(key.public());
+        }
+        let audiences = if spec.audiences.is_empty() { &spec.names } else { &spec.audiences };
+        let accepted = accepted.into_iter().map(|key| AcceptedKey { id: key.id(), key }).collect();
+        let (names, audiences, key_id) = (spec.names.clone(), audiences.clone(), key.public().id());
+        Ok(Self { inner: Arc::new(Inner { names, audiences, key, key_id, accepted, random }) })
     }
 
-    /// An issuer with the key of a PEM file: P-256 or RSA.
-    pub fn from_pem(name: &str, pem: &str) -> Result<Self, KeyError> {
-        Self::from_pkcs8(name, &private_key(pem).map_err(|error| KeyError(error.to_string()))?)
+    /// An issuer with a new key, which lives as long as the process.
+    ///
+    /// # Errors
+    /// If the system gives no randomness.
+    pub fn generate(name: &str) -> Result<Self, KeyError> {
+        Self::new(&IssuerSpec { names: vec![name.to_owned()], ..IssuerSpec::default() })
     }
 
-    /// An issuer with a key in PKCS#8: P-256 or RSA.
-    pub fn from_pkcs8(name: &str, der: &[u8]) -> Result<Self, KeyError> {
-        let key = TokenKey::from_pkcs8(der).map_err(KeyError)?;
-        let key_id = key.id();
-        Ok(Self { inner: Arc::new(Inner { name: name.to_owned(), key, key_id, random: SystemRandom::new() }) })
-    }
-
-    /// The issuer's name, which is also the audience of the API server itself.
+    /// The issuer's name, under which it signs.
     pub fn name(&self) -> &str {
-        &self.inner.name
+        self.inner.names.first().map_or("", String::as_str)
+    }
+
+    /// For whom tokens have to be meant that are shown to the API server itself.
+    pub fn audiences(&self) -> &[String] {
+        &self.inner.audiences
     }
 
     /// A token with these claims.
+    ///
+    /// # Errors
+    /// If the system gives no randomness.
     pub fn sign(&self, claims: &Value) -> Result<String, KeyError> {
-        let header = json!({"alg": self.inner.key.algorithm(), "kid": self.inner.key_id});
+        let header = json!({"alg": self.inner.key.public().algorithm(), "kid": self.inner.key_id});
         let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let signed = format!("{}.{}", encode(&header), encode(claims));
-        let signature = self.inner.key.sign(&self.inner.random, signed.as_bytes()).map_err(KeyError)?;
+        let signature = self.inner.key.sign(&self.inner.random, signed.as_bytes()).map_err(KeyError::Signing)?;
         Ok(format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 
     /// The claims of a token of this issuer. Says nothing of times and audiences.
+    ///
+    /// # Errors
+    /// If it is nobody's here, or not signed by one of the keys.
     pub fn verify(&self, token: &str) -> Result<Map<String, Value>, TokenError> {
-        let (signed, signature) = token.rsplit_once('.').ok_or(TokenError::Foreign)?;
-        let claims = signed.split('.').nth(1).and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
-        let claims: Value =
-            claims.and_then(|claims| serde_json::from_slice(&claims).ok()).ok_or(TokenError::Foreign)?;
-        let Value::Object(claims) = claims else { return Err(TokenError::Foreign) };
-        if !claims.get("iss").and_then(Value::as_str).is_some_and(|name| name == self.name() || name == LEGACY) {
+        let parts: Vec<&str> = token.split('.').collect();
+        let [header, claims, signature] = parts.as_slice() else { return Err(TokenError::Foreign) };
+        let claims = members(claims).ok_or(TokenError::Foreign)?;
+        let issuer = claims.get("iss").and_then(Value::as_str).ok_or(TokenError::Foreign)?;
+        if issuer != LEGACY && !self.inner.names.iter().any(|name| name == issuer) {
             return Err(TokenError::Foreign);
         }
+        let header = members(header).ok_or(TokenError::Foreign)?;
+        let text = |name: &str| header.get(name).and_then(Value::as_str).unwrap_or("");
+        let (algorithm, key_id) = (text("alg"), text("kid"));
+        // What a token marks as critical has to be understood, and nothing such is.
+        if header.contains_key("crit") {
+            return Err(TokenError::Signature);
+        }
+        let mut keys = self.inner.accepted.iter().filter(|key| key_id.is_empty() || key.id == key_id).peekable();
+        keys.peek().ok_or(TokenError::UnknownKey)?;
         let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::Signature)?;
-        match self.inner.key.verifies(signed.as_bytes(), &signature) {
+        let signed = &token.as_bytes()[..token.rfind('.').unwrap_or(0)];
+        // A key decides how its tokens are signed, not the token.
+        match keys.any(|AcceptedKey { key, .. }| key.algorithm() == algorithm && key.verifies(signed, &signature)) {
             true => Ok(claims),
             false => Err(TokenError::Signature),
         }
     }
 
-    /// The documents by which others verify tokens, to be served by the API server reachable at `url`.
-    pub fn documents(&self, url: &str) -> Vec<PublicDocument> {
-        let key = &self.inner.key;
-        let mut published = json!({"use": "sig", "kid": self.inner.key_id, "alg": key.algorithm()});
-        for (name, value) in key.parameters() {
-            published[name] = value.into();
+    /// The documents by which others verify tokens, to be served by the API server reachable at `url`, or wherever
+    /// `keys_url` (`--service-account-jwks-uri`) says. None if the issuer's name is not one by which they are found.
+    ///
+    /// In Kubernetes: `NewOpenIDMetadataProvider`.
+    pub fn documents(&self, url: &str, keys_url: Option<&str>) -> Vec<PublicDocument> {
+        if !self.name().starts_with("https://") || self.name().contains(['?', '#']) {
+            return Vec::new();
         }
-        let keys = json!({"keys": [published]});
+        let published = |AcceptedKey { id, key }: &AcceptedKey| {
+            let mut published = json!({"use": "sig", "kid": id, "alg": key.algorithm()});
+            for (name, value) in key.parameters() {
+                published[name] = value.into();
+            }
+            published
+        };
+        let keys: Vec<Value> = self.inner.accepted.iter().map(published).collect();
+        let mut algorithms: Vec<&str> = self.inner.accepted.iter().map(|accepted| accepted.key.algorithm()).collect();
+        algorithms.sort_unstable();
+        algorithms.dedup();
+        let keys_url = keys_url.map_or_else(|| format!("{}/openid/v1/jwks", url.trim_end_matches('/')), str::to_owned);
         let configuration = json!({
-            "issuer": self.name(), "jwks_uri": format!("{}/openid/v1/jwks", url.trim_end_matches('/')),
+            "issuer": self.name(), "jwks_uri": keys_url,
             "response_types_supported": ["id_token"], "subject_types_supported": ["public"],
-            "id_token_signing_alg_values_supported": [key.algorithm()],
+            "id_token_signing_alg_values_supported": algorithms,
         });
         let document = |path: &str, media_type: &str, value: &Value| {
             (path.to_owned(), media_type.to_owned(), value.to_string().into_bytes())
         };
         vec![
             document("/.well-known/openid-configuration", "application/json", &configuration),
-            document("/openid/v1/jwks", "application/jwk-set+json", &keys),
+            document("/openid/v1/jwks", "application/jwk-set+json", &json!({"keys": keys})),
         ]
     }
+}
+
+/// The members of an object that a part of a token holds.
+fn members(part: &str) -> Option<Map<String, Value>> {
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
 }
 
 /// The key is not shown.
 impl std::fmt::Debug for Issuer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Issuer").field("name", &self.inner.name).field("key_id", &self.inner.key_id).finish()
+        f.debug_struct("Issuer").field("names", &self.inner.names).field("key_id", &self.inner.key_id).finish()
     }
 }
 
@@ -131,13 +219,29 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const P384: &str = include_str!("../tests/keys/p384.pem");
+    const RSA: &str = include_str!("../tests/keys/rsa.pem");
+
+    fn issuer(signing_key: &str, keys: &[&str]) -> Issuer {
+        let names = vec!["https://ours".to_owned(), "https://before".to_owned()];
+        let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        let signing_key = Some(signing_key.to_owned());
+        Issuer::new(&IssuerSpec { names, keys, signing_key, ..IssuerSpec::default() }).unwrap()
+    }
+
+    /// A token with another header, and the signature of the old one.
+    fn with_header(token: &str, header: &Value) -> String {
+        let (_, rest) = token.split_once('.').unwrap();
+        format!("{}.{rest}", URL_SAFE_NO_PAD.encode(header.to_string()))
+    }
+
     #[test]
     fn a_token_is_verified_by_its_issuer_alone() {
         let ours = Issuer::generate("https://ours").unwrap();
         let theirs = Issuer::generate("https://ours").unwrap();
         let token = ours.sign(&json!({"iss": "https://ours", "sub": "x"})).unwrap();
         assert_eq!(ours.verify(&token).unwrap()["sub"], "x");
-        assert_eq!(theirs.verify(&token), Err(TokenError::Signature));
+        assert_eq!(theirs.verify(&token), Err(TokenError::UnknownKey));
         let foreign = ours.sign(&json!({"iss": "https://else"})).unwrap();
         assert_eq!(ours.verify(&foreign), Err(TokenError::Foreign));
         let (head, _) = token.rsplit_once('.').unwrap();
@@ -146,21 +250,82 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_pem_is_read_and_another_is_refused() {
-        let key = rcgen::KeyPair::generate().unwrap();
-        assert!(Issuer::from_pem("x", &key.serialize_pem()).is_ok());
-        assert!(Issuer::from_pem("x", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n").is_err());
-        assert!(Issuer::from_pem("x", "").is_err());
+    fn keys_are_rotated_and_every_issuer_that_is_named_is_accepted() {
+        let (before, after) = (issuer(P384, &[]), issuer(RSA, &[P384, RSA]));
+        let old = before.sign(&json!({"iss": "https://before"})).unwrap();
+        let new = after.sign(&json!({"iss": "https://ours"})).unwrap();
+        assert!(after.verify(&old).is_ok() && after.verify(&new).is_ok());
+        assert_eq!(before.verify(&new), Err(TokenError::UnknownKey));
     }
 
     #[test]
-    fn the_published_key_is_the_one_that_signs() {
-        let issuer = Issuer::generate("https://ours").unwrap();
-        let documents = issuer.documents("https://localhost:6443/");
+    fn a_key_that_signs_and_is_not_among_those_that_verify_is_not_accepted() {
+        let issuer = issuer(RSA, &[P384]);
+        let token = issuer.sign(&json!({"iss": "https://ours"})).unwrap();
+        assert_eq!(issuer.verify(&token), Err(TokenError::UnknownKey));
+    }
+
+    #[test]
+    fn without_the_name_of_a_key_every_key_is_tried() {
+        let issuer = issuer(RSA, &[P384, RSA]);
+        let header = json!({"alg": "RS256"});
+        let encode = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+        let signed = format!("{}.{}", encode(&header), encode(&json!({"iss": "https://ours"})));
+        let signature = issuer.inner.key.sign(&SystemRandom::new(), signed.as_bytes()).unwrap();
+        assert!(issuer.verify(&format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))).is_ok());
+    }
+
+    #[test]
+    fn a_header_that_was_changed_is_refused_whatever_it_says() {
+        let issuer = issuer(RSA, &[P384, RSA]);
+        let token = issuer.sign(&json!({"iss": "https://ours"})).unwrap();
+        let kid = issuer.inner.key_id.as_str();
+        for header in [
+            json!({"alg": "none"}),
+            json!({"alg": "none", "kid": kid}),
+            json!({"alg": "HS256", "kid": kid}),
+            json!({"alg": "ES384", "kid": kid}),
+            json!({"alg": "rs256", "kid": kid}),
+            json!({"alg": "RS256", "kid": kid, "crit": ["exp"]}),
+            json!({"kid": kid}),
+            json!({}),
+        ] {
+            assert_eq!(issuer.verify(&with_header(&token, &header)), Err(TokenError::Signature), "{header}");
+        }
+    }
+
+    #[test]
+    fn a_key_in_pem_is_read_and_another_is_refused() {
+        let spec = |key: &str| IssuerSpec { signing_key: Some(key.to_owned()), ..IssuerSpec::default() };
+        let key = rcgen::KeyPair::generate().unwrap();
+        assert!(Issuer::new(&spec(&key.serialize_pem())).is_ok());
+        for text in ["", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"] {
+            assert!(matches!(Issuer::new(&spec(text)), Err(KeyError::Signing(_))), "{text}");
+            let keys = IssuerSpec { keys: vec![text.to_owned()], ..IssuerSpec::default() };
+            assert!(matches!(Issuer::new(&keys), Err(KeyError::Verifying(_))), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_key_that_verifies_is_published_with_its_algorithm() {
+        let issuer = issuer(RSA, &[RSA, P384]);
+        let documents = issuer.documents("https://localhost:6443/", None);
         let configuration: Value = serde_json::from_slice(&documents[0].2).unwrap();
+        assert_eq!(configuration["issuer"], "https://ours");
         assert_eq!(configuration["jwks_uri"], "https://localhost:6443/openid/v1/jwks");
+        assert_eq!(configuration["id_token_signing_alg_values_supported"], json!(["ES384", "RS256"]));
         let keys: Value = serde_json::from_slice(&documents[1].2).unwrap();
         assert_eq!(keys["keys"][0]["kid"], issuer.inner.key_id);
+        assert_eq!((&keys["keys"][0]["kty"], &keys["keys"][0]["e"]), (&json!("RSA"), &json!("AQAB")));
+        assert_eq!((&keys["keys"][1]["crv"], &keys["keys"][1]["alg"]), (&json!("P-384"), &json!("ES384")));
+        let elsewhere = issuer.documents("https://localhost", Some("https://keys"));
+        let configuration: Value = serde_json::from_slice(&elsewhere[0].2).unwrap();
+        assert_eq!(configuration["jwks_uri"], "https://keys");
+    }
+
+    #[test]
+    fn an_issuer_that_is_no_address_is_not_published() {
+        assert!(Issuer::generate("me").unwrap().documents("https://localhost", None).is_empty());
     }
 
     proptest! {

@@ -8,14 +8,14 @@
 //! Not here: reading credentials off a request (`apiserver`), verifying certificate chains (the TLS listener).
 
 mod authenticators;
+mod bound;
 mod client_certificates;
 mod invalidated;
 mod issuer;
-mod private_key;
+mod keys;
 mod secret_tokens;
 mod service_account_tokens;
 mod static_tokens;
-mod token_key;
 mod token_request;
 
 mod authorizers;
@@ -33,13 +33,13 @@ pub use authorizers::{Authorizers, UnknownMode};
 pub use bootstrap::bootstrap_policy;
 pub use client_certificates::ClientCertificates;
 pub use escalation::EscalationCheck;
-pub use issuer::{Issuer, KeyError, PublicDocument, TokenError};
+pub use issuer::{Issuer, IssuerSpec, KeyError, PublicDocument, TokenError};
+pub use keys::{NoPrivateKey, private_key};
 pub use node::NodeAuthorizer;
 pub use policy::{Policy, RoleRef, service_account_name};
-pub use private_key::{NoPrivateKey, private_key};
 pub use rbac::Rbac;
 pub use reviews::reviews;
 pub use rule::Rule;
 pub use service_account_tokens::ServiceAccountTokens;
 pub use static_tokens::{StaticTokens, TokenFileError};
-pub use token_request::TokenRequests;
+pub use token_request::{TokenLifetimes, TokenRequests};

@@ -16,13 +16,13 @@ use serde_json::{Map, Value, json};
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const AUTHORIZATION: &str = "authorization.k8s.io";
 
-/// All reviews, to be given to the registry. `authenticator` says whose a token is, `audience` for whom by default.
+/// All reviews, to be given to the registry. `authenticator` says whose a token is, `audiences` for whom by default.
 pub fn reviews(
     authenticator: Arc<dyn Authenticator>,
-    audience: &str,
+    audiences: &[String],
 ) -> Vec<(GroupVersionResource, Arc<dyn Computed>)> {
     let of = |group: &str, plural: &str| GroupVersionResource::new(group, "v1", plural);
-    let tokens = TokenReview { authenticator, audience: audience.to_owned() };
+    let tokens = TokenReview { authenticator, audiences: audiences.to_vec() };
     vec![
         (of(AUTHENTICATION, "selfsubjectreviews"), Arc::new(SelfSubjectReview)),
         (of(AUTHENTICATION, "tokenreviews"), Arc::new(tokens)),
@@ -64,7 +64,7 @@ fn user_info(user: &User) -> Value {
 /// `TokenReview`: whose token is this.
 struct TokenReview {
     authenticator: Arc<dyn Authenticator>,
-    audience: String,
+    audiences: Vec<String>,
 }
 
 /// What is said of a token that is nobody's, or not meant for whom it is asked about.
@@ -79,14 +79,14 @@ impl Computed for TokenReview {
         }
         let mut wanted = body.texts("spec.audiences");
         if wanted.is_empty() {
-            wanted.push(self.audience.clone());
+            wanted.clone_from(&self.audiences);
         }
         let credentials =
             Credentials { bearer_token: Some(token), audiences: wanted.clone(), ..Credentials::default() };
         let status = match self.authenticator.authenticate(registry, &credentials).await {
             Ok(Some(found)) => {
                 // A credential that does not say for whom it is meant is meant for this server.
-                let meant = if found.audiences.is_empty() { vec![self.audience.clone()] } else { found.audiences };
+                let meant = if found.audiences.is_empty() { self.audiences.clone() } else { found.audiences };
                 wanted.retain(|audience| meant.contains(audience));
                 if wanted.is_empty() {
                     json!({"user": {}, "error": INVALID_TOKEN})

@@ -41,9 +41,6 @@ pub(crate) async fn accept(
     if claims.get("sub").and_then(Value::as_str) != Some(user_name.as_str()) {
         return Err(refused("sub claim is invalid"));
     }
-    if audiences.is_empty() {
-        return Err(refused("the token is for the API server alone"));
-    }
     let gone = || refused("Token has been invalidated");
     let secret = find(registry, now, "secrets", namespace, name).await?.ok_or_else(gone)?;
     if secret.deletion_timestamp().is_some() {

@@ -1,24 +1,49 @@
 use async_trait::async_trait;
-use coracle_meta::{FieldError, GroupVersionKind, GroupVersionResource, Object, Status, format_time};
+use coracle_meta::{
+    FieldError, GroupResource, GroupVersionKind, GroupVersionResource, Object, Status, format_time, go_quote,
+};
 use coracle_registry::{Action, BodyKind, GetOptions, Registry, Request, Subresource, Verb};
 use serde_json::{Map, Value, json};
 
-use crate::service_account_tokens::Reference;
+use crate::bound::Reference;
 use crate::{Issuer, service_account_name};
 
 /// How long a token may be valid, in seconds: the least, what is given if nothing is asked for, and the most.
 const SECONDS: (i64, i64, i64) = (600, 3600, 1 << 32);
+/// What is asked for by the tokens that are put into every pod. In Kubernetes: `WarnOnlyBoundTokenExpirationSeconds`.
+const EXTENDED_FROM: i64 = 60 * 60 + 7;
+/// How long such a token lasts if it is extended. In Kubernetes: `ExpirationExtensionSeconds`.
+const EXTENDED_TO: i64 = 365 * 24 * 60 * 60;
+
+const GROUP: &str = "authentication.k8s.io";
+
+/// How long tokens last. The names are those of kube-apiserver's flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenLifetimes {
+    /// `--service-account-max-token-expiration`, in seconds: what is asked for beyond it is shortened.
+    pub most: Option<i64>,
+    /// `--service-account-extend-token-expiration`: whether the tokens in pods last a year, for programs that read them
+    /// once.
+    pub extend: bool,
+}
+
+impl Default for TokenLifetimes {
+    fn default() -> Self {
+        Self { most: None, extend: true }
+    }
+}
 
 /// Hands out tokens: `serviceaccounts/token`. In Kubernetes: `TokenRequest`.
 #[derive(Clone, Debug)]
 pub struct TokenRequests {
     issuer: Issuer,
+    lifetimes: TokenLifetimes,
 }
 
 impl TokenRequests {
     /// Hands out tokens of this issuer.
-    pub fn new(issuer: Issuer) -> Self {
-        Self { issuer }
+    pub fn new(issuer: Issuer, lifetimes: TokenLifetimes) -> Self {
+        Self { issuer, lifetimes }
     }
 
     /// This, as the subresource `token` of service accounts.
@@ -30,7 +55,7 @@ impl TokenRequests {
     fn spec(&self, body: &Object) -> Result<Spec, Status> {
         let mut audiences = body.texts("spec.audiences");
         if audiences.is_empty() {
-            audiences = vec![self.issuer.name().to_owned()];
+            audiences = self.issuer.audiences().to_vec();
         }
         let seconds = body.number("spec.expirationSeconds").unwrap_or(SECONDS.1);
         let mut errors = Vec::new();
@@ -42,48 +67,109 @@ impl TokenRequests {
             let detail = "may not specify a duration larger than 2^32 seconds";
             errors.push(FieldError::invalid("spec.expirationSeconds", seconds, detail));
         }
-        if !errors.is_empty() {
-            let kind = GroupVersionKind::new("authentication.k8s.io", "v1", "TokenRequest");
-            return Err(Status::invalid(&kind, body.name(), &errors));
+        match errors.is_empty() {
+            true => Ok(Spec { audiences, seconds }),
+            false => Err(invalid("", &errors)),
         }
-        Ok(Spec { audiences, seconds })
     }
 
-    /// The object that the token is bound to, and the claims that say so.
-    async fn bound(
-        &self,
-        registry: &Registry,
-        request: &Request,
-        body: &Object,
-    ) -> Result<Option<(&'static str, Object)>, Status> {
+    /// The object that the token is bound to, by the claims that say so.
+    async fn bound(&self, registry: &Registry, request: &Request, body: &Object) -> Result<Binding, Status> {
         let Some(reference) = body.field("spec.boundObjectRef").filter(|value| value.is_object()) else {
-            return Ok(None);
+            return Ok(Binding::default());
         };
         let text = |name: &str| reference.get(name).and_then(Value::as_str).unwrap_or("");
-        let (claim, plural) = match (text("apiVersion"), text("kind")) {
-            ("v1" | "", "Pod") => ("pod", "pods"),
-            ("v1" | "", "Secret") => ("secret", "secrets"),
-            ("v1" | "", "Node") => ("node", "nodes"),
-            (version, kind) => {
-                let message = format!("cannot bind token for serviceaccount to object of type {version}, Kind={kind}");
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        let (claim, plural) = match (group, text("kind")) {
+            ("", "Pod") => ("pod", "pods"),
+            ("", "Secret") => ("secret", "secrets"),
+            ("", "Node") => ("node", "nodes"),
+            (group, kind) => {
+                let message = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
                 return Err(Status::bad_request(message));
             }
         };
         let namespace = if plural == "nodes" { "" } else { request.at.namespace.as_str() };
         let resource = GroupVersionResource::new("", "v1", plural);
-        let found = registry
-            .get(&request.about(Verb::Get, resource.clone(), namespace, text("name")), &GetOptions::default())
-            .await?
-            .object();
+        let about = request.about(Verb::Get, resource, namespace, text("name"));
+        let found = registry.get(&about, &GetOptions::default()).await?.object();
+        let mut claims = Map::new();
+        if claim == "pod" {
+            if found.text("spec.serviceAccountName") != request.at.name {
+                let account = go_quote(&request.at.name);
+                return Err(Status::bad_request(format!(
+                    "cannot bind token for serviceaccount {account} to pod running with different serviceaccount name."
+                )));
+            }
+            if let Some(node) = node_of(registry, request, &found).await? {
+                claims.insert("node".into(), node.claim());
+            }
+        }
         if !text("uid").is_empty() && text("uid") != found.uid() {
             let why = format!(
                 "the UID in the bound object reference ({}) does not match the UID in record. The object might have been deleted and then recreated",
                 text("uid")
             );
-            return Err(Status::conflict(&resource.group_resource(), text("name"), &why));
+            return Err(Status::conflict(&GroupResource::new("", text("kind")), text("name"), &why));
         }
-        Ok(Some((claim, Object::clone(&found))))
+        claims.insert(claim.into(), Reference::to(&found).claim());
+        Ok(Binding { claims, is_pod: claim == "pod" })
     }
+
+    /// For how many seconds a token counts, and after how many it should have been read again.
+    fn lifetime(&self, spec: &Spec, is_pod: bool) -> (i64, Option<i64>) {
+        let is_ours = spec.audiences.iter().all(|audience| self.issuer.audiences().contains(audience));
+        match self.lifetimes.extend && is_pod && spec.seconds == EXTENDED_FROM && is_ours {
+            true => (EXTENDED_TO, Some(spec.seconds)),
+            false => (spec.seconds, None),
+        }
+    }
+}
+
+/// What a token is bound to.
+#[derive(Default)]
+struct Binding {
+    claims: Map<String, Value>,
+    is_pod: bool,
+}
+
+/// The node on which a pod runs; one that is not there is known by its name alone.
+async fn node_of(registry: &Registry, request: &Request, pod: &Object) -> Result<Option<Reference>, Status> {
+    let name = pod.text("spec.nodeName");
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let about = request.about(Verb::Get, GroupVersionResource::new("", "v1", "nodes"), "", name);
+    match registry.get(&about, &GetOptions::default()).await {
+        Ok(found) => Ok(Some(Reference::to(&found.object()))),
+        Err(status) if status.is_not_found() => Ok(Some(Reference { name: name.to_owned(), uid: String::new() })),
+        Err(status) => Err(Status::internal(status.message)),
+    }
+}
+
+/// Refuses a body that is about another account than the path.
+fn check_subject(body: &Object, account: &Object) -> Result<(), Status> {
+    for (field, ours) in [("name", account.name()), ("namespace", account.namespace())] {
+        let given = body.text(&["metadata", field]);
+        if !given.is_empty() && given != ours {
+            let detail = format!("must match the service account {field} if specified");
+            let error = FieldError::invalid(format!("metadata.{field}"), given, detail);
+            return Err(invalid(account.name(), &[error]));
+        }
+    }
+    if !body.uid().is_empty() && body.uid() != account.uid() {
+        let why = format!(
+            "the UID in the token request ({}) does not match the UID of the service account ({})",
+            body.uid(),
+            account.uid()
+        );
+        return Err(Status::conflict(&GroupResource::new(GROUP, "TokenRequest"), account.name(), &why));
+    }
+    Ok(())
+}
+
+fn invalid(name: &str, errors: &[FieldError]) -> Status {
+    Status::invalid(&GroupVersionKind::new(GROUP, "v1", "TokenRequest"), name, errors)
 }
 
 struct Spec {
@@ -98,25 +184,37 @@ impl Action for TokenRequests {
     }
 
     fn body(&self) -> BodyKind {
-        BodyKind::built_in("authentication.k8s.io", "v1", "TokenRequest")
+        BodyKind::built_in(GROUP, "v1", "TokenRequest")
+    }
+
+    fn keeps_system_fields(&self) -> bool {
+        true
     }
 
     async fn create(&self, registry: &Registry, request: &Request, mut body: Object) -> Result<Object, Status> {
         let resource = GroupVersionResource::new("", "v1", "serviceaccounts");
         let about = request.about(Verb::Get, resource, &request.at.namespace, &request.at.name);
         let account = registry.get(&about, &GetOptions::default()).await?.object();
-        let Spec { audiences, seconds } = self.spec(&body)?;
-        let bound = self.bound(registry, request, &body).await?;
+        check_subject(&body, &account)?;
+        let mut spec = self.spec(&body)?;
+        let binding = self.bound(registry, request, &body).await?;
+        if let Some(most) = self.lifetimes.most.filter(|most| spec.seconds > *most) {
+            let asked = spec.seconds;
+            request.warnings.add(format!("requested expiration of {asked} seconds shortened to {most} seconds"));
+            spec.seconds = most;
+        }
+        let (lasts, warn_after) = self.lifetime(&spec, binding.is_pod);
 
         let now = request.now.as_second();
-        let mut own = Map::new();
+        let is_bound = !binding.claims.is_empty();
+        let mut own = binding.claims;
         own.insert("namespace".into(), account.namespace().into());
         own.insert("serviceaccount".into(), Reference::to(&account).claim());
-        if let Some((claim, object)) = &bound {
-            own.insert((*claim).into(), Reference::to(object).claim());
+        if let Some(after) = warn_after {
+            own.insert("warnafter".into(), (now + after).into());
         }
         let claims = json!({
-            "aud": audiences, "exp": now + seconds, "iat": now, "nbf": now, "iss": self.issuer.name(),
+            "aud": spec.audiences, "exp": now + lasts, "iat": now, "nbf": now, "iss": self.issuer.name(),
             "jti": registry.ambient().random.uuid(), "kubernetes.io": own,
             "sub": service_account_name(account.namespace(), account.name()),
         });
@@ -126,13 +224,41 @@ impl Action for TokenRequests {
             body.set(&["metadata", name], value);
         }
         body.set("metadata.creationTimestamp", format_time(request.now));
-        body.set("spec.audiences", audiences);
-        body.set("spec.expirationSeconds", seconds);
-        if bound.is_none() {
+        body.set("spec.audiences", spec.audiences);
+        body.set("spec.expirationSeconds", spec.seconds);
+        if !is_bound {
             body.set("spec.boundObjectRef", Value::Null);
         }
-        let end = coracle_ambient::Timestamp::from_second(now + seconds).map_err(Status::internal)?;
+        let end = coracle_ambient::Timestamp::from_second(now + spec.seconds).map_err(Status::internal)?;
         body.set("status", json!({"token": token, "expirationTimestamp": format_time(end)}));
         Ok(body)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests(lifetimes: TokenLifetimes) -> TokenRequests {
+        TokenRequests::new(Issuer::generate("https://ours").unwrap(), lifetimes)
+    }
+
+    fn lifetime(requests: &TokenRequests, audience: &str, seconds: i64, is_pod: bool) -> (i64, Option<i64>) {
+        requests.lifetime(&Spec { audiences: vec![audience.to_owned()], seconds }, is_pod)
+    }
+
+    #[test]
+    fn a_token_in_a_pod_for_this_server_lasts_a_year_and_no_other_does() {
+        let requests = requests(TokenLifetimes::default());
+        assert_eq!(lifetime(&requests, "https://ours", 3607, true), (31_536_000, Some(3607)));
+        assert_eq!(lifetime(&requests, "https://ours", 3607, false), (3607, None));
+        assert_eq!(lifetime(&requests, "https://ours", 3600, true), (3600, None));
+        assert_eq!(lifetime(&requests, "vault", 3607, true), (3607, None));
+    }
+
+    #[test]
+    fn tokens_are_not_extended_where_that_is_off() {
+        let requests = requests(TokenLifetimes { extend: false, ..TokenLifetimes::default() });
+        assert_eq!(lifetime(&requests, "https://ours", 3607, true), (3607, None));
     }
 }

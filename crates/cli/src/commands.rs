@@ -18,6 +18,7 @@ mod kube_apiserver;
 mod kubectl;
 mod run;
 mod server_flags;
+mod service_account_flags;
 mod store;
 mod story;
 mod up;

@@ -5,7 +5,7 @@ use coracle_apiserver::{Audit, Limits, RequestHeaders};
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
 use crate::runtime_config::RuntimeConfig;
-use crate::{ProxyClient, ServiceRoutes};
+use crate::{ProxyClient, ServiceAccountSpec, ServiceRoutes};
 
 /// How an API server is configured. The names are those of kube-apiserver's flags.
 #[derive(Clone)]
@@ -36,10 +36,8 @@ pub struct ApiServerSpec {
     pub service_cluster_ip_range: String,
     /// The content of `--token-auth-file`.
     pub tokens: Option<String>,
-    /// `--service-account-issuer`: who issues service account tokens, by name.
-    pub service_account_issuer: String,
-    /// The key that signs service account tokens, PEM; a new one for each start if there is none.
-    pub service_account_key: Option<String>,
+    /// Who issues service account tokens, by which keys and for how long.
+    pub service_accounts: ServiceAccountSpec,
     /// `--service-address`, and services in this process: who answers for webhooks.
     pub service_routes: ServiceRoutes,
     /// `--proxy-client-cert-file` and its key: what API servers beside this one are shown.
@@ -84,8 +82,7 @@ impl Default for ApiServerSpec {
             runtime_config: RuntimeConfig::default(),
             service_cluster_ip_range: "10.0.0.0/16".to_owned(),
             tokens: None,
-            service_account_issuer: "https://kubernetes.default.svc".to_owned(),
-            service_account_key: None,
+            service_accounts: ServiceAccountSpec::default(),
             service_routes: ServiceRoutes::default(),
             proxy_client: None,
             client_ca: None,

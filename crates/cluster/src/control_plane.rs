@@ -66,7 +66,7 @@ impl ControlPlane {
         let issuer = issuer(spec)?;
         let authenticator = authenticator(spec, &issuer)?;
         let authorizer = Authorizers::parse(&spec.authorization_mode).map_err(Error::options)?;
-        let limits = limits(&authorizer, spec);
+        let limits = limits(&authorizer, spec, &issuer);
         let anonymous = anonymous(spec, &authorizer);
 
         let storage = Storage::new(store);
@@ -162,11 +162,7 @@ impl ControlPlane {
 }
 
 fn issuer(spec: &ApiServerSpec) -> Result<Issuer, Error> {
-    match &spec.service_account_key {
-        Some(pem) => Issuer::from_pem(&spec.service_account_issuer, pem),
-        None => Issuer::generate(&spec.service_account_issuer),
-    }
-    .map_err(Error::options)
+    Issuer::new(&spec.service_accounts.issuer).map_err(Error::options)
 }
 
 fn authenticator(spec: &ApiServerSpec, issuer: &Issuer) -> Result<Arc<dyn Authenticator>, Error> {
@@ -203,10 +199,16 @@ fn plugins(spec: &ApiServerSpec) -> Result<Vec<Arc<dyn Admission>>, Error> {
 }
 
 /// What the server does not do, though it may be asked for, a sentence each.
-fn limits(authorizer: &Authorizers, spec: &ApiServerSpec) -> Vec<String> {
+fn limits(authorizer: &Authorizers, spec: &ApiServerSpec, issuer: &Issuer) -> Vec<String> {
     let mut limits = authorizer.limits().to_vec();
     if let (Some(address), None) = (spec.advertise_address, spec.public()) {
         limits.push(format!("the service kubernetes has no endpoints: from other machines, {address} is not this one"));
+    }
+    if documents(spec, issuer).is_empty() {
+        limits.push(format!(
+            "the keys of service accounts are not published: issuer {:?} is no https URL",
+            issuer.name()
+        ));
     }
     limits.push(format!("admission plug-ins that are not built: {}", coracle_admission::not_built().join(", ")));
     limits
@@ -229,7 +231,8 @@ fn registry(
     recorder: &Recorder,
     (authenticator, issuer): (&Arc<dyn Authenticator>, &Issuer),
 ) -> Result<Registry, Error> {
-    let (service_accounts, token) = TokenRequests::new(issuer.clone()).into_subresource();
+    let (service_accounts, token) =
+        TokenRequests::new(issuer.clone(), spec.service_accounts.lifetimes).into_subresource();
     let mut kinds = coracle_resources::kinds(config);
     kinds.retain(|kind| spec.runtime_config.serves(&kind.spec().row.resource()));
     let builder = Registry::builder(storage, ambient.clone(), recorder.clone());
@@ -239,7 +242,7 @@ fn registry(
         .admission(plugins(spec)?)
         .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>])
         .subresource(service_accounts, token);
-    for (resource, computed) in coracle_auth::reviews(Arc::clone(authenticator), issuer.name()) {
+    for (resource, computed) in coracle_auth::reviews(Arc::clone(authenticator), issuer.audiences()) {
         builder = builder.computed(resource, computed);
     }
     Ok(builder.build())
@@ -269,7 +272,7 @@ fn trust(spec: &ApiServerSpec) -> AuthenticationTrust {
 
 /// How others check the tokens that the issuer signs.
 fn documents(spec: &ApiServerSpec, issuer: &Issuer) -> Vec<Document> {
-    let documents = issuer.documents(&spec.url()).into_iter();
+    let documents = issuer.documents(&spec.url(), spec.service_accounts.jwks_uri.as_deref()).into_iter();
     documents.map(|(path, media_type, body)| Document { path, media_type, body }).collect()
 }
 

@@ -29,6 +29,7 @@ mod runtime_config;
 /// Sockets and TLS: how other processes reach the API server.
 #[cfg(feature = "serve")]
 pub mod serve;
+mod service_account_spec;
 mod service_routes;
 mod signer;
 mod store;
@@ -43,6 +44,7 @@ pub use component::Component;
 pub use control_plane::ControlPlane;
 pub use coracle_admission::{Configurations as AdmissionConfigurations, DefaultTolerationSeconds};
 pub use coracle_apiserver::{Audit, AuditPolicy, AuditSink, Limits, NoNodes, RequestHeaders};
+pub use coracle_auth::{IssuerSpec, TokenLifetimes};
 pub use coracle_controller_runtime::{Ended, LeaderTimings};
 pub use coracle_kubelet::{Delays, Kubelet, NodeSpec};
 pub use coracle_registry::User;
@@ -51,6 +53,7 @@ pub use error::Error;
 pub use kinds::built_in_kinds;
 pub use proxy_client::ProxyClient;
 pub use runtime_config::RuntimeConfig;
+pub use service_account_spec::ServiceAccountSpec;
 pub use service_routes::ServiceRoutes;
 pub use store::{EtcdServers, OpenStore, StoreOptions, StoreSpec};
 pub use transport::{Body, BoxError, Transport, boxed};

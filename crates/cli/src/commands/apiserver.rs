@@ -10,6 +10,7 @@ use coracle_journal::Recorder;
 use crate::commands::audit_flags::close;
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::server_flags::{IDENTITIES, ServerFlags};
+use crate::commands::service_account_flags::sign_by;
 use crate::commands::up::{run_on_worker, service_account_key};
 use crate::exit;
 use crate::interrupt::interrupted;
@@ -44,7 +45,7 @@ impl Apiserver {
             door.write_kubeconfig(&self.cert_dir.join(format!("{file}.kubeconfig")), user, groups)?;
         }
         self.server.advertise(&mut spec, door.listener.address());
-        spec.service_account_key = Some(service_account_key(&self.cert_dir)?);
+        sign_by(&mut spec.service_accounts, || service_account_key(&self.cert_dir))?;
         let (ambient, recorder) = (Ambient::system(), Recorder::off());
         let store = store.open(&ambient, &recorder).await?;
         let nodes = Arc::new(NoNodes);

@@ -86,7 +86,6 @@ const CHANGES_NOTHING: &[&str] = &[
 /// Flags that keep somebody out, hide something or send something elsewhere: without them the server would be weaker, or
 /// another, than was asked for. Those that end in a dash stand for all that begin so.
 const REFUSED: &[&str] = &[
-    "api-audiences",
     "audit-webhook-",
     "authentication-config",
     "authentication-token-webhook-",
@@ -100,10 +99,7 @@ const REFUSED: &[&str] = &[
     "etcd-servers-overrides",
     "oidc-",
     "peer-ca-file",
-    "service-account-extend-token-expiration",
-    "service-account-jwks-uri",
     "service-account-lookup",
-    "service-account-max-token-expiration",
     "service-account-signing-endpoint",
     "strict-transport-security-directives",
     "tls-cipher-suites",
@@ -115,7 +111,6 @@ const REFUSED: &[&str] = &[
 const SO_ANYWAY: &[(&str, &str)] = &[
     ("enable-bootstrap-token-auth", "false"),
     ("encryption-provider-config-automatic-reload", "false"),
-    ("service-account-extend-token-expiration", "true"),
     ("service-account-lookup", "true"),
     ("storage-backend", "etcd3"),
 ];

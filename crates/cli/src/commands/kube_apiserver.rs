@@ -16,6 +16,7 @@ use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::flag_table::sift;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::commands::server_flags::service_routes;
+use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::commands::up::run_on_worker;
 use crate::exit;
 use crate::interrupt::interrupted_or_orphaned;
@@ -80,15 +81,8 @@ pub(crate) struct KubeApiserver {
     /// The program that answers for a service, such as a webhook: NAMESPACE/NAME[:PORT]=HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
     service_address: Vec<String>,
-    /// Who issues service account tokens, by name
-    #[arg(long, value_name = "URL", default_value = "https://kubernetes.default.svc")]
-    service_account_issuer: Vec<String>,
-    /// The key that signs service account tokens
-    #[arg(long, value_name = "FILE")]
-    service_account_signing_key_file: Option<PathBuf>,
-    /// Keys that service account tokens are verified by; the signing key verifies here
-    #[arg(long, value_name = "FILE", hide = true)]
-    service_account_key_file: Vec<PathBuf>,
+    #[command(flatten)]
+    service_accounts: ServiceAccountFlags,
     /// Whether containers may be privileged; they may
     #[arg(long, hide = true, action = ArgAction::Set, default_value = "true")]
     allow_privileged: String,
@@ -151,9 +145,6 @@ impl KubeApiserver {
 
     fn spec(&self) -> Result<ApiServerSpec> {
         let tokens = self.token_auth_file.as_deref().map(|path| read(path, "--token-auth-file")).transpose()?;
-        let key = self.service_account_signing_key_file.as_deref();
-        let key = key.map(|path| read(path, "--service-account-signing-key-file")).transpose()?;
-        let issuer = self.service_account_issuer.first().cloned().unwrap_or_default();
         let client_ca = self.client_ca_file.as_deref().map(|path| read(path, "--client-ca-file")).transpose()?;
         let mut spec = ApiServerSpec {
             authorization_mode: self.authorization_mode.join(","),
@@ -164,8 +155,7 @@ impl KubeApiserver {
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),
             tokens,
             service_routes: service_routes(&self.service_address)?,
-            service_account_issuer: issuer,
-            service_account_key: key,
+            service_accounts: self.service_accounts.spec()?,
             client_ca,
             descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
             ..ApiServerSpec::default()

@@ -11,6 +11,7 @@ use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::commands::api_flags::ApiFlags;
 use crate::commands::audit_flags::AuditFlags;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
+use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::exit;
 
 /// The flags of an API server; names and meanings are kube-apiserver's.
@@ -36,6 +37,8 @@ pub(crate) struct ServerFlags {
     authorization_mode: String,
     #[command(flatten)]
     advertise: AdvertiseFlags,
+    #[command(flatten)]
+    service_accounts: ServiceAccountFlags,
     /// Whether who shows no credentials is let in, as system:anonymous; never with AlwaysAllow
     #[arg(long, value_name = "BOOL", action = clap::ArgAction::Set, default_value_t = true)]
     anonymous_auth: bool,
@@ -60,6 +63,7 @@ impl Default for ServerFlags {
             disable_admission_plugins: Vec::new(),
             authorization_mode: "Node,RBAC".to_owned(),
             advertise: AdvertiseFlags::default(),
+            service_accounts: ServiceAccountFlags::default(),
             anonymous_auth: true,
             front_proxy: FrontProxyFlags::default(),
             audit: AuditFlags::default(),
@@ -99,6 +103,7 @@ impl ServerFlags {
             disable_admission_plugins: self.disable_admission_plugins.clone(),
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),
             tokens,
+            service_accounts: self.service_accounts.spec()?,
             service_routes: service_routes(&self.service_address)?,
             descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
             ..ApiServerSpec::default()

@@ -13,6 +13,7 @@ use coracle_cluster::{Audit, Cluster, StoreSpec, controllers};
 use crate::commands::audit_flags::close;
 use crate::commands::env::StateArgs;
 use crate::commands::server_flags::{Door, ServerFlags};
+use crate::commands::service_account_flags::sign_by;
 use crate::interrupt::interrupted;
 use crate::state::StateFolder;
 use crate::{exit, state};
@@ -91,7 +92,7 @@ impl Up {
         let door = self.server.open(&folder.pki(), 0, &mut spec).await?;
         controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(door.authority.clone()));
         read_keys(&mut controllers).map_err(unreadable)?;
-        spec.service_account_key = Some(service_account_key(&folder.pki())?);
+        sign_by(&mut spec.service_accounts, || service_account_key(&folder.pki()))?;
         let token = admin_token(&folder.pki())?;
         let line = format!("{token},kubernetes-admin,,system:masters\n");
         spec.tokens = Some(spec.tokens.map_or_else(|| line.clone(), |others| format!("{line}{others}")));

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use coracle_auth::{Issuer, private_key};
+use coracle_auth::{Issuer, IssuerSpec};
 use coracle_controllers::{CertificateKey, CertificateKeys, Config, SigningFiles, TokenKey};
 
 use super::certificates::{Authority, certificates, read};
@@ -44,9 +44,9 @@ fn said(about: &str) -> impl FnOnce(Error) -> Error {
 
 fn token_key(path: &Path) -> Result<TokenKey, Error> {
     let wrong = |why: String| Error::Certificate(format!("error reading private key file {}: {why}", path.display()));
-    let key = private_key(&read(path)?).map_err(|error| wrong(error.to_string()))?;
     // Tokens in Secrets name their issuer themselves.
-    let issuer = Issuer::from_pkcs8("", &key).map_err(|error| wrong(error.to_string()))?;
+    let spec = IssuerSpec { signing_key: Some(read(path)?), ..IssuerSpec::default() };
+    let issuer = Issuer::new(&spec).map_err(|error| wrong(error.to_string()))?;
     Ok(TokenKey::new(Arc::new(Signer::of(&issuer))))
 }
 

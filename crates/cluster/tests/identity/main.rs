@@ -1,0 +1,5 @@
+//! Who is let in and what they may, asked at the server's door with credentials as clients and attackers show them.
+
+mod bound_tokens;
+mod front;
+mod token_keys;
