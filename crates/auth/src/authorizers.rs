@@ -15,7 +15,6 @@ const MASTERS: &str = "system:masters";
 #[derive(Clone)]
 pub struct Authorizers {
     all: Vec<Arc<dyn Authorizer>>,
-    limits: Vec<String>,
     allows_everything: bool,
 }
 
@@ -28,13 +27,10 @@ impl Authorizers {
     /// Reads a list of modes, such as `Node,RBAC`.
     pub fn parse(modes: &str) -> Result<Self, UnknownMode> {
         let mut all: Vec<Arc<dyn Authorizer>> = Vec::new();
-        let (mut limits, mut allows_everything) = (Vec::new(), false);
+        let mut allows_everything = false;
         for mode in modes.split(',').map(str::trim).filter(|mode| !mode.is_empty()) {
             match mode {
-                "Node" => {
-                    all.push(Arc::new(NodeAuthorizer::new()));
-                    limits.push(NodeAuthorizer::LIMITS.to_owned());
-                }
+                "Node" => all.push(Arc::new(NodeAuthorizer::new())),
                 "RBAC" => all.push(Arc::new(Rbac::default())),
                 "AlwaysAllow" => {
                     all.push(Arc::new(AlwaysAllow));
@@ -43,17 +39,12 @@ impl Authorizers {
                 other => return Err(UnknownMode(other.to_owned())),
             }
         }
-        Ok(Self { all, limits, allows_everything })
+        Ok(Self { all, allows_everything })
     }
 
     /// Whether `AlwaysAllow` is among the modes.
     pub fn allows_everything(&self) -> bool {
         self.allows_everything
-    }
-
-    /// What of the chosen modes is not built, a sentence each, to be said at start.
-    pub fn limits(&self) -> &[String] {
-        &self.limits
     }
 }
 
@@ -117,7 +108,7 @@ mod tests {
     #[test]
     fn modes_are_read_and_unknown_ones_named() {
         let both = Authorizers::parse("Node,RBAC").unwrap();
-        assert_eq!((both.all.len(), both.limits().len()), (2, 1));
+        assert_eq!(both.all.len(), 2);
         assert_eq!(Authorizers::parse("ABAC").err(), Some(UnknownMode("ABAC".into())));
     }
 }

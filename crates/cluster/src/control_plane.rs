@@ -66,7 +66,7 @@ impl ControlPlane {
         let issuer = issuer(spec)?;
         let authenticator = authenticator(spec, &issuer)?;
         let authorizer = Authorizers::parse(&spec.authorization_mode).map_err(Error::options)?;
-        let limits = limits(&authorizer, spec, &issuer);
+        let limits = limits(spec, &issuer);
         let anonymous = anonymous(spec, &authorizer);
 
         let storage = Storage::new(store);
@@ -199,8 +199,8 @@ fn plugins(spec: &ApiServerSpec) -> Result<Vec<Arc<dyn Admission>>, Error> {
 }
 
 /// What the server does not do, though it may be asked for, a sentence each.
-fn limits(authorizer: &Authorizers, spec: &ApiServerSpec, issuer: &Issuer) -> Vec<String> {
-    let mut limits = authorizer.limits().to_vec();
+fn limits(spec: &ApiServerSpec, issuer: &Issuer) -> Vec<String> {
+    let mut limits = Vec::new();
     if let (Some(address), None) = (spec.advertise_address, spec.public()) {
         limits.push(format!("the service kubernetes has no endpoints: from other machines, {address} is not this one"));
     }
