@@ -6,11 +6,12 @@ const POLICY: &str = include_str!("bootstrap_policy.txt");
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The roles and bindings that every cluster begins with, to be created where they are missing.
+/// The roles and bindings that every cluster begins with, to be created where they are missing and
+/// [reconciled](crate::reconciled) where they are not.
 ///
 /// Among them are those of all identities that we ship: the controller-manager, the scheduler, and each controller.
 /// Nodes have no binding: the node authorizer says what they may.
-/// In Kubernetes: `bootstrappolicy`, reconciled at every start.
+/// In Kubernetes: `bootstrappolicy`.
 pub fn bootstrap_policy() -> Vec<Object> {
     let mut objects: Vec<Object> = Vec::new();
     for line in POLICY.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {

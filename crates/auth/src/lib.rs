@@ -26,6 +26,7 @@ mod rule;
 
 mod bootstrap;
 mod escalation;
+mod reconcile;
 mod reviews;
 
 pub use authenticators::Authenticators;
@@ -38,6 +39,7 @@ pub use keys::{NoPrivateKey, private_key};
 pub use node::NodeAuthorizer;
 pub use policy::{Policy, RoleRef, service_account_name};
 pub use rbac::Rbac;
+pub use reconcile::{Reconciled, reconciled};
 pub use reviews::reviews;
 pub use rule::Rule;
 pub use service_account_tokens::ServiceAccountTokens;

@@ -1,6 +1,6 @@
-use coracle_meta::ResourcePath;
+use coracle_meta::{GroupVersionResource, ResourcePath};
 use coracle_registry::{PathRule, ResourceRule, Target};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// One rule of a role: verbs that are allowed on resources, or on paths.
 ///
@@ -50,6 +50,65 @@ impl Rule {
         }
     }
 
+    /// The rule in as many as it has verbs, resources, names and paths. In Kubernetes: `BreakdownRule`.
+    pub(crate) fn singles(&self) -> Vec<Self> {
+        let mut singles = Vec::new();
+        let names: Vec<Vec<String>> = match self.resource_names.as_slice() {
+            [] => vec![Vec::new()],
+            names => names.iter().map(|name| vec![name.clone()]).collect(),
+        };
+        for verb in &self.verbs {
+            let verbs = vec![verb.clone()];
+            for group in &self.api_groups {
+                for resource in &self.resources {
+                    singles.extend(names.iter().map(|names| Self {
+                        verbs: verbs.clone(),
+                        api_groups: vec![group.clone()],
+                        resources: vec![resource.clone()],
+                        resource_names: names.clone(),
+                        ..Self::default()
+                    }));
+                }
+            }
+            singles.extend(self.non_resource_urls.iter().map(|path| Self {
+                verbs: verbs.clone(),
+                non_resource_urls: vec![path.clone()],
+                ..Self::default()
+            }));
+        }
+        singles
+    }
+
+    /// Whether this rule gives all that another one gives, which has one verb, one group, one resource and one path at the
+    /// most. In Kubernetes: `ruleCovers`.
+    pub(crate) fn covers(&self, single: &Self) -> bool {
+        let verb = single.verbs.first().map_or("", String::as_str);
+        let names = |names: &[String]| names.first().cloned().unwrap_or_default();
+        match (single.resources.first(), single.non_resource_urls.first()) {
+            (Some(resource), _) => {
+                let (plural, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+                let resource = GroupVersionResource::new(names(&single.api_groups), "", plural);
+                let at = ResourcePath::new(resource).subresource(subresource).object("", names(&single.resource_names));
+                self.allows(verb, &Target::Resource(at.into()))
+            }
+            (None, Some(path)) => self.allows(verb, &Target::Path(path.clone())),
+            (None, None) => true,
+        }
+    }
+
+    /// The rule as roles carry it.
+    pub(crate) fn to_json(&self) -> Value {
+        let lists = [
+            ("verbs", &self.verbs),
+            ("apiGroups", &self.api_groups),
+            ("resources", &self.resources),
+            ("resourceNames", &self.resource_names),
+            ("nonResourceURLs", &self.non_resource_urls),
+        ];
+        let given = lists.into_iter().filter(|(_, list)| !list.is_empty());
+        given.map(|(name, list)| (name.to_owned(), Value::from(list.clone()))).collect::<Map<_, _>>().into()
+    }
+
     /// In Kubernetes: `ResourceMatches`. It compares whole texts: a review may ask for `pods/log` as a resource.
     fn covers_resource(&self, asked: &ResourcePath) -> bool {
         let (plural, subresource) = (asked.resource.resource.as_str(), asked.subresource.as_str());
@@ -89,7 +148,6 @@ fn path_matches(pattern: &str, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coracle_meta::GroupVersionResource;
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -1,5 +1,6 @@
+use coracle_auth::{Reconciled, reconciled};
 use coracle_meta::{GroupVersionKind, Object, Status};
-use coracle_registry::{GetOptions, Registry, Request, Verb};
+use coracle_registry::{DeleteOptions, GetOptions, Preconditions, Registry, Request, Verb};
 use coracle_resources::Config;
 use serde_json::{Value, json};
 
@@ -13,22 +14,66 @@ const DEFAULT_PORT: u16 = 6443;
 /// As whom the API server writes.
 const MANAGER: &str = "kube-apiserver";
 
-/// Writes what every cluster begins with, where it is missing.
+/// Writes what every cluster begins with, where it is missing; roles and bindings get back what they lack.
 pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Config) -> Result<(), Error> {
-    let mut objects: Vec<Object> = NAMESPACES.iter().map(|name| namespace(name)).collect();
-    objects.extend(coracle_auth::bootstrap_policy());
-    objects.extend(simulated_nodes());
+    // Somebody may have said that a kind is not to be served.
+    let is_served = |object: &Object| {
+        let kind = object.group_version_kind().unwrap_or_default();
+        registry.kinds().kind(&kind).is_some()
+    };
+    for name in NAMESPACES {
+        create_if_missing(registry, namespace(name)).await?;
+    }
+    for object in coracle_auth::bootstrap_policy().into_iter().filter(is_served) {
+        reconcile(registry, object).await?;
+    }
+    let mut objects = simulated_nodes().to_vec();
     objects.extend(coracle_resources::bootstrap(kinds));
     objects.push(kubernetes_service(spec, kinds));
-    for object in objects {
-        let kind = object.group_version_kind().unwrap_or_default();
-        // Somebody may have said that a kind is not to be served.
-        if registry.kinds().kind(&kind).is_some() {
-            create_if_missing(registry, object).await?;
-        }
+    for object in objects.into_iter().filter(is_served) {
+        create_if_missing(registry, object).await?;
     }
     Ok(())
 }
+
+/// Creates a role or binding, or gives it back what it lacks. In Kubernetes: `rbac/bootstrap-roles`.
+async fn reconcile(registry: &Registry, expected: Object) -> Result<(), Status> {
+    let kind = expected.group_version_kind().unwrap_or_default();
+    let kinds = registry.kinds();
+    let known = kinds.kind(&kind).ok_or_else(|| Status::internal(format!("no kind {kind}")))?;
+    let about = |verb: Verb| {
+        let request = Request::new(verb, known.gvr(), registry.ambient().clock.now());
+        Request { field_manager: MANAGER.to_owned(), ..request.object(expected.namespace(), expected.name()) }
+    };
+    // Others may start on the same store, and then it may be they who have done it.
+    for _ in 0..ATTEMPTS {
+        let existing = match registry.get(&about(Verb::Get), &GetOptions::default()).await {
+            Ok(found) => found.object(),
+            Err(status) if status.is_not_found() => return create(registry, expected).await,
+            Err(status) => return Err(status),
+        };
+        let written = match reconciled(&existing, &expected) {
+            Reconciled::AsItIs => return Ok(()),
+            Reconciled::Changed(object) => match registry.update(&about(Verb::Update), object).await {
+                Ok(_) => return Ok(()),
+                Err(status) => Err(status),
+            },
+            Reconciled::Anew => {
+                let preconditions = Preconditions { uid: Some(existing.uid().to_owned()), ..Preconditions::default() };
+                let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
+                registry.delete(&about(Verb::Delete), &options).await.map(|_| ())
+            }
+        };
+        match written {
+            Err(status) if !status.is_conflict() && !status.is_not_found() => return Err(status),
+            _ => {}
+        }
+    }
+    Err(Status::internal(format!("{kind} {}: somebody else changes it all the time", expected.name())))
+}
+
+/// How often a role is looked at that others change at the same time.
+const ATTEMPTS: usize = 5;
 
 /// The service by which pods reach the API.
 pub(crate) fn kubernetes_service(spec: &ApiServerSpec, kinds: &Config) -> Object {
@@ -78,6 +123,15 @@ pub(crate) async fn create_if_missing(registry: &Registry, object: Object) -> Re
         Err(status) if status.is_not_found() => {}
         other => return other.map(|_| ()),
     }
+    create(registry, object).await
+}
+
+/// Creates an object; that there is one of its name by now is as good.
+async fn create(registry: &Registry, object: Object) -> Result<(), Status> {
+    let kind = object.group_version_kind().unwrap_or_default();
+    let kinds = registry.kinds();
+    let known = kinds.kind(&kind).ok_or_else(|| Status::internal(format!("no kind {kind}")))?;
+    let now = registry.ambient().clock.now();
     let request = Request { field_manager: MANAGER.to_owned(), ..Request::new(Verb::Create, known.gvr(), now) };
     match registry.create(&request.object(object.namespace(), ""), object).await {
         Err(status) if status.is_already_exists() => Ok(()),

@@ -1,5 +1,6 @@
 //! Who is let in and what they may, asked at the server's door with credentials as clients and attackers show them.
 
+mod bootstrap_roles;
 mod bound_tokens;
 mod front;
 mod token_keys;
