@@ -45,7 +45,7 @@ fn missing(pod: &Object) -> Vec<Value> {
     let asked: BTreeSet<&String> = containers
         .flat_map(|container| container.entries("resources.requests"))
         .map(|(name, _)| name)
-        .filter(|name| is_extended(name))
+        .filter(|name| names::is_extended_resource(name))
         .collect();
     let wanted = asked.iter().map(|name| json!({"key": name, "operator": "Exists", "effect": "NoSchedule"}));
     let is_there = |wanted: &Value| {
@@ -56,13 +56,6 @@ fn missing(pod: &Object) -> Vec<Value> {
         spec.list("tolerations").iter().any(same)
     };
     wanted.filter(|wanted| !is_there(wanted)).collect()
-}
-
-/// Whether a resource is one that nodes announce beside those that Kubernetes knows.
-/// In Kubernetes: `helper.IsExtendedResourceName`.
-fn is_extended(name: &str) -> bool {
-    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
-    !is_native && !name.starts_with("requests.") && names::qualified_name(&format!("requests.{name}")).is_empty()
 }
 
 #[cfg(test)]

@@ -29,6 +29,19 @@ impl PodNodeSelector {
         Self { configured: texts.collect() }
     }
 
+    /// What the namespace wants of a pod, and what the pod selects itself.
+    ///
+    /// # Errors
+    /// If they contradict each other.
+    async fn agreed(&self, review: &Review<'_>) -> Result<(Labels, Labels), Status> {
+        let wanted = self.of_namespace(review).await?;
+        let own = review.object().map(own).unwrap_or_default();
+        match conflict(&wanted, &own) {
+            true => Err(forbidden(review, CONFLICT)),
+            false => Ok((wanted, own)),
+        }
+    }
+
     async fn of_namespace(&self, review: &Review<'_>) -> Result<Labels, Status> {
         let name = review.request.at.namespace.as_str();
         let Some(namespace) = get(review, core("namespaces"), "", name).await? else {
@@ -53,11 +66,7 @@ impl Admission for PodNodeSelector {
         if !review.is_about("", "pods") {
             return Ok(());
         }
-        let wanted = self.of_namespace(review).await?;
-        let own = review.object().map(own).unwrap_or_default();
-        if conflict(&wanted, &own) {
-            return Err(forbidden(review, CONFLICT));
-        }
+        let (wanted, own) = self.agreed(review).await?;
         if wanted.iter().any(|(key, _)| !own.contains_key(key))
             && let Some(pod) = review.object_mut()
         {
@@ -73,11 +82,7 @@ impl Admission for PodNodeSelector {
         if !review.is_about("", "pods") {
             return Ok(());
         }
-        let wanted = self.of_namespace(review).await?;
-        let own = review.object().map(own).unwrap_or_default();
-        if conflict(&wanted, &own) {
-            return Err(forbidden(review, CONFLICT));
-        }
+        let (_, own) = self.agreed(review).await?;
         let allowed = self.configured.get(&review.request.at.namespace).map_or("", String::as_str);
         let allowed = labels(allowed).map_err(Status::internal)?;
         let is_allowed = |(key, value): (&String, &String)| allowed.get(key) == Some(value);

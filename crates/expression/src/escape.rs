@@ -1,32 +1,13 @@
 //! Names of fields that are no names in expressions.
 
-const KEYWORDS: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+use crate::syntax::RESERVED;
+
+/// The words that have a meaning in expressions.
+const WORDS: [&str; 4] = ["true", "false", "null", "in"];
 
 /// The identifier under which rules find a field. In Kubernetes: `cel.Escape`.
 pub fn escaped(name: &str) -> String {
-    if KEYWORDS.contains(&name) {
+    if WORDS.contains(&name) || RESERVED.contains(&name) {
         return format!("__{name}__");
     }
     name.replace("__", "__underscores__").replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__")

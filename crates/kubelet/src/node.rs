@@ -4,7 +4,7 @@ use coracle_ambient::{Random, Timestamp};
 use coracle_api::core_v1::{
     ContainerImage, DaemonEndpoint, Node, NodeAddress, NodeCondition, NodeDaemonEndpoints, NodeSystemInfo, Taint,
 };
-use coracle_meta::{KUBERNETES_VERSION, Quantity, format_time};
+use coracle_meta::{KUBERNETES_VERSION, Quantity, format_time, names};
 use serde_json::{Value, json};
 
 use crate::NodeSpec;
@@ -108,15 +108,14 @@ pub(crate) fn is_reported(node: &Node, now: Timestamp) -> bool {
 /// In Kubernetes: `nodestatus.MachineInfo`.
 fn allocatable_changes(node: &Node) -> serde_json::Map<String, Value> {
     let (capacity, allocatable) = (&node.status.capacity, &node.status.allocatable);
-    let is_extended = |name: &str| name.contains('/') && !name.split('/').next().is_some_and(is_of_kubernetes);
     let added = capacity.iter().filter(|(name, amount)| allocatable.get(*name) != Some(amount));
     let added = added.map(|(name, amount)| (name, json!(amount)));
     let gone = allocatable.keys().filter(|name| !capacity.contains_key(*name)).map(|name| (name, Value::Null));
-    added.chain(gone).filter(|(name, _)| is_extended(name)).map(|(name, change)| (name.clone(), change)).collect()
-}
-
-fn is_of_kubernetes(domain: &str) -> bool {
-    domain == "kubernetes.io" || domain.ends_with(".kubernetes.io")
+    added
+        .chain(gone)
+        .filter(|(name, _)| names::is_extended_resource(name))
+        .map(|(name, change)| (name.clone(), change))
+        .collect()
 }
 
 /// The ids of a machine follow from its name, so that a node that is started again is the same machine.

@@ -139,6 +139,13 @@ pub fn qualified_name(value: &str) -> Vec<String> {
     wrong
 }
 
+/// Whether a resource is one that nodes announce beside those that Kubernetes knows.
+/// In Kubernetes: `helper.IsExtendedResourceName`.
+pub fn is_extended_resource(name: &str) -> bool {
+    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
+    !is_native && !name.starts_with("requests.") && qualified_name(&format!("requests.{name}")).is_empty()
+}
+
 /// The value of a label. In Kubernetes: `IsValidLabelValue`.
 pub fn label_value(value: &str) -> Vec<String> {
     let mut wrong = more_bytes_than(value, DNS1123_LABEL_MAX_LENGTH);

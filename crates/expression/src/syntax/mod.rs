@@ -14,5 +14,5 @@ mod parser;
 mod token;
 mod tree;
 
-pub(crate) use parser::parse;
+pub(crate) use parser::{RESERVED, parse};
 pub(crate) use tree::{Entry, Expr, Fold, Kind, Literal, Tree};

@@ -11,7 +11,8 @@ use super::{lexer, literal, macros};
 const LONGEST: usize = 100_000;
 const EXPRESSION: &str =
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
-const RESERVED: [&str; 17] = [
+/// The words that are kept for later and name nothing.
+pub(crate) const RESERVED: [&str; 17] = [
     "as",
     "break",
     "const",

@@ -93,6 +93,18 @@ impl Route {
         }
     }
 
+    /// The answers by their codes: each has the fields of `content` beside what its code means, but the refusal of who is
+    /// not known.
+    pub(super) fn responses(&self, content: &Value) -> Value {
+        let answers = self.codes.iter().map(|code| {
+            let mut answer = content.clone();
+            answer["description"] = meaning(*code).into();
+            (code.to_string(), answer)
+        });
+        let refused = ("401".to_owned(), json!({"description": meaning(401)}));
+        answers.chain([refused]).collect()
+    }
+
     /// The extensions that say what the operation does with which kind.
     pub(super) fn extensions(&self) -> Map<String, Value> {
         let Some((action, kind)) = &self.about else { return Map::new() };
@@ -105,7 +117,7 @@ impl Route {
 }
 
 /// What the code of an answer means.
-pub(super) fn meaning(code: u16) -> &'static str {
+fn meaning(code: u16) -> &'static str {
     match code {
         200 => "OK",
         201 => "Created",

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::custom;
 use super::dialect::Dialect;
 use super::parameters::Parameter;
-use super::route::{Model, PathRoutes, Route, by_path, meaning};
+use super::route::{Model, PathRoutes, Route, by_path};
 use super::v3::models;
 use super::{Descriptions, Published, routes_of, schemas, v3_paths};
 use crate::table::Table;
@@ -82,12 +82,7 @@ fn of_route(route: &Route, shared: &mut BTreeMap<String, Value>) -> Value {
     if !parameters.is_empty() {
         out["parameters"] = parameters.into();
     }
-    let answers = route.codes.iter().map(|code| {
-        let answer = json!({"description": meaning(*code), "schema": of_model(&route.answer)});
-        (code.to_string(), answer)
-    });
-    let refused = ("401".to_owned(), json!({"description": meaning(401)}));
-    out["responses"] = answers.chain([refused]).collect();
+    out["responses"] = route.responses(&json!({"schema": of_model(&route.answer)}));
     for (name, value) in route.extensions() {
         out[name] = value;
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::custom;
 use super::dialect::Dialect;
 use super::parameters::Parameter;
-use super::route::{Model, PathRoutes, Route, by_path, meaning};
+use super::route::{Model, PathRoutes, Route, by_path};
 use super::{Descriptions, Published, routes_of, schemas};
 use crate::table::Table;
 
@@ -70,12 +70,7 @@ fn of_route(route: &Route) -> Value {
             out["requestBody"]["required"] = true.into();
         }
     }
-    let answers = route.codes.iter().map(|code| {
-        let answer = json!({"description": meaning(*code), "content": content(route.produces, &route.answer)});
-        (code.to_string(), answer)
-    });
-    let refused = ("401".to_owned(), json!({"description": meaning(401)}));
-    out["responses"] = answers.chain([refused]).collect();
+    out["responses"] = route.responses(&json!({"content": content(route.produces, &route.answer)}));
     for (name, value) in route.extensions() {
         out[name] = value;
     }

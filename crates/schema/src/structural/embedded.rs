@@ -4,7 +4,7 @@
 use coracle_meta::{FieldError, names};
 use serde_json::{Map, Value};
 
-use super::node::{Additional, Structural};
+use super::node::Structural;
 
 impl Structural {
     /// Shows every resource within a value to `visit`, with the path to it: `spec.template`, `spec.list[0]`.
@@ -14,13 +14,16 @@ impl Structural {
         path: &mut String,
         visit: &mut dyn FnMut(&mut Map<String, Value>, &str),
     ) {
+        if !self.holds_embedded {
+            return;
+        }
         match value {
             Value::Object(fields) => {
                 if self.embedded_resource {
                     visit(fields, path);
                 }
                 for (name, value) in fields {
-                    let Some((below, _)) = self.below(name) else { continue };
+                    let Some(below) = self.field(name) else { continue };
                     let dot = if path.is_empty() { "" } else { "." };
                     within(path, &[dot, name], |path| below.each_embedded(value, path, visit));
                 }
@@ -38,11 +41,16 @@ impl Structural {
     /// What is wrong with the types of the resources within a resource.
     pub fn embedded_errors(&self, resource: &Map<String, Value>) -> Vec<FieldError> {
         let mut errors = Vec::new();
-        self.check_fields(resource, &mut String::new(), &mut errors);
+        if self.holds_embedded {
+            self.check_fields(resource, &mut String::new(), &mut errors);
+        }
         errors
     }
 
     fn check_embedded(&self, value: &Value, path: &mut String, errors: &mut Vec<FieldError>) {
+        if !self.holds_embedded {
+            return;
+        }
         match value {
             Value::Object(fields) => {
                 if self.embedded_resource {
@@ -62,22 +70,13 @@ impl Structural {
 
     fn check_fields(&self, fields: &Map<String, Value>, path: &mut String, errors: &mut Vec<FieldError>) {
         for (name, value) in fields {
-            let Some((below, is_declared)) = self.below(name) else { continue };
-            let step: &[&str] = match (path.is_empty(), is_declared) {
+            let Some(below) = self.field(name) else { continue };
+            let step: &[&str] = match (path.is_empty(), self.properties.contains_key(name)) {
                 (true, true) => &[name],
                 (false, true) => &[".", name],
                 (_, false) => &["[", name, "]"],
             };
             within(path, step, |path| below.check_embedded(value, path, errors));
-        }
-    }
-
-    /// The schema of a field, and whether it is one that is declared.
-    fn below(&self, name: &str) -> Option<(&Structural, bool)> {
-        match (self.properties.get(name), &self.additional) {
-            (Some(declared), _) => Some((declared, true)),
-            (None, Additional::Schema(schema)) => Some((schema, false)),
-            _ => None,
         }
     }
 }

@@ -18,6 +18,8 @@ pub struct Structural {
     pub preserves_unknown: bool,
     /// Whether the object is one of the API itself (`x-kubernetes-embedded-resource`).
     pub embedded_resource: bool,
+    /// Whether there may be such an object here or below.
+    pub holds_embedded: bool,
     /// The declared fields.
     pub properties: BTreeMap<String, Structural>,
     /// What fields of other names hold.
@@ -215,12 +217,13 @@ fn read(fields: &Map<String, Value>) -> Structural {
     let flag = |name: &str| fields.get(name).and_then(Value::as_bool).unwrap_or(false);
     let properties = fields.get("properties").and_then(Value::as_object);
     let rules = fields.get("x-kubernetes-validations").and_then(Value::as_array);
-    Structural {
+    let mut node = Structural {
         value_type: ValueType::parse(&text("type")),
         int_or_string: flag("x-kubernetes-int-or-string"),
         nullable: flag("nullable"),
         preserves_unknown: flag("x-kubernetes-preserve-unknown-fields"),
         embedded_resource: flag("x-kubernetes-embedded-resource"),
+        holds_embedded: false,
         properties: properties
             .into_iter()
             .flatten()
@@ -238,7 +241,10 @@ fn read(fields: &Map<String, Value>) -> Structural {
         map_type: text("x-kubernetes-map-type"),
         constraints: Box::new(read_constraints(fields)),
         rules: rules.into_iter().flatten().map(read_rule).collect(),
-    }
+    };
+    let mut below = node.properties.values().chain(node.additional.schema()).chain(node.items.as_deref());
+    node.holds_embedded = node.embedded_resource || below.any(|below| below.holds_embedded);
+    node
 }
 
 fn texts(list: Option<&Value>) -> Vec<String> {
