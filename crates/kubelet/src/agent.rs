@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::machine::Machine;
 use crate::node::{SIMULATED, is_reported, node, status_patch};
 use crate::pods::Pods;
+use crate::reach::Reach;
 use crate::{Config, NodeSpec};
 
 /// Where Leases of nodes are.
@@ -42,11 +43,17 @@ impl Agent {
         let pods = self.process.informers.selected::<Pod>(bound);
         let events = EventRecorder::new(&self.process, "kubelet").on_host(&self.spec.name);
         self.tell(&events, &registered);
+        self.machine.reached_by(Reach {
+            node: self.spec.name.clone(),
+            pods: pods.lister(),
+            client: self.process.client.clone(),
+        });
         let reconciler = Pods {
             node: self.spec.name.clone(),
             actor: self.process.name.clone(),
             machine: self.machine.clone(),
             pods: pods.lister(),
+            nodes: nodes.lister(),
             delays: self.config.delays.clone(),
             recorder: self.process.recorder.clone(),
             clock: self.process.ambient.clock.clone(),

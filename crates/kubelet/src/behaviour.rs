@@ -2,41 +2,78 @@ use std::time::Duration;
 
 use coracle_api::core_v1::Pod;
 
-/// What the containers of a simulated pod do; told by annotations of the pod, which may change while it runs.
+/// What a container of a simulated pod does; told by annotations of the pod, which may change while it runs.
 ///
 /// | annotation | what it says |
 /// |---|---|
-/// | `coracle.dev/start: "false"` | the containers never start |
-/// | `coracle.dev/ready: "false"` | they run and are not ready |
+/// | `coracle.dev/start: "false"` | the pod's containers never start |
+/// | `coracle.dev/ready: "false"` | they run and are not ready: readiness probes fail |
+/// | `coracle.dev/live: "false"` | liveness probes fail |
+/// | `coracle.dev/started: "false"` | startup probes fail |
 /// | `coracle.dev/exit-code: "N"` | they end with that code |
 /// | `coracle.dev/exit-after: 5s` | after they have run for so long; at once if it is not given |
+/// | `coracle.dev/exit-reason: OOMKilled` | and this is why |
 /// | `coracle.dev/stop: "false"` | they do not heed the request to stop, and are killed after the grace period |
+/// | `coracle.dev/image: missing` | their image cannot be pulled |
 ///
-/// A value that cannot be read counts as absent. All containers of a pod start, are ready and end together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// `coracle.dev/NAME.exit-code` and the like speak of one container, which may be an init container; without a name they
+/// speak of all but those. A value that cannot be read counts as absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Behaviour {
-    /// Never get going.
+    /// Never gets going.
     pub never_starts: bool,
-    /// Run without being ready.
+    /// Runs without being ready.
     pub not_ready: bool,
-    /// End by themselves.
+    /// Its liveness probe fails.
+    pub not_live: bool,
+    /// Its startup probe fails.
+    pub not_started: bool,
+    /// Ends by itself.
     pub exits: Option<i32>,
-    /// Not before they have run for so long.
+    /// Not before it has run for so long.
     pub exit_after: Duration,
-    /// Have to be killed.
+    /// Why it ended, where that is not `Completed` or `Error`.
+    pub exit_reason: Option<String>,
+    /// Has to be killed.
     pub ignores_stop: bool,
+    /// Nobody has its image.
+    pub has_no_image: bool,
 }
 
+const PREFIX: &str = "coracle.dev/";
+
 impl Behaviour {
-    /// What the pod's annotations say.
-    pub fn of(pod: &Pod) -> Self {
-        let told = |name: &str| pod.metadata.annotations.get(&format!("coracle.dev/{name}")).map(String::as_str);
-        Self {
-            never_starts: told("start") == Some("false"),
-            not_ready: told("ready") == Some("false"),
-            exits: told("exit-code").and_then(|code| code.parse().ok()),
-            exit_after: told("exit-after").and_then(coracle_meta::parse_duration).unwrap_or_default(),
-            ignores_stop: told("stop") == Some("false"),
+    /// What the pod's annotations say of one of its containers.
+    pub fn of(pod: &Pod, container: &str, is_init: bool) -> Self {
+        let mut behaviour = Self::default();
+        let own = |name: &str| name.strip_prefix(container).is_some_and(|rest| rest.starts_with('.'));
+        let told =
+            pod.metadata.annotations.iter().filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?, value)));
+        // What is said of one container wins over what is said of all.
+        let (named, of_all): (Vec<_>, Vec<_>) = told.partition(|(name, _)| own(name));
+        for (name, value) in of_all {
+            if !is_init || name == "start" {
+                behaviour.read(name, value);
+            }
+        }
+        for (name, value) in named {
+            behaviour.read(&name[container.len() + 1..], value);
+        }
+        behaviour
+    }
+
+    fn read(&mut self, name: &str, value: &str) {
+        match name {
+            "start" => self.never_starts = value == "false",
+            "ready" => self.not_ready = value == "false",
+            "live" => self.not_live = value == "false",
+            "started" => self.not_started = value == "false",
+            "exit-code" => self.exits = value.parse().ok().or(self.exits),
+            "exit-after" => self.exit_after = coracle_meta::parse_duration(value).unwrap_or_default(),
+            "exit-reason" => self.exit_reason = Some(value.to_owned()),
+            "stop" => self.ignores_stop = value == "false",
+            "image" => self.has_no_image = value == "missing",
+            _ => {}
         }
     }
 }
@@ -45,15 +82,28 @@ impl Behaviour {
 mod tests {
     use super::*;
 
+    fn pod(annotations: &[(&str, &str)]) -> Pod {
+        let mut pod = Pod::default();
+        for (name, value) in annotations {
+            pod.metadata.annotations.insert(format!("coracle.dev/{name}"), (*value).to_owned());
+        }
+        pod
+    }
+
     #[test]
     fn annotations_say_what_the_containers_do() {
-        let mut pod = Pod::default();
-        assert_eq!(Behaviour::of(&pod), Behaviour::default());
-        for (name, value) in [("exit-code", "3"), ("exit-after", "1500ms"), ("stop", "false"), ("ready", "maybe")] {
-            pod.metadata.annotations.insert(format!("coracle.dev/{name}"), value.to_owned());
-        }
-        let behaviour = Behaviour::of(&pod);
+        assert_eq!(Behaviour::of(&Pod::default(), "c", false), Behaviour::default());
+        let told = [("exit-code", "3"), ("exit-after", "1500ms"), ("stop", "false"), ("ready", "maybe")];
+        let behaviour = Behaviour::of(&pod(&told), "c", false);
         assert_eq!((behaviour.exits, behaviour.exit_after), (Some(3), Duration::from_millis(1500)));
         assert!(behaviour.ignores_stop && !behaviour.not_ready);
+    }
+
+    #[test]
+    fn what_is_said_of_one_container_is_said_of_no_other_and_wins() {
+        let pod = pod(&[("exit-code", "3"), ("b.exit-code", "4"), ("init.exit-code", "5")]);
+        let code = |container: &str, is_init| Behaviour::of(&pod, container, is_init).exits;
+        assert_eq!((code("a", false), code("b", false)), (Some(3), Some(4)));
+        assert_eq!((code("init", true), code("other", true)), (Some(5), None));
     }
 }

@@ -132,7 +132,7 @@ impl Kubelet {
     pub fn service_for(&self, name: &str) -> Option<NodeApi> {
         let nodes = self.inner.nodes.lock();
         let node = nodes.by_name.get(name).filter(|node| node.wanted)?;
-        Some(NodeApi::new(node.machine.clone()))
+        Some(NodeApi::new(node.machine.clone(), self.inner.ambient.clock.clone()))
     }
 
     /// Runs the nodes until `shutdown`, or until it is dropped; it may be called again afterwards.

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! informer of the pods of one node --> Pods::reconcile --next (pure)--> Runtime --pod_status (pure)--> patch of the status
+//!     refusal (pure): is it taken?          |      \-- container, probes, image: one container on its way
+//!     sources: ConfigMaps, Secrets ---------+--> program: what it says and when it ends
 //!                                          Machine: what runs, addresses, logs --NodeApi--> kubectl logs
 //! ```
-//! Start at [`Kubelet`]; `lifecycle` says how a pod goes from bound to gone, `status` what is said of it, [`Behaviour`]
-//! what its annotations make it do. [`Delays`] says how long things take.
+//! Start at [`Kubelet`]; `lifecycle` says how a pod goes from bound to gone, `container` how one of its containers does,
+//! `status` and `telling` what is said of it, [`Behaviour`] and `program` what it does. [`Delays`] says how long things take.
 //! Not here: which node a pod gets (`scheduler`), what happens when a node is silent (`controllers`).
 //! In Kubernetes: `pkg/kubelet`. No containers are run.
 
@@ -13,13 +15,26 @@ mod addresses;
 mod agent;
 mod behaviour;
 mod config;
+mod container;
+mod fetch;
+mod hold;
+mod image;
 mod kubelet;
 mod lifecycle;
 mod machine;
 mod node;
 mod node_api;
+mod place;
 mod pods;
+mod probes;
+mod program;
+mod reach;
+mod refusal;
+mod remote_command;
+mod sources;
 mod status;
+mod surroundings;
+mod telling;
 
 pub use behaviour::Behaviour;
 pub use config::{Config, Delays, NodeSpec};

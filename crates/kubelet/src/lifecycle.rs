@@ -1,90 +1,58 @@
 //! How a simulated pod goes from bound to gone.
 //!
 //! ```text
-//! Starting --> Sandbox --> Initializing(0..) --> Running <--> Ready
-//!     |                                            |            |  containers end
-//!     |  asked to stop                             v            v
-//!     +----------------------------> Stopping   BackingOff --> Running      (restartPolicy)
-//!                                        \--> Ended <--/
+//! Starting --> Active: init containers one after the other, sidecars with them, then the others; each as `container` says
+//!     |          |  \-- all have ended --> Stopping (sidecars) --> Ended
+//!     |          v  asked to stop
+//!     +------> Stopping ----------------------------------------> Ended
 //! ```
 
-use std::time::Duration;
-
 use coracle_ambient::Timestamp;
-use coracle_api::core_v1::Pod;
+use coracle_api::core_v1::{Container, Pod};
 use coracle_meta::parse_time;
 use jiff::SignedDuration;
 
 use crate::Delays;
-use crate::behaviour::Behaviour;
+use crate::container::{Change, ContainerRuntime, Exit, KILLED, Part, State, signed};
+use crate::place::{Place, is_sidecar, part};
+use crate::surroundings::Surroundings;
 
-/// The first pause before a restart; doubles with each up to [`LONGEST_BACKOFF`]. The first restart does not wait.
-const FIRST_BACKOFF: Duration = Duration::from_secs(10);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(300);
-/// A container that has run for so long counts as well again.
-const WELL_AFTER: Duration = Duration::from_secs(600);
 /// How long a container that does not heed the request to stop is given where nothing else is said.
 const DEFAULT_GRACE: i64 = 30;
+/// What sidecars are given at the least. In Kubernetes: `minimumGracePeriodInSeconds`.
+const LEAST_GRACE: i64 = 2;
 
 /// Where on its way a pod is on its node.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PodStage {
-    /// Bound and seen; images are pulled, the sandbox is made.
+    /// Bound and seen; the sandbox is made.
     Starting,
-    /// The sandbox is there, with its address.
-    Sandbox,
-    /// The init container of this index runs.
-    Initializing(usize),
-    /// The containers run and are not ready.
-    Running,
-    /// The containers run and are ready.
-    Ready,
-    /// The containers have ended and will be started again.
-    BackingOff,
-    /// The containers have been asked to stop.
+    /// The sandbox is there, with its address; containers are made, run and end.
+    Active,
+    /// Containers have been asked to stop.
     Stopping,
-    /// The containers have ended for good.
+    /// All containers have ended for good.
     Ended,
-}
-
-impl std::fmt::Display for PodStage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::fmt::Debug::fmt(self, f)
-    }
-}
-
-/// How the containers of a pod ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Exit {
-    /// The exit code.
-    pub code: i32,
-    /// Since when they had run; none if they never did.
-    pub started: Option<Timestamp>,
-    /// When they ended.
-    pub at: Timestamp,
 }
 
 /// What a node knows of a pod that it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Runtime {
-    /// Where on its way the pod is.
-    pub stage: PodStage,
+    pub(crate) stage: PodStage,
     /// Since when.
-    pub since: Timestamp,
+    pub(crate) since: Timestamp,
     /// When the node first saw it.
-    pub seen: Timestamp,
+    pub(crate) seen: Timestamp,
     /// Its address, once it has a sandbox.
-    pub ip: Option<String>,
-    /// Since when its containers run.
-    pub running_since: Option<Timestamp>,
-    /// How often its containers have been started again.
-    pub restarts: i32,
-    /// How many ends in a row the next restart has to make up for.
-    pub crashes: u32,
-    /// How its containers last ended.
-    pub exit: Option<Exit>,
+    pub(crate) ip: Option<String>,
+    /// Its init containers and sidecars, in the order of the spec.
+    pub(crate) init: Vec<ContainerRuntime>,
+    pub(crate) main: Vec<ContainerRuntime>,
+    pub(crate) ephemeral: Vec<ContainerRuntime>,
     /// Why the pod as a whole failed, where it is not for its containers: reason and message.
-    pub failure: Option<(&'static str, &'static str)>,
+    pub(crate) failure: Option<(&'static str, String)>,
+    /// Whether the node did not take it.
+    pub(crate) is_refused: bool,
 }
 
 /// What happens next to a pod.
@@ -92,6 +60,8 @@ pub(crate) struct Runtime {
 pub(crate) enum Step {
     /// It becomes this.
     Become(Box<Runtime>),
+    /// This happens to one of its containers, and it becomes that.
+    Changed(Place, Change, Box<Runtime>),
     /// Nothing before this long has passed, or at all until somebody changes the pod.
     Wait(Option<SignedDuration>),
     /// It is over, and its object can go.
@@ -99,19 +69,19 @@ pub(crate) enum Step {
 }
 
 /// What happens next to a pod of a node; `runtime` is none for one that the node has not seen yet.
-pub(crate) fn next(pod: &Pod, runtime: Option<&Runtime>, delays: &Delays, now: Timestamp) -> Step {
+pub(crate) fn next(
+    pod: &Pod,
+    runtime: Option<&Runtime>,
+    around: &Surroundings,
+    delays: &Delays,
+    now: Timestamp,
+) -> Step {
     let Some(runtime) = runtime else {
         return match (pod.is_finished(), pod.is_terminating()) {
             (true, true) => Step::Remove,
             (true, false) => Step::Wait(None),
-            (false, _) => Step::Become(Box::new(Runtime::found(pod).unwrap_or_else(|| Runtime::seen_at(now)))),
+            (false, _) => Step::Become(Box::new(Runtime::found(pod).unwrap_or_else(|| Runtime::seen_at(pod, now)))),
         };
-    };
-    let behaviour = Behaviour::of(pod);
-    let waited = now.duration_since(runtime.since);
-    let after = |delay: Duration, stage: PodStage| -> Step {
-        let left = signed(delay) - waited;
-        if left.is_positive() { Step::Wait(Some(left)) } else { Step::Become(Box::new(runtime.at(stage, now))) }
     };
     match runtime.stage {
         // Asked for already: what still holds the object are finalizers.
@@ -122,74 +92,126 @@ pub(crate) fn next(pod: &Pod, runtime: Option<&Runtime>, delays: &Delays, now: T
         }
         PodStage::Ended if pod.is_terminating() => Step::Remove,
         PodStage::Ended => Step::Wait(None),
-        PodStage::Stopping => stop(pod, runtime, &behaviour, delays, now),
-        _ if pod.is_terminating() && runtime.running_since.is_none() => runtime.ended(137, now),
+        PodStage::Stopping => stop(pod, runtime, around, delays, now),
+        _ if pod.is_terminating() && !runtime.has_run() => runtime.ended(now),
         _ if pod.is_terminating() => Step::Become(Box::new(runtime.at(PodStage::Stopping, now))),
         _ if deadline(pod, runtime, now).is_some_and(|left| !left.is_positive()) => {
-            let failure = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline");
-            let failed = Runtime { failure: Some(failure), ..runtime.clone() };
-            failed.ended(137, now)
+            let message = "Pod was active on the node longer than the specified deadline".to_owned();
+            Runtime { failure: Some(("DeadlineExceeded", message)), ..runtime.clone() }.ended(now)
         }
-        _ if behaviour.never_starts && runtime.running_since.is_none() => Step::Wait(deadline(pod, runtime, now)),
-        PodStage::Starting => after(delays.sandbox, PodStage::Sandbox),
-        PodStage::Sandbox if pod.spec.init_containers.is_empty() => after(delays.start, PodStage::Running),
-        PodStage::Sandbox => after(delays.start, PodStage::Initializing(0)),
-        PodStage::Initializing(index) if index + 1 < pod.spec.init_containers.len() => {
-            after(delays.init, PodStage::Initializing(index + 1))
-        }
-        PodStage::Initializing(_) => after(delays.init, PodStage::Running),
-        PodStage::BackingOff => after(back_off(runtime.crashes), PodStage::Running),
-        PodStage::Running | PodStage::Ready => run(pod, runtime, &behaviour, delays, now),
-    }
-}
-
-/// A pod whose containers run: they may end, or become ready, or stop being so.
-fn run(pod: &Pod, runtime: &Runtime, behaviour: &Behaviour, delays: &Delays, now: Timestamp) -> Step {
-    let running = runtime.running_since.map_or(SignedDuration::ZERO, |since| now.duration_since(since));
-    let mut waits: Vec<SignedDuration> = deadline(pod, runtime, now).into_iter().collect();
-    if let Some(code) = behaviour.exits {
-        let left = signed(behaviour.exit_after) - running;
-        if left.is_positive() {
-            waits.push(left);
-        } else if restarts(pod, code) {
-            let crashes = if running >= signed(WELL_AFTER) { 1 } else { runtime.crashes + 1 };
-            let exit = Exit { code, started: runtime.running_since, at: now };
-            let ended = Runtime { crashes, exit: Some(exit), ..runtime.at(PodStage::BackingOff, now) };
-            return Step::Become(Box::new(ended));
-        } else {
-            return runtime.ended(code, now);
-        }
-    }
-    match (&runtime.stage, behaviour.not_ready) {
-        (PodStage::Ready, true) => return Step::Become(Box::new(runtime.at(PodStage::Running, now))),
-        (PodStage::Running, false) => {
-            let left = signed(delays.ready + probe_delay(pod)) - running;
-            if !left.is_positive() {
-                return Step::Become(Box::new(runtime.at(PodStage::Ready, now)));
+        _ if never_starts(pod, around) && !runtime.has_run() => Step::Wait(deadline(pod, runtime, now)),
+        PodStage::Starting => {
+            let left = signed(delays.sandbox) - now.duration_since(runtime.since);
+            match left.is_positive() {
+                true => Step::Wait(Some(left)),
+                false => Step::Become(Box::new(runtime.at(PodStage::Active, now))),
             }
-            waits.push(left);
         }
-        _ => {}
+        PodStage::Active => act(pod, runtime.with_ephemeral(pod, now), around, delays, now),
     }
-    Step::Wait(waits.into_iter().min())
 }
 
-fn stop(pod: &Pod, runtime: &Runtime, behaviour: &Behaviour, delays: &Delays, now: Timestamp) -> Step {
+fn never_starts(pod: &Pod, around: &Surroundings) -> bool {
+    pod.spec.containers.iter().any(|container| around.behaviour(pod, container, false).never_starts)
+}
+
+/// A pod that has its sandbox: what happens next to one of its containers, or to it as a whole.
+fn act(pod: &Pod, runtime: Runtime, around: &Surroundings, delays: &Delays, now: Timestamp) -> Step {
+    let init = runtime.init_outcome(pod);
+    if let InitOutcome::Failed = init {
+        return runtime.ended(now);
+    }
+    if runtime.main.iter().all(|container| container.state == State::Ended) {
+        let goes_on = |container: &ContainerRuntime| matches!(container.state, State::Running | State::BackingOff);
+        return match runtime.init.iter().chain(&runtime.ephemeral).any(goes_on) {
+            true => Step::Become(Box::new(runtime.at(PodStage::Stopping, now))),
+            false => runtime.ended(now),
+        };
+    }
+    let begins = runtime.since + signed(delays.start);
+    let turn_of = |place: Place| match (place, init) {
+        _ if around.waits_for_volumes => None,
+        (Place::Init(index), InitOutcome::Waits { at, since }) if index <= at => Some(since.max(begins)),
+        (Place::Init(_), InitOutcome::Passed { since }) | (Place::Main(_), InitOutcome::Passed { since }) => {
+            Some(since.max(begins))
+        }
+        (Place::Ephemeral(_), _) => Some(begins),
+        _ => None,
+    };
+    let due = runtime.places().filter_map(|place| {
+        let wanted = around.wanted(pod, place)?;
+        let (at, change) = wanted.next(runtime.container(place)?, turn_of(place), delays, now)?;
+        Some((at, place, change))
+    });
+    let waits = deadline(pod, &runtime, now);
+    match due.min_by_key(|(at, place, _)| (*at, *place)) {
+        Some((at, place, change)) if at <= now => {
+            let changed = runtime.changed(pod, place, &change, around, now);
+            Step::Changed(place, change, Box::new(changed))
+        }
+        Some((at, ..)) => {
+            let left = at.duration_since(now);
+            Step::Wait(Some(waits.map_or(left, |deadline| deadline.min(left))))
+        }
+        None => Step::Wait(waits),
+    }
+}
+
+/// How far the init containers of a pod are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InitOutcome {
+    /// The one at this index has its turn, since then.
+    Waits { at: usize, since: Timestamp },
+    /// All that have to end have ended, and all that go on have started.
+    Passed { since: Timestamp },
+    /// One has ended badly for good.
+    Failed,
+}
+
+fn stop(pod: &Pod, runtime: &Runtime, around: &Surroundings, delays: &Delays, now: Timestamp) -> Step {
     let granted = pod.metadata.deletion_grace_period_seconds.or(pod.spec.termination_grace_period_seconds);
     let grace = SignedDuration::from_secs(granted.unwrap_or(DEFAULT_GRACE));
-    let sleeps = before_stop(pod);
-    let is_killed = behaviour.ignores_stop || sleeps.is_positive() && sleeps >= grace;
-    let (delay, code) = if is_killed { (grace, 137) } else { ((sleeps + signed(delays.stop)).min(grace), 0) };
-    let left = delay - now.duration_since(runtime.since);
-    if left.is_positive() { Step::Wait(Some(left)) } else { runtime.ended(code, now) }
+    let mut stopped = runtime.clone();
+    let mut last = SignedDuration::ZERO;
+    let goes_on = |place: &Place| around.container(pod, *place).is_some_and(|own| part(own, *place) == Part::Sidecar);
+    for place in runtime.places().filter(|place| !goes_on(place)) {
+        if runtime.is_running(place) {
+            let (after, code) = ends(pod, place, around, delays, grace);
+            last = last.max(after);
+            stopped.stop(place, code, runtime.since + after);
+        }
+    }
+    // Sidecars are asked to stop after the others have, the last first, within what is left of the grace period.
+    for place in runtime.places().filter(goes_on).collect::<Vec<_>>().into_iter().rev() {
+        if runtime.is_running(place) {
+            let left = (grace - last).max(SignedDuration::from_secs(LEAST_GRACE.min(grace.as_secs())));
+            let (after, code) = ends(pod, place, around, delays, left);
+            last += after;
+            stopped.stop(place, code, runtime.since + last);
+        }
+    }
+    let left = last - now.duration_since(runtime.since);
+    if left.is_positive() { Step::Wait(Some(left)) } else { stopped.ended(now) }
 }
 
-/// How long the containers sleep before they are asked to stop; other hooks take no time.
-fn before_stop(pod: &Pod) -> SignedDuration {
-    let sleep = |container: &coracle_api::core_v1::Container| {
-        container.lifecycle.as_ref()?.pre_stop.as_ref()?.sleep.as_ref().map(|sleep| sleep.seconds)
-    };
-    SignedDuration::from_secs(pod.spec.containers.iter().filter_map(sleep).max().unwrap_or(0))
+/// When a container has ended after it was asked to stop, and with which code.
+fn ends(
+    pod: &Pod,
+    place: Place,
+    around: &Surroundings,
+    delays: &Delays,
+    grace: SignedDuration,
+) -> (SignedDuration, i32) {
+    let Some(wanted) = around.wanted(pod, place) else { return (SignedDuration::ZERO, 0) };
+    let sleeps = before_stop(wanted.container);
+    let is_killed = wanted.behaviour.ignores_stop || sleeps.is_positive() && sleeps >= grace;
+    if is_killed { (grace, KILLED) } else { ((sleeps + signed(delays.stop)).min(grace), 0) }
+}
+
+/// How long a container sleeps before it is asked to stop; other hooks take no time.
+fn before_stop(container: &Container) -> SignedDuration {
+    let sleep = || Some(container.lifecycle.as_ref()?.pre_stop.as_ref()?.sleep.as_ref()?.seconds);
+    SignedDuration::from_secs(sleep().unwrap_or(0))
 }
 
 /// How long until the pod's deadline, if it has one.
@@ -198,260 +220,217 @@ fn deadline(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Option<SignedDurati
     Some(SignedDuration::from_secs(seconds) - now.duration_since(runtime.seen))
 }
 
-fn restarts(pod: &Pod, code: i32) -> bool {
-    match pod.spec.restart_policy.as_str() {
-        "Never" => false,
-        "OnFailure" => code != 0,
-        _ => true,
-    }
-}
-
-/// How long the readiness probes hold the pod back; simulated probes succeed when they are first asked.
-fn probe_delay(pod: &Pod) -> Duration {
-    let delay = |container: &coracle_api::core_v1::Container| {
-        container.readiness_probe.as_ref().map_or(0, |probe| probe.initial_delay_seconds)
-    };
-    let seconds = pod.spec.containers.iter().map(delay).max().unwrap_or(0);
-    Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
-}
-
-pub(crate) fn back_off(crashes: u32) -> Duration {
-    match crashes {
-        0 | 1 => Duration::ZERO,
-        crashes => FIRST_BACKOFF.saturating_mul(1 << (crashes - 2).min(16)).min(LONGEST_BACKOFF),
-    }
-}
-
-fn signed(duration: Duration) -> SignedDuration {
-    SignedDuration::try_from(duration).unwrap_or(SignedDuration::MAX)
-}
-
 impl Runtime {
     /// A pod that the node has just seen.
-    fn seen_at(now: Timestamp) -> Self {
+    pub(crate) fn seen_at(pod: &Pod, now: Timestamp) -> Self {
+        let new = |count: usize| vec![ContainerRuntime::new(now); count];
         Self {
             stage: PodStage::Starting,
             since: now,
             seen: now,
             ip: None,
-            running_since: None,
-            restarts: 0,
-            crashes: 0,
-            exit: None,
+            init: new(pod.spec.init_containers.len()),
+            main: new(pod.spec.containers.len()),
+            ephemeral: new(pod.spec.ephemeral_containers.len()),
             failure: None,
+            is_refused: false,
         }
+    }
+
+    /// A pod that the node does not take: it fails before anything of it is made.
+    pub(crate) fn refused(pod: &Pod, reason: &'static str, message: String, now: Timestamp) -> Self {
+        let mut refused = Self::seen_at(pod, now);
+        refused.stage = PodStage::Ended;
+        refused.failure = Some((reason, message));
+        refused.is_refused = true;
+        refused
     }
 
     /// A pod whose containers run already, as its status says: the node was started again, and its machine was not.
     fn found(pod: &Pod) -> Option<Self> {
-        let status = pod.status.container_statuses.first()?;
-        let running = status.state.running.as_ref()?;
-        let started = running.started_at.as_deref().and_then(parse_time)?;
+        let first = pod.status.container_statuses.iter().find_map(|status| status.state.running.as_ref())?;
+        let started = first.started_at.as_deref().and_then(parse_time)?;
         let seen = pod.status.start_time.as_deref().and_then(parse_time).unwrap_or(started);
+        let found = |name: &str, statuses: &[coracle_api::core_v1::ContainerStatus]| {
+            let status = statuses.iter().find(|status| status.name == name);
+            status.map_or_else(|| ContainerRuntime::new(seen), |status| found_container(status, seen))
+        };
+        let status = &pod.status;
         Some(Self {
-            stage: if status.ready { PodStage::Ready } else { PodStage::Running },
-            since: started,
-            ip: Some(pod.status.pod_ip.clone()).filter(|ip| !ip.is_empty()),
-            running_since: Some(started),
-            restarts: status.restart_count,
-            ..Self::seen_at(seen)
+            stage: PodStage::Active,
+            since: seen,
+            ip: Some(status.pod_ip.clone()).filter(|ip| !ip.is_empty()),
+            init: pod
+                .spec
+                .init_containers
+                .iter()
+                .map(|own| found(&own.name, &status.init_container_statuses))
+                .collect(),
+            main: pod.spec.containers.iter().map(|own| found(&own.name, &status.container_statuses)).collect(),
+            ephemeral: (pod.spec.ephemeral_containers.iter())
+                .map(|own| found(&own.name, &status.ephemeral_container_statuses))
+                .collect(),
+            ..Self::seen_at(pod, seen)
         })
     }
 
     /// The same pod in another stage.
     fn at(&self, stage: PodStage, now: Timestamp) -> Self {
-        let mut next = Self { since: now, ..self.clone() };
-        match (&self.stage, &stage) {
-            (PodStage::BackingOff, PodStage::Running) => {
-                next.running_since = Some(now);
-                next.restarts += 1;
-            }
-            (PodStage::Sandbox | PodStage::Initializing(_), PodStage::Running) => next.running_since = Some(now),
-            (_, PodStage::BackingOff) => next.running_since = None,
-            _ => {}
-        }
-        next.stage = stage;
-        next
+        Self { stage, since: now, ..self.clone() }
     }
 
-    fn ended(&self, code: i32, now: Timestamp) -> Step {
-        // A pod that waits for a restart has ended with what its containers ended with.
-        let exit = match (&self.stage, &self.exit) {
-            (PodStage::BackingOff, Some(exit)) => exit.clone(),
-            _ => Exit { code, started: self.running_since, at: now },
-        };
-        Step::Become(Box::new(Self { exit: Some(exit), ..self.at(PodStage::Ended, now) }))
+    /// With the ephemeral containers that were put into the pod since it was last looked at.
+    fn with_ephemeral(&self, pod: &Pod, now: Timestamp) -> Self {
+        let mut runtime = self.clone();
+        runtime.ephemeral.resize_with(pod.spec.ephemeral_containers.len(), || ContainerRuntime::new(now));
+        runtime
+    }
+
+    fn ended(&self, now: Timestamp) -> Step {
+        let mut ended = self.at(PodStage::Ended, now);
+        for place in self.places().collect::<Vec<_>>() {
+            // An init container whose turn never came says so for ever.
+            let waits =
+                matches!(place, Place::Init(_)) && self.container(place).is_some_and(|own| own.state == State::Waiting);
+            if !waits {
+                ended.stop(place, KILLED, now);
+            }
+        }
+        Step::Become(Box::new(ended))
+    }
+
+    fn stop(&mut self, place: Place, code: i32, at: Timestamp) {
+        if let Some(container) = self.container_mut(place) {
+            *container = container.stopped(code, at);
+        }
+    }
+
+    fn changed(&self, pod: &Pod, place: Place, change: &Change, around: &Surroundings, now: Timestamp) -> Self {
+        let mut changed = self.clone();
+        if let (Some(wanted), Some(container)) = (around.wanted(pod, place), changed.container_mut(place)) {
+            *container = container.after(change, &wanted, pod, now);
+        }
+        changed
+    }
+
+    /// All containers, in the order in which they are looked at.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + use<> {
+        let (init, main, ephemeral) = (self.init.len(), self.main.len(), self.ephemeral.len());
+        (0..init).map(Place::Init).chain((0..main).map(Place::Main)).chain((0..ephemeral).map(Place::Ephemeral))
+    }
+
+    pub(crate) fn container(&self, place: Place) -> Option<&ContainerRuntime> {
+        match place {
+            Place::Init(index) => self.init.get(index),
+            Place::Main(index) => self.main.get(index),
+            Place::Ephemeral(index) => self.ephemeral.get(index),
+        }
+    }
+
+    fn container_mut(&mut self, place: Place) -> Option<&mut ContainerRuntime> {
+        match place {
+            Place::Init(index) => self.init.get_mut(index),
+            Place::Main(index) => self.main.get_mut(index),
+            Place::Ephemeral(index) => self.ephemeral.get_mut(index),
+        }
+    }
+
+    pub(crate) fn has_run_at(&self, place: Place) -> bool {
+        self.container(place).is_some_and(ContainerRuntime::has_run)
+    }
+
+    fn is_running(&self, place: Place) -> bool {
+        self.container(place).is_some_and(|container| container.state == State::Running)
+    }
+
+    fn init_outcome(&self, pod: &Pod) -> InitOutcome {
+        let mut since = self.since;
+        for (index, (container, runtime)) in pod.spec.init_containers.iter().zip(&self.init).enumerate() {
+            let passed = match (is_sidecar(container), &runtime.state) {
+                (true, State::Running) if runtime.is_started => Some(runtime.since),
+                // A sidecar that has started once holds nobody up when it is started again.
+                (true, State::BackingOff) => Some(since),
+                (true, State::Running) if runtime.restarts > 0 => Some(since),
+                (false, State::Ended) if runtime.has_ended_well() => Some(runtime.since),
+                (false, State::Ended) => return InitOutcome::Failed,
+                _ => None,
+            };
+            match passed {
+                Some(at) => since = since.max(at),
+                None => return InitOutcome::Waits { at: index, since },
+            }
+        }
+        InitOutcome::Passed { since }
+    }
+
+    /// Whether any of its containers has ever run.
+    pub(crate) fn has_run(&self) -> bool {
+        self.init.iter().chain(&self.main).any(ContainerRuntime::has_run)
+    }
+
+    /// Whether its init containers have all done what the others wait for.
+    pub(crate) fn is_initialized(&self, pod: &Pod) -> bool {
+        matches!(self.init_outcome(pod), InitOutcome::Passed { .. }) && self.stage != PodStage::Starting
+            || self.main.iter().any(ContainerRuntime::has_run)
     }
 
     /// Whether the pod has come to its end, and well.
     pub(crate) fn succeeded(&self) -> bool {
-        self.stage == PodStage::Ended && self.failure.is_none() && self.exit.as_ref().is_some_and(|exit| exit.code == 0)
+        self.stage == PodStage::Ended
+            && self.failure.is_none()
+            && self.main.iter().all(|container| container.exit.as_ref().is_some_and(|exit| exit.code == 0))
+            && !self.main.is_empty()
+    }
+
+    /// The names of the containers that are not ready: sidecars first.
+    pub(crate) fn unready<'p>(&self, pod: &'p Pod) -> Vec<&'p str> {
+        let sidecars = pod.spec.init_containers.iter().zip(&self.init).filter(|(container, _)| is_sidecar(container));
+        let all = sidecars.chain(pod.spec.containers.iter().zip(&self.main));
+        all.filter(|(_, runtime)| !runtime.is_ready).map(|(container, _)| container.name.as_str()).collect()
+    }
+
+    /// Where the pod is, in a word, as the event log and stories tell it.
+    pub(crate) fn word(&self, pod: &Pod) -> String {
+        let any = |state: State| self.main.iter().any(|container| container.state == state);
+        match self.stage {
+            PodStage::Starting => "Starting".to_owned(),
+            PodStage::Stopping => "Stopping".to_owned(),
+            PodStage::Ended => "Ended".to_owned(),
+            PodStage::Active if any(State::BackingOff) => "BackingOff".to_owned(),
+            PodStage::Active if !any(State::Running) => {
+                let running = self.init.iter().rposition(|container| container.state == State::Running);
+                running.map_or_else(|| "Sandbox".to_owned(), |index| format!("Initializing({index})"))
+            }
+            PodStage::Active if self.unready(pod).is_empty() => "Ready".to_owned(),
+            PodStage::Active => "Running".to_owned(),
+        }
+    }
+}
+
+fn found_container(status: &coracle_api::core_v1::ContainerStatus, seen: Timestamp) -> ContainerRuntime {
+    let time = |text: &Option<String>| text.as_deref().and_then(parse_time);
+    let exit = |state: &coracle_api::core_v1::ContainerState| {
+        state.terminated.as_ref().map(|ended| Exit {
+            code: ended.exit_code,
+            started: time(&ended.started_at),
+            at: time(&ended.finished_at).unwrap_or(seen),
+            reason: Some(ended.reason.clone()).filter(|reason| !matches!(reason.as_str(), "Completed" | "Error" | "")),
+        })
+    };
+    let base = ContainerRuntime { restarts: status.restart_count, ..ContainerRuntime::new(seen) };
+    match (&status.state.running, exit(&status.state)) {
+        (Some(running), _) => ContainerRuntime {
+            state: State::Running,
+            since: time(&running.started_at).unwrap_or(seen),
+            exit: exit(&status.last_state),
+            is_started: status.started.unwrap_or(true),
+            is_ready: status.ready,
+            ..base
+        },
+        (None, Some(exit)) => ContainerRuntime { state: State::Ended, since: exit.at, exit: Some(exit), ..base },
+        (None, None) => base,
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use coracle_api::core_v1::Container;
-
-    fn start() -> Timestamp {
-        parse_time("2026-01-01T00:00:00Z").unwrap()
-    }
-
-    fn delays() -> Delays {
-        let second = Duration::from_secs(1);
-        Delays { sandbox: second, start: second, init: second, ready: second, stop: second }
-    }
-
-    fn pod(annotations: &[(&str, &str)]) -> Pod {
-        let mut pod = Pod::default();
-        pod.spec.containers = vec![Container::default()];
-        pod.spec.restart_policy = "Always".to_owned();
-        for (name, value) in annotations {
-            pod.metadata.annotations.insert(format!("coracle.dev/{name}"), (*value).to_owned());
-        }
-        pod
-    }
-
-    /// Lets the pod live from `runtime` on until it rests or is removed; tells the stages and when they began.
-    fn live(pod: &Pod, runtime: &mut Option<Runtime>, until: i64) -> Vec<(i64, PodStage)> {
-        let mut now = runtime.as_ref().map_or(start(), |runtime| runtime.since);
-        let mut stages = Vec::new();
-        for _ in 0..100 {
-            match next(pod, runtime.as_ref(), &delays(), now) {
-                Step::Become(next) => {
-                    stages.push((now.duration_since(start()).as_secs(), next.stage.clone()));
-                    *runtime = Some(*next);
-                }
-                Step::Wait(Some(left)) if now.duration_since(start()).as_secs() < until => now += left,
-                Step::Wait(_) | Step::Remove => break,
-            }
-        }
-        stages
-    }
-
-    #[test]
-    fn a_pod_starts_step_by_step_and_becomes_ready() {
-        let mut pod = pod(&[]);
-        pod.spec.init_containers = vec![Container::default(), Container::default()];
-        assert_eq!(
-            live(&pod, &mut None, 100),
-            [
-                (0, PodStage::Starting),
-                (1, PodStage::Sandbox),
-                (2, PodStage::Initializing(0)),
-                (3, PodStage::Initializing(1)),
-                (4, PodStage::Running),
-                (5, PodStage::Ready),
-            ]
-        );
-    }
-
-    #[test]
-    fn a_deleted_pod_stops_and_then_its_object_goes() {
-        let mut pod = pod(&[]);
-        let mut runtime = None;
-        live(&pod, &mut runtime, 100);
-        pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
-        pod.metadata.deletion_grace_period_seconds = Some(30);
-        assert_eq!(live(&pod, &mut runtime, 100), [(3, PodStage::Stopping), (4, PodStage::Ended)]);
-        assert!(runtime.as_ref().unwrap().succeeded());
-        assert_eq!(next(&pod, runtime.as_ref(), &delays(), start()), Step::Remove);
-    }
-
-    #[test]
-    fn a_pod_that_does_not_heed_the_request_is_killed_after_its_grace_period() {
-        let mut pod = pod(&[("stop", "false")]);
-        let mut runtime = None;
-        live(&pod, &mut runtime, 100);
-        pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
-        pod.metadata.deletion_grace_period_seconds = Some(30);
-        assert_eq!(live(&pod, &mut runtime, 100), [(3, PodStage::Stopping), (33, PodStage::Ended)]);
-        assert_eq!(runtime.unwrap().exit.unwrap().code, 137);
-    }
-
-    #[test]
-    fn a_container_sleeps_before_it_is_asked_to_stop_but_not_beyond_the_grace_period() {
-        for (sleeps, ends, code) in [(10, 14, 0), (60, 33, 137)] {
-            let mut pod = pod(&[]);
-            let hook = serde_json::json!({"preStop": {"sleep": {"seconds": sleeps}}});
-            pod.spec.containers[0].lifecycle = serde_json::from_value(hook).unwrap();
-            let mut runtime = None;
-            live(&pod, &mut runtime, 100);
-            pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
-            pod.metadata.deletion_grace_period_seconds = Some(30);
-            assert_eq!(live(&pod, &mut runtime, 100), [(3, PodStage::Stopping), (ends, PodStage::Ended)]);
-            assert_eq!(runtime.unwrap().exit.unwrap().code, code);
-        }
-    }
-
-    #[test]
-    fn a_container_that_ends_is_started_again_at_once_then_after_pauses_that_double() {
-        let mut runtime = None;
-        let stages = live(&pod(&[("exit-code", "1")]), &mut runtime, 60);
-        let starts: Vec<i64> =
-            stages.iter().filter(|(_, stage)| *stage == PodStage::Running).map(|(at, _)| *at).collect();
-        assert_eq!(starts[..4], [2, 2, 12, 32]);
-        assert_eq!(runtime.unwrap().exit.unwrap().code, 1);
-    }
-
-    #[test]
-    fn the_restart_policy_decides_whether_an_end_is_for_good() {
-        let ends = |policy: &str, code: &str| {
-            let mut pod = pod(&[("exit-code", code), ("exit-after", "5s")]);
-            pod.spec.restart_policy = policy.to_owned();
-            let mut runtime = None;
-            live(&pod, &mut runtime, 8);
-            let runtime = runtime.unwrap();
-            (runtime.stage == PodStage::Ended, runtime.succeeded())
-        };
-        assert_eq!(ends("Never", "0"), (true, true));
-        assert_eq!(ends("Never", "2"), (true, false));
-        assert_eq!(ends("OnFailure", "0"), (true, true));
-        assert_eq!(ends("OnFailure", "2"), (false, false));
-        assert_eq!(ends("Always", "0"), (false, false));
-    }
-
-    #[test]
-    fn a_deadline_ends_a_pod_whatever_it_does() {
-        let mut pod = pod(&[("start", "false")]);
-        pod.spec.active_deadline_seconds = Some(20);
-        let mut runtime = None;
-        assert_eq!(live(&pod, &mut runtime, 100), [(0, PodStage::Starting), (20, PodStage::Ended)]);
-        assert_eq!(runtime.unwrap().failure.unwrap().0, "DeadlineExceeded");
-    }
-
-    #[test]
-    fn a_pod_that_runs_already_is_found_running() {
-        let mut pod = pod(&[]);
-        pod.status = serde_json::from_value(serde_json::json!({"phase": "Running", "podIP": "10.1.2.3", "containerStatuses": [
-            {"name": "c", "ready": true, "restartCount": 2, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}]}))
-        .unwrap();
-        let mut runtime = None;
-        assert_eq!(live(&pod, &mut runtime, 100), [(0, PodStage::Ready)]);
-        let runtime = runtime.unwrap();
-        assert_eq!((runtime.ip.as_deref(), runtime.restarts), (Some("10.1.2.3"), 2));
-    }
-
-    #[test]
-    fn an_object_that_finalizers_hold_is_removed_once() {
-        let mut pod = pod(&[]);
-        pod.metadata.finalizers = vec!["example.com/hold".to_owned()];
-        pod.metadata.deletion_timestamp = Some("2026-01-01T00:01:00Z".to_owned());
-        let ended = Runtime { stage: PodStage::Ended, ..Runtime::seen_at(start()) };
-        assert_eq!(next(&pod, Some(&ended), &delays(), start()), Step::Remove);
-        pod.metadata.deletion_grace_period_seconds = Some(0);
-        assert_eq!(next(&pod, Some(&ended), &delays(), start()), Step::Wait(None));
-    }
-
-    #[test]
-    fn readiness_follows_the_annotation_and_waits_for_the_probe() {
-        let mut runtime = None;
-        live(&pod(&[("ready", "false")]), &mut runtime, 100);
-        assert_eq!(runtime.as_ref().unwrap().stage, PodStage::Running);
-        let mut probed = pod(&[]);
-        probed.spec.containers[0].readiness_probe =
-            Some(Box::new(coracle_api::core_v1::Probe { initial_delay_seconds: 7, ..Default::default() }));
-        assert_eq!(live(&probed, &mut runtime, 100), [(10, PodStage::Ready)]);
-    }
-}
+mod tests;

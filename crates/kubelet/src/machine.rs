@@ -6,19 +6,31 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::addresses::{PodAddresses, node_address};
-use crate::lifecycle::Runtime;
+use crate::container::State as ContainerState;
+use crate::lifecycle::{PodStage, Runtime};
+use crate::place::Place;
+use crate::program::Transcript;
+use crate::reach::Reach;
+use crate::refusal::{Share, Taken};
 
 /// How many lines of a pod's log are kept.
 const LINES: usize = 1000;
 
 /// A simulated machine: the pods that run on it. It goes on while the agent that speaks for it is stopped and started.
-#[derive(Debug)]
 pub(crate) struct Machine {
     /// Its address.
     pub(crate) address: String,
     state: Mutex<State>,
     /// Rings when a pod of it has said something, or ended.
     pub(crate) spoke: Notify,
+    /// How the agent that speaks for it reaches the API.
+    reach: Mutex<Option<Reach>>,
+}
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Machine").field("address", &self.address).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -38,6 +50,22 @@ pub(crate) struct Running {
     pub(crate) log: VecDeque<Line>,
     /// How many lines were dropped before the first that is kept.
     pub(crate) dropped: usize,
+    /// What its containers say by themselves, by their names.
+    pub(crate) talks: BTreeMap<String, VecDeque<Talk>>,
+    /// What it takes of the machine.
+    pub(crate) share: Share,
+    /// Which of the pod's containers has this name; those that have been started.
+    pub(crate) places: BTreeMap<String, Place>,
+}
+
+/// One run of a container whose program is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Talk {
+    pub(crate) restarts: i32,
+    pub(crate) began: Timestamp,
+    /// When it was stopped, if it has not ended by itself.
+    pub(crate) stopped: Option<Timestamp>,
+    pub(crate) transcript: std::sync::Arc<Transcript>,
 }
 
 /// A line of a container's log.
@@ -53,6 +81,37 @@ pub(crate) struct Line {
     pub(crate) text: String,
 }
 
+impl Running {
+    /// How often a container has been started again, and whether it runs; none if it has never been started.
+    pub(crate) fn run_of(&self, container: &str) -> Option<(i32, bool)> {
+        let own = self.runtime.container(*self.places.get(container)?)?;
+        Some((own.restarts, own.state == ContainerState::Running))
+    }
+
+    /// What a container has said in one of its runs, up to a moment; and when it says more by itself.
+    pub(crate) fn said(&self, container: &str, restarts: i32, now: Timestamp) -> (Vec<Line>, Option<Timestamp>) {
+        let is_own = |line: &&Line| line.container == container && line.restarts == restarts;
+        let mut lines: Vec<Line> = self.log.iter().filter(is_own).cloned().collect();
+        let mut next = None;
+        let talks = self.talks.get(container).into_iter().flatten().filter(|talk| talk.restarts == restarts);
+        for talk in talks {
+            for said in &talk.transcript.lines {
+                let at = talk.began.saturating_add(said.after).unwrap_or(Timestamp::MAX);
+                if talk.stopped.is_some_and(|stopped| at > stopped) {
+                    break;
+                }
+                if at > now {
+                    next = Some(at);
+                    break;
+                }
+                lines.push(Line { at, container: container.to_owned(), restarts, text: said.text.clone() });
+            }
+        }
+        lines.sort_by_key(|line| line.at);
+        (lines, next)
+    }
+}
+
 impl Machine {
     /// The machine of the node with this number.
     pub(crate) fn new(number: u32) -> Self {
@@ -60,12 +119,37 @@ impl Machine {
             address: node_address(number),
             state: Mutex::new(State { pods: BTreeMap::new(), addresses: PodAddresses::of_node(number) }),
             spoke: Notify::new(),
+            reach: Mutex::default(),
         }
+    }
+
+    /// From now on, an agent speaks for it.
+    pub(crate) fn reached_by(&self, reach: Reach) {
+        *self.reach.lock() = Some(reach);
+    }
+
+    /// How the agent that speaks for it reaches the API; none if none has yet.
+    pub(crate) fn reach(&self) -> Option<Reach> {
+        self.reach.lock().clone()
     }
 
     /// What it knows of this pod, if it runs here.
     pub(crate) fn pod(&self, key: &ObjectKey) -> Option<Running> {
         self.state.lock().pods.get(key).cloned()
+    }
+
+    /// Whether no container of this pod is to be made, nor begins again in the pass in which it ends, as a program may.
+    pub(crate) fn is_settled(&self, key: &ObjectKey, uid: &str) -> bool {
+        let state = self.state.lock();
+        let Some(running) = state.pods.get(key).filter(|running| running.uid == uid) else { return false };
+        let may_end =
+            |place: Place| running.places.iter().any(|(name, at)| *at == place && running.talks.contains_key(name));
+        let is_settled = |place: Place| match running.runtime.container(place).map(|own| own.state) {
+            Some(ContainerState::Ended) => true,
+            Some(ContainerState::Running) => !may_end(place),
+            _ => false,
+        };
+        running.runtime.stage == PodStage::Ended || running.runtime.places().all(is_settled)
     }
 
     /// The pods that it knows.
@@ -81,6 +165,9 @@ impl Machine {
             runtime: runtime.clone(),
             log: VecDeque::new(),
             dropped: 0,
+            talks: BTreeMap::new(),
+            share: Share::default(),
+            places: BTreeMap::new(),
         });
         running.runtime = runtime;
         running.log.extend(said);
@@ -90,6 +177,49 @@ impl Machine {
         }
         drop(state);
         self.spoke.notify_waiters();
+    }
+
+    /// The pod was taken, and has this of the machine.
+    pub(crate) fn take(&self, key: &ObjectKey, share: Share) {
+        if let Some(running) = self.state.lock().pods.get_mut(key) {
+            running.share = share;
+        }
+    }
+
+    /// What the pods that it runs have of it.
+    pub(crate) fn taken(&self) -> Taken {
+        let state = self.state.lock();
+        let mut taken = Taken::default();
+        let running = state.pods.values().filter(|running| running.runtime.stage != PodStage::Ended);
+        running.for_each(|running| taken.add(&running.share));
+        taken
+    }
+
+    /// A container of this name was started there.
+    pub(crate) fn name(&self, key: &ObjectKey, container: &str, place: Place) {
+        if let Some(running) = self.state.lock().pods.get_mut(key) {
+            running.places.insert(container.to_owned(), place);
+        }
+    }
+
+    /// A container of the pod has begun a run; of those before only the last is kept.
+    pub(crate) fn talk(&self, key: &ObjectKey, container: &str, talk: Talk) {
+        if let Some(running) = self.state.lock().pods.get_mut(key) {
+            let talks = running.talks.entry(container.to_owned()).or_default();
+            talks.push_back(talk);
+            if talks.len() > 2 {
+                talks.pop_front();
+            }
+        }
+    }
+
+    /// The container's run has ended before its program did.
+    pub(crate) fn silence(&self, key: &ObjectKey, container: &str, at: Timestamp) {
+        if let Some(running) = self.state.lock().pods.get_mut(key)
+            && let Some(talk) = running.talks.get_mut(container).and_then(VecDeque::back_mut)
+        {
+            talk.stopped.get_or_insert(at);
+        }
     }
 
     /// The pod is no more.

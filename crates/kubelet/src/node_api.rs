@@ -1,4 +1,3 @@
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::pin::pin;
@@ -6,8 +5,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use coracle_ambient::Timestamp;
+use coracle_ambient::{Clock, Timestamp};
 use coracle_meta::{ObjectKey, parse_time};
+use futures_util::future::select;
 use futures_util::stream::{self, StreamExt};
 use http::{Request, Response, StatusCode};
 use http_body::Frame;
@@ -15,8 +15,8 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
 use tower::Service;
 
-use crate::lifecycle::PodStage;
 use crate::machine::{Line, Machine};
+use crate::remote_command::{Input, Remote, as_frame, input_of};
 
 /// The body of an answer of a node's API.
 pub type NodeApiBody = UnsyncBoxBody<Bytes, Infallible>;
@@ -27,6 +27,7 @@ pub type NodeApiBody = UnsyncBoxBody<Bytes, Infallible>;
 #[derive(Clone, Debug)]
 pub struct NodeApi {
     machine: Arc<Machine>,
+    clock: Clock,
 }
 
 /// Which lines are asked for. In Kubernetes: `PodLogOptions`.
@@ -67,43 +68,86 @@ impl LogQuery {
 }
 
 impl NodeApi {
-    pub(crate) fn new(machine: Arc<Machine>) -> Self {
-        Self { machine }
+    pub(crate) fn new(machine: Arc<Machine>, clock: Clock) -> Self {
+        Self { machine, clock }
     }
 
+    /// The answer to what has no body of its own.
+    #[cfg(test)]
     fn answer(&self, path: &str, query: &str) -> Response<NodeApiBody> {
+        self.respond(path, query, Box::pin(stream::empty()))
+    }
+
+    fn respond(&self, path: &str, query: &str, input: Input) -> Response<NodeApiBody> {
         let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
         match parts.as_slice() {
             ["containerLogs", namespace, pod, container] => match LogQuery::parse(query) {
                 Ok(query) => self.logs(ObjectKey::new(*namespace, *pod), container, query),
                 Err(why) => plain(StatusCode::BAD_REQUEST, why),
             },
+            [verb @ ("exec" | "attach"), namespace, pod, container] => {
+                let key = ObjectKey::new(*namespace, *pod);
+                self.remote(verb, key, container, query, input).unwrap_or_else(|(status, why)| plain(status, why))
+            }
             ["healthz"] => plain(StatusCode::OK, "ok".to_owned()),
             _ => plain(StatusCode::NOT_FOUND, "404 page not found\n".to_owned()),
         }
+    }
+
+    /// A command in a container that runs, or somebody who listens to it.
+    fn remote(
+        &self,
+        verb: &str,
+        key: ObjectKey,
+        container: &str,
+        query: &str,
+        input: Input,
+    ) -> Result<Response<NodeApiBody>, (StatusCode, String)> {
+        let running = self.machine.pod(&key);
+        let running = running.ok_or_else(|| (StatusCode::NOT_FOUND, format!("pod {:?} does not exist", key.name)))?;
+        if !running.run_of(container).is_some_and(|(_, runs)| runs) {
+            let why = format!("container {container:?} in pod {:?} does not run", key.name);
+            return Err((StatusCode::BAD_REQUEST, why));
+        }
+        let values = |wanted: &str| {
+            let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.filter(|(name, _)| *name == wanted).map(|(_, value)| unescaped(value)).collect::<Vec<String>>()
+        };
+        let is_said = |flag: &str| values(flag).first().is_some_and(|value| !matches!(value.as_str(), "false" | "0"));
+        let remote = Remote {
+            machine: self.machine.clone(),
+            clock: self.clock.clone(),
+            key,
+            container: container.to_owned(),
+            command: values("command"),
+            has_input: is_said("stdin"),
+            is_terminal: is_said("tty"),
+        };
+        let body = match verb {
+            "exec" => BodyExt::boxed_unsync(StreamBody::new(remote.executed(input).map(as_frame))),
+            _ => BodyExt::boxed_unsync(StreamBody::new(remote.attached().map(as_frame))),
+        };
+        Ok(Response::new(body))
     }
 
     fn logs(&self, key: ObjectKey, container: &str, query: LogQuery) -> Response<NodeApiBody> {
         let Some(running) = self.machine.pod(&key) else {
             return plain(StatusCode::NOT_FOUND, format!("pod {:?} does not exist", key.name));
         };
-        let restarts = running.runtime.restarts;
+        let Some((restarts, is_running)) = running.run_of(container) else {
+            let why = format!("container {container:?} in pod {:?} is waiting to start: ContainerCreating", key.name);
+            return plain(StatusCode::BAD_REQUEST, why);
+        };
         if query.previous && restarts == 0 {
             let why = format!("previous terminated container {container:?} in pod {:?} not found", key.name);
             return plain(StatusCode::BAD_REQUEST, why);
         }
         let wanted = if query.previous { restarts - 1 } else { restarts };
-        if running.runtime.running_since.is_none() && running.runtime.exit.is_none() {
-            let why = format!("container {container:?} in pod {:?} is waiting to start: ContainerCreating", key.name);
-            return plain(StatusCode::BAD_REQUEST, why);
-        }
-        let now = running.log.back().map(|line| line.at);
-        let since = query.since_seconds.zip(now).map(|(seconds, now)| now - jiff::SignedDuration::from_secs(seconds));
-        let since = since.or(query.since);
-        let is_wanted = |line: &&Line| {
-            line.container == container && line.restarts == wanted && since.is_none_or(|since| line.at >= since)
-        };
-        let mut lines: Vec<Line> = running.log.iter().filter(is_wanted).cloned().collect();
+        let now = self.clock.now();
+        let (mut lines, next) = running.said(container, wanted, now);
+        let told = lines.len();
+        let since = query.since_seconds.map(|seconds| now - jiff::SignedDuration::from_secs(seconds)).or(query.since);
+        lines.retain(|line| since.is_none_or(|since| line.at >= since));
         if let Some(tail) = query.tail {
             lines.drain(..lines.len().saturating_sub(tail));
         }
@@ -111,30 +155,27 @@ impl NodeApi {
         if let Some(limit) = query.limit {
             text = String::from_utf8_lossy(&text.as_bytes()[..limit.min(text.len())]).into_owned();
         }
-        if query.follow && !query.previous && running.runtime.stage != PodStage::Ended {
-            let seen = running.dropped + running.log.len();
-            let follower = Follower {
-                machine: self.machine.clone(),
-                key,
-                uid: running.uid,
-                container: container.to_owned(),
-                query,
-                seen,
-            };
+        if query.follow && !query.previous && (is_running || next.is_some()) {
+            let (machine, clock, uid) = (self.machine.clone(), self.clock.clone(), running.uid);
+            let run = (container.to_owned(), wanted);
+            let follower = Follower { machine, clock, key, uid, run, query, told };
             return follower.stream(text);
         }
         plain(StatusCode::OK, text)
     }
 }
 
-/// Goes on with what a container says until it has ended.
+/// Goes on with what a container says until its run has ended.
 struct Follower {
     machine: Arc<Machine>,
+    clock: Clock,
     key: ObjectKey,
     uid: String,
-    container: String,
+    /// The container, and which of its runs.
+    run: (String, i32),
     query: LogQuery,
-    seen: usize,
+    /// How many lines of the run have been told or passed over.
+    told: usize,
 }
 
 impl Follower {
@@ -153,22 +194,27 @@ impl Follower {
     /// What was said since the last time; none at the end.
     async fn next(&mut self) -> Option<String> {
         let machine = self.machine.clone();
+        let (container, restarts) = self.run.clone();
         loop {
             let mut spoke = pin!(machine.spoke.notified());
             spoke.as_mut().enable();
             let running = machine.pod(&self.key).filter(|running| running.uid == self.uid)?;
-            let new = self.seen.saturating_sub(running.dropped);
-            let lines: VecDeque<&Line> = running.log.iter().skip(new).collect();
-            self.seen = running.dropped + running.log.len();
-            let of_container = lines.iter().filter(|line| line.container == self.container);
-            let text: String = of_container.map(|line| self.query.print(line)).collect();
+            let now = self.clock.now();
+            let (lines, next) = running.said(&container, restarts, now);
+            let text: String = lines.iter().skip(self.told).map(|line| self.query.print(line)).collect();
+            self.told = lines.len();
             if !text.is_empty() {
                 return Some(text);
             }
-            if running.runtime.stage == PodStage::Ended {
-                return None;
+            let goes_on = running.run_of(&container) == Some((restarts, true));
+            match next {
+                Some(at) => {
+                    let left = std::time::Duration::try_from(at.duration_since(now)).unwrap_or_default();
+                    select(spoke, pin!(tokio::time::sleep(left))).await;
+                }
+                None if goes_on => spoke.await,
+                None => return None,
             }
-            spoke.await;
         }
     }
 }
@@ -182,7 +228,15 @@ fn plain(status: StatusCode, text: String) -> Response<NodeApiBody> {
     response
 }
 
-impl<B> Service<Request<B>> for NodeApi {
+/// What stands in a query, without its escapes.
+fn unescaped(text: &str) -> String {
+    percent_encoding::percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
+}
+
+impl<B> Service<Request<B>> for NodeApi
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+{
     type Response = Response<NodeApiBody>;
     type Error = Infallible;
     type Future = Ready<Result<Self::Response, Infallible>>;
@@ -192,34 +246,59 @@ impl<B> Service<Request<B>> for NodeApi {
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        ready(Ok(self.answer(request.uri().path(), request.uri().query().unwrap_or(""))))
+        let (head, body) = request.into_parts();
+        ready(Ok(self.respond(head.uri.path(), head.uri.query().unwrap_or(""), input_of(body))))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Delays;
-    use crate::lifecycle::{Runtime, Step, next};
+    use crate::container::{Change, ContainerRuntime};
+    use crate::lifecycle::Runtime;
+    use crate::machine::Talk;
+    use crate::place::Place;
+    use crate::program::{World, run};
+    use crate::surroundings::Surroundings;
+    use coracle_ambient::Ambient;
     use coracle_api::core_v1::Pod;
 
-    fn runtime(at: &str) -> Runtime {
-        match next(&Pod::default(), None, &Delays::zero(), parse_time(at).unwrap()) {
-            Step::Become(runtime) => Runtime { running_since: parse_time(at), ..*runtime },
-            other => panic!("{other:?}"),
-        }
+    fn pod() -> Pod {
+        serde_json::from_value(serde_json::json!({"spec": {"containers": [{"name": "c", "image": "i"}]}})).unwrap()
     }
 
-    fn line(second: i64, text: &str) -> Line {
-        let at = Timestamp::from_second(1_767_225_600 + second).unwrap();
+    fn runtime(at: Timestamp, change: &[Change]) -> Runtime {
+        let (pod, around) = (pod(), Surroundings::default());
+        let mut runtime = Runtime::seen_at(&pod, at);
+        for change in change {
+            let wanted = around.wanted(&pod, Place::Main(0)).unwrap();
+            runtime.main[0] = ContainerRuntime::after(&runtime.main[0], change, &wanted, &pod, at);
+        }
+        runtime
+    }
+
+    fn line(at: Timestamp, text: &str) -> Line {
         Line { at, container: "c".to_owned(), restarts: 0, text: text.to_owned() }
     }
 
-    fn api() -> NodeApi {
+    fn later(at: Timestamp, seconds: i64) -> Timestamp {
+        at + jiff::SignedDuration::from_secs(seconds)
+    }
+
+    fn key() -> ObjectKey {
+        ObjectKey::new("default", "web")
+    }
+
+    /// An API nine seconds after its container began to speak, and when that was.
+    async fn api() -> (NodeApi, Timestamp) {
+        let ambient = Ambient::seeded(1);
         let machine = Arc::new(Machine::new(0));
-        let key = ObjectKey::new("default", "web");
-        machine.set(&key, "u", runtime("2026-01-01T00:00:00Z"), vec![line(0, "one"), line(5, "two"), line(9, "three")]);
-        NodeApi::new(machine)
+        let start = ambient.clock.now();
+        let lines = vec![line(start, "one"), line(later(start, 5), "two"), line(later(start, 9), "three")];
+        machine.set(&key(), "u", runtime(start, &[Change::Starts]), lines);
+        machine.name(&key(), "c", Place::Main(0));
+        tokio::time::sleep(std::time::Duration::from_secs(9)).await;
+        (NodeApi::new(machine, ambient.clock), start)
     }
 
     async fn text(api: &NodeApi, path: &str, query: &str) -> (u16, String) {
@@ -231,31 +310,54 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn lines_are_chosen_by_number_time_and_size() {
-        let api = api();
+        let (api, start) = api().await;
         let logs = "/containerLogs/default/web/c";
         assert_eq!(text(&api, logs, "").await, (200, "one\ntwo\nthree\n".to_owned()));
         assert_eq!(text(&api, logs, "tailLines=1").await.1, "three\n");
         assert_eq!(text(&api, logs, "sinceSeconds=5").await.1, "two\nthree\n");
         assert_eq!(text(&api, logs, "limitBytes=5").await.1, "one\nt");
-        assert_eq!(text(&api, logs, "tailLines=1&timestamps=true").await.1, "2026-01-01T00:00:09.000000000Z three\n");
+        let stamped = text(&api, logs, "tailLines=1&timestamps=true").await.1;
+        assert_eq!(stamped, format!("{:.9} three\n", later(start, 9)));
         assert_eq!(text(&api, logs, "tailLines=-1").await.0, 400);
         assert_eq!(text(&api, logs, "previous=true").await.0, 400);
+        assert_eq!(text(&api, "/containerLogs/default/web/other", "").await.0, 400);
         assert_eq!(text(&api, "/containerLogs/default/none/c", "").await.0, 404);
-        assert_eq!(text(&api, "/exec/default/web/c", "").await.0, 404);
+        assert_eq!(text(&api, "/run/default/web/c", "").await.0, 404);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_log_that_is_followed_goes_on_until_the_container_ends() {
-        let api = api();
+        let (api, start) = api().await;
         let machine = api.machine.clone();
         let body = api.answer("/containerLogs/default/web/c", "follow=true&tailLines=1").into_body();
         let read = tokio::spawn(async move { body.collect().await.unwrap().to_bytes() });
         tokio::task::yield_now().await;
-        let key = ObjectKey::new("default", "web");
-        machine.set(&key, "u", runtime("2026-01-01T00:00:10Z"), vec![line(10, "four")]);
+        machine.set(&key(), "u", runtime(start, &[Change::Starts]), vec![line(later(start, 9), "four")]);
         tokio::task::yield_now().await;
-        let ended = Runtime { stage: PodStage::Ended, ..runtime("2026-01-01T00:00:11Z") };
-        machine.set(&key, "u", ended, vec![line(11, "five")]);
+        let ended = runtime(start, &[Change::Starts, Change::Exits(0)]);
+        machine.set(&key(), "u", ended, vec![line(later(start, 9), "five")]);
         assert_eq!(read.await.unwrap(), "three\nfour\nfive\n");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_program_says_comes_when_it_is_said_and_not_after_it_was_stopped() {
+        let ambient = Ambient::seeded(1);
+        let machine = Arc::new(Machine::new(0));
+        let began = ambient.clock.now();
+        machine.set(&key(), "u", runtime(began, &[Change::Starts]), Vec::new());
+        machine.name(&key(), "c", Place::Main(0));
+        let script =
+            ["sh", "-c", "echo one; sleep 5; echo two; sleep 5; echo three; sleep infinity"].map(str::to_owned);
+        let transcript = Arc::new(run(&script, &World::default(), began));
+        machine.talk(&key(), "c", Talk { restarts: 0, began, stopped: None, transcript });
+        let api = NodeApi::new(machine.clone(), ambient.clock.clone());
+        let logs = "/containerLogs/default/web/c";
+        assert_eq!(text(&api, logs, "").await.1, "one\n");
+        let body = api.answer(logs, "follow=true").into_body();
+        let read = tokio::spawn(async move { body.collect().await.unwrap().to_bytes() });
+        tokio::time::sleep(std::time::Duration::from_secs(7)).await;
+        machine.silence(&key(), "c", ambient.clock.now());
+        machine.set(&key(), "u", runtime(began, &[Change::Starts, Change::Exits(0)]), Vec::new());
+        assert_eq!(read.await.unwrap(), "one\ntwo\n");
     }
 }

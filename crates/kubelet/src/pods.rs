@@ -3,19 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_ambient::{Clock, Timestamp};
-use coracle_api::core_v1::{Container, ObjectReference, Pod};
+use coracle_ambient::Clock;
+use coracle_api::core_v1::{ConfigMap, Container, Node, Pod, Secret};
 use coracle_client::{DeleteParams, Patch};
-use coracle_controller_runtime::{Action, EventRecorder, EventType, Pass, ReconcileError, Reconciler, reference_to};
+use coracle_controller_runtime::{Action, EventRecorder, EventType, Pass, ReconcileError, Reconciler};
 use coracle_informer::Lister;
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::ObjectKey;
 use serde_json::{Value, json};
 
 use crate::Delays;
+use crate::container::{Change, LOOKS_AGAIN, State, signed};
+use crate::fetch::fetch;
 use crate::lifecycle::{PodStage, Runtime, Step, next};
-use crate::machine::{Line, Machine};
-use crate::status::{pod_reference, pod_status};
+use crate::machine::{Machine, Talk};
+use crate::place::Place;
+use crate::program::transcript;
+use crate::refusal::{Share, refusal};
+use crate::sources::{Facts, Sources, references};
+use crate::status::pod_status;
+use crate::surroundings::Surroundings;
+use crate::telling::{Told, about, line_of_change, lines_of_stage, of_change, of_stage};
 
 /// The conditions that a node speaks of; others are somebody else's.
 const OWN_CONDITIONS: [&str; 5] =
@@ -27,6 +35,7 @@ pub(crate) struct Pods {
     pub(crate) actor: String,
     pub(crate) machine: Arc<Machine>,
     pub(crate) pods: Lister<Pod>,
+    pub(crate) nodes: Lister<Node>,
     pub(crate) delays: Delays,
     pub(crate) events: EventRecorder,
     pub(crate) recorder: Recorder,
@@ -39,9 +48,12 @@ impl Reconciler for Pods {
             self.machine.remove(key);
             return Ok(Action::Done);
         };
-        let (runtime, step) = self.advance(pass, key, &pod);
+        let sources = self.sources(pass, key, &pod).await?;
+        let mut course = self.course(pass, key, &pod, sources);
+        let step = course.advance();
+        let Course { runtime, around, .. } = course;
         if let Some(runtime) = &runtime {
-            let status = pod_status(&pod, runtime, &self.machine.address, self.clock.now());
+            let status = pod_status(&pod, runtime, &around, &self.machine.address, self.clock.now());
             if let Some(patch) = status_patch(&pod, &status) {
                 match pass.api::<Pod>().patch_status(key, &Patch::Strategic(patch)).await {
                     // Gone, or another pod of the same name: the cache will tell.
@@ -50,7 +62,7 @@ impl Reconciler for Pods {
                 };
             }
         }
-        match step {
+        let waits = match step {
             Step::Remove => {
                 let uid = pod.metadata.uid.clone().unwrap_or_default();
                 match pass.api::<Pod>().delete(key, &DeleteParams::now().with_uid(uid)).await {
@@ -59,118 +71,193 @@ impl Reconciler for Pods {
                         deleted?;
                     }
                 }
-                Ok(Action::Done)
+                return Ok(Action::Done);
             }
-            Step::Wait(Some(left)) => Ok(Action::RequeueAfter(Duration::try_from(left).unwrap_or_default())),
-            Step::Wait(None) | Step::Become(_) => Ok(Action::Done),
-        }
+            Step::Wait(left) => left,
+            Step::Become(_) | Step::Changed(..) => None,
+        };
+        // What is lacking is looked for again: nobody tells a node of a ConfigMap.
+        let looks = (around.waits_for_volumes || !around.lacks.is_empty()).then(|| signed(LOOKS_AGAIN));
+        Ok(match waits.into_iter().chain(looks).min() {
+            Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
+            None => Action::Done,
+        })
     }
 }
 
+/// One pod on its way, as far as it goes at the moment.
+struct Course<'p> {
+    pods: &'p Pods,
+    pass: &'p Pass,
+    key: &'p ObjectKey,
+    pod: &'p Pod,
+    around: Surroundings,
+    sources: Sources,
+    runtime: Option<Runtime>,
+}
+
 impl Pods {
-    /// Takes the pod as far as it goes at the moment; gives where it is then and what it waits for.
-    fn advance(&self, pass: &Pass, key: &ObjectKey, pod: &Pod) -> (Option<Runtime>, Step) {
+    /// What the pod's containers are configured with, as long as any of them is to be made, or may be made again.
+    async fn sources(&self, pass: &Pass, key: &ObjectKey, pod: &Pod) -> Result<Sources, ReconcileError> {
+        let wanted = references(pod);
+        let is_settled = || self.machine.is_settled(key, pod.metadata.uid.as_deref().unwrap_or_default());
+        if wanted.is_empty() || pod.is_finished() || is_settled() {
+            return Ok(Sources::default());
+        }
+        Ok(fetch(&pass.api::<ConfigMap>(), &pass.api::<Secret>(), &key.namespace, wanted).await?)
+    }
+
+    fn course<'p>(&'p self, pass: &'p Pass, key: &'p ObjectKey, pod: &'p Pod, sources: Sources) -> Course<'p> {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let known = self.machine.pod(key).filter(|running| running.uid == uid);
         if known.is_none() {
             self.machine.remove(key);
         }
-        let mut runtime = known.map(|running| running.runtime);
+        let mut around = Surroundings::of(pod);
+        let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+        if !sources.0.is_empty() {
+            let lacks = containers.filter_map(|own| Some((own.name.clone(), sources.lacked_by(pod, own)?)));
+            around.lacks = lacks.collect();
+        }
+        around.waits_for_volumes = !sources.0.is_empty() && sources.lacked_by_volumes(pod).is_some();
+        for (name, talks) in known.iter().flat_map(|running| &running.talks) {
+            if let Some(talk) = talks.back() {
+                around.transcripts.insert(name.clone(), talk.transcript.clone());
+            }
+        }
+        let runtime = known.map(|running| running.runtime);
+        Course { pods: self, pass, key, pod, around, sources, runtime }
+    }
+}
+
+impl Course<'_> {
+    /// Takes the pod as far as it goes; gives what it waits for then.
+    fn advance(&mut self) -> Step {
         loop {
-            let now = self.clock.now();
-            match next(pod, runtime.as_ref(), &self.delays, now) {
-                Step::Become(mut changed) => {
-                    if changed.ip.is_none() && !matches!(changed.stage, PodStage::Starting | PodStage::Ended) {
-                        changed.ip = self.machine.new_address();
-                    }
-                    self.record(pass, key, runtime.as_ref(), &changed);
-                    self.tell(pass, pod, runtime.as_ref(), &changed);
-                    self.machine.set(key, uid, (*changed).clone(), said(pod, runtime.as_ref(), &changed, now));
-                    runtime = Some(*changed);
+            let now = self.pods.clock.now();
+            match next(self.pod, self.runtime.as_ref(), &self.around, &self.pods.delays, now) {
+                Step::Become(changed) => self.enters(*changed),
+                Step::Changed(place, change, changed) => self.changes(place, &change, *changed),
+                step => {
+                    self.tell_of_volumes();
+                    return step;
                 }
-                step => return (runtime, step),
             }
         }
     }
 
-    fn record(&self, pass: &Pass, key: &ObjectKey, from: Option<&Runtime>, to: &Runtime) {
-        self.recorder.record(&self.actor, Stage::KubeletTransition, || {
-            let detail = Detail::about(format!("pods/{key}")).caused_by(pass.cause());
-            let from = from.map_or_else(|| "Bound".to_owned(), |runtime| runtime.stage.to_string());
-            detail.with("from", from).with("to", to.stage.to_string()).with("node", self.node.as_str())
-        });
-    }
-
-    /// The events of a transition.
-    fn tell(&self, pass: &Pass, pod: &Pod, from: Option<&Runtime>, to: &Runtime) {
-        let events = self.events.in_pass(pass);
-        let say = |container: &Container, event_type, reason: &str, message: String| {
-            events.event_on(about(pod, container, "containers"), event_type, reason, message);
-        };
-        for container in &pod.spec.containers {
-            let name = &container.name;
-            match (from.map(|from| &from.stage), &to.stage) {
-                (None, PodStage::Running | PodStage::Ready) => {}
-                (_, PodStage::Running) if !matches!(from.map(|from| &from.stage), Some(PodStage::Ready)) => {
-                    started(&events, pod, container, "containers");
+    /// The pod comes to another stage.
+    fn enters(&mut self, mut changed: Runtime) {
+        let pods = self.pods;
+        let now = pods.clock.now();
+        let is_new = self.runtime.is_none() && changed.stage == PodStage::Starting;
+        let mut share = None;
+        if is_new {
+            let own = Share::of(self.pod);
+            let node = pods.nodes.get(&ObjectKey::cluster(pods.node.as_str()));
+            let refused = node.and_then(|node| refusal(self.pod, &own, &node, &pods.machine.taken()));
+            if let Some((reason, message)) = refused {
+                changed = Runtime::refused(self.pod, reason, message, now);
+            }
+            share = Some(own);
+        }
+        if changed.ip.is_none() && !matches!(changed.stage, PodStage::Starting | PodStage::Ended) {
+            changed.ip = pods.machine.new_address();
+        }
+        self.record(&changed);
+        of_stage(self.pod, &changed, &self.around).into_iter().for_each(|told| self.tell(&told));
+        let before = self.runtime.as_ref();
+        let lines = before.map(|before| lines_of_stage(self.pod, before, &changed, &self.around, now));
+        let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
+        pods.machine.set(self.key, uid, changed.clone(), lines.unwrap_or_default());
+        if let Some(share) = share {
+            pods.machine.take(self.key, share);
+        } else if self.runtime.is_none() {
+            pods.machine.take(self.key, Share::of(self.pod));
+            for place in changed.places() {
+                if let (Some(container), true) = (self.around.container(self.pod, place), changed.has_run_at(place)) {
+                    pods.machine.name(self.key, &container.name, place);
                 }
-                (_, PodStage::Stopping) => {
-                    say(container, EventType::Normal, "Killing", format!("Stopping container {name}"));
-                }
-                (_, PodStage::BackingOff) if to.crashes > 1 => {
-                    let message = format!("Back-off restarting failed container {name} in pod {}", pod_reference(pod));
-                    say(container, EventType::Warning, "BackOff", message);
-                }
-                _ => {}
             }
         }
-        if let PodStage::Initializing(index) = to.stage
-            && let Some(container) = pod.spec.init_containers.get(index)
-        {
-            started(&events, pod, container, "initContainers");
+        if changed.stage == PodStage::Ended {
+            for name in self.around.transcripts.keys() {
+                pods.machine.silence(self.key, name, now);
+            }
         }
-        if let (PodStage::Ended, Some((reason, message))) = (&to.stage, to.failure) {
-            events.event(pod, EventType::Normal, reason, message);
+        self.runtime = Some(changed);
+    }
+
+    /// Something happens to one of the pod's containers.
+    fn changes(&mut self, place: Place, change: &Change, changed: Runtime) {
+        let pods = self.pods;
+        let now = pods.clock.now();
+        let Some(container) = self.around.container(self.pod, place).cloned() else { return };
+        let before = self.runtime.take();
+        let talk = (*change == Change::Starts).then(|| self.talk(&container, &changed, place)).flatten();
+        match &talk {
+            Some(talk) => drop(self.around.transcripts.insert(container.name.clone(), talk.transcript.clone())),
+            None if *change == Change::Starts => drop(self.around.transcripts.remove(&container.name)),
+            None => {}
+        }
+        self.runtime = before;
+        self.record(&changed);
+        let told = of_change(self.pod, place, change, &changed, &self.around);
+        told.iter().for_each(|told| self.tell(told));
+        let is_silent = self.around.transcripts.contains_key(&container.name);
+        let before = self.runtime.as_ref().filter(|_| !is_silent);
+        let line = before.and_then(|before| line_of_change(&container, change, before, &changed, place, now));
+        let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
+        let is_stopped = matches!(change, Change::Probed(..))
+            && changed.container(place).is_some_and(|own| own.state != State::Running);
+        pods.machine.set(self.key, uid, changed.clone(), line.into_iter().collect());
+        if *change == Change::Starts {
+            pods.machine.name(self.key, &container.name, place);
+        }
+        if let Some(talk) = talk {
+            pods.machine.talk(self.key, &container.name, talk);
+        } else if is_stopped {
+            pods.machine.silence(self.key, &container.name, now);
+        }
+        self.runtime = Some(changed);
+    }
+
+    /// What a container says in the run that it begins, if its program is known.
+    fn talk(&self, container: &Container, changed: &Runtime, place: Place) -> Option<Talk> {
+        let now = self.pods.clock.now();
+        let facts = Facts { node: &self.pods.node, host_ip: &self.pods.machine.address, pod_ip: changed.ip.as_deref() };
+        let world = self.sources.world(self.pod, container, &facts);
+        let transcript = Arc::new(transcript(container, &world, now)?);
+        let restarts = changed.container(place)?.restarts;
+        Some(Talk { restarts, began: now, stopped: None, transcript })
+    }
+
+    fn record(&self, to: &Runtime) {
+        let (pod, pods) = (self.pod, self.pods);
+        let before = self.runtime.as_ref().map_or_else(|| "Bound".to_owned(), |runtime| runtime.word(pod));
+        let after = to.word(pod);
+        if before != after {
+            pods.recorder.record(&pods.actor, Stage::KubeletTransition, || {
+                let detail = Detail::about(format!("pods/{}", self.key)).caused_by(self.pass.cause());
+                detail.with("from", before).with("to", after).with("node", pods.node.as_str())
+            });
         }
     }
-}
 
-fn started(events: &EventRecorder, pod: &Pod, container: &Container, list: &str) {
-    let present =
-        format!("Container image \"{}\" already present on machine and can be accessed by the pod", container.image);
-    for (reason, message) in
-        [("Pulled", present.as_str()), ("Created", "Container created"), ("Started", "Container started")]
-    {
-        events.event_on(about(pod, container, list), EventType::Normal, reason, message);
+    fn tell(&self, told: &Told) {
+        let events = self.pods.events.in_pass(self.pass);
+        events.event_on(about(self.pod, told.place, &self.around), told.event_type, told.reason, told.message.as_str());
     }
-}
 
-/// Names a container of a pod in an event.
-fn about(pod: &Pod, container: &Container, list: &str) -> ObjectReference {
-    ObjectReference { field_path: format!("spec.{list}{{{}}}", container.name), ..reference_to(pod) }
-}
-
-/// What the containers say at a transition.
-fn said(pod: &Pod, from: Option<&Runtime>, to: &Runtime, now: Timestamp) -> Vec<Line> {
-    let text = match (from.map(|from| &from.stage), &to.stage) {
-        (None, PodStage::Running | PodStage::Ready) => return Vec::new(),
-        (Some(PodStage::Ready), PodStage::Running) => "not ready".to_owned(),
-        (_, PodStage::Running) => "started".to_owned(),
-        (_, PodStage::Ready) => "ready".to_owned(),
-        (_, PodStage::Stopping) => "asked to stop".to_owned(),
-        (_, PodStage::BackingOff | PodStage::Ended) => match to.exit.as_ref().filter(|exit| exit.started.is_some()) {
-            Some(exit) => format!("ended with code {}", exit.code),
-            None => return Vec::new(),
-        },
-        _ => return Vec::new(),
-    };
-    let line = |container: &Container| Line {
-        at: now,
-        container: container.name.clone(),
-        restarts: to.restarts,
-        text: format!("{} ({}): {text}", container.name, container.image),
-    };
-    pod.spec.containers.iter().map(line).collect()
+    fn tell_of_volumes(&self) {
+        let lacks = self.around.waits_for_volumes.then(|| self.sources.lacked_by_volumes(self.pod)).flatten();
+        let waits =
+            self.runtime.as_ref().is_some_and(|runtime| runtime.stage == PodStage::Active && !runtime.has_run());
+        if let Some((volume, why)) = lacks.filter(|_| waits) {
+            let message = format!("MountVolume.SetUp failed for volume \"{volume}\" : {why}");
+            self.tell(&Told { place: None, event_type: EventType::Warning, reason: "FailedMount", message });
+        }
+    }
 }
 
 /// The strategic merge patch from the status that the API shows to this one; none if they are the same.

@@ -7,23 +7,36 @@ use coracle_api::core_v1::{
 };
 use coracle_meta::format_time;
 
-use crate::lifecycle::{Exit, PodStage, Runtime};
+use crate::container::{ContainerRuntime, Exit, State, back_off};
+use crate::hold::Hold;
+use crate::lifecycle::{PodStage, Runtime};
+use crate::place::{Place, is_sidecar};
+use crate::surroundings::Surroundings;
 
 /// The status of a pod on the node with this address. Conditions that are not the node's are kept.
 ///
 /// In Kubernetes: `generateAPIPodStatus` of `pkg/kubelet`.
-pub(crate) fn pod_status(pod: &Pod, runtime: &Runtime, host_ip: &str, now: Timestamp) -> PodStatus {
+pub(crate) fn pod_status(
+    pod: &Pod,
+    runtime: &Runtime,
+    around: &Surroundings,
+    host_ip: &str,
+    now: Timestamp,
+) -> PodStatus {
+    if runtime.is_refused {
+        return refused(pod, runtime);
+    }
     let host_ips = vec![HostIP { ip: host_ip.to_owned(), unknown: None }];
     let ip = if pod.spec.host_network { Some(host_ip.to_owned()) } else { runtime.ip.clone() };
-    let (reason, message) = runtime.failure.unwrap_or_default();
-    let mut containers: Vec<ContainerStatus> =
-        pod.spec.containers.iter().map(|container| container_status(pod, runtime, container)).collect();
+    let (reason, message) = runtime.failure.clone().unwrap_or_default();
+    let told = Told { pod, runtime, around };
+    let statuses = |places: &mut dyn Iterator<Item = Place>| places.filter_map(|place| told.container(place)).collect();
+    let mut containers: Vec<ContainerStatus> = statuses(&mut (0..runtime.main.len()).map(Place::Main));
     containers.sort_by(|a, b| a.name.cmp(&b.name));
-    let init = pod.spec.init_containers.iter().enumerate();
     PodStatus {
         phase: phase(pod, runtime).to_owned(),
         reason: reason.to_owned(),
-        message: message.to_owned(),
+        message,
         observed_generation: pod.metadata.generation.unwrap_or(0),
         host_ip: host_ip.to_owned(),
         host_ips,
@@ -32,19 +45,40 @@ pub(crate) fn pod_status(pod: &Pod, runtime: &Runtime, host_ip: &str, now: Times
         start_time: Some(pod.status.start_time.clone().unwrap_or_else(|| format_time(runtime.seen))),
         conditions: conditions(pod, runtime, now),
         container_statuses: containers,
-        init_container_statuses: init.map(|(index, container)| init_status(pod, runtime, index, container)).collect(),
+        init_container_statuses: statuses(&mut (0..runtime.init.len()).map(Place::Init)),
+        ephemeral_container_statuses: statuses(&mut (0..runtime.ephemeral.len()).map(Place::Ephemeral)),
         ..pod.status.clone()
     }
 }
 
+/// The status of a pod that the node does not take. In Kubernetes: `rejectPod`.
+fn refused(pod: &Pod, runtime: &Runtime) -> PodStatus {
+    let (reason, message) = runtime.failure.clone().unwrap_or_default();
+    PodStatus {
+        phase: "Failed".to_owned(),
+        reason: reason.to_owned(),
+        message: format!("Pod was rejected: {message}"),
+        observed_generation: pod.metadata.generation.unwrap_or(0),
+        start_time: Some(pod.status.start_time.clone().unwrap_or_else(|| format_time(runtime.seen))),
+        ..pod.status.clone()
+    }
+}
+
+/// In Kubernetes: `getPhase`.
 fn phase(pod: &Pod, runtime: &Runtime) -> &'static str {
+    let waits = |container: &ContainerRuntime| matches!(container.state, State::Waiting | State::Held(_));
     match &runtime.stage {
         PodStage::Ended if runtime.succeeded() => "Succeeded",
         PodStage::Ended => "Failed",
-        PodStage::Starting | PodStage::Sandbox | PodStage::Initializing(_) => "Pending",
         // A pod that is stopped before its containers ran was never running.
-        PodStage::Stopping if runtime.running_since.is_none() && pod.status.phase != "Running" => "Pending",
-        PodStage::Running | PodStage::Ready | PodStage::BackingOff | PodStage::Stopping => "Running",
+        PodStage::Stopping if !runtime.main.iter().any(ContainerRuntime::has_run) && pod.status.phase != "Running" => {
+            "Pending"
+        }
+        PodStage::Stopping => "Running",
+        PodStage::Starting => "Pending",
+        PodStage::Active if !runtime.is_initialized(pod) => "Pending",
+        PodStage::Active if runtime.main.iter().any(|own| waits(own) && !own.has_run()) => "Pending",
+        PodStage::Active => "Running",
     }
 }
 
@@ -62,48 +96,47 @@ fn wanted(type_: &'static str, holds: bool, reason: &'static str, message: Strin
 
 /// Foreign conditions first, then the node's in their order.
 fn conditions(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Vec<PodCondition> {
-    let names = |containers: &[Container]| {
-        containers.iter().map(|container| container.name.clone()).collect::<Vec<_>>().join(" ")
-    };
     let ended = runtime.stage == PodStage::Ended;
     let finished = if runtime.succeeded() { "PodCompleted" } else { "PodFailed" };
-    let incomplete: Vec<Container> = match runtime.stage {
-        PodStage::Starting | PodStage::Sandbox => pod.spec.init_containers.clone(),
-        PodStage::Initializing(index) => pod.spec.init_containers[index.min(pod.spec.init_containers.len())..].to_vec(),
-        _ => Vec::new(),
-    };
-    let initialized = match (incomplete.is_empty(), ended && runtime.succeeded()) {
-        (true, true) => wanted("Initialized", true, "PodCompleted", String::new()),
-        (true, false) => wanted("Initialized", true, "", String::new()),
-        (false, _) => wanted(
-            "Initialized",
-            false,
-            "ContainersNotInitialized",
-            format!("containers with incomplete status: [{}]", names(&incomplete)),
-        ),
-    };
-    let containers = |type_| match (&runtime.stage, ended) {
-        (_, true) => wanted(type_, false, finished, String::new()),
-        (PodStage::Ready, _) => wanted(type_, true, "", String::new()),
-        // Readiness probes go on while a pod stops, and succeed.
-        (PodStage::Stopping, _) if pod.is_ready() => wanted(type_, true, "", String::new()),
-        _ => wanted(
-            type_,
-            false,
-            "ContainersNotReady",
-            format!("containers with unready status: [{}]", names(&pod.spec.containers)),
-        ),
+    let unready = runtime.unready(pod);
+    let containers = |type_| match (ended, unready.is_empty()) {
+        (true, _) => wanted(type_, false, finished, String::new()),
+        (_, true) => wanted(type_, true, "", String::new()),
+        // Readiness probes go on while a pod stops, and find what they found.
+        _ if runtime.stage == PodStage::Stopping && pod.is_ready() => wanted(type_, true, "", String::new()),
+        _ => {
+            let message = format!("containers with unready status: [{}]", unready.join(" "));
+            wanted(type_, false, "ContainersNotReady", message)
+        }
     };
     let sandbox = !matches!(runtime.stage, PodStage::Starting | PodStage::Ended);
     let wanted = [
         wanted("PodReadyToStartContainers", sandbox, "", String::new()),
-        initialized,
+        initialized(pod, runtime),
         with_gates(pod, containers("Ready")),
         containers("ContainersReady"),
         wanted("PodScheduled", true, "", String::new()),
     ];
     let foreign = pod.status.conditions.iter().filter(|condition| !wanted.iter().any(|w| w.type_ == condition.type_));
     foreign.cloned().chain(wanted.iter().map(|wanted| stamp(pod, wanted, now))).collect()
+}
+
+/// In Kubernetes: `GeneratePodInitializedCondition`.
+fn initialized(pod: &Pod, runtime: &Runtime) -> Wanted {
+    if runtime.succeeded() {
+        return wanted("Initialized", true, "PodCompleted", String::new());
+    }
+    let is_done = |container: &Container, own: &ContainerRuntime| match is_sidecar(container) {
+        true => own.is_started || own.restarts > 0 || own.state == State::BackingOff,
+        false => own.has_ended_well(),
+    };
+    let incomplete = pod.spec.init_containers.iter().zip(&runtime.init).filter(|(own, runtime)| !is_done(own, runtime));
+    let incomplete: Vec<&str> = incomplete.map(|(container, _)| container.name.as_str()).collect();
+    if incomplete.is_empty() || runtime.main.iter().any(ContainerRuntime::has_run) {
+        return wanted("Initialized", true, "", String::new());
+    }
+    let message = format!("containers with incomplete status: [{}]", incomplete.join(" "));
+    wanted("Initialized", false, "ContainersNotInitialized", message)
 }
 
 /// A pod with readiness gates is ready only if their conditions hold too.
@@ -142,31 +175,131 @@ fn stamp(pod: &Pod, wanted: &Wanted, now: Timestamp) -> PodCondition {
     }
 }
 
-fn container_status(pod: &Pod, runtime: &Runtime, container: &Container) -> ContainerStatus {
-    let created = if pod.spec.init_containers.is_empty() { "ContainerCreating" } else { "PodInitializing" };
-    let (state, ready) = match (&runtime.stage, &runtime.exit) {
-        (PodStage::Ended, Some(exit)) => (terminated(pod, container, exit, runtime.restarts), false),
-        (PodStage::BackingOff, _) if runtime.crashes > 1 => {
-            (waiting("CrashLoopBackOff", &crash_message(pod, container, runtime)), false)
-        }
-        (PodStage::BackingOff, Some(exit)) => (terminated(pod, container, exit, runtime.restarts), false),
-        (PodStage::Running, _) => (running(runtime), false),
-        (PodStage::Ready, _) => (running(runtime), true),
-        (PodStage::Stopping, _) if runtime.running_since.is_some() => (running(runtime), pod.is_ready()),
-        _ => (waiting(created, ""), false),
-    };
-    let started = state.running.is_some();
-    let last = runtime.exit.as_ref().filter(|_| state.terminated.is_none());
-    let ran = started || runtime.exit.as_ref().is_some_and(|exit| exit.started.is_some());
-    let id = if ran { container_id(pod, container, runtime.restarts) } else { String::new() };
-    ContainerStatus {
-        last_state: last.map(|exit| terminated(pod, container, exit, runtime.restarts - 1)).unwrap_or_default(),
-        state,
-        ready,
-        started: Some(started),
-        restart_count: runtime.restarts,
-        ..created_status(container, id)
+/// What is told of the containers of a pod.
+struct Told<'p> {
+    pod: &'p Pod,
+    runtime: &'p Runtime,
+    around: &'p Surroundings,
+}
+
+impl Told<'_> {
+    fn container(&self, place: Place) -> Option<ContainerStatus> {
+        let (own, container) = (self.runtime.container(place)?, self.around.container(self.pod, place)?);
+        let is_running = own.state == State::Running;
+        let state = self.state(place, own, container);
+        let id = if own.has_run() { self.id(container, own.restarts) } else { String::new() };
+        // What has ended for good tells of no end before.
+        let last = own.exit.as_ref().filter(|exit| state.terminated.is_none() && exit.started.is_some());
+        let before = if own.state == State::BackingOff { own.restarts } else { own.restarts - 1 };
+        let is_ready = match (place, own.state) {
+            (Place::Init(_), State::Ended) => own.has_ended_well(),
+            _ if self.runtime.stage == PodStage::Stopping && is_running => self.was_ready(container),
+            _ => own.is_ready,
+        };
+        Some(ContainerStatus {
+            last_state: last.map(|exit| self.terminated(container, exit, before)).unwrap_or_default(),
+            state,
+            ready: is_ready,
+            started: (!matches!(place, Place::Ephemeral(_))).then_some(is_running && own.is_started),
+            restart_count: own.restarts,
+            ..created_status(container, id)
+        })
     }
+
+    fn was_ready(&self, container: &Container) -> bool {
+        let status = &self.pod.status;
+        let mut all = status.container_statuses.iter().chain(&status.init_container_statuses);
+        all.any(|status| status.name == container.name && status.ready)
+    }
+
+    fn state(&self, place: Place, own: &ContainerRuntime, container: &Container) -> ContainerState {
+        let has_init = !self.pod.spec.init_containers.is_empty();
+        match (own.state, &own.exit) {
+            (State::Running, _) => {
+                let running = ContainerStateRunning { started_at: Some(format_time(own.since)), unknown: None };
+                ContainerState { running: Some(Box::new(running)), ..ContainerState::default() }
+            }
+            (State::BackingOff, _) if own.crashes > 1 => {
+                waiting("CrashLoopBackOff", &self.crash_message(container, own.crashes))
+            }
+            (State::BackingOff | State::Ended, Some(exit)) => self.terminated(container, exit, own.restarts),
+            (State::Held(hold), _) => self.held(hold, container),
+            _ if has_init && !matches!(place, Place::Ephemeral(_)) => waiting("PodInitializing", ""),
+            _ => waiting("ContainerCreating", ""),
+        }
+    }
+
+    fn held(&self, hold: Hold, container: &Container) -> ContainerState {
+        let (reason, message) =
+            hold.words(container, self.around.lacks.get(&container.name).map_or("", String::as_str));
+        waiting(reason, &message)
+    }
+
+    fn terminated(&self, container: &Container, exit: &Exit, restarts: i32) -> ContainerState {
+        let usual = if exit.code == 0 { "Completed" } else { "Error" };
+        let terminated = match exit.started {
+            Some(started) => ContainerStateTerminated {
+                exit_code: exit.code,
+                reason: exit.reason.clone().unwrap_or_else(|| usual.to_owned()),
+                started_at: Some(format_time(started)),
+                finished_at: Some(format_time(exit.at)),
+                container_id: self.id(container, restarts),
+                ..ContainerStateTerminated::default()
+            },
+            None => ContainerStateTerminated {
+                exit_code: exit.code,
+                reason: "ContainerStatusUnknown".to_owned(),
+                message: "The container could not be located when the pod was terminated".to_owned(),
+                ..ContainerStateTerminated::default()
+            },
+        };
+        ContainerState { terminated: Some(Box::new(terminated)), ..ContainerState::default() }
+    }
+
+    fn crash_message(&self, container: &Container, crashes: u32) -> String {
+        let seconds = back_off(crashes).as_secs();
+        let pause = if seconds >= 60 { format!("{}m{}s", seconds / 60, seconds % 60) } else { format!("{seconds}s") };
+        format!("back-off {pause} restarting failed container={} pod={}", container.name, pod_reference(self.pod))
+    }
+
+    /// A name for a container that is the same each time it is asked for, and another after each restart.
+    fn id(&self, container: &Container, restarts: i32) -> String {
+        let name = format!("{}/{}/{restarts}", self.pod.metadata.uid.as_deref().unwrap_or_default(), container.name);
+        let random = coracle_ambient::Random::from_seed(0).split(&name);
+        let hex: String = (0..4).map(|_| format!("{:016x}", random.bits())).collect();
+        format!("containerd://{hex}")
+    }
+}
+
+impl Hold {
+    /// The reason and the message of a container that cannot be made.
+    pub(crate) fn words(self, container: &Container, lacks: &str) -> (&'static str, String) {
+        let image = &container.image;
+        match self {
+            Self::ErrImagePull => ("ErrImagePull", pull_error(image)),
+            Self::ImagePullBackOff => {
+                ("ImagePullBackOff", format!("Back-off pulling image \"{image}\": ErrImagePull: {}", pull_error(image)))
+            }
+            Self::ErrImageNeverPull => {
+                ("ErrImageNeverPull", format!("Container image \"{image}\" is not present with pull policy of Never"))
+            }
+            Self::InvalidImageName => {
+                let why = "invalid reference format";
+                (
+                    "InvalidImageName",
+                    format!(
+                        "Failed to apply default image tag \"{image}\": couldn't parse image name \"{image}\": {why}"
+                    ),
+                )
+            }
+            Self::CreateContainerConfigError => ("CreateContainerConfigError", lacks.to_owned()),
+        }
+    }
+}
+
+/// What a runtime says of an image that is nowhere.
+pub(crate) fn pull_error(image: &str) -> String {
+    format!("failed to pull and unpack image \"{image}\": failed to resolve reference \"{image}\": {image}: not found")
 }
 
 /// The part of a container's status that says what it was made from; `id` is empty before it was made.
@@ -194,78 +327,9 @@ fn created_status(container: &Container, id: String) -> ContainerStatus {
     }
 }
 
-fn init_status(pod: &Pod, runtime: &Runtime, index: usize, container: &Container) -> ContainerStatus {
-    let current = match runtime.stage {
-        PodStage::Starting | PodStage::Sandbox => None,
-        PodStage::Initializing(current) => Some(current),
-        _ if runtime.running_since.is_none() && runtime.exit.as_ref().is_none_or(|exit| exit.started.is_none()) => None,
-        _ => Some(usize::MAX),
-    };
-    let id = container_id(pod, container, 0);
-    match current {
-        Some(current) if index < current => {
-            let at = runtime.running_since.unwrap_or(runtime.since);
-            let exit = Exit { code: 0, started: Some(runtime.seen), at };
-            ContainerStatus {
-                state: terminated(pod, container, &exit, 0),
-                ready: true,
-                started: Some(false),
-                ..created_status(container, id)
-            }
-        }
-        Some(current) if index == current => ContainerStatus {
-            state: ContainerState {
-                running: Some(Box::new(ContainerStateRunning {
-                    started_at: Some(format_time(runtime.since)),
-                    unknown: None,
-                })),
-                ..ContainerState::default()
-            },
-            started: Some(true),
-            ..created_status(container, id)
-        },
-        _ => ContainerStatus {
-            state: waiting("PodInitializing", ""),
-            started: Some(false),
-            ..created_status(container, String::new())
-        },
-    }
-}
-
 fn waiting(reason: &str, message: &str) -> ContainerState {
     let waiting = ContainerStateWaiting { reason: reason.to_owned(), message: message.to_owned(), unknown: None };
     ContainerState { waiting: Some(Box::new(waiting)), ..ContainerState::default() }
-}
-
-fn running(runtime: &Runtime) -> ContainerState {
-    let running = ContainerStateRunning { started_at: runtime.running_since.map(format_time), unknown: None };
-    ContainerState { running: Some(Box::new(running)), ..ContainerState::default() }
-}
-
-fn terminated(pod: &Pod, container: &Container, exit: &Exit, restarts: i32) -> ContainerState {
-    let terminated = match exit.started {
-        Some(started) => ContainerStateTerminated {
-            exit_code: exit.code,
-            reason: if exit.code == 0 { "Completed" } else { "Error" }.to_owned(),
-            started_at: Some(format_time(started)),
-            finished_at: Some(format_time(exit.at)),
-            container_id: container_id(pod, container, restarts),
-            ..ContainerStateTerminated::default()
-        },
-        None => ContainerStateTerminated {
-            exit_code: exit.code,
-            reason: "ContainerStatusUnknown".to_owned(),
-            message: "The container could not be located when the pod was terminated".to_owned(),
-            ..ContainerStateTerminated::default()
-        },
-    };
-    ContainerState { terminated: Some(Box::new(terminated)), ..ContainerState::default() }
-}
-
-fn crash_message(pod: &Pod, container: &Container, runtime: &Runtime) -> String {
-    let seconds = crate::lifecycle::back_off(runtime.crashes).as_secs();
-    let pause = if seconds >= 60 { format!("{}m{}s", seconds / 60, seconds % 60) } else { format!("{seconds}s") };
-    format!("back-off {pause} restarting failed container={} pod={}", container.name, pod_reference(pod))
 }
 
 /// A pod as the kubelet's messages name it: `name_namespace(uid)`.
@@ -273,14 +337,6 @@ pub(crate) fn pod_reference(pod: &Pod) -> String {
     let part = |text: &Option<String>| text.clone().unwrap_or_default();
     let meta = &pod.metadata;
     format!("{}_{}({})", part(&meta.name), part(&meta.namespace), part(&meta.uid))
-}
-
-/// A name for a container that is the same each time it is asked for, and another after each restart.
-fn container_id(pod: &Pod, container: &Container, restarts: i32) -> String {
-    let name = format!("{}/{}/{restarts}", pod.metadata.uid.as_deref().unwrap_or_default(), container.name);
-    let random = coracle_ambient::Random::from_seed(0).split(&name);
-    let hex: String = (0..4).map(|_| format!("{:016x}", random.bits())).collect();
-    format!("containerd://{hex}")
 }
 
 #[cfg(test)]
@@ -303,13 +359,14 @@ mod tests {
     fn statuses(mut pod: Pod) -> Vec<Pod> {
         let mut now = parse_time("2026-01-01T00:00:00Z").unwrap();
         let (mut runtime, mut pods) = (None, Vec::new());
-        for _ in 0..20 {
-            match next(&pod, runtime.as_ref(), &Delays::default(), now) {
-                Step::Become(mut next) => {
-                    if next.stage == PodStage::Sandbox {
+        for _ in 0..40 {
+            let around = Surroundings::of(&pod);
+            match next(&pod, runtime.as_ref(), &around, &Delays::default(), now) {
+                Step::Become(mut next) | Step::Changed(_, _, mut next) => {
+                    if next.stage == PodStage::Active {
                         next.ip = Some("10.1.2.3".to_owned());
                     }
-                    pod.status = pod_status(&pod, &next, "192.168.0.1", now);
+                    pod.status = pod_status(&pod, &next, &around, "192.168.0.1", now);
                     pods.push(pod.clone());
                     runtime = Some(*next);
                 }
@@ -389,5 +446,36 @@ mod tests {
         );
         let state = last.status.container_statuses[0].state.terminated.clone().unwrap();
         assert_eq!((state.exit_code, state.reason.as_str()), (3, "Error"));
+    }
+
+    #[test]
+    fn what_holds_a_container_up_is_told() {
+        let mut held = pod();
+        held.spec.containers.truncate(1);
+        held.metadata.annotations.insert("coracle.dev/image".to_owned(), "missing".to_owned());
+        let pods = statuses(held);
+        let waiting = |pod: &Pod| {
+            let state = pod.status.container_statuses[0].state.waiting.clone().unwrap();
+            (pod.status.phase.clone(), state.reason)
+        };
+        let reasons: Vec<_> = pods.iter().map(waiting).collect();
+        let told = |reason: &str| ("Pending".to_owned(), reason.to_owned());
+        assert_eq!(
+            reasons[..4],
+            [told("ContainerCreating"), told("ContainerCreating"), told("ErrImagePull"), told("ImagePullBackOff")]
+        );
+    }
+
+    #[test]
+    fn a_sidecar_is_told_of_as_one_that_runs() {
+        let mut with = pod();
+        with.spec.init_containers =
+            serde_json::from_value(serde_json::json!([{"name": "s", "image": "i", "restartPolicy": "Always"}]))
+                .unwrap();
+        let last = statuses(with).pop().unwrap();
+        let own = &last.status.init_container_statuses[0];
+        assert!(own.state.running.is_some() && own.ready && own.started == Some(true));
+        assert_eq!(last.status.phase, "Running");
+        assert!(last.is_ready());
     }
 }

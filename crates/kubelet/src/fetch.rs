@@ -1,0 +1,32 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use coracle_api::core_v1::{ConfigMap, Secret};
+use coracle_client::{Api, Error};
+use coracle_meta::ObjectKey;
+
+use crate::sources::{Reference, Sort, Sources, text_of};
+
+/// What is found in a namespace at references of a pod.
+///
+/// # Errors
+/// What the API server answers, but that there is nothing.
+pub(crate) async fn fetch(
+    maps: &Api<ConfigMap>,
+    secrets: &Api<Secret>,
+    namespace: &str,
+    wanted: BTreeSet<Reference>,
+) -> Result<Sources, Error> {
+    let mut found = BTreeMap::new();
+    for reference in wanted {
+        let key = ObjectKey::new(namespace, reference.1.as_str());
+        let data = match reference.0 {
+            Sort::ConfigMap => maps.find(&key).await?.map(|map| map.data),
+            Sort::Secret => secrets
+                .find(&key)
+                .await?
+                .map(|secret| secret.data.into_iter().map(|(key, value)| (key, text_of(&value))).collect()),
+        };
+        found.insert(reference, data);
+    }
+    Ok(Sources(found))
+}

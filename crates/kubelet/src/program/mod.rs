@@ -1,0 +1,222 @@
+//! What containers do: a few programs that everybody knows, run as if in a container.
+//!
+//! ```text
+//! command and args --Program::of--> script --run (pure)--> Transcript: lines and when they are said, the end and its code
+//! ```
+//! Nothing is executed. A program sees its environment and the files that are mounted; what it prints is its log. Any
+//! other command runs for ever. A program is a file and a line in [`PROGRAMS`].
+//! Not here: pipes, redirections, background jobs: a script with them ends with 2 and says so.
+
+mod cat;
+mod date;
+mod echo;
+mod env;
+mod ls;
+mod printf;
+mod shell;
+mod sleep;
+mod syntax;
+mod test;
+mod transcript;
+
+use std::collections::BTreeMap;
+
+use coracle_ambient::Timestamp;
+use coracle_api::core_v1::Container;
+
+use crate::image;
+pub(crate) use shell::Shell;
+pub(crate) use transcript::{Said, Transcript};
+
+/// What a program is called, and what it does with its arguments; the answer is its code.
+type Program = fn(&mut Shell<'_>, &[String]) -> Result<i32, Stop>;
+
+/// All programs.
+const PROGRAMS: &[(&str, Program)] = &[
+    ("[", test::bracket),
+    ("cat", cat::run),
+    ("date", date::run),
+    ("echo", echo::run),
+    ("env", env::run),
+    ("false", |_, _| Ok(1)),
+    ("hostname", |shell, _| Ok(shell.say(&shell.world.hostname.clone()))),
+    ("ls", ls::run),
+    ("printf", printf::run),
+    ("sleep", sleep::run),
+    ("test", test::run),
+    ("true", |_, _| Ok(0)),
+];
+
+/// Shells, which take a script after `-c`.
+const SHELLS: [&str; 3] = ["sh", "bash", "ash"];
+
+/// Why a script goes no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It has ended with this code.
+    Exit(i32),
+    /// It goes on for ever from here.
+    Forever,
+}
+
+/// What a program sees.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct World {
+    /// What the pod is called.
+    pub(crate) hostname: String,
+    pub(crate) environment: BTreeMap<String, String>,
+    /// By their whole paths.
+    pub(crate) files: BTreeMap<String, String>,
+}
+
+/// What a container does that begins at `now`; none if nothing is known of its command, which then runs for ever.
+pub(crate) fn transcript(container: &Container, world: &World, now: Timestamp) -> Option<Transcript> {
+    let command = command_line(container)?;
+    Some(run(&command, world, now))
+}
+
+/// Runs a command line as `exec` does.
+pub(crate) fn run(command: &[String], world: &World, now: Timestamp) -> Transcript {
+    let mut shell = Shell::new(world, now);
+    let stop = match shell.execute(command) {
+        Ok(code) => Stop::Exit(code),
+        Err(stop) => stop,
+    };
+    shell.finish(&stop)
+}
+
+/// The words that a container executes, if they name a program that is known here.
+fn command_line(container: &Container) -> Option<Vec<String>> {
+    let is_shell = image::is_shell(&container.image);
+    let mut words: Vec<String> = container.command.clone();
+    if !words.is_empty() || is_shell {
+        words.extend(container.args.iter().cloned());
+    }
+    if words.is_empty() && is_shell && !container.tty && !container.stdin {
+        // A shell whose input is at its end.
+        words.push("true".to_owned());
+    }
+    let first = base_name(words.first()?);
+    (SHELLS.contains(&first) && words.len() > 1 || find(first).is_some()).then_some(words)
+}
+
+/// Whether a command line is a shell that reads what somebody types.
+pub(crate) fn is_prompt(command: &[String]) -> bool {
+    let Some((first, rest)) = command.split_first() else { return false };
+    SHELLS.contains(&base_name(first)) && !rest.iter().any(|word| !word.starts_with('-') || word.contains('c'))
+}
+
+/// Whether a command names a program that is known here.
+pub(crate) fn is_known(command: &[String]) -> bool {
+    let first = command.first().map_or("", |first| base_name(first));
+    SHELLS.contains(&first) || find(first).is_some()
+}
+
+fn find(name: &str) -> Option<Program> {
+    PROGRAMS.iter().find(|(known, _)| *known == name).map(|(_, program)| *program)
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn container(value: serde_json::Value) -> Container {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn of(value: serde_json::Value) -> Option<Transcript> {
+        let now = coracle_meta::parse_time("2026-01-01T00:00:00Z").unwrap();
+        let environment = [("GREETING".to_owned(), "hello".to_owned())].into();
+        let files = [("/etc/config/a".to_owned(), "one\ntwo\n".to_owned())].into();
+        transcript(&container(value), &World { hostname: "web-1".to_owned(), environment, files }, now)
+    }
+
+    /// Lines and the end of a script, with the seconds after which they come.
+    type Played = (Vec<(u64, String)>, Option<(u64, i32)>);
+
+    fn script(text: &str) -> Played {
+        let done = of(serde_json::json!({"name": "c", "image": "i", "command": ["/bin/sh", "-c", text]})).unwrap();
+        let seconds = |duration: Duration| duration.as_secs();
+        let lines = done.lines.iter().map(|line| (seconds(line.after), line.text.clone())).collect();
+        (lines, done.end.map(|(after, code)| (seconds(after), code)))
+    }
+
+    fn said(text: &str) -> Vec<String> {
+        script(text).0.into_iter().map(|(_, line)| line).collect()
+    }
+
+    #[test]
+    fn commands_are_run_one_after_the_other_and_take_their_time() {
+        let (lines, end) = script("echo one; sleep 5; echo \"$GREETING\" 'two  $x' && exit 3");
+        assert_eq!(lines, [(0, "one".to_owned()), (5, "hello two  $x".to_owned())]);
+        assert_eq!(end, Some((5, 3)));
+    }
+
+    #[test]
+    fn what_has_failed_decides_what_is_run() {
+        assert_eq!(
+            said("false && echo a || echo b; test 1 -lt 2 && echo c; [ -f /etc/config/a ] && echo d"),
+            ["b", "c", "d"]
+        );
+        assert_eq!(script("set -e; false; echo never").1, Some((0, 1)));
+        assert_eq!(said("if [ \"$GREETING\" = hello ]; then echo yes; else echo no; fi"), ["yes"]);
+        assert_eq!(said("x=1; while [ $x -le 3 ]; do echo $x; x=$((x+1)); done"), ["1", "2", "3"]);
+        assert_eq!(said("for a in b c; do printf '%s-' $a; done; echo; echo $(hostname)"), ["b-c-", "web-1"]);
+    }
+
+    #[test]
+    fn programs_see_their_files_and_their_environment() {
+        assert_eq!(said("cat /etc/config/a; ls /etc/config; hostname"), ["one", "two", "a", "web-1"]);
+        assert!(said("env").contains(&"GREETING=hello".to_owned()));
+        assert_eq!(
+            script("cat /none"),
+            (vec![(0, "cat: can't open '/none': No such file or directory".to_owned())], Some((0, 1)))
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_here_runs_for_ever() {
+        assert_eq!(script("echo begin; nginx -g 'daemon off;'").1, None);
+        assert_eq!(script("while true; do echo tick; sleep 1; done").1, None);
+        assert_eq!(script("sleep infinity").1, None);
+        assert_eq!(of(serde_json::json!({"name": "c", "image": "i", "command": ["/server"]})), None);
+        assert_eq!(of(serde_json::json!({"name": "c", "image": "nginx"})), None);
+    }
+
+    #[test]
+    fn a_script_beyond_this_shell_ends_with_2_and_says_so() {
+        for text in ["echo a | cat", "echo a > /tmp/b", "sleep 1 &", "echo 'a", "if true; then echo", "f() { echo; }"] {
+            let (lines, end) = script(text);
+            assert_eq!(end, Some((0, 2)), "{text}");
+            assert!(lines[0].1.starts_with("sh: "), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_shell_without_anything_to_do_ends_and_arguments_of_a_bare_image_are_its_command() {
+        assert_eq!(of(serde_json::json!({"name": "c", "image": "busybox"})).unwrap().end, Some((Duration::ZERO, 0)));
+        let sleeps = of(serde_json::json!({"name": "c", "image": "busybox:1.36", "args": ["sleep", "2"]})).unwrap();
+        assert_eq!(sleeps.end, Some((Duration::from_secs(2), 0)));
+        assert_eq!(of(serde_json::json!({"name": "c", "image": "nginx", "args": ["sleep", "2"]})), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_script_makes_the_shell_panic_or_run_for_long(text in "[ a-z$(){};&|<>'\"\\\\\n=0-9\\[\\]]{0,60}") {
+            script(&text);
+        }
+
+        #[test]
+        fn nor_one_of_known_words(words in proptest::collection::vec(proptest::sample::select(vec![
+            "while", "do", "done", "if", "then", "else", "fi", "for", "in", "x", "true", "false", ";", "&&", "||", "echo",
+            "$x", "$((1+2))", "$(echo a)", "'a'", "\"b\"", "sleep", "1", "until", "!", "exit", "\n", "elif", "[", "]",
+        ]), 0..30)) {
+            script(&words.join(" "));
+        }
+    }
+}

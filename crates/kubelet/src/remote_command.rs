@@ -1,0 +1,301 @@
+//! Commands that are run in a container from outside, and containers that are listened to: `exec` and `attach`.
+//!
+//! In Kubernetes: `pkg/kubelet/server` and the streaming server of the container runtime.
+
+use std::convert::Infallible;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use coracle_ambient::{Clock, Timestamp};
+use coracle_client::Api;
+use coracle_meta::ObjectKey;
+use coracle_meta::channels::{CLOSE, ERROR, Pieces, STDERR, STDIN, STDOUT, piece};
+use futures_util::future::select;
+use futures_util::stream::{self, Stream, StreamExt};
+use http_body_util::BodyExt;
+use serde_json::json;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+
+use crate::fetch::fetch;
+use crate::machine::Machine;
+use crate::program::{Said, Shell, Stop, World, is_known, is_prompt, run};
+use crate::sources::{Facts, references};
+
+/// What a shell says before each line that is typed.
+const PROMPT: &str = "/ # ";
+
+/// A command, or somebody who listens, at one container.
+pub(crate) struct Remote {
+    pub(crate) machine: Arc<Machine>,
+    pub(crate) clock: Clock,
+    pub(crate) key: ObjectKey,
+    pub(crate) container: String,
+    pub(crate) command: Vec<String>,
+    pub(crate) has_input: bool,
+    pub(crate) is_terminal: bool,
+}
+
+/// What the other side says, as its bytes come.
+pub(crate) type Input = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
+
+/// The bytes of a request's body; an error is its end.
+pub(crate) fn input_of<B>(body: B) -> Input
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+{
+    let body = Box::pin(body);
+    Box::pin(stream::unfold(body, |mut body| async move {
+        loop {
+            match body.frame().await {
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        return Some((data, body));
+                    }
+                }
+                Some(Err(_)) | None => return None,
+            }
+        }
+    }))
+}
+
+/// Where pieces go that the other side gets.
+struct Output {
+    sender: UnboundedSender<Bytes>,
+    is_terminal: bool,
+}
+
+impl Output {
+    fn send(&self, channel: u8, data: &[u8]) {
+        let _ = self.sender.send(piece(channel, data).into());
+    }
+
+    fn line(&self, said: &Said) {
+        let channel = if said.is_error && !self.is_terminal { STDERR } else { STDOUT };
+        let end = match (said.is_open, self.is_terminal) {
+            (true, _) => "",
+            (false, true) => "\r\n",
+            (false, false) => "\n",
+        };
+        self.send(channel, format!("{}{end}", said.text).as_bytes());
+    }
+
+    /// How a command ended. In Kubernetes: `NonZeroExitCodeReason` of `remotecommand`.
+    fn end(&self, code: i32) {
+        let status = match code {
+            0 => json!({"metadata": {}, "status": "Success"}),
+            code => json!({
+                "metadata": {}, "status": "Failure", "reason": "NonZeroExitCode",
+                "message": format!("command terminated with non-zero exit code: exit status {code}"),
+                "details": {"causes": [{"reason": "ExitCode", "message": code.to_string()}]}
+            }),
+        };
+        self.send(ERROR, status.to_string().as_bytes());
+    }
+
+    fn fail(&self, why: &str) {
+        let message = format!("Internal error occurred: {why}");
+        let status = json!({
+            "metadata": {}, "status": "Failure", "reason": "InternalError", "message": message, "code": 500,
+            "details": {"causes": [{"message": why}]}
+        });
+        self.send(ERROR, status.to_string().as_bytes());
+    }
+}
+
+impl Remote {
+    /// The pieces that the other side gets of a command that is run.
+    pub(crate) fn executed(self, input: Input) -> impl Stream<Item = Bytes> + Send {
+        driven(self.is_terminal, |output| self.execute(input, output))
+    }
+
+    /// The pieces that the other side gets of a container that is listened to.
+    pub(crate) fn attached(self) -> impl Stream<Item = Bytes> + Send {
+        driven(self.is_terminal, |output| self.listen(output))
+    }
+
+    async fn execute(self, mut input: Input, output: Output) {
+        let world = match self.world().await {
+            Ok(world) => world,
+            Err(why) => return output.fail(&why),
+        };
+        if is_prompt(&self.command) && self.has_input {
+            return self.converse(&world, &mut input, &output).await;
+        }
+        if !is_known(&self.command) {
+            let name = self.command.first().map_or("", String::as_str);
+            return output.fail(&format!(
+                "error executing command in container: exec: {name:?}: executable file not found in $PATH"
+            ));
+        }
+        let transcript = run(&self.command, &world, self.clock.now());
+        if self.tell(&transcript.lines, &mut input, &output).await.is_none() {
+            return;
+        }
+        let begun = transcript.lines.last().map_or_else(Default::default, |line| line.after);
+        match transcript.end {
+            Some((after, code)) => {
+                if self.wait(after.saturating_sub(begun), &mut input).await.is_some() {
+                    output.end(code);
+                }
+            }
+            // What goes on for ever ends with whoever listens.
+            None => while input.next().await.is_some() {},
+        }
+    }
+
+    /// Says lines when they are due; none if the other side is gone.
+    async fn tell(&self, lines: &[Said], input: &mut Input, output: &Output) -> Option<()> {
+        let mut passed = std::time::Duration::ZERO;
+        for line in lines {
+            self.wait(line.after.saturating_sub(passed), input).await?;
+            passed = line.after;
+            output.line(line);
+        }
+        Some(())
+    }
+
+    /// Lets time pass; none if the other side goes meanwhile.
+    async fn wait(&self, time: std::time::Duration, input: &mut Input) -> Option<()> {
+        if time.is_zero() {
+            return Some(());
+        }
+        let mut sleep = pin!(tokio::time::sleep(time));
+        loop {
+            match select(sleep.as_mut(), input.next()).await {
+                futures_util::future::Either::Left(_) => return Some(()),
+                futures_util::future::Either::Right((said, _)) => drop(said?),
+            }
+        }
+    }
+
+    /// A shell that runs what is typed, a line at a time.
+    async fn converse(&self, world: &World, input: &mut Input, output: &Output) {
+        let mut shell = Shell::new(world, self.clock.now());
+        let (mut pieces, mut typed, mut passed) = (Pieces::default(), String::new(), std::time::Duration::ZERO);
+        let prompt = || {
+            if self.is_terminal {
+                output.send(STDOUT, PROMPT.as_bytes());
+            }
+        };
+        prompt();
+        while let Some(bytes) = input.next().await {
+            pieces.push(&bytes);
+            while let Ok(Some((channel, data))) = pieces.next_piece() {
+                if channel == CLOSE && data == [STDIN] {
+                    return output.end(shell.code());
+                }
+                if channel != STDIN {
+                    continue;
+                }
+                for sign in String::from_utf8_lossy(&data).chars() {
+                    match sign {
+                        '\r' | '\n' => {
+                            if self.is_terminal {
+                                output.send(STDOUT, b"\r\n");
+                            }
+                            let (lines, stop) = shell.typed(&std::mem::take(&mut typed));
+                            for line in &lines {
+                                if self.wait(line.after.saturating_sub(passed), input).await.is_none() {
+                                    return;
+                                }
+                                passed = passed.max(line.after);
+                                output.line(line);
+                            }
+                            match stop {
+                                Some(Stop::Exit(code)) => return output.end(code),
+                                Some(Stop::Forever) => {
+                                    while input.next().await.is_some() {}
+                                    return;
+                                }
+                                None => prompt(),
+                            }
+                        }
+                        // Ctrl-C, Ctrl-D and the key that takes back.
+                        '\u{3}' if self.is_terminal => {
+                            typed.clear();
+                            output.send(STDOUT, b"^C\r\n");
+                            prompt();
+                        }
+                        '\u{4}' if self.is_terminal && typed.is_empty() => return output.end(shell.code()),
+                        '\u{7f}' if self.is_terminal => {
+                            if typed.pop().is_some() {
+                                output.send(STDOUT, b"\x08 \x08");
+                            }
+                        }
+                        sign => {
+                            typed.push(sign);
+                            if self.is_terminal {
+                                output.send(STDOUT, sign.to_string().as_bytes());
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the container says from now on, until its run has ended.
+    async fn listen(self, output: Output) {
+        let Some((restarts, _)) = self.machine.pod(&self.key).and_then(|running| running.run_of(&self.container))
+        else {
+            return output.fail("the container is gone");
+        };
+        let mut told = None;
+        loop {
+            let mut spoke = pin!(self.machine.spoke.notified());
+            spoke.as_mut().enable();
+            let Some(running) = self.machine.pod(&self.key) else { break };
+            let now = self.clock.now();
+            let (lines, next) = running.said(&self.container, restarts, now);
+            for line in lines.iter().skip(told.unwrap_or(lines.len())) {
+                let said = Said { after: Default::default(), text: line.text.clone(), is_error: false, is_open: false };
+                output.line(&said);
+            }
+            told = Some(lines.len());
+            match next {
+                Some(at) => {
+                    select(spoke, pin!(tokio::time::sleep(left(at, now)))).await;
+                }
+                None if running.run_of(&self.container) == Some((restarts, true)) => spoke.await,
+                None => break,
+            }
+        }
+        output.end(0);
+    }
+
+    /// What programs in the container see.
+    async fn world(&self) -> Result<World, String> {
+        let reach = self.machine.reach().ok_or("the node does not run")?;
+        let pod = reach.pods.get(&self.key).ok_or_else(|| format!("pod {:?} does not exist", self.key.name))?;
+        let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+        let found = containers.into_iter().find(|container| container.name == self.container);
+        let (maps, secrets) = (Api::of(&reach.client), Api::of(&reach.client));
+        let sources = fetch(&maps, &secrets, &self.key.namespace, references(&pod)).await;
+        let sources = sources.map_err(|error| error.to_string())?;
+        let ip = self.machine.pod(&self.key).and_then(|running| running.runtime.ip);
+        let facts = Facts { node: &reach.node, host_ip: &self.machine.address, pod_ip: ip.as_deref() };
+        let empty = coracle_api::core_v1::Container::default();
+        Ok(sources.world(&pod, found.unwrap_or(&empty), &facts))
+    }
+}
+
+fn left(at: Timestamp, now: Timestamp) -> std::time::Duration {
+    std::time::Duration::try_from(at.duration_since(now)).unwrap_or_default()
+}
+
+/// The pieces that some work sends, which goes on while they are read.
+fn driven<F: Future<Output = ()> + Send>(
+    is_terminal: bool,
+    work: impl FnOnce(Output) -> F,
+) -> impl Stream<Item = Bytes> + Send {
+    let (sender, pieces) = unbounded_channel();
+    let pieces = stream::unfold(pieces, |mut pieces| async { Some((pieces.recv().await?, pieces)) });
+    let work = stream::once(work(Output { sender, is_terminal })).filter_map(|()| std::future::ready(None));
+    stream::select(pieces, work)
+}
+
+/// A piece as a frame of a body.
+pub(crate) fn as_frame(piece: Bytes) -> Result<http_body::Frame<Bytes>, Infallible> {
+    Ok(http_body::Frame::data(piece))
+}

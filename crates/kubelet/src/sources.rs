@@ -1,0 +1,339 @@
+//! What pods are configured with beside their own object: ConfigMaps and Secrets.
+//!
+//! ```text
+//! references of a pod --fetched--> Sources --(pure)--> what containers lack, their environment, their files
+//! ```
+//! In Kubernetes: `makeEnvironmentVariables` of `pkg/kubelet/kubelet_pods.go`, and the volume plug-ins.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coracle_api::core_v1::{Container, EnvVar, KeyToPath, ObjectFieldSelector, Pod, Volume};
+
+use crate::program::World;
+
+/// A ConfigMap or a Secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sort {
+    ConfigMap,
+    Secret,
+}
+
+impl Sort {
+    fn word(self) -> &'static str {
+        match self {
+            Self::ConfigMap => "configmap",
+            Self::Secret => "secret",
+        }
+    }
+}
+
+/// Which object is meant: its sort and its name, in the pod's namespace.
+pub(crate) type Reference = (Sort, String);
+
+/// What was found at each reference: the texts by their keys, or that there is none. Bytes that are no text are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sources(pub(crate) BTreeMap<Reference, Option<BTreeMap<String, String>>>);
+
+/// One thing that is taken from a source: which, all of it or items of it, and whether it may be absent.
+struct Taken<'p> {
+    from: Reference,
+    items: &'p [KeyToPath],
+    is_optional: bool,
+}
+
+/// All objects that a pod's containers are configured with.
+pub(crate) fn references(pod: &Pod) -> BTreeSet<Reference> {
+    let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+    let from_containers = containers.flat_map(|container| {
+        let keys = container.env.iter().filter_map(|variable| key_of(variable).map(|(from, ..)| from));
+        keys.chain(whole(container).map(|(from, ..)| from)).collect::<Vec<_>>()
+    });
+    let from_volumes = pod.spec.volumes.iter().flat_map(|volume| taken(volume).into_iter().map(|taken| taken.from));
+    from_containers.chain(from_volumes).collect()
+}
+
+/// The key that a variable is taken from: which object, which key, and whether it may be absent.
+fn key_of(variable: &EnvVar) -> Option<(Reference, &str, bool)> {
+    let from = variable.value_from.as_deref()?;
+    if let Some(key) = from.config_map_key_ref.as_deref() {
+        return Some(((Sort::ConfigMap, key.name.clone()), &key.key, key.optional.unwrap_or(false)));
+    }
+    let key = from.secret_key_ref.as_deref()?;
+    Some(((Sort::Secret, key.name.clone()), &key.key, key.optional.unwrap_or(false)))
+}
+
+/// The objects that give all that they have to a container's environment: with which prefix, and whether they may be absent.
+fn whole(container: &Container) -> impl Iterator<Item = (Reference, &str, bool)> {
+    container.env_from.iter().filter_map(|from| {
+        let prefix = from.prefix.as_str();
+        if let Some(map) = from.config_map_ref.as_deref() {
+            return Some(((Sort::ConfigMap, map.name.clone()), prefix, map.optional.unwrap_or(false)));
+        }
+        let secret = from.secret_ref.as_deref()?;
+        Some(((Sort::Secret, secret.name.clone()), prefix, secret.optional.unwrap_or(false)))
+    })
+}
+
+/// What a volume is made from. The volume of a service account's token has nothing that somebody could forget.
+fn taken(volume: &Volume) -> Vec<Taken<'_>> {
+    let one = |sort, name: &str, items, optional: Option<bool>| Taken {
+        from: (sort, name.to_owned()),
+        items,
+        is_optional: optional.unwrap_or(false),
+    };
+    if let Some(map) = volume.config_map.as_deref() {
+        return vec![one(Sort::ConfigMap, &map.name, &map.items, map.optional)];
+    }
+    if let Some(secret) = volume.secret.as_deref() {
+        return vec![one(Sort::Secret, &secret.secret_name, &secret.items, secret.optional)];
+    }
+    let Some(projected) = volume.projected.as_deref() else { return Vec::new() };
+    if projected.sources.iter().any(|source| source.service_account_token.is_some()) {
+        return Vec::new();
+    }
+    let sources = projected.sources.iter().filter_map(|source| {
+        let map = source.config_map.as_deref().map(|map| one(Sort::ConfigMap, &map.name, &map.items, map.optional));
+        map.or_else(|| source.secret.as_deref().map(|own| one(Sort::Secret, &own.name, &own.items, own.optional)))
+    });
+    sources.collect()
+}
+
+impl Sources {
+    fn object(&self, from: &Reference) -> Option<&BTreeMap<String, String>> {
+        self.0.get(from)?.as_ref()
+    }
+
+    /// What a container's environment lacks, in the kubelet's words.
+    pub(crate) fn lacked_by(&self, pod: &Pod, container: &Container) -> Option<String> {
+        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+        let absent = |from: &Reference| format!("{} \"{}\" not found", from.0.word(), from.1);
+        let whole = whole(container).filter(|(from, _, is_optional)| !is_optional && self.object(from).is_none());
+        let keys = container.env.iter().filter_map(|variable| {
+            let (from, key, is_optional) = key_of(variable)?;
+            match self.object(&from) {
+                _ if is_optional => None,
+                None => Some(absent(&from)),
+                Some(object) if object.contains_key(key) => None,
+                Some(_) => {
+                    let kind = if from.0 == Sort::ConfigMap { "ConfigMap" } else { "Secret" };
+                    Some(format!("couldn't find key {key} in {kind} {namespace}/{}", from.1))
+                }
+            }
+        });
+        whole.map(|(from, ..)| absent(&from)).chain(keys).next()
+    }
+
+    /// What a pod's volumes lack: the volume's name and the kubelet's words.
+    pub(crate) fn lacked_by_volumes<'p>(&self, pod: &'p Pod) -> Option<(&'p str, String)> {
+        pod.spec.volumes.iter().find_map(|volume| {
+            taken(volume).into_iter().find_map(|taken| {
+                let name = volume.name.as_str();
+                match self.object(&taken.from) {
+                    _ if taken.is_optional => None,
+                    None => Some((name, format!("{} \"{}\" not found", taken.from.0.word(), taken.from.1))),
+                    Some(object) => taken.items.iter().find(|item| !object.contains_key(&item.key)).map(|item| {
+                        (name, format!("{} references non-existent config key: {}", taken.from.0.word(), item.key))
+                    }),
+                }
+            })
+        })
+    }
+
+    /// What a container's programs see.
+    pub(crate) fn world(&self, pod: &Pod, container: &Container, facts: &Facts<'_>) -> World {
+        let mut world = World { hostname: facts.hostname(pod), ..World::default() };
+        world.environment.insert("HOSTNAME".to_owned(), world.hostname.clone());
+        world
+            .environment
+            .insert("PATH".to_owned(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
+        for (from, prefix, _) in whole(container) {
+            let all = self.object(&from).into_iter().flatten();
+            world.environment.extend(all.map(|(key, value)| (format!("{prefix}{key}"), value.clone())));
+        }
+        for variable in &container.env {
+            let value = match (key_of(variable), variable.value_from.as_deref()) {
+                (Some((from, key, _)), _) => self.object(&from).and_then(|object| object.get(key)).cloned(),
+                (None, Some(from)) => from.field_ref.as_deref().and_then(|field| facts.field(pod, field)),
+                (None, None) => Some(expanded(&variable.value, &world.environment)),
+            };
+            if let Some(value) = value {
+                world.environment.insert(variable.name.clone(), value);
+            }
+        }
+        for mount in &container.volume_mounts {
+            let Some(volume) = pod.spec.volumes.iter().find(|volume| volume.name == mount.name) else { continue };
+            let at = |path: &str| format!("{}/{path}", mount.mount_path.trim_end_matches('/'));
+            for (path, text) in self.files(pod, volume, facts) {
+                if mount.sub_path.is_empty() {
+                    world.files.insert(at(&path), text);
+                } else if mount.sub_path == path {
+                    world.files.insert(mount.mount_path.clone(), text);
+                }
+            }
+        }
+        world
+    }
+
+    fn files(&self, pod: &Pod, volume: &Volume, facts: &Facts<'_>) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::new();
+        for taken in taken(volume) {
+            let Some(object) = self.object(&taken.from) else { continue };
+            if taken.items.is_empty() {
+                files.extend(object.clone());
+            }
+            let items = taken.items.iter().filter_map(|item| Some((item.path.clone(), object.get(&item.key)?.clone())));
+            files.extend(items);
+        }
+        for item in volume.downward_api.iter().flat_map(|downward| &downward.items) {
+            if let Some(text) = item.field_ref.as_deref().and_then(|field| facts.field(pod, field)) {
+                files.insert(item.path.clone(), text);
+            }
+        }
+        files
+    }
+}
+
+/// `$(NAME)` as what the variable says; `$$` is a dollar sign. What is not known stays as it is.
+///
+/// In Kubernetes: `third_party/forked/golang/expansion`.
+pub(crate) fn expanded(text: &str, variables: &BTreeMap<String, String>) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        plain.push_str(before);
+        rest = match (after.strip_prefix('$'), after.strip_prefix('(').and_then(|inner| inner.split_once(')'))) {
+            (Some(after), _) => {
+                plain.push('$');
+                after
+            }
+            (None, Some((name, after))) if variables.contains_key(name) => {
+                plain.push_str(&variables[name]);
+                after
+            }
+            _ => {
+                plain.push('$');
+                after
+            }
+        };
+    }
+    plain + rest
+}
+
+/// What only the node knows of a pod.
+pub(crate) struct Facts<'n> {
+    pub(crate) node: &'n str,
+    pub(crate) host_ip: &'n str,
+    pub(crate) pod_ip: Option<&'n str>,
+}
+
+impl Facts<'_> {
+    fn hostname(&self, pod: &Pod) -> String {
+        match (pod.spec.hostname.as_str(), pod.spec.host_network) {
+            (_, true) => self.node.to_owned(),
+            ("", false) => pod.metadata.name.clone().unwrap_or_default(),
+            (name, false) => name.to_owned(),
+        }
+    }
+
+    /// A field of the pod, as the downward API tells it.
+    fn field(&self, pod: &Pod, field: &ObjectFieldSelector) -> Option<String> {
+        let meta = &pod.metadata;
+        let lines = |all: &BTreeMap<String, String>| {
+            all.iter().map(|(key, value)| format!("{key}={value:?}")).collect::<Vec<_>>().join("\n")
+        };
+        let within = |all: &BTreeMap<String, String>, start: &str| {
+            let key = field.field_path.strip_prefix(start)?.strip_suffix("']")?;
+            all.get(key).cloned()
+        };
+        Some(match field.field_path.as_str() {
+            "metadata.name" => meta.name.clone()?,
+            "metadata.namespace" => meta.namespace.clone()?,
+            "metadata.uid" => meta.uid.clone()?,
+            "metadata.labels" => lines(&meta.labels),
+            "metadata.annotations" => lines(&meta.annotations),
+            "spec.nodeName" => self.node.to_owned(),
+            "spec.serviceAccountName" => pod.spec.service_account_name.clone(),
+            "status.hostIP" | "status.hostIPs" => self.host_ip.to_owned(),
+            "status.podIP" | "status.podIPs" => self.pod_ip?.to_owned(),
+            path if path.starts_with("metadata.labels['") => within(&meta.labels, "metadata.labels['")?,
+            _ => within(&meta.annotations, "metadata.annotations['")?,
+        })
+    }
+}
+
+/// What base64 stands for; bytes that are no text are told as none.
+pub(crate) fn text_of(base64: &str) -> String {
+    use base64::Engine;
+    let bytes = base64::engine::general_purpose::STANDARD.decode(base64).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pod() -> Pod {
+        serde_json::from_value(json!({
+            "metadata": {"name": "web-1", "namespace": "shop", "labels": {"app": "web"}},
+            "spec": {
+                "containers": [{
+                    "name": "c", "image": "i",
+                    "env": [
+                        {"name": "LEVEL", "valueFrom": {"configMapKeyRef": {"name": "m", "key": "level"}}},
+                        {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "s", "key": "t", "optional": true}}},
+                        {"name": "APP", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['app']"}}},
+                        {"name": "ALL", "value": "$(LEVEL)-$(NONE)-$$(LEVEL)"}
+                    ],
+                    "envFrom": [{"prefix": "M_", "configMapRef": {"name": "m"}}],
+                    "volumeMounts": [{"name": "v", "mountPath": "/etc/m"}, {"name": "d", "mountPath": "/etc/d"}]
+                }],
+                "volumes": [
+                    {"name": "v", "configMap": {"name": "m", "items": [{"key": "level", "path": "the/level"}]}},
+                    {"name": "d", "downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+                    {"name": "token", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}, {"configMap": {"name": "root"}}]}}
+                ]
+            }
+        }))
+        .unwrap()
+    }
+
+    fn sources(maps: &[(&str, &[(&str, &str)])]) -> Sources {
+        let one = |name: &str, data: &[(&str, &str)]| {
+            let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            ((Sort::ConfigMap, name.to_owned()), Some(data))
+        };
+        Sources(maps.iter().map(|(name, data)| one(name, data)).collect())
+    }
+
+    #[test]
+    fn what_is_named_in_a_pod_is_looked_for_but_not_what_comes_with_its_account() {
+        let wanted = [(Sort::ConfigMap, "m".to_owned()), (Sort::Secret, "s".to_owned())];
+        assert_eq!(references(&pod()), wanted.into());
+    }
+
+    #[test]
+    fn what_is_absent_is_told_in_the_words_of_the_kubelet() {
+        let pod = pod();
+        let lacks = |sources: &Sources| sources.lacked_by(&pod, &pod.spec.containers[0]);
+        assert_eq!(lacks(&Sources::default()).unwrap(), "configmap \"m\" not found");
+        assert_eq!(lacks(&sources(&[("m", &[])])).unwrap(), "couldn't find key level in ConfigMap shop/m");
+        assert_eq!(lacks(&sources(&[("m", &[("level", "debug")])])), None);
+        assert_eq!(Sources::default().lacked_by_volumes(&pod).unwrap(), ("v", "configmap \"m\" not found".to_owned()));
+        let wrong = sources(&[("m", &[])]).lacked_by_volumes(&pod).unwrap().1;
+        assert_eq!(wrong, "configmap references non-existent config key: level");
+    }
+
+    #[test]
+    fn programs_see_what_their_container_is_configured_with() {
+        let pod = pod();
+        let facts = Facts { node: "n", host_ip: "10.0.0.1", pod_ip: None };
+        let world = sources(&[("m", &[("level", "debug")])]).world(&pod, &pod.spec.containers[0], &facts);
+        let of = |name: &str| world.environment.get(name).map(String::as_str);
+        assert_eq!((of("LEVEL"), of("TOKEN"), of("APP")), (Some("debug"), None, Some("web")));
+        assert_eq!((of("ALL"), of("M_level")), (Some("debug-$(NONE)-$(LEVEL)"), Some("debug")));
+        assert_eq!(world.files["/etc/m/the/level"], "debug");
+        assert_eq!(world.files["/etc/d/labels"], "app=\"web\"");
+        assert_eq!(world.hostname, "web-1");
+    }
+}
