@@ -3,8 +3,9 @@ use std::sync::Arc;
 
 use coracle_meta::ObjectKey;
 
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// What the scheduler knows of nodes and of the pods on them: what its informers told, and on top of it the pods for
 /// which it has chosen a node that the API does not show yet.
@@ -14,6 +15,8 @@ use crate::pod_info::PodInfo;
 pub(crate) struct Cache {
     snapshot: Snapshot,
     pods: BTreeMap<ObjectKey, Placed>,
+    /// The pods on nodes that are not there.
+    elsewhere: BTreeMap<String, BTreeMap<ObjectKey, Arc<PodInfo>>>,
     nominations: BTreeMap<ObjectKey, (String, Arc<PodInfo>)>,
 }
 
@@ -26,38 +29,44 @@ struct Placed {
 
 impl Cache {
     /// Everything as one cycle sees it.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        let mut snapshot = self.snapshot.clone();
-        for (node, pod) in self.nominations.values() {
-            snapshot.nominated.entry(node.clone()).or_default().push(pod.clone());
-        }
-        snapshot
+    pub(crate) fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
     }
 
-    /// A node is new or changed; gives it before and after, with its pods.
-    pub(crate) fn set_node(&mut self, mut node: NodeInfo) -> (Option<Arc<NodeInfo>>, Arc<NodeInfo>) {
-        let before = self.snapshot.nodes.get(&node.name).cloned();
-        for placed in self.pods.values() {
-            if placed.node == node.name {
-                node.add(placed.pod.clone());
+    /// A node is new or changed; gives it before and after, with its pods. None if it is as it was.
+    pub(crate) fn set_node(&mut self, mut node: NodeInfo) -> Option<(Option<Arc<NodeInfo>>, Arc<NodeInfo>)> {
+        let name = node.name.clone();
+        let before = self.snapshot.node(&name).cloned();
+        if before.as_ref().is_some_and(|before| before.is_the_same_but_for_pods(&node)) {
+            return None;
+        }
+        match &before {
+            Some(before) => node = node.with_pods_of(before),
+            None => self.elsewhere.remove(&*name).into_iter().flatten().for_each(|(_, pod)| node.add(pod)),
+        }
+        self.snapshot.put(node);
+        if before.is_none() {
+            for (_, pod) in self.nominations.values().filter(|(node, _)| **node == *name) {
+                self.snapshot.nominate(&name, pod, true);
             }
         }
-        let after = Arc::new(node);
-        self.snapshot.nodes.insert(after.name.clone(), after.clone());
-        (before, after)
+        let after = self.snapshot.node(&name).cloned();
+        after.map(|after| (before, after))
     }
 
     /// A node is gone; its pods are remembered in case it comes back.
     pub(crate) fn remove_node(&mut self, name: &str) {
-        self.snapshot.nodes.remove(name);
+        if let Some(node) = self.snapshot.remove(name)
+            && !node.pods.is_empty()
+        {
+            let pods = node.pods.iter().map(|pod| (pod.key.clone(), pod.clone()));
+            self.elsewhere.insert(name.to_owned(), pods.collect());
+        }
     }
 
     /// A namespace has these labels; none if it is gone.
     pub(crate) fn set_namespace(&mut self, name: &str, labels: Option<BTreeMap<String, String>>) {
-        match labels {
-            Some(labels) => self.snapshot.namespaces.insert(name.to_owned(), labels),
-            None => self.snapshot.namespaces.remove(name),
-        };
+        self.snapshot.set_namespace(name, labels);
     }
 
     /// The API shows a pod on a node. True if that is news.
@@ -69,7 +78,7 @@ impl Cache {
 
     /// The scheduler has chosen a node for a pod, which counts there from now on.
     pub(crate) fn assume(&mut self, node: &str, pod: Arc<PodInfo>) {
-        self.nominations.remove(&pod.key);
+        self.denominate(&pod.key);
         self.put(node, pod, true);
     }
 
@@ -87,30 +96,39 @@ impl Cache {
 
     /// A pod is gone, or has finished; gives it if it was on a node.
     pub(crate) fn remove(&mut self, key: &ObjectKey) -> Option<Arc<PodInfo>> {
-        self.nominations.remove(key);
+        self.denominate(key);
         let placed = self.pods.remove(key)?;
-        if let Some(node) = self.snapshot.nodes.get_mut(&placed.node) {
-            Arc::make_mut(node).remove(key);
+        self.snapshot.remove_pod(&placed.node, key);
+        if let Some(pods) = self.elsewhere.get_mut(&placed.node) {
+            pods.remove(key);
+            if pods.is_empty() {
+                self.elsewhere.remove(&placed.node);
+            }
         }
         Some(placed.pod)
     }
 
     /// Room is being made for a pod on a node; none: no longer.
     pub(crate) fn nominate(&mut self, pod: Arc<PodInfo>, node: Option<String>) {
-        match node {
-            Some(node) => self.nominations.insert(pod.key.clone(), (node, pod)),
-            None => self.nominations.remove(&pod.key),
-        };
+        self.denominate(&pod.key);
+        if let Some(node) = node {
+            self.snapshot.nominate(&node, &pod, true);
+            self.nominations.insert(pod.key.clone(), (node, pod));
+        }
+    }
+
+    fn denominate(&mut self, key: &ObjectKey) {
+        if let Some((node, pod)) = self.nominations.remove(key) {
+            self.snapshot.nominate(&node, &pod, false);
+        }
     }
 
     fn put(&mut self, node: &str, pod: Arc<PodInfo>, assumed: bool) {
-        if let Some(before) = self.pods.get(&pod.key)
-            && before.node != node
-        {
+        if self.pods.get(&pod.key).is_some_and(|before| before.node != node) {
             self.remove(&pod.key);
         }
-        if let Some(node) = self.snapshot.nodes.get_mut(node) {
-            Arc::make_mut(node).add(pod.clone());
+        if !self.snapshot.add_pod(node, pod.clone()) {
+            self.elsewhere.entry(node.to_owned()).or_default().insert(pod.key.clone(), pod.clone());
         }
         self.pods.insert(pod.key.clone(), Placed { node: node.to_owned(), pod, assumed });
     }
@@ -127,11 +145,11 @@ mod tests {
     }
 
     fn node(name: &str) -> NodeInfo {
-        NodeInfo { name: name.to_owned(), ..NodeInfo::default() }
+        NodeInfo { name: name.into(), ..NodeInfo::default() }
     }
 
     fn used(cache: &Cache, node: &str) -> i64 {
-        cache.snapshot().nodes[node].requested.milli_cpu
+        cache.snapshot().node(node).unwrap().requested.milli_cpu
     }
 
     #[test]
@@ -153,10 +171,11 @@ mod tests {
     fn a_pod_that_is_seen_before_its_node_counts_when_the_node_appears() {
         let mut cache = Cache::default();
         cache.place("a", pod("p"));
-        let (before, after) = cache.set_node(node("a"));
+        let (before, after) = cache.set_node(node("a")).unwrap();
         assert_eq!((before, after.requested.milli_cpu), (None, 100));
         cache.remove_node("a");
-        assert_eq!(cache.set_node(node("a")).1.pods.len(), 1);
+        assert_eq!(cache.set_node(node("a")).unwrap().1.pods.len(), 1);
+        assert_eq!(cache.set_node(node("a")), None, "nothing changed");
     }
 
     #[test]

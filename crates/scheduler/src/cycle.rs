@@ -1,14 +1,15 @@
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use coracle_ambient::Random;
 
 use crate::filters::FILTERS;
-use crate::framework::{Check, Verdict};
+use crate::framework::{Check, Filter, LooksAt, Verdict};
 use crate::message::FitError;
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::scores::SCORES;
+use crate::snapshot::Snapshot;
 
 /// Up to this many nodes all are looked at; above, only so many that enough fit.
 const LEAST_NODES_TO_FIND: usize = 100;
@@ -40,8 +41,8 @@ pub struct Unfit {
     pub error: FitError,
     /// The filters that rejected nodes.
     pub rejected_by: BTreeSet<&'static str>,
-    /// The nodes where the pod might fit if others went away.
-    pub resolvable: Vec<String>,
+    /// The nodes where the pod might fit if others went away, by their places in the snapshot.
+    pub(crate) resolvable: Vec<usize>,
 }
 
 impl std::fmt::Display for Failure {
@@ -57,67 +58,84 @@ impl std::fmt::Display for Failure {
 pub(crate) struct Checks<'a> {
     pod: &'a PodInfo,
     snapshot: &'a Snapshot,
-    checks: Vec<(&'static str, Check<'a>)>,
+    /// Where room is being made for the pod.
+    nomination: Option<usize>,
+    checks: Vec<(&'static dyn Filter, Check<'a>)>,
 }
 
 impl<'a> Checks<'a> {
     /// Prepares all filters.
     pub(crate) fn prepare(pod: &'a PodInfo, snapshot: &'a Snapshot) -> Self {
-        let prepared = FILTERS.iter().filter_map(|filter| Some((filter.name(), filter.prepare(pod, snapshot)?)));
-        Self { pod, snapshot, checks: prepared.collect() }
+        let prepared = FILTERS.iter().filter_map(|filter| Some((*filter, filter.prepare(pod, snapshot)?)));
+        Self { pod, snapshot, nomination: snapshot.nomination(&pod.key), checks: prepared.collect() }
     }
 
     /// The first filter that rejects the node, with its verdict; none if the pod fits.
     ///
     /// Where room is being made for other pods of at least the same priority, the pod has to fit beside them too.
     pub(crate) fn rejection(&self, node: &NodeInfo) -> Option<(&'static str, Verdict)> {
-        let expected = self.snapshot.nominated.get(&node.name).into_iter().flatten();
-        let mut expected = expected.filter(|other| other.priority >= self.pod.priority && other.uid != self.pod.uid);
-        if let Some(first) = expected.next() {
-            let mut fuller = node.clone();
-            fuller.add(first.clone());
-            expected.for_each(|other| fuller.add(other.clone()));
-            if let Some(rejection) = self.first(&fuller) {
-                return Some(rejection);
-            }
-        }
-        self.first(node)
+        let expected = self.expected(node);
+        expected.and_then(|expected| self.first(&expected, |_| true)).or_else(|| self.first(node, |_| true))
     }
 
-    fn first(&self, node: &NodeInfo) -> Option<(&'static str, Verdict)> {
-        let verdicts = self.checks.iter().map(|(name, check)| (*name, check(node)));
-        verdicts.into_iter().find(|(_, verdict)| *verdict != Verdict::Fits)
+    /// The node with the pods on it for which room is being made, if those matter.
+    pub(crate) fn expected(&self, node: &NodeInfo) -> Option<Cow<'a, NodeInfo>> {
+        self.snapshot.expected(node, self.pod, self.nomination)
+    }
+
+    /// As [`Self::rejection`], but for what the pods on the node say, whatever they are.
+    pub(crate) fn rejection_by_the_node(&self, node: &NodeInfo) -> Option<(&'static str, Verdict)> {
+        self.first(node, |filter| filter.looks_at() == LooksAt::Node)
+    }
+
+    /// Whether it matters who the pods on a node are, beside what they ask for together.
+    pub(crate) fn look_at_pods(&self) -> bool {
+        self.checks.iter().any(|(filter, _)| filter.looks_at() == LooksAt::Pods)
+    }
+
+    fn first(&self, node: &NodeInfo, asked: impl Fn(&dyn Filter) -> bool) -> Option<(&'static str, Verdict)> {
+        let asked = self.checks.iter().filter(|(filter, _)| asked(*filter));
+        asked.map(|(filter, check)| (filter.name(), check(node))).find(|(_, verdict)| *verdict != Verdict::Fits)
     }
 }
 
 /// Chooses a node for a pod. `start` says with which node to begin, so that in a large cluster all get their turn.
 pub fn schedule(pod: &PodInfo, snapshot: &Snapshot, start: usize, random: &Random) -> Result<Choice, Failure> {
-    if snapshot.nodes.is_empty() {
+    if snapshot.is_empty() {
         return Err(Failure::NoNodes);
     }
     let checks = Checks::prepare(pod, snapshot);
-    if let Some(node) = pod.nominated_node.as_ref().and_then(|name| snapshot.nodes.get(name))
+    if let Some(node) = pod.nominated_node.as_ref().and_then(|name| snapshot.node(name))
         && checks.rejection(node).is_none()
     {
-        return Ok(Choice { node: node.name.clone(), evaluated: 1, feasible: 1 });
+        return Ok(Choice { node: node.name.to_string(), evaluated: 1, feasible: 1 });
     }
-    let mut unfit =
-        Unfit { error: FitError { nodes: snapshot.nodes.len(), ..FitError::default() }, ..Unfit::default() };
-    let mut feasible = Vec::new();
+    let error = FitError { nodes: snapshot.len(), ..FitError::default() };
+    let mut unfit = Unfit { error, ..Unfit::default() };
+    let mut feasible: Vec<&NodeInfo> = Vec::new();
     let mut evaluated = 0;
-    for node in candidates(pod, snapshot, start, &mut unfit) {
+    let enough = nodes_to_find(snapshot.len());
+    let mut look_at = |node| {
         evaluated += 1;
         match checks.rejection(node) {
-            None => feasible.push(node.clone()),
-            Some((name, verdict)) => unfit.count(name, verdict, &node.name),
+            None => feasible.push(node),
+            Some((name, verdict)) => unfit.count(name, verdict, node),
         }
-        if feasible.len() >= nodes_to_find(snapshot.nodes.len()) {
-            break;
+        feasible.len() < enough
+    };
+    match only_nodes(pod) {
+        None => {
+            let _ = snapshot.nodes_from(start).all(|node| look_at(node));
+        }
+        Some((filter, names)) => {
+            let nodes: Vec<_> = names.iter().filter_map(|name| snapshot.node(name)).collect();
+            let _ = nodes.iter().all(|node| look_at(node));
+            unfit.excluded(filter, snapshot.len() - nodes.len());
         }
     }
     match feasible.as_slice() {
         [] => Err(Failure::Unfit(Box::new(unfit))),
-        [only] => Ok(Choice { node: only.name.clone(), evaluated, feasible: 1 }),
+        [only] => Ok(Choice { node: only.name.to_string(), evaluated, feasible: 1 }),
         several => Ok(Choice { node: best(pod, snapshot, several, random), evaluated, feasible: several.len() }),
     }
 }
@@ -131,33 +149,28 @@ impl Unfit {
         Self { error, rejected_by: BTreeSet::from([by]), resolvable: Vec::new() }
     }
 
-    fn count(&mut self, by: &'static str, verdict: Verdict, node: &str) {
+    fn count(&mut self, by: &'static str, verdict: Verdict, node: &NodeInfo) {
         self.rejected_by.insert(by);
         match verdict {
             Verdict::Fits => {}
             Verdict::Unresolvable(reasons) => self.error.count(reasons),
             Verdict::Rejected(reasons) => {
                 self.error.count(reasons);
-                self.resolvable.push(node.to_owned());
+                self.resolvable.push(node.slot);
             }
         }
     }
+
+    /// The pod itself excludes nodes by name.
+    fn excluded(&mut self, by: &'static str, nodes: usize) {
+        self.rejected_by.insert(by);
+        self.error.count_nodes(nodes, format!("node(s) didn't satisfy plugin(s) [{by}]"));
+    }
 }
 
-/// The nodes to look at, from `start` on; those that the pod itself excludes by name are counted at once.
-fn candidates<'a>(pod: &PodInfo, snapshot: &'a Snapshot, start: usize, unfit: &mut Unfit) -> Vec<&'a Arc<NodeInfo>> {
-    let only = FILTERS.iter().find_map(|filter| Some((filter.name(), filter.only_nodes(pod)?)));
-    let Some((filter, names)) = only else {
-        let start = start % snapshot.nodes.len();
-        return snapshot.nodes.values().cycle().skip(start).take(snapshot.nodes.len()).collect();
-    };
-    let nodes: Vec<_> =
-        names.iter().collect::<BTreeSet<_>>().into_iter().filter_map(|n| snapshot.nodes.get(n)).collect();
-    unfit.rejected_by.insert(filter);
-    for _ in nodes.len()..snapshot.nodes.len() {
-        unfit.error.count([format!("node(s) didn't satisfy plugin(s) [{filter}]")]);
-    }
-    nodes
+/// The names of the only nodes that come into question, and the filter that says so.
+fn only_nodes(pod: &PodInfo) -> Option<(&'static str, BTreeSet<String>)> {
+    FILTERS.iter().find_map(|filter| Some((filter.name(), filter.only_nodes(pod)?.into_iter().collect())))
 }
 
 /// How many nodes that fit are enough. In Kubernetes: `numFeasibleNodesToFind`.
@@ -170,21 +183,24 @@ fn nodes_to_find(all: usize) -> usize {
 }
 
 /// The node with the highest total; one of the best at random.
-fn best(pod: &PodInfo, snapshot: &Snapshot, nodes: &[Arc<NodeInfo>], random: &Random) -> String {
-    let mut totals: BTreeMap<usize, i64> = (0..nodes.len()).map(|index| (index, 0)).collect();
+fn best(pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo], random: &Random) -> String {
+    let mut totals = vec![0; nodes.len()];
     for plugin in SCORES {
-        for (index, score) in plugin.score(pod, snapshot, nodes).into_iter().flatten().enumerate() {
-            *totals.entry(index).or_default() += score * plugin.weight();
+        for (total, score) in totals.iter_mut().zip(plugin.score(pod, snapshot, nodes).into_iter().flatten()) {
+            *total += score * plugin.weight();
         }
     }
-    let highest = totals.values().copied().max().unwrap_or(0);
-    let best: Vec<usize> = totals.iter().filter(|(_, total)| **total == highest).map(|(index, _)| *index).collect();
-    let chosen = best[random.below(best.len() as u64) as usize];
-    nodes[chosen].name.clone()
+    let highest = totals.iter().copied().max().unwrap_or(0);
+    let mut best = nodes.iter().zip(&totals).filter(|(_, total)| **total == highest);
+    let how_many = totals.iter().filter(|total| **total == highest).count();
+    let chosen = best.nth(random.below(how_many as u64) as usize);
+    chosen.expect("one of them is the best").0.name.to_string()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::resources::Resources;
     use crate::taints::Taint;
@@ -193,7 +209,7 @@ mod tests {
 
     fn node(name: &str, milli_cpu: i64, memory: i64) -> NodeInfo {
         let allocatable = Resources { milli_cpu, memory, ..Resources::default() };
-        NodeInfo { name: name.to_owned(), allocatable, allowed_pods: 110, ..NodeInfo::default() }
+        NodeInfo { name: name.into(), allocatable, allowed_pods: 110, ..NodeInfo::default() }
     }
 
     fn pod(name: &str, milli_cpu: i64, memory: i64) -> PodInfo {
@@ -208,10 +224,7 @@ mod tests {
     }
 
     fn snapshot(nodes: Vec<NodeInfo>) -> Snapshot {
-        Snapshot {
-            nodes: nodes.into_iter().map(|node| (node.name.clone(), Arc::new(node))).collect(),
-            ..Snapshot::default()
-        }
+        nodes.into_iter().collect()
     }
 
     #[test]
@@ -224,9 +237,9 @@ mod tests {
     fn the_first_filter_that_rejects_a_node_gives_its_reason() {
         let mut cordoned = node("gamma", 1000, 0);
         cordoned.unschedulable = true;
-        cordoned.taints = vec![Taint::new("node.kubernetes.io/unschedulable", "NoSchedule")];
+        cordoned.taints = [Taint::new("node.kubernetes.io/unschedulable", "NoSchedule")].into();
         let mut tainted = node("beta", 4000, 0);
-        tainted.taints = vec![Taint::new("dedicated", "NoSchedule")];
+        tainted.taints = [Taint::new("dedicated", "NoSchedule")].into();
         let snapshot = snapshot(vec![node("alpha", 2000, 0), tainted, cordoned]);
         let failure = schedule(&pod("a", 3000, 0), &snapshot, 0, &Random::from_seed(1)).unwrap_err();
         assert_eq!(
@@ -250,10 +263,23 @@ mod tests {
     fn a_pod_leaves_room_for_one_of_higher_priority_that_waits_for_victims_to_end() {
         let mut snapshot = snapshot(vec![node("a", 1000, 0)]);
         let waiting = PodInfo { priority: 10, ..pod("waiting", 1000, 0) };
-        snapshot.nominated.insert("a".to_owned(), vec![Arc::new(waiting.clone())]);
+        snapshot.nominate("a", &Arc::new(waiting.clone()), true);
         assert!(schedule(&pod("new", 1000, 0), &snapshot, 0, &Random::from_seed(1)).is_err());
         let waiting = PodInfo { nominated_node: Some("a".to_owned()), ..waiting };
         assert!(schedule(&waiting, &snapshot, 0, &Random::from_seed(1)).is_ok());
+    }
+
+    #[test]
+    fn a_large_cluster_is_looked_at_in_parts_that_take_turns_over_its_zones() {
+        let nodes = (0..300).map(|at| {
+            node(&format!("n{at:03}"), 1000, 1000).with_label("topology.kubernetes.io/zone", &(at / 100).to_string())
+        });
+        let snapshot = snapshot(nodes.collect());
+        let choice = schedule(&pod("a", 1, 1), &snapshot, 0, &Random::from_seed(1)).unwrap();
+        assert_eq!((choice.evaluated, choice.feasible), (144, 144));
+        let order: Vec<_> = snapshot.nodes_from(1).take(5).map(|node| node.name.to_string()).collect();
+        assert_eq!(order, ["n100", "n200", "n001", "n101", "n201"]);
+        assert_eq!(&*snapshot.nodes_from(299).nth(1).unwrap().name, "n000");
     }
 
     proptest! {
@@ -271,12 +297,10 @@ mod tests {
             for (index, (cpu, memory)) in pods.into_iter().enumerate() {
                 let pod = pod(&format!("p{index}"), cpu, memory);
                 if let Ok(choice) = schedule(&pod, &snapshot, index, &random) {
-                    let mut node = NodeInfo::clone(&snapshot.nodes[&choice.node]);
-                    node.add(Arc::new(pod));
-                    snapshot = snapshot.with_node(node);
+                    snapshot.add_pod(&choice.node, Arc::new(pod));
                 }
             }
-            for node in snapshot.nodes.values() {
+            for node in snapshot.nodes() {
                 prop_assert!(node.requested.milli_cpu <= node.allocatable.milli_cpu);
                 prop_assert!(node.requested.memory <= node.allocatable.memory);
                 prop_assert!(node.pods.len() as i64 <= node.allowed_pods);

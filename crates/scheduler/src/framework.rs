@@ -1,14 +1,58 @@
 //! What a plug-in of the scheduler is.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use coracle_meta::ObjectKey;
 
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// The highest score that a plug-in gives.
 pub(crate) const MAX_SCORE: i64 = 100;
+
+/// Why a node does not take a pod.
+pub type Reason = Cow<'static, str>;
+
+/// Why a node does not take a pod: mostly one reason, for which nothing has to be allocated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reasons {
+    first: Option<Reason>,
+    others: Vec<Reason>,
+}
+
+impl Reasons {
+    /// One more.
+    pub fn push(&mut self, reason: impl Into<Reason>) {
+        match self.first {
+            None => self.first = Some(reason.into()),
+            Some(_) => self.others.push(reason.into()),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+}
+
+impl<R: Into<Reason>> FromIterator<R> for Reasons {
+    fn from_iter<I: IntoIterator<Item = R>>(all: I) -> Self {
+        let mut reasons = Self::default();
+        all.into_iter().for_each(|reason| reasons.push(reason));
+        reasons
+    }
+}
+
+impl IntoIterator for Reasons {
+    type Item = Reason;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<Reason>, std::vec::IntoIter<Reason>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.others)
+    }
+}
 
 /// What a filter says of a pod on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,37 +60,57 @@ pub enum Verdict {
     /// It fits.
     Fits,
     /// It does not, for these reasons; it might if other pods went away.
-    Rejected(Vec<String>),
+    Rejected(Reasons),
     /// It does not, for these reasons, and no other pod's going would change that.
-    Unresolvable(Vec<String>),
+    Unresolvable(Reasons),
 }
 
 impl Verdict {
     /// A rejection for one reason.
-    pub fn rejected(reason: &str) -> Self {
-        Self::Rejected(vec![reason.to_owned()])
+    pub fn rejected(reason: &'static str) -> Self {
+        Self::Rejected([reason].into_iter().collect())
     }
 
     /// An unresolvable rejection for one reason.
-    pub fn unresolvable(reason: &str) -> Self {
-        Self::Unresolvable(vec![reason.to_owned()])
+    pub fn unresolvable(reason: &'static str) -> Self {
+        Self::Unresolvable([reason].into_iter().collect())
     }
 }
 
 /// A filter with its pod, ready to look at nodes.
 pub type Check<'a> = Box<dyn Fn(&NodeInfo) -> Verdict + 'a>;
 
+/// What of a node a filter's check looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LooksAt {
+    /// The node itself: no pod's going changes the verdict.
+    Node,
+    /// Besides, how many pods there are and what they ask for together.
+    Sums,
+    /// Besides, who they are.
+    Pods,
+}
+
 /// Excludes nodes. In Kubernetes: a `PreFilter` and `Filter` plug-in.
 pub trait Filter: Sync {
     /// The plug-in's name, as in the scheduler's configuration.
     fn name(&self) -> &'static str;
 
-    /// Looks at the pod and at all nodes once; none if the filter has nothing to say of this pod.
+    /// Looks at the pod and at what is counted in the snapshot; none if the filter has nothing to say of this pod.
     fn prepare<'a>(&self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>>;
+
+    /// What of a node matters for its check.
+    fn looks_at(&self) -> LooksAt;
 
     /// The nodes that alone come into question, where the pod names them; the others are not even looked at.
     fn only_nodes(&self, _pod: &PodInfo) -> Option<Vec<String>> {
         None
+    }
+
+    /// Whether events of this sort may make any pod fit that this filter rejected: those of nodes, and no others unless
+    /// it says so. In Kubernetes: `EventsToRegister`.
+    fn cares_for(&self, event: &ClusterEvent) -> bool {
+        matches!(event, ClusterEvent::Node { .. })
     }
 
     /// Whether this event may make a pod fit that this filter rejected. In Kubernetes: `QueueingHintFn`.
@@ -62,7 +126,7 @@ pub trait Score: Sync {
     fn weight(&self) -> i64;
 
     /// A score from 0 to [`MAX_SCORE`] for each of these nodes; none if the plug-in has nothing to say of this pod.
-    fn score(&self, pod: &PodInfo, snapshot: &Snapshot, nodes: &[Arc<NodeInfo>]) -> Option<Vec<i64>>;
+    fn score(&self, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>>;
 }
 
 /// Something that happened and may make a pod fit.

@@ -5,8 +5,8 @@
 //!                    ^                        |
 //!                    +---- rejected <---------+--> preemption --> victims
 //! ```
-//! Start at [`schedule`]: one pod, one snapshot, one choice, no I/O. [`SchedulingQueue`] decides whose turn it is, and
-//! [`run`] is the loop around both.
+//! Start at [`schedule`]: one pod, one snapshot, one choice, no I/O. [`SchedulingQueue`] decides whose turn it is,
+//! [`State`] is both with what informers told, and [`run`] is the loop around it that talks to the API server.
 //! Not here: what a pod or a node is (`api`), whether a binding is accepted (the API server).
 //! In Kubernetes: `pkg/scheduler`. The names are the same; volumes, resource claims and extenders are absent.
 
@@ -15,9 +15,11 @@ mod cache;
 mod cycle;
 mod filters;
 mod framework;
+mod in_flight;
 mod message;
 mod node_affinity;
 mod node_info;
+mod owned_terms;
 mod pod_info;
 mod preemption;
 mod queue;
@@ -26,21 +28,28 @@ mod resources;
 mod scheduler;
 mod scores;
 mod siblings;
+mod snapshot;
+mod state;
 mod status;
 mod taints;
+mod tally;
 mod volumes;
 mod watch;
 
 pub use cycle::{Choice, Failure, Unfit, schedule};
-pub use filters::FILTERS;
-pub use framework::{Check, ClusterEvent, Filter, Hint, Score, Verdict};
+pub use filters::{FILTERS, Placed};
+pub use framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Reason, Reasons, Score, Verdict};
 pub use message::FitError;
-pub use node_info::{NodeInfo, Snapshot};
-pub use pod_info::{AffinityTerm, HostPort, NodeSelectorTerm, PodInfo, SpreadConstraint};
+pub use node_info::NodeInfo;
+pub use pod_info::{
+    AffinityTerm, HostPort, NodeSelectorTerm, PodInfo, PodVolumes, SpreadConstraint, Unbound, VolumeInfo,
+};
 pub use preemption::{Budget, Victims, preempt};
 pub use queue::{QueuedPod, SchedulingQueue, Waiting};
 pub use read::{node_info, pod_info};
 pub use resources::Resources;
 pub use scheduler::{Config, run};
 pub use scores::SCORES;
+pub use snapshot::Snapshot;
+pub use state::{Attempt, Decision, State, Surroundings};
 pub use taints::{Taint, Toleration};

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// How many signs of the text an event's note may hold. In Kubernetes: `util.NoteLengthLimit` of events.k8s.io.
@@ -11,7 +12,7 @@ pub struct FitError {
     /// How many nodes there are.
     pub nodes: usize,
     /// For each reason, how many nodes gave it.
-    pub reasons: BTreeMap<String, usize>,
+    pub reasons: BTreeMap<Cow<'static, str>, usize>,
     /// What a plug-in said before any node was looked at; then the reasons are not printed.
     pub pre_filter: Option<String>,
     /// What was found when room was sought by preemption.
@@ -20,9 +21,16 @@ pub struct FitError {
 
 impl FitError {
     /// Counts one node's reasons.
-    pub fn count(&mut self, reasons: impl IntoIterator<Item = String>) {
+    pub fn count(&mut self, reasons: impl IntoIterator<Item: Into<Cow<'static, str>>>) {
         for reason in reasons {
-            *self.reasons.entry(reason).or_default() += 1;
+            self.count_nodes(1, reason);
+        }
+    }
+
+    /// Counts nodes that have one reason in common.
+    pub fn count_nodes(&mut self, nodes: usize, reason: impl Into<Cow<'static, str>>) {
+        if nodes > 0 {
+            *self.reasons.entry(reason.into()).or_default() += nodes;
         }
     }
 }

@@ -1,4 +1,6 @@
-use coracle_meta::{LabelOperator, LabelSelector};
+use std::collections::BTreeMap;
+
+use coracle_meta::LabelOperator;
 
 use crate::node_info::NodeInfo;
 use crate::pod_info::{NodeSelectorTerm, PodInfo};
@@ -6,19 +8,20 @@ use crate::pod_info::{NodeSelectorTerm, PodInfo};
 impl NodeSelectorTerm {
     /// Whether a node is chosen; a term that asks for nothing chooses nothing.
     pub fn matches(&self, node: &NodeInfo) -> bool {
-        if self.expressions.is_empty() && self.fields.is_empty() {
+        if self.expressions.is_everything() && self.fields.is_everything() {
             return false;
         }
-        let expressions = LabelSelector { requirements: self.expressions.clone(), nothing: false };
-        let fields = LabelSelector { requirements: self.fields.clone(), nothing: false };
-        expressions.matches(&node.labels)
-            && fields.matches_by(|field| (field == "metadata.name").then_some(node.name.as_str()))
+        self.expressions.matches(&node.labels)
+            && self.fields.matches_by(|field| (field == "metadata.name").then_some(&*node.name))
     }
 
     /// The only node that can be meant, if a requirement on the name says so.
     pub fn only_node(&self) -> Option<&str> {
-        let name =
-            self.fields.iter().find(|field| field.key == "metadata.name" && field.operator == LabelOperator::In)?;
+        let name = self
+            .fields
+            .requirements
+            .iter()
+            .find(|field| field.key == "metadata.name" && field.operator == LabelOperator::In)?;
         match name.values.as_slice() {
             [name] => Some(name),
             _ => None,
@@ -26,16 +29,36 @@ impl NodeSelectorTerm {
     }
 }
 
+/// Which nodes a pod asks for by its node selector and required node affinity.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wanted {
+    pub(crate) selector: BTreeMap<String, String>,
+    pub(crate) required: Option<Vec<NodeSelectorTerm>>,
+}
+
+impl Wanted {
+    pub(crate) fn of(pod: &PodInfo) -> Self {
+        Self { selector: pod.node_selector.clone(), required: pod.required_nodes.clone() }
+    }
+
+    pub(crate) fn allows(&self, node: &NodeInfo) -> bool {
+        allow(&self.selector, self.required.as_deref(), node)
+    }
+}
+
 /// Whether a pod's node selector and required node affinity allow a node.
 pub(crate) fn allows(pod: &PodInfo, node: &NodeInfo) -> bool {
-    let selected = pod.node_selector.iter().all(|(key, value)| node.labels.get(key) == Some(value));
-    let required = || pod.required_nodes.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)));
-    selected && required()
+    allow(&pod.node_selector, pod.required_nodes.as_deref(), node)
+}
+
+fn allow(selector: &BTreeMap<String, String>, required: Option<&[NodeSelectorTerm]>, node: &NodeInfo) -> bool {
+    let selected = selector.iter().all(|(key, value)| node.labels.get(key) == Some(value));
+    selected && required.is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
 }
 
 #[cfg(test)]
 mod tests {
-    use coracle_meta::LabelRequirement;
+    use coracle_meta::{LabelRequirement, LabelSelector};
 
     use super::*;
 
@@ -45,13 +68,17 @@ mod tests {
 
     #[test]
     fn one_term_has_to_hold_as_a_whole() {
-        let node = NodeInfo { name: "n".to_owned(), ..NodeInfo::default() }.with_label("disk", "ssd");
+        let node = NodeInfo { name: "n".into(), ..NodeInfo::default() }.with_label("disk", "ssd");
         let ssd = requirement("disk", LabelOperator::In, &["ssd"]);
         let gpu = requirement("gpu", LabelOperator::Exists, &[]);
         let named = requirement("metadata.name", LabelOperator::In, &["n"]);
+        let all = |requirements: &[&LabelRequirement]| LabelSelector {
+            requirements: requirements.iter().map(|&one| one.clone()).collect(),
+            nothing: false,
+        };
         let term = |expressions: &[&LabelRequirement], fields: &[&LabelRequirement]| NodeSelectorTerm {
-            expressions: expressions.iter().map(|&r| r.clone()).collect(),
-            fields: fields.iter().map(|&r| r.clone()).collect(),
+            expressions: all(expressions),
+            fields: all(fields),
         };
         assert!(term(&[&ssd], &[&named]).matches(&node));
         assert!(!term(&[&ssd, &gpu], &[]).matches(&node));

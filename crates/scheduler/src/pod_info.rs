@@ -2,34 +2,36 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coracle_api::core_v1::PersistentVolumeClaim;
-use coracle_meta::{LabelRequirement, LabelSelector, ObjectKey};
+use coracle_meta::{LabelSelector, ObjectKey};
 
 use crate::resources::Resources;
 use crate::taints::Toleration;
 
 /// What scheduling looks at of a pod, read once. In Kubernetes: `framework.PodInfo`.
+// Laid out as written: what is looked at of the pods that are there already lies together, at the beginning.
+#[repr(C)]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PodInfo {
-    /// Namespace and name.
-    pub key: ObjectKey,
-    /// Its uid.
-    pub uid: String,
-    /// Its labels.
-    pub labels: BTreeMap<String, String>,
     /// Its priority, 0 if it names none.
     pub priority: i32,
     /// Whether it must not push others out (`preemptionPolicy: Never`).
     pub never_preempts: bool,
     /// Whether its deletion has begun.
     pub terminating: bool,
+    /// What it asks for.
+    pub requests: Resources,
     /// When it started, RFC 3339; none while it has not.
     pub started: Option<String>,
+    /// Namespace and name.
+    pub key: ObjectKey,
+    /// Its uid.
+    pub uid: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
     /// The node that was asked for or given (`spec.nodeName`).
     pub node_name: Option<String>,
     /// The node where room is being made for it.
     pub nominated_node: Option<String>,
-    /// What it asks for.
-    pub requests: Resources,
     /// What it is taken to use where it asks for nothing.
     pub assumed: Resources,
     /// `spec.nodeSelector`
@@ -116,9 +118,9 @@ impl HostPort {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeSelectorTerm {
     /// On the labels.
-    pub expressions: Vec<LabelRequirement>,
+    pub expressions: LabelSelector,
     /// On the fields; `metadata.name` is the only one there is.
-    pub fields: Vec<LabelRequirement>,
+    pub fields: LabelSelector,
 }
 
 /// Near which pods, or away from which. In Kubernetes: `framework.AffinityTerm`.

@@ -1,14 +1,23 @@
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_meta::{LabelSelector, ObjectKey};
+use coracle_ambient::Random;
+use coracle_meta::LabelSelector;
 
 use crate::cycle::{Checks, Unfit};
-use crate::framework::Verdict;
+use crate::filters::verdict_beside;
+use crate::framework::{Reasons, Verdict};
 use crate::message::FitError;
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+
+/// How many nodes with victims are enough to choose from, in percent of those that may have any. In Kubernetes:
+/// `minCandidateNodesPercentage`.
+const LEAST_PERCENTAGE: usize = 10;
+/// And at the least. In Kubernetes: `minCandidateNodesAbsolute`.
+const LEAST_CANDIDATES: usize = 100;
+const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 
 /// How many pods of a selection may still be disrupted. In Kubernetes: a PodDisruptionBudget.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,84 +37,175 @@ pub struct Victims {
     pub node: String,
     /// Who has to go, the most important first.
     pub pods: Vec<Arc<PodInfo>>,
+}
+
+/// A node where there may be room.
+struct Candidate<'a> {
+    node: &'a NodeInfo,
+    pods: Vec<&'a Arc<PodInfo>>,
     violations: usize,
 }
 
-/// Whether preemption makes room for a pod, and if not, what to say about it.
-pub fn preempt(pod: &PodInfo, snapshot: &Snapshot, unfit: &Unfit, budgets: &[Budget]) -> Result<Victims, String> {
+impl Candidate<'_> {
+    fn victims(&self) -> Victims {
+        Victims { node: self.node.name.to_string(), pods: self.pods.iter().map(|&pod| pod.clone()).collect() }
+    }
+}
+
+/// Whether preemption makes room for a pod, and if not, what to say about it. Of many nodes a part is tried that is enough
+/// to choose from, from a random one on.
+pub fn preempt(
+    pod: &PodInfo,
+    snapshot: &Snapshot,
+    unfit: &Unfit,
+    budgets: &[Budget],
+    random: &Random,
+) -> Result<Victims, String> {
     if pod.never_preempts {
         return Err("not eligible due to preemptionPolicy=Never.".to_owned());
     }
     if waits_for_a_victim(pod, snapshot) {
         return Err("not eligible due to a terminating pod on the nominated node.".to_owned());
     }
-    let mut explanation = FitError { nodes: snapshot.nodes.len(), ..FitError::default() };
-    let mut candidates = Vec::new();
-    for name in &unfit.resolvable {
-        match snapshot.nodes.get(name).map(|node| victims_on(pod, node, snapshot, budgets)) {
-            Some(Ok(victims)) => candidates.push(victims),
-            Some(Err(reasons)) => explanation.count(reasons),
-            None => {}
+    let mut explanation = FitError { nodes: snapshot.len(), ..FitError::default() };
+    let checks = Checks::prepare(pod, snapshot);
+    let tried = unfit.resolvable.len();
+    let enough = (tried * LEAST_PERCENTAGE / 100).max(LEAST_CANDIDATES);
+    let offset = if tried > enough { random.below(tried as u64) as usize } else { 0 };
+    let (before, after) = unfit.resolvable.split_at(offset);
+    let find = if checks.look_at_pods() { victims_by_trial } else { victims_by_sums };
+    let mut candidates: Vec<Candidate<'_>> = Vec::new();
+    let mut some_violates_nothing = false;
+    for node in after.iter().chain(before).filter_map(|slot| snapshot.at(*slot)) {
+        match find(pod, node, &checks, budgets) {
+            Ok(victims) => {
+                some_violates_nothing |= victims.violations == 0;
+                candidates.push(victims);
+            }
+            Err(reasons) => explanation.count(reasons),
+        }
+        if candidates.len() >= enough && some_violates_nothing {
+            break;
         }
     }
-    let best = candidates.into_iter().min_by(|a, b| rank(a).cmp(&rank(b)));
-    best.ok_or_else(|| {
-        for _ in unfit.resolvable.len()..snapshot.nodes.len() {
-            explanation.count(["Preemption is not helpful for scheduling".to_owned()]);
-        }
+    let best = candidates.iter().min_by_key(|candidate| rank(candidate));
+    best.map(Candidate::victims).ok_or_else(|| {
+        explanation.count_nodes(snapshot.len() - tried, "Preemption is not helpful for scheduling");
         explanation.to_string()
     })
 }
 
 /// Somebody of lower priority is already ending on the node where room was made.
 fn waits_for_a_victim(pod: &PodInfo, snapshot: &Snapshot) -> bool {
-    let node = pod.nominated_node.as_ref().and_then(|name| snapshot.nodes.get(name));
-    node.is_some_and(|node| node.pods.values().any(|other| other.terminating && other.priority < pod.priority))
+    let node = pod.nominated_node.as_ref().and_then(|name| snapshot.node(name));
+    node.is_some_and(|node| node.pods.iter().any(|other| other.terminating && other.priority < pod.priority))
+}
+
+/// Where only sums matter: as [`victims_by_trial`], without trying: what goes is taken off the sum, what stays is added.
+fn victims_by_sums<'a>(
+    pod: &PodInfo,
+    node: &'a NodeInfo,
+    checks: &Checks<'_>,
+    budgets: &[Budget],
+) -> Result<Candidate<'a>, Reasons> {
+    let expected = checks.expected(node);
+    let full = expected.as_deref().unwrap_or(node);
+    let (mut used, mut pods) = (full.requested.clone(), full.pods.len() as i64);
+    let lower = node.by_priority.iter().take_while(|equals| equals.priority < pod.priority);
+    for equals in lower {
+        used.subtract(&equals.requested);
+        pods -= equals.pods;
+    }
+    if pods == full.pods.len() as i64 {
+        return Err([NO_VICTIMS].into_iter().collect());
+    }
+    let rejection = match verdict_beside(pod, node, &used, pods) {
+        Verdict::Fits => checks.rejection_by_the_node(node).map(|(_, verdict)| verdict),
+        verdict => Some(verdict),
+    };
+    if let Some(Verdict::Rejected(reasons) | Verdict::Unresolvable(reasons)) = rejection {
+        return Err(reasons);
+    }
+    let stays = |other: &Arc<PodInfo>| {
+        used.add(&other.requests);
+        pods += 1;
+        let stays = verdict_beside(pod, node, &used, pods) == Verdict::Fits;
+        if !stays {
+            used.subtract(&other.requests);
+            pods -= 1;
+        }
+        stays
+    };
+    Ok(give_back(node, lower_than(pod, node), budgets, stays))
 }
 
 /// The fewest and least important pods whose going makes room: all of lower priority are taken off, and given back one
 /// by one where the pod still fits, those that a budget protects and the most important first.
-fn victims_on(pod: &PodInfo, node: &NodeInfo, snapshot: &Snapshot, budgets: &[Budget]) -> Result<Victims, Vec<String>> {
-    let mut lower: Vec<Arc<PodInfo>> =
-        node.pods.values().filter(|other| other.priority < pod.priority).cloned().collect();
+fn victims_by_trial<'a>(
+    pod: &PodInfo,
+    node: &'a NodeInfo,
+    checks: &Checks<'_>,
+    budgets: &[Budget],
+) -> Result<Candidate<'a>, Reasons> {
+    let lower = lower_than(pod, node);
     if lower.is_empty() {
-        return Err(vec!["No preemption victims found for incoming pod".to_owned()]);
+        return Err([NO_VICTIMS].into_iter().collect());
     }
-    lower.sort_by(|a, b| importance(a).cmp(&importance(b)));
-    let mut left = node.clone();
+    let mut left = node.supposed();
     for other in &lower {
         left.remove(&other.key);
     }
-    if let Some((_, Verdict::Rejected(reasons) | Verdict::Unresolvable(reasons))) = rejection(pod, &left, snapshot) {
+    if let Some((_, Verdict::Rejected(reasons) | Verdict::Unresolvable(reasons))) = checks.rejection(&left) {
         return Err(reasons);
     }
-    let (violating, free) = split_by_budgets(lower, budgets);
-    let mut victims = Vec::new();
-    let mut violations = 0;
-    for (other, violates) in violating.into_iter().map(|p| (p, true)).chain(free.into_iter().map(|p| (p, false))) {
+    let stays = |other: &Arc<PodInfo>| {
         left.add(other.clone());
-        if rejection(pod, &left, snapshot).is_some() {
+        let stays = checks.rejection(&left).is_none();
+        if !stays {
             left.remove(&other.key);
-            victims.push(other);
-            violations += usize::from(violates);
         }
+        stays
+    };
+    Ok(give_back(node, lower, budgets, stays))
+}
+
+/// Those of lower priority, the most important first.
+fn lower_than<'a>(pod: &PodInfo, node: &'a NodeInfo) -> Vec<&'a Arc<PodInfo>> {
+    let are_all = node.by_priority.last().is_none_or(|equals| equals.priority < pod.priority);
+    let mut lower: Vec<_> = node.pods.iter().filter(|other| are_all || other.priority < pod.priority).collect();
+    lower.sort_by(|a, b| importance(a).cmp(&importance(b)));
+    lower
+}
+
+fn give_back<'a>(
+    node: &'a NodeInfo,
+    lower: Vec<&'a Arc<PodInfo>>,
+    budgets: &[Budget],
+    mut stays: impl FnMut(&Arc<PodInfo>) -> bool,
+) -> Candidate<'a> {
+    let (mut violating, mut pods) = split_by_budgets(lower, budgets);
+    violating.retain(|other| !stays(other));
+    pods.retain(|other| !stays(other));
+    let violations = violating.len();
+    if violations > 0 {
+        pods.extend(violating);
+        pods.sort_by(|a, b| (importance(a), &a.key).cmp(&(importance(b), &b.key)));
     }
-    victims.sort_by(|a, b| importance(a).cmp(&importance(b)));
-    Ok(Victims { node: node.name.clone(), pods: victims, violations })
+    Candidate { node, pods, violations }
 }
 
-fn rejection(pod: &PodInfo, node: &NodeInfo, snapshot: &Snapshot) -> Option<(&'static str, Verdict)> {
-    let changed = snapshot.with_node(node.clone());
-    Checks::prepare(pod, &changed).rejection(node)
+/// Smaller is more important: higher priority, then longer running; then it is by the key, as pods of a node are.
+fn importance(pod: &PodInfo) -> (Reverse<i32>, bool, Option<&str>) {
+    (Reverse(pod.priority), pod.started.is_none(), pod.started.as_deref())
 }
 
-/// Smaller is more important: higher priority, then longer running.
-fn importance(pod: &PodInfo) -> (Reverse<i32>, bool, Option<&str>, &ObjectKey) {
-    (Reverse(pod.priority), pod.started.is_none(), pod.started.as_deref(), &pod.key)
-}
+type Split<'a> = (Vec<&'a Arc<PodInfo>>, Vec<&'a Arc<PodInfo>>);
 
 /// Those whose going would break a budget, and the others, each in the order given.
-fn split_by_budgets(pods: Vec<Arc<PodInfo>>, budgets: &[Budget]) -> (Vec<Arc<PodInfo>>, Vec<Arc<PodInfo>>) {
+fn split_by_budgets<'a>(pods: Vec<&'a Arc<PodInfo>>, budgets: &[Budget]) -> Split<'a> {
+    if budgets.is_empty() {
+        return (Vec::new(), pods);
+    }
     let mut allowed: Vec<i64> = budgets.iter().map(|budget| budget.allowed).collect();
     pods.into_iter().partition(|pod| {
         let mut violates = false;
@@ -123,16 +223,13 @@ fn split_by_budgets(pods: Vec<Arc<PodInfo>>, budgets: &[Budget]) -> (Vec<Arc<Pod
 }
 
 /// Smaller is better: fewest violations, lowest highest priority, lowest sum, fewest, latest start of the most important.
-fn rank(victims: &Victims) -> (usize, i32, i64, usize, Reverse<Option<String>>, String) {
+fn rank<'a>(victims: &Candidate<'a>) -> (usize, i32, i64, usize, Reverse<Option<&'a str>>, &'a str) {
     let highest = victims.pods.first().map_or(i32::MIN, |pod| pod.priority);
     // Shifted so that many pods of negative priority do not look cheaper than few.
     let sum = victims.pods.iter().map(|pod| i64::from(pod.priority) + i64::from(i32::MAX) + 1).sum();
-    let mut starts: BTreeMap<i32, Vec<Option<String>>> = BTreeMap::new();
-    for pod in &victims.pods {
-        starts.entry(pod.priority).or_default().push(pod.started.clone());
-    }
-    let earliest = starts.get(&highest).and_then(|starts| starts.iter().flatten().min().cloned());
-    (victims.violations, highest, sum, victims.pods.len(), Reverse(earliest), victims.node.clone())
+    let most_important = victims.pods.iter().filter(|pod| pod.priority == highest);
+    let earliest = most_important.filter_map(|pod| pod.started.as_deref()).min();
+    (victims.violations, highest, sum, victims.pods.len(), Reverse(earliest), &victims.node.name)
 }
 
 #[cfg(test)]
@@ -140,7 +237,9 @@ mod tests {
     use super::*;
     use crate::cycle::{Failure, schedule};
     use crate::resources::Resources;
-    use coracle_ambient::Random;
+    use coracle_meta::ObjectKey;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     fn pod(name: &str, priority: i32, milli_cpu: i64) -> PodInfo {
         PodInfo {
@@ -157,16 +256,16 @@ mod tests {
         let mut snapshot = Snapshot::default();
         for (name, pods) in nodes {
             let allocatable = Resources { milli_cpu: 2000, ..Resources::default() };
-            let mut node = NodeInfo { name: (*name).to_owned(), allocatable, allowed_pods: 110, ..NodeInfo::default() };
+            let mut node = NodeInfo { name: (*name).into(), allocatable, allowed_pods: 110, ..NodeInfo::default() };
             pods.iter().for_each(|pod| node.add(Arc::new(pod.clone())));
-            snapshot.nodes.insert(node.name.clone(), Arc::new(node));
+            snapshot.put(node);
         }
         snapshot
     }
 
     fn tried(pod: &PodInfo, snapshot: &Snapshot, budgets: &[Budget]) -> Result<(String, Vec<String>), String> {
         match schedule(pod, snapshot, 0, &Random::from_seed(1)) {
-            Err(Failure::Unfit(unfit)) => preempt(pod, snapshot, &unfit, budgets)
+            Err(Failure::Unfit(unfit)) => preempt(pod, snapshot, &unfit, budgets, &Random::from_seed(1))
                 .map(|victims| (victims.node, victims.pods.iter().map(|pod| pod.key.name.clone()).collect())),
             other => panic!("the pod fits: {other:?}"),
         }
@@ -212,5 +311,52 @@ mod tests {
             tried(&high, &full, &[]).unwrap_err(),
             "not eligible due to a terminating pod on the nominated node."
         );
+    }
+
+    #[test]
+    fn of_many_nodes_a_tenth_is_tried_from_a_random_one_on() {
+        let nodes = (0..2000).map(|at| {
+            let allocatable = Resources { milli_cpu: 2000, ..Resources::default() };
+            let mut node = NodeInfo { name: format!("{at:04}").into(), allocatable, ..NodeInfo::default() };
+            node.allowed_pods = 110;
+            node.add(Arc::new(pod(&format!("low-{at}"), 0, 2000)));
+            node
+        });
+        let full: Snapshot = nodes.collect();
+        let high = pod("high", 10, 1000);
+        let Err(Failure::Unfit(unfit)) = schedule(&high, &full, 0, &Random::from_seed(1)) else { panic!("it fits") };
+        let random = Random::from_seed(1);
+        let chosen: std::collections::BTreeSet<_> =
+            (0..20).map(|_| preempt(&high, &full, &unfit, &[], &random).unwrap().node).collect();
+        assert!(chosen.len() > 10, "of equals the first by name is taken, among other nodes each time: {chosen:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn taking_sums_finds_the_victims_that_trying_finds(
+            pods in proptest::collection::vec((0..3_i32, 100..900_i64), 0..8),
+            nominated in proptest::collection::vec((0..4_i32, 100..900_i64), 0..3),
+            allowed_pods in 1..8_i64,
+            wanted in 100..2000_i64,
+            budget in proptest::option::of(0..3_i64),
+        ) {
+            let pods = pods.into_iter().enumerate().map(|(at, (priority, cpu))| pod(&format!("p{at}"), priority, cpu));
+            let mut snapshot = snapshot(&[("a", pods.collect())]);
+            let node = NodeInfo { allowed_pods, ..NodeInfo::clone(snapshot.node("a").unwrap()) };
+            snapshot.put(node);
+            for (at, (priority, cpu)) in nominated.into_iter().enumerate() {
+                snapshot.nominate("a", &Arc::new(pod(&format!("n{at}"), priority, cpu)), true);
+            }
+            let selector = LabelSelector::parse("name!=p0").unwrap();
+            let budget = budget.map(|allowed| Budget { namespace: "default".to_owned(), selector, allowed });
+            let (new, budgets) = (pod("new", 2, wanted), budget.as_slice());
+            let checks = Checks::prepare(&new, &snapshot);
+            let node = snapshot.node("a").unwrap();
+            let shown = |found: Result<Candidate<'_>, _>| found.map(|found| (found.violations, found.victims()));
+            prop_assert_eq!(
+                shown(victims_by_sums(&new, node, &checks, budgets)),
+                shown(victims_by_trial(&new, node, &checks, budgets))
+            );
+        }
     }
 }

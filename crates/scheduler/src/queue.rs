@@ -1,11 +1,12 @@
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use coracle_meta::ObjectKey;
 use tokio::time::Instant;
 
 use crate::framework::{ClusterEvent, Hint};
+use crate::in_flight::InFlightEvents;
 
 /// How long a pod waits after its first failure; doubles with each. In Kubernetes: `podInitialBackoffSeconds`.
 pub(crate) const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
@@ -19,26 +20,34 @@ pub(crate) const FLUSH_UNSCHEDULABLE: Duration = Duration::from_secs(30);
 /// The pods that wait for a node.
 ///
 /// ```text
-///        add                    pop                     bound
+///        add                    pop                 chosen, removed
 ///  ------------> active -----------------> in flight ---------->
 ///                 ^  ^                         | rejected by plug-ins        | error
 ///    back-off over|  |event, not backing off   v                             v
 ///               backoff <---event, backing off--- unschedulable           backoff
 /// ```
-/// Invariant: a pod is in exactly one of the four places. Pure: time is an argument, and nothing here waits.
+/// Invariant: a pod is in exactly one of the four places, and each place but the last is in the order in which pods leave
+/// it, so that nothing here looks at pods whose turn it is not. Pure: time is an argument, and nothing here waits.
 /// In Kubernetes: `PriorityQueue` in `pkg/scheduler/backend/queue`.
 #[derive(Debug, Default)]
 pub struct SchedulingQueue {
     pods: BTreeMap<ObjectKey, QueuedPod>,
     active: BTreeSet<ActiveOrder>,
-    in_flight: BTreeMap<ObjectKey, usize>,
-    recent: VecDeque<ClusterEvent>,
-    forgotten: usize,
+    /// After a rejection: who is due first, of those the most important.
+    backoff: BTreeSet<BackoffOrder>,
+    /// After an error.
+    error_backoff: BTreeSet<BackoffOrder>,
+    unschedulable: BTreeSet<(Instant, u64, ObjectKey)>,
+    /// The unschedulable ones once more, by who rejected them.
+    rejected_by: BTreeMap<&'static str, BTreeSet<ObjectKey>>,
+    events: InFlightEvents,
     sequence: u64,
 }
 
 /// Higher priority first, then who has waited longer, then who came first.
 type ActiveOrder = (Reverse<i32>, Instant, u64, ObjectKey);
+/// Who is due earlier, then as among active ones.
+type BackoffOrder = (Instant, Reverse<i32>, u64, ObjectKey);
 
 /// One pod of the queue.
 #[derive(Clone, Debug)]
@@ -52,7 +61,8 @@ pub struct QueuedPod {
     /// The plug-ins that rejected it last; none after an error.
     pub rejected_by: BTreeSet<&'static str>,
     queued_at: Instant,
-    failed_at: Option<Instant>,
+    /// When it came, while it has not failed.
+    failed_at: Instant,
     rejections: u32,
     errors: u32,
     sequence: u64,
@@ -98,7 +108,7 @@ impl SchedulingQueue {
             attempts: 0,
             rejected_by: BTreeSet::new(),
             queued_at: now,
-            failed_at: None,
+            failed_at: now,
             rejections: 0,
             errors: 0,
             sequence: self.sequence,
@@ -110,25 +120,32 @@ impl SchedulingQueue {
 
     /// Forgets a pod: it is bound, gone, or no longer ours.
     pub fn remove(&mut self, key: &ObjectKey) {
-        if let Some(pod) = self.pods.remove(key) {
-            self.active.remove(&order(&pod));
-            self.land(key);
-        }
+        self.leave(key);
+        self.pods.remove(key);
     }
 
     /// The pod whose turn it is. With none active, an idle scheduler takes early one that only backs off from a
     /// rejection (not from an error). The pod stays in flight until [`Self::remove`], [`Self::reject`] or [`Self::fail`].
     pub fn pop(&mut self, now: Instant) -> Option<QueuedPod> {
         self.flush(now);
-        let key = match self.active.pop_first() {
-            Some((.., key)) => key,
-            None => self.earliest_rejected()?,
+        let (.., key) = match self.active.first() {
+            Some(first) => first.clone(),
+            None => {
+                let (_, priority, sequence, key) = self.backoff.first()?.clone();
+                (priority, now, sequence, key)
+            }
         };
-        self.in_flight.insert(key.clone(), self.forgotten + self.recent.len());
+        self.leave(&key);
+        self.events.enter(&key);
         let pod = self.pods.get_mut(&key).expect("every key of the queue has its pod");
-        pod.place = Place::InFlight;
         pod.attempts += 1;
         Some(pod.clone())
+    }
+
+    /// A node was chosen for the pod: whatever happens from now on, no plug-in rejects it any more, but binding it may
+    /// still [`Self::fail`]. In Kubernetes: `Done`.
+    pub fn chosen(&mut self, key: &ObjectKey) {
+        self.events.leave(key);
     }
 
     /// No node fits: the pod waits until an event that, by `hint`, may help it. What happened while it was in flight counts.
@@ -139,18 +156,19 @@ impl SchedulingQueue {
         now: Instant,
         hint: impl Fn(&str, &ClusterEvent) -> Hint,
     ) {
-        let seen = self.in_flight.get(key).copied().unwrap_or(usize::MAX);
+        let helped = self.events.missed(key).any(|event| by.iter().any(|plugin| hint(plugin, event) == Hint::Queue));
+        self.leave(key);
         let Some(pod) = self.pods.get_mut(key) else { return };
         pod.rejections += 1;
         pod.errors = 0;
-        pod.failed_at = Some(now);
+        pod.failed_at = now;
         pod.queued_at = now;
         pod.rejected_by = by;
         pod.place = Place::Unschedulable;
-        let missed = self.recent.iter().skip(seen.saturating_sub(self.forgotten));
-        let helped =
-            missed.into_iter().any(|event| pod.rejected_by.iter().any(|plugin| hint(plugin, event) == Hint::Queue));
-        self.land(key);
+        for plugin in &pod.rejected_by {
+            self.rejected_by.entry(plugin).or_default().insert(key.clone());
+        }
+        self.unschedulable.insert((now, pod.sequence, key.clone()));
         if helped {
             self.leave_unschedulable(key, now);
         }
@@ -158,33 +176,33 @@ impl SchedulingQueue {
 
     /// Something went wrong that is nobody's rejection: the pod comes back after its back-off, whatever happens.
     pub fn fail(&mut self, key: &ObjectKey, now: Instant) {
+        self.leave(key);
         if let Some(pod) = self.pods.get_mut(key) {
             pod.errors += 1;
-            pod.failed_at = Some(now);
+            pod.failed_at = now;
             pod.queued_at = now;
             pod.rejected_by.clear();
-            let until = pod.back_off_until();
-            pod.place = Place::Backoff { until, after_error: true };
-            self.land(key);
+            pod.place = Place::Backoff { until: pod.back_off_until(), after_error: true };
+            self.error_backoff.extend(pod.backoff_order());
         }
     }
 
-    /// Something happened in the cluster: pods that it may help leave the unschedulable ones.
+    /// Something happened in the cluster: pods that it may help leave the unschedulable ones. Asked are those alone that
+    /// were rejected by one of `plugins`, the ones that such an event may change the mind of.
     pub fn on_event(
         &mut self,
         event: &ClusterEvent,
+        plugins: &[&'static str],
         now: Instant,
         hint: impl Fn(&ObjectKey, &str, &ClusterEvent) -> Hint,
     ) {
-        if !self.in_flight.is_empty() {
-            self.recent.push_back(event.clone());
+        self.events.happened(event);
+        let mut helped = BTreeSet::new();
+        for plugin in plugins {
+            let rejected = self.rejected_by.get(plugin).into_iter().flatten();
+            helped.extend(rejected.filter(|key| hint(key, plugin, event) == Hint::Queue).cloned());
         }
-        let helped = |pod: &&QueuedPod| {
-            pod.place == Place::Unschedulable
-                && pod.rejected_by.iter().any(|plugin| hint(&pod.key, plugin, event) == Hint::Queue)
-        };
-        let keys: Vec<ObjectKey> = self.pods.values().filter(helped).map(|pod| pod.key.clone()).collect();
-        for key in keys {
+        for key in helped {
             self.leave_unschedulable(&key, now);
         }
     }
@@ -198,12 +216,10 @@ impl SchedulingQueue {
 
     /// When [`Self::pop`] would next find a pod that it does not find now, if nothing happens.
     pub fn next_wake(&self) -> Option<Instant> {
-        let wake = |pod: &QueuedPod| match pod.place {
-            Place::Backoff { until, .. } => Some(until),
-            Place::Unschedulable => pod.failed_at.map(|at| at + LONGEST_UNSCHEDULABLE + FLUSH_UNSCHEDULABLE),
-            Place::Active | Place::InFlight => None,
-        };
-        self.pods.values().filter_map(wake).min()
+        let unschedulable = self.unschedulable.first().map(|(failed_at, ..)| *failed_at);
+        let backoff =
+            [self.backoff.first(), self.error_backoff.first()].into_iter().flatten().map(|(until, ..)| *until);
+        backoff.chain(unschedulable.map(|at| at + LONGEST_UNSCHEDULABLE + FLUSH_UNSCHEDULABLE)).min()
     }
 
     /// Where the pod waits, if it is here.
@@ -227,50 +243,56 @@ impl SchedulingQueue {
     }
 
     fn flush(&mut self, now: Instant) {
-        let due = |pod: &&QueuedPod| match pod.place {
-            Place::Backoff { until, .. } => until <= now,
-            Place::Unschedulable => pod.failed_at.is_some_and(|at| at + LONGEST_UNSCHEDULABLE <= now),
-            Place::Active | Place::InFlight => false,
-        };
-        let keys: Vec<ObjectKey> = self.pods.values().filter(due).map(|pod| pod.key.clone()).collect();
-        for key in keys {
+        loop {
+            let backoff = [self.backoff.first(), self.error_backoff.first()].into_iter().flatten();
+            let over = backoff.filter(|(until, ..)| *until <= now).map(|(.., key)| key).next();
+            let left = self.unschedulable.first().filter(|(failed_at, ..)| *failed_at + LONGEST_UNSCHEDULABLE <= now);
+            let Some(key) = over.or(left.map(|(.., key)| key)).cloned() else { return };
             self.activate(&key);
         }
     }
 
-    fn earliest_rejected(&self) -> Option<ObjectKey> {
-        let candidate = |pod: &QueuedPod| match pod.place {
-            Place::Backoff { until, after_error: false } => {
-                Some((until, Reverse(pod.priority), pod.sequence, pod.key.clone()))
-            }
-            _ => None,
-        };
-        self.pods.values().filter_map(candidate).min().map(|(.., key)| key)
-    }
-
     fn leave_unschedulable(&mut self, key: &ObjectKey, now: Instant) {
+        self.leave(key);
         let Some(pod) = self.pods.get_mut(key) else { return };
         let until = pod.back_off_until();
         if until > now {
             pod.place = Place::Backoff { until, after_error: false };
+            self.backoff.extend(pod.backoff_order());
         } else {
             self.activate(key);
         }
     }
 
     fn activate(&mut self, key: &ObjectKey) {
+        self.leave(key);
         let pod = self.pods.get_mut(key).expect("only pods of the queue are activated");
         pod.place = Place::Active;
-        self.active.insert(order(pod));
+        self.active.insert(pod.active_order());
     }
 
-    /// The pod is no longer in flight; events are kept only as long as some pod is.
-    fn land(&mut self, key: &ObjectKey) {
-        self.in_flight.remove(key);
-        if self.in_flight.is_empty() {
-            self.forgotten += self.recent.len();
-            self.recent.clear();
+    /// Takes the pod out of the place where it waits; from then on it is in flight.
+    fn leave(&mut self, key: &ObjectKey) {
+        let Some(pod) = self.pods.get_mut(key) else { return };
+        match pod.place {
+            Place::Active => {
+                self.active.remove(&pod.active_order());
+            }
+            Place::Backoff { after_error, .. } => {
+                let backoff = if after_error { &mut self.error_backoff } else { &mut self.backoff };
+                pod.backoff_order().map(|order| backoff.remove(&order));
+            }
+            Place::Unschedulable => {
+                self.unschedulable.remove(&(pod.failed_at, pod.sequence, key.clone()));
+                for plugin in &pod.rejected_by {
+                    if let Some(keys) = self.rejected_by.get_mut(plugin) {
+                        keys.remove(key);
+                    }
+                }
+            }
+            Place::InFlight => self.events.leave(key),
         }
+        pod.place = Place::InFlight;
     }
 }
 
@@ -282,12 +304,18 @@ impl QueuedPod {
             0 => Duration::ZERO,
             failures => INITIAL_BACKOFF.saturating_mul(1 << (failures - 1).min(16)).min(LONGEST_BACKOFF),
         };
-        self.failed_at.unwrap_or(self.queued_at) + back_off
+        self.failed_at + back_off
     }
-}
 
-fn order(pod: &QueuedPod) -> ActiveOrder {
-    (Reverse(pod.priority), pod.queued_at, pod.sequence, pod.key.clone())
+    fn active_order(&self) -> ActiveOrder {
+        (Reverse(self.priority), self.queued_at, self.sequence, self.key.clone())
+    }
+
+    /// None while it does not back off.
+    fn backoff_order(&self) -> Option<BackoffOrder> {
+        let Place::Backoff { until, .. } = self.place else { return None };
+        Some((until, Reverse(self.priority), self.sequence, self.key.clone()))
+    }
 }
 
 #[cfg(test)]
@@ -328,9 +356,11 @@ mod tests {
         queue.reject(&key("a"), BTreeSet::from(["NodeAffinity"]), now, never);
         let later = now + Duration::from_secs(20);
         assert!(queue.pop(later).is_none());
-        queue.on_event(&event(), later, |_, _, _| Hint::Skip);
+        queue.on_event(&event(), &["NodeAffinity"], later, |_, _, _| Hint::Skip);
         assert_eq!(queue.waiting(&key("a")), Some(Waiting::Unschedulable));
-        queue.on_event(&event(), later, |_, plugin, _| if plugin == "NodeAffinity" { Hint::Queue } else { Hint::Skip });
+        queue.on_event(&event(), &["NodeAffinity"], later, |_, plugin, _| {
+            if plugin == "NodeAffinity" { Hint::Queue } else { Hint::Skip }
+        });
         assert_eq!(queue.pop(later).unwrap().attempts, 2);
     }
 
@@ -339,7 +369,7 @@ mod tests {
         let (mut queue, now) = (SchedulingQueue::new(), start());
         queue.add(key("a"), 0, now);
         queue.pop(now).unwrap();
-        queue.on_event(&event(), now, |_, _, _| Hint::Queue);
+        queue.on_event(&event(), &["NodeAffinity"], now, |_, _, _| Hint::Queue);
         queue.reject(&key("a"), BTreeSet::from(["NodeAffinity"]), now, |_, _| Hint::Queue);
         assert_eq!(queue.waiting(&key("a")), Some(Waiting::Backoff));
     }
@@ -350,13 +380,13 @@ mod tests {
         queue.add(key("rejected"), 0, now);
         queue.pop(now).unwrap();
         queue.reject(&key("rejected"), BTreeSet::from(["NodeAffinity"]), now, never);
-        queue.on_event(&event(), now, |_, _, _| Hint::Queue);
+        queue.on_event(&event(), &["NodeAffinity"], now, |_, _, _| Hint::Queue);
         assert_eq!(queue.pop(now).unwrap().key.name, "rejected");
 
         queue.add(key("failed"), 0, now);
         queue.pop(now).unwrap();
         queue.fail(&key("failed"), now);
-        queue.on_event(&event(), now, |_, _, _| Hint::Queue);
+        queue.on_event(&event(), &["NodeAffinity"], now, |_, _, _| Hint::Queue);
         assert!(queue.pop(now).is_none());
         assert_eq!(queue.next_wake(), Some(now + INITIAL_BACKOFF));
         assert!(queue.pop(now + INITIAL_BACKOFF).is_some());
@@ -385,6 +415,22 @@ mod tests {
         queue.reject(&key("a"), BTreeSet::from(["NodeAffinity"]), now, never);
         assert!(queue.pop(now + LONGEST_UNSCHEDULABLE - Duration::from_secs(1)).is_none());
         assert!(queue.pop(now + LONGEST_UNSCHEDULABLE).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_pods_whose_plugin_cares_for_an_event_are_asked() {
+        let (mut queue, now) = (SchedulingQueue::new(), start());
+        for (name, plugin) in [("a", "NodeAffinity"), ("b", "NodePorts")] {
+            queue.add(key(name), 0, now);
+            queue.pop(now).unwrap();
+            queue.reject(&key(name), BTreeSet::from([plugin]), now, never);
+        }
+        queue.on_event(&event(), &["NodePorts"], now, |asked, _, _| {
+            assert_eq!(asked.name, "b");
+            Hint::Queue
+        });
+        assert_eq!(queue.waiting(&key("a")), Some(Waiting::Unschedulable));
+        assert_eq!(queue.waiting(&key("b")), Some(Waiting::Backoff));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,5 +1,7 @@
 //! From the objects of the API to what scheduling looks at.
 
+use std::sync::Arc;
+
 use coracle_api::core_v1::{self as core, Container, Node, Pod};
 use coracle_api::meta_v1;
 use coracle_api::pod_resources::Amounts;
@@ -69,14 +71,15 @@ pub fn pod_info(pod: &Pod, siblings: Option<LabelSelector>) -> PodInfo {
 /// What scheduling looks at of a node, without its pods.
 pub fn node_info(node: &Node) -> NodeInfo {
     let images = node.status.images.iter();
+    let images = images.flat_map(|image| image.names.iter().map(|name| (name.clone(), image.size_bytes)));
     NodeInfo {
-        name: node.metadata.name.clone().unwrap_or_default(),
-        labels: node.metadata.labels.clone(),
+        name: node.metadata.name.as_deref().unwrap_or_default().into(),
+        labels: Arc::new(node.metadata.labels.clone()),
         taints: node.spec.taints.iter().map(taint).collect(),
         unschedulable: node.spec.unschedulable,
         allocatable: Resources::of(&node.status.allocatable),
         allowed_pods: node.status.allocatable.get("pods").map_or(0, |pods| pods.value()),
-        images: images.flat_map(|image| image.names.iter().map(|name| (name.clone(), image.size_bytes))).collect(),
+        images: Arc::new(images.collect()),
         ..NodeInfo::default()
     }
 }
@@ -129,10 +132,11 @@ fn toleration(toleration: &core::Toleration) -> Toleration {
 }
 
 pub(crate) fn node_term(term: &core::NodeSelectorTerm) -> NodeSelectorTerm {
-    NodeSelectorTerm {
-        expressions: term.match_expressions.iter().map(core::NodeSelectorRequirement::to_requirement).collect(),
-        fields: term.match_fields.iter().map(core::NodeSelectorRequirement::to_requirement).collect(),
-    }
+    let all = |requirements: &[core::NodeSelectorRequirement]| LabelSelector {
+        requirements: requirements.iter().map(core::NodeSelectorRequirement::to_requirement).collect(),
+        nothing: false,
+    };
+    NodeSelectorTerm { expressions: all(&term.match_expressions), fields: all(&term.match_fields) }
 }
 
 /// Absent selects nothing, and so does one that cannot be read: the API server lets no such selector in.

@@ -1,8 +1,9 @@
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use coracle_ambient::{Ambient, Random};
+use coracle_ambient::Ambient;
 use coracle_api::core_v1::Pod;
 use coracle_client::{Api, Client, Error, Origin, Patch};
 use coracle_controller_runtime::{
@@ -10,20 +11,19 @@ use coracle_controller_runtime::{
 };
 use coracle_informer::InformerFactory;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
-use coracle_meta::{KUBERNETES_VERSION, ObjectKey, Resource};
+use coracle_meta::{KUBERNETES_VERSION, LabelSelector, ObjectKey, Resource};
 use futures_util::future::select;
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use crate::cycle::{Choice, Failure, Unfit, schedule};
-use crate::filters::{Placed, place};
+use crate::cycle::{Failure, Unfit};
+use crate::filters::Placed;
 use crate::message::note;
-use crate::pod_info::{PodInfo, Unbound};
-use crate::preemption::{Victims, preempt};
-use crate::queue::QueuedPod;
-use crate::read::pod_info;
+use crate::pod_info::{PodInfo, PodVolumes, Unbound};
+use crate::preemption::{Budget, Victims};
 use crate::siblings::Siblings;
+use crate::state::{self, Decision, State, Surroundings};
 use crate::status::{disruption_patch, unscheduled_patch};
 use crate::volumes::Volumes;
 use crate::watch::{Shared, watch};
@@ -67,14 +67,15 @@ pub async fn run(
         let key = ObjectKey::new("kube-system", "kube-scheduler");
         LeaderElection::new(&process, "kube-scheduler", key, timings)
     });
-    let shared = Arc::new(Shared::default());
-    watch(&process.informers, &shared, &config.name);
+    let shared = Arc::new(Shared::new(State::new(&config.name, &ambient.random)));
+    watch(&process.informers, &shared);
     let scheduler = Scheduler {
-        siblings: Siblings::new(&process.informers),
-        volumes: Volumes::new(&process.informers),
-        budgets: crate::budgets::lister(&process.informers),
+        around: Around {
+            siblings: Siblings::new(&process.informers),
+            volumes: Volumes::new(&process.informers),
+            budgets: crate::budgets::lister(&process.informers),
+        },
         events: SeriesRecorder::new(&process, &config.name),
-        random: ambient.random.split("ties"),
         client: process.client.clone(),
         informers: process.informers.clone(),
         name: config.name,
@@ -88,23 +89,42 @@ pub async fn run(
     lead(election, shutdown, work).await
 }
 
-/// The loop and what it needs. Choosing is synchronous; what follows from a choice is a task of its own.
+/// The loop around [`State`] and what it needs. Deciding is synchronous; what follows from it is a task of its own.
 #[derive(Clone)]
 struct Scheduler {
     name: String,
     client: Client,
     informers: InformerFactory,
     ambient: Ambient,
-    random: Random,
     recorder: Recorder,
     shared: Arc<Shared>,
-    siblings: Siblings,
-    volumes: Volumes,
-    budgets: crate::budgets::Budgets,
+    around: Around,
     events: SeriesRecorder,
 }
 
-/// A pod with what the scheduler read of it.
+/// What the informers' caches know beside nodes and pods.
+#[derive(Clone)]
+struct Around {
+    siblings: Siblings,
+    volumes: Volumes,
+    budgets: crate::budgets::Budgets,
+}
+
+impl Surroundings for Around {
+    fn siblings(&self, pod: &Pod) -> Option<LabelSelector> {
+        self.siblings.selector(pod)
+    }
+
+    fn volumes(&self, pod: &Pod, taken: &BTreeSet<String>) -> Result<PodVolumes, String> {
+        self.volumes.observe(pod, taken)
+    }
+
+    fn budgets(&self) -> Vec<Budget> {
+        self.budgets.list()
+    }
+}
+
+/// A pod that was decided upon, and the entry of the event log that says so.
 #[derive(Clone)]
 struct Attempt {
     pod: Arc<Pod>,
@@ -116,14 +136,13 @@ impl Scheduler {
     async fn run(self) {
         self.informers.synced().await;
         let mut tasks = JoinSet::new();
-        let mut start = 0;
         loop {
             while let Some(ended) = tasks.try_join_next() {
                 ended.unwrap_or_else(|error: tokio::task::JoinError| std::panic::resume_unwind(error.into_panic()));
             }
-            let next = self.shared.lock().queue.pop(Instant::now());
+            let next = self.shared.lock().next(Instant::now(), &self.around);
             match next {
-                Some(queued) => start = self.cycle(&queued, start, &mut tasks),
+                Some(attempt) => self.follow(attempt, &mut tasks),
                 None => self.wait().await,
             }
             // One pod at a time, so that others of this process get their turn between.
@@ -133,7 +152,7 @@ impl Scheduler {
 
     /// Waits until something happens or a back-off is over.
     async fn wait(&self) {
-        let wake = self.shared.lock().queue.next_wake();
+        let wake = self.shared.lock().next_wake();
         let changed = pin!(self.shared.changed.notified());
         match wake {
             None => changed.await,
@@ -143,75 +162,37 @@ impl Scheduler {
         }
     }
 
-    /// One attempt for one pod: choose and count the pod on its node at once, so that the next cycle sees it there.
-    fn cycle(&self, queued: &QueuedPod, start: usize, tasks: &mut JoinSet<()>) -> usize {
-        let mut state = self.shared.lock();
-        let Some(pod) = state.waiting.get(&queued.key).cloned() else {
-            state.queue.remove(&queued.key);
-            return start;
-        };
-        let mut info = pod_info(&pod, self.siblings.selector(&pod));
-        let snapshot = state.cache.snapshot();
-        let causes = state.causes.remove(&queued.key).unwrap_or_default();
-        let result = match self.volumes.observe(&pod, &state.taken.values().flatten().cloned().collect()) {
-            Err(why) if !snapshot.nodes.is_empty() => {
-                Err(Failure::Unfit(Box::new(Unfit::refused("VolumeBinding", snapshot.nodes.len(), why))))
-            }
-            volumes => {
-                info.volumes = volumes.unwrap_or_default();
-                schedule(&info, &snapshot, start, &self.random)
-            }
-        };
-        let info = Arc::new(info);
-        let cause = self.record(&queued.key, &result, causes);
+    /// Has the API server told what was decided, beside the next decisions.
+    fn follow(&self, attempt: state::Attempt, tasks: &mut JoinSet<()>) {
+        let cause = self.record(&attempt);
+        let state::Attempt { pod, info, decision, .. } = attempt;
         let attempt = Attempt { pod, info, cause };
-        match result {
-            Ok(choice) => {
-                let node = snapshot.nodes.get(&choice.node);
-                let placed = node.and_then(|node| place(&attempt.info.volumes, node)).unwrap_or_default();
-                let volumes = placed.iter().filter_map(|(_, how)| match how {
-                    Placed::Volume(name) => Some(name.clone()),
-                    Placed::Provisioned => None,
-                });
-                state.taken.insert(queued.key.clone(), volumes.collect());
-                state.cache.assume(&choice.node, attempt.info.clone());
+        match decision {
+            Decision::Bind(choice, placed) => {
                 tasks.spawn(self.clone().place(attempt, choice.node, placed));
-                start + choice.evaluated
             }
-            Err(Failure::NoNodes) => {
-                state.queue.fail(&queued.key, Instant::now());
+            Decision::NoNodes => {
                 let text = Failure::NoNodes.to_string();
                 tasks.spawn(self.clone().say_unscheduled(attempt, "Unschedulable", text, None));
-                start
             }
-            Err(Failure::Unfit(mut unfit)) => {
-                let victims = match &unfit.error.pre_filter {
-                    None => preempt(&attempt.info, &snapshot, &unfit, &self.budgets.list()),
-                    Some(why) => Err(why.clone()),
-                };
-                if let Err(why) = &victims
-                    && unfit.error.pre_filter.is_none()
-                {
+            Decision::Unfit(mut unfit, room) => {
+                if let Some(Err(why)) = &room {
                     unfit.error.post_filter = Some(format!("no new claims to deallocate, preemption: {why}"));
                 }
-                let info = attempt.info.clone();
-                let hint = |plugin: &str, event: &_| crate::filters::hint(plugin, &info, event);
-                state.queue.reject(&queued.key, unfit.rejected_by.clone(), Instant::now(), hint);
-                if let Ok(victims) = &victims {
-                    state.cache.nominate(attempt.info.clone(), Some(victims.node.clone()));
-                }
-                tasks.spawn(self.clone().unfit(attempt, *unfit, victims.ok()));
-                start
+                tasks.spawn(self.clone().unfit(attempt, *unfit, room.and_then(Result::ok)));
             }
         }
     }
 
-    fn record(&self, key: &ObjectKey, result: &Result<Choice, Failure>, causes: Vec<EntryId>) -> Option<EntryId> {
+    fn record(&self, attempt: &state::Attempt) -> Option<EntryId> {
         self.recorder.record(ACTOR, Stage::SchedulerPick, || {
-            let detail = Detail::about(format!("pods/{key}")).caused_by(causes);
-            match result {
-                Ok(choice) => detail.with("node", choice.node.as_str()).with("feasible", choice.feasible),
-                Err(failure) => detail.with("feasible", 0).with("why", failure.to_string()),
+            let detail = Detail::about(format!("pods/{}", attempt.info.key)).caused_by(attempt.causes.iter().copied());
+            match &attempt.decision {
+                Decision::Bind(choice, _) => {
+                    detail.with("node", choice.node.as_str()).with("feasible", choice.feasible)
+                }
+                Decision::NoNodes => detail.with("feasible", 0).with("why", Failure::NoNodes.to_string()),
+                Decision::Unfit(unfit, _) => detail.with("feasible", 0).with("why", unfit.error.to_string()),
             }
         })
     }
@@ -233,9 +214,8 @@ impl Scheduler {
                 tracing::debug!(%error, pod = %key, "its node could not be written to the pod");
             }
             let client = self.client.on_behalf_of(self.origin(&attempt));
-            if let Err(why) = self.volumes.bind(&client, &node, &placed).await {
+            if let Err(why) = self.around.volumes.bind(&client, &node, &placed).await {
                 let text = format!("running PreBind plugin \"VolumeBinding\": {why}");
-                self.shared.lock().taken.remove(&key);
                 return self.give_up(attempt, text, false).await;
             }
         }
@@ -245,14 +225,11 @@ impl Scheduler {
     async fn bind(self, attempt: Attempt, node: String) {
         let key = attempt.info.key.clone();
         let bound = self.pods(&attempt).bind(&key, &attempt.info.uid, &node).await;
-        self.shared.lock().taken.remove(&key);
         match bound {
             Ok(()) => {
                 let text = format!("Successfully assigned {key} to {node}");
                 self.say(&attempt, EventType::Normal, "Scheduled", "Binding", &text);
-                let mut state = self.shared.lock();
-                state.queue.remove(&key);
-                state.waiting.remove(&key);
+                self.shared.lock().bound(&key);
             }
             Err(error) => {
                 let text = format!("binding rejected: running Bind plugin \"DefaultBinder\": {error}");
@@ -264,12 +241,7 @@ impl Scheduler {
     /// The choice came to nothing: the pod is tried again after a while.
     async fn give_up(self, attempt: Attempt, text: String, is_gone: bool) {
         let key = attempt.info.key.clone();
-        let waits = {
-            let mut state = self.shared.lock();
-            state.cache.forget(&key);
-            state.queue.fail(&key, Instant::now());
-            state.waiting.contains_key(&key)
-        };
+        let waits = self.shared.lock().gave_up(&key, Instant::now());
         self.shared.changed.notify_one();
         if waits && !is_gone {
             self.say_unscheduled(attempt, "SchedulerError", text, None).await;

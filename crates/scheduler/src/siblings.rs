@@ -29,9 +29,9 @@ impl Siblings {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let mut selector = LabelSelector::everything();
         for service in self.services.list_namespace(namespace) {
-            let own = LabelSelector::of_labels(&service.spec.selector);
-            if !own.is_everything() && own.matches(&pod.metadata.labels) {
-                selector.requirements.extend(own.requirements);
+            let own = &service.spec.selector;
+            if !own.is_empty() && own.iter().all(|(key, value)| pod.metadata.labels.get(key) == Some(value)) {
+                selector.requirements.extend(LabelSelector::of_labels(own).requirements);
             }
         }
         if let Some(owner) = self.owner_selector(namespace, pod) {

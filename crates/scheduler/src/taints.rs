@@ -43,6 +43,12 @@ impl Toleration {
     }
 }
 
+/// Whether all taints that keep pods off are tolerated.
+pub(crate) fn tolerated(taints: &[Taint], tolerations: &[Toleration]) -> bool {
+    let is_tolerated = |taint: &Taint| tolerations.iter().any(|toleration| toleration.tolerates(taint));
+    taints.iter().all(|taint| !taint.keeps_off() || is_tolerated(taint))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,24 +1,25 @@
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::node_info::NodeInfo;
 use crate::pod_info::{AffinityTerm, PodInfo};
+use crate::snapshot::Snapshot;
+use crate::tally::{CountedNodes, CountedPods, Interest};
 
 /// Puts pods near those that they need, and away from those that they, or the others, do not bear.
 pub(super) struct InterPodAffinity;
 
-/// For a node label's name and value, how many pods there match a term.
-type Counts<'a> = BTreeMap<(&'a str, &'a str), i64>;
+const NOT_NEAR: &str = "node(s) didn't match pod affinity rules";
 
-fn count<'a>(counts: &mut Counts<'a>, node: &'a NodeInfo, key: &'a str) {
-    if let Some(value) = node.labels.get(key) {
-        *counts.entry((key, value)).or_default() += 1;
-    }
+/// The pods for which all of these terms hold, over the domains of a label.
+fn near(terms: Vec<AffinityTerm>, topology_key: &str) -> Interest {
+    let topology_key = topology_key.to_owned();
+    Interest { topology_key, pods: CountedPods::Near(terms), nodes: CountedNodes::default() }
 }
 
-fn found(counts: &Counts<'_>, node: &NodeInfo, term: &AffinityTerm) -> Option<bool> {
-    let value = node.labels.get(&term.topology_key)?;
-    Some(counts.get(&(term.topology_key.as_str(), value.as_str())).is_some_and(|count| *count > 0))
+/// The pods that one term means.
+pub(crate) fn meant(term: &AffinityTerm) -> Interest {
+    near(vec![term.clone()], &term.topology_key)
 }
 
 impl Filter for InterPodAffinity {
@@ -26,49 +27,47 @@ impl Filter for InterPodAffinity {
         "InterPodAffinity"
     }
 
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Pods
+    }
+
     fn prepare<'a>(&self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
-        let (mut near, mut away, mut shunned) = (Counts::new(), Counts::new(), Counts::new());
-        let own_namespace = snapshot.namespace_labels(&pod.key.namespace);
-        for node in snapshot.nodes.values() {
-            for other in node.pods_with_affinity() {
-                for term in other.anti_affinity.iter().filter(|term| term.matches(pod, own_namespace)) {
-                    count(&mut shunned, node, &term.topology_key);
-                }
-            }
-            if pod.affinity.is_empty() && pod.anti_affinity.is_empty() {
-                continue;
-            }
-            for other in node.pods.values() {
-                let namespace = snapshot.namespace_labels(&other.key.namespace);
-                // An affinity counts a pod only if it meets all terms; each anti-affinity counts by itself.
-                if !pod.affinity.is_empty() && pod.affinity.iter().all(|term| term.matches(other, namespace)) {
-                    pod.affinity.iter().for_each(|term| count(&mut near, node, &term.topology_key));
-                }
-                for term in pod.anti_affinity.iter().filter(|term| term.matches(other, namespace)) {
-                    count(&mut away, node, &term.topology_key);
-                }
-            }
-        }
-        if pod.affinity.is_empty() && pod.anti_affinity.is_empty() && shunned.is_empty() {
+        let shunning = snapshot.shunning(pod);
+        if pod.affinity.is_empty() && pod.anti_affinity.is_empty() && shunning.is_empty() {
             return None;
         }
-        // The first pod of a group that wants to be near itself has nobody to be near yet.
-        let is_first = near.is_empty() && pod.affinity.iter().all(|term| term.matches(pod, own_namespace));
+        // An affinity counts a pod only if it meets all terms; each anti-affinity counts by itself.
+        let keys: BTreeSet<_> = pod.affinity.iter().map(|term| &term.topology_key).collect();
+        let near: Vec<_> = keys.into_iter().map(|key| snapshot.tally(near(pod.affinity.clone(), key))).collect();
+        let away: Vec<_> = pod.anti_affinity.iter().map(|term| snapshot.tally(meant(term))).collect();
+        let own_labels = snapshot.namespace_labels(&pod.key.namespace);
+        let is_near_itself = pod.affinity.iter().all(|term| term.matches(pod, own_labels));
+        let namespaces = snapshot.namespaces();
         Some(Box::new(move |node| {
-            let near: Vec<Option<bool>> = pod.affinity.iter().map(|term| found(&near, node, term)).collect();
-            if near.contains(&None) || (near.contains(&Some(false)) && !is_first) {
-                return Verdict::unresolvable("node(s) didn't match pod affinity rules");
+            let mut is_alone = false;
+            for tally in &near {
+                match tally.around(node, namespaces) {
+                    None => return Verdict::unresolvable(NOT_NEAR),
+                    Some(pods) => is_alone |= pods <= 0,
+                }
             }
-            if pod.anti_affinity.iter().any(|term| found(&away, node, term) == Some(true)) {
+            // The first pod of a group that wants to be near itself has nobody to be near yet.
+            let is_first = || is_near_itself && near.iter().all(|tally| tally.total(node, namespaces) <= 0);
+            if is_alone && !is_first() {
+                return Verdict::unresolvable(NOT_NEAR);
+            }
+            if away.iter().any(|tally| tally.around(node, namespaces).is_some_and(|pods| pods > 0)) {
                 return Verdict::rejected("node(s) didn't match pod anti-affinity rules");
             }
-            let label_is_shunned =
-                |(key, value): (&String, &String)| shunned.contains_key(&(key.as_str(), value.as_str()));
-            if node.labels.iter().any(label_is_shunned) {
+            if shunning.iter().any(|term| snapshot.shunning_around(term, node) > 0) {
                 return Verdict::rejected("node(s) didn't satisfy existing pods anti-affinity rules");
             }
             Verdict::Fits
         }))
+    }
+
+    fn cares_for(&self, event: &ClusterEvent) -> bool {
+        matches!(event, ClusterEvent::Node { .. } | ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_))
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
@@ -99,6 +98,7 @@ impl Filter for InterPodAffinity {
 mod tests {
     use super::*;
     use coracle_meta::{LabelSelector, ObjectKey};
+    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     fn pod(name: &str, app: &str) -> PodInfo {
@@ -119,12 +119,12 @@ mod tests {
     fn verdicts(pod: &PodInfo, nodes: &[(&str, Vec<PodInfo>)]) -> Vec<Verdict> {
         let mut snapshot = Snapshot::default();
         for (name, pods) in nodes {
-            let mut node = NodeInfo { name: (*name).to_owned(), ..NodeInfo::default() }.with_label("host", name);
+            let mut node = NodeInfo { name: (*name).into(), ..NodeInfo::default() }.with_label("host", name);
             pods.iter().for_each(|pod| node.add(Arc::new(pod.clone())));
-            snapshot.nodes.insert(node.name.clone(), Arc::new(node));
+            snapshot.put(node);
         }
         match InterPodAffinity.prepare(pod, &snapshot) {
-            Some(check) => snapshot.nodes.values().map(|node| check(node)).collect(),
+            Some(check) => snapshot.nodes().map(|node| check(node)).collect(),
             None => vec![Verdict::Fits; nodes.len()],
         }
     }

@@ -13,8 +13,11 @@ mod volume_binding;
 use crate::framework::{ClusterEvent, Filter, Hint};
 use crate::pod_info::PodInfo;
 
-pub(crate) use pod_topology_spread::counts_node;
-pub(crate) use volume_binding::{Placed, place};
+pub(crate) use inter_pod_affinity::meant;
+pub(crate) use node_resources_fit::verdict_beside;
+pub(crate) use pod_topology_spread::interest;
+pub use volume_binding::Placed;
+pub(crate) use volume_binding::place;
 
 /// All filters. Adding one is a file and a line here.
 pub const FILTERS: &[&dyn Filter] = &[
@@ -32,4 +35,9 @@ pub const FILTERS: &[&dyn Filter] = &[
 /// What the filter called `name` thinks of an event, for a pod that it rejected.
 pub(crate) fn hint(name: &str, pod: &PodInfo, event: &ClusterEvent) -> Hint {
     FILTERS.iter().find(|filter| filter.name() == name).map_or(Hint::Queue, |filter| filter.hint(pod, event))
+}
+
+/// The filters that may change their minds about a pod when something of this sort happens.
+pub(crate) fn who_care_for(event: &ClusterEvent) -> Vec<&'static str> {
+    FILTERS.iter().filter(|filter| filter.cares_for(event)).map(|filter| filter.name()).collect()
 }

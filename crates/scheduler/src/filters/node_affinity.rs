@@ -1,7 +1,7 @@
-use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
+use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::node_affinity::allows;
-use crate::node_info::Snapshot;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// Holds a pod to its node selector and its required node affinity.
 pub(super) struct NodeAffinity;
@@ -9,6 +9,10 @@ pub(super) struct NodeAffinity;
 impl Filter for NodeAffinity {
     fn name(&self) -> &'static str {
         "NodeAffinity"
+    }
+
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Node
     }
 
     fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {

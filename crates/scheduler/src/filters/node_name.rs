@@ -1,6 +1,6 @@
-use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
-use crate::node_info::Snapshot;
+use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// Holds a pod to the node that it names.
 pub(super) struct NodeName;
@@ -10,10 +10,14 @@ impl Filter for NodeName {
         "NodeName"
     }
 
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Node
+    }
+
     fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
         let wanted = pod.node_name.as_deref()?;
         Some(Box::new(move |node| {
-            if node.name == wanted {
+            if *node.name == *wanted {
                 Verdict::Fits
             } else {
                 Verdict::unresolvable("node(s) didn't match the requested node name")
@@ -22,6 +26,6 @@ impl Filter for NodeName {
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
-        Hint::if_node_now_passes(event, |node| pod.node_name.as_ref().is_none_or(|wanted| *wanted == node.name))
+        Hint::if_node_now_passes(event, |node| pod.node_name.as_ref().is_none_or(|wanted| **wanted == *node.name))
     }
 }

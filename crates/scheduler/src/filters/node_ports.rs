@@ -1,18 +1,23 @@
-use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// Gives a port of a node to one pod only.
 pub(super) struct NodePorts;
 
 fn passes(pod: &PodInfo, node: &NodeInfo) -> bool {
-    let taken = |port| node.pods.values().flat_map(|other| &other.host_ports).any(|other| other.conflicts(port));
+    let taken = |port| node.pods.iter().flat_map(|other| &other.host_ports).any(|other| other.conflicts(port));
     !pod.host_ports.iter().any(taken)
 }
 
 impl Filter for NodePorts {
     fn name(&self) -> &'static str {
         "NodePorts"
+    }
+
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Pods
     }
 
     fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
@@ -26,6 +31,10 @@ impl Filter for NodePorts {
                 Verdict::rejected("node(s) didn't have free ports for the requested pod ports")
             }
         }))
+    }
+
+    fn cares_for(&self, event: &ClusterEvent) -> bool {
+        matches!(event, ClusterEvent::Node { .. } | ClusterEvent::PodGone(_))
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {

@@ -1,30 +1,44 @@
-use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Reasons, Verdict};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::resources::Resources;
+use crate::snapshot::Snapshot;
 
 /// Never gives out more of a node than it has.
 pub(super) struct NodeResourcesFit;
 
 fn verdict(pod: &PodInfo, node: &NodeInfo) -> Verdict {
-    let mut reasons = Vec::new();
+    verdict_beside(pod, node, &node.requested, node.pods.len() as i64)
+}
+
+/// Whether the pod fits if there are as many `pods` on the node that ask for `used` together.
+pub(crate) fn verdict_beside(pod: &PodInfo, node: &NodeInfo, used: &Resources, pods: i64) -> Verdict {
+    let mut reasons = Reasons::default();
     let mut resolvable = true;
-    if node.pods.len() as i64 + 1 > node.allowed_pods {
-        reasons.push("Too many pods".to_owned());
+    if pods + 1 > node.allowed_pods {
+        reasons.push("Too many pods");
     }
     if !pod.requests.is_empty() {
-        let (has, used, wants) = (&node.allocatable, &node.requested, &pod.requests);
-        let mut need = |name: &str, has: i64, used: i64, wants: i64| {
-            if wants > 0 && wants > has - used {
-                reasons.push(format!("Insufficient {name}"));
-                resolvable &= wants <= has;
-            }
+        let (has, wants) = (&node.allocatable, &pod.requests);
+        let mut lacks = |has: i64, used: i64, wants: i64| {
+            let lacks = wants > 0 && wants > has - used;
+            resolvable &= !lacks || wants <= has;
+            lacks
         };
-        need("cpu", has.milli_cpu, used.milli_cpu, wants.milli_cpu);
-        need("memory", has.memory, used.memory, wants.memory);
-        need("ephemeral-storage", has.ephemeral_storage, used.ephemeral_storage, wants.ephemeral_storage);
+        if lacks(has.milli_cpu, used.milli_cpu, wants.milli_cpu) {
+            reasons.push("Insufficient cpu");
+        }
+        if lacks(has.memory, used.memory, wants.memory) {
+            reasons.push("Insufficient memory");
+        }
+        if lacks(has.ephemeral_storage, used.ephemeral_storage, wants.ephemeral_storage) {
+            reasons.push("Insufficient ephemeral-storage");
+        }
         for (name, wants) in &wants.others {
             let amount = |of: &std::collections::BTreeMap<String, i64>| of.get(name).copied().unwrap_or(0);
-            need(name, amount(&has.others), amount(&used.others), *wants);
+            if lacks(amount(&has.others), amount(&used.others), *wants) {
+                reasons.push(format!("Insufficient {name}"));
+            }
         }
     }
     match (reasons.is_empty(), resolvable) {
@@ -39,8 +53,16 @@ impl Filter for NodeResourcesFit {
         "NodeResourcesFit"
     }
 
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Sums
+    }
+
     fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
         Some(Box::new(|node| verdict(pod, node)))
+    }
+
+    fn cares_for(&self, event: &ClusterEvent) -> bool {
+        matches!(event, ClusterEvent::Node { .. } | ClusterEvent::PodGone(_))
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
@@ -54,7 +76,6 @@ impl Filter for NodeResourcesFit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resources::Resources;
     use std::sync::Arc;
 
     #[test]
@@ -67,7 +88,7 @@ mod tests {
         node.add(Arc::new(pod(1000)));
         assert_eq!(
             verdict(&pod(1500), &node),
-            Verdict::Rejected(vec!["Too many pods".to_owned(), "Insufficient cpu".to_owned()])
+            Verdict::Rejected(["Too many pods", "Insufficient cpu"].into_iter().collect())
         );
         node.allowed_pods = 2;
         assert_eq!(verdict(&pod(0), &node), Verdict::Fits);

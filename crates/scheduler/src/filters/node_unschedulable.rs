@@ -1,6 +1,7 @@
-use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 use crate::taints::Taint;
 
 /// Leaves cordoned nodes alone, unless the pod tolerates that.
@@ -13,6 +14,10 @@ fn passes(pod: &PodInfo, node: &NodeInfo) -> bool {
 impl Filter for NodeUnschedulable {
     fn name(&self) -> &'static str {
         "NodeUnschedulable"
+    }
+
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Node
     }
 
     fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {

@@ -1,25 +1,28 @@
-use std::collections::BTreeMap;
+use coracle_meta::LabelSelector;
 
-use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
-use crate::node_affinity::allows;
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::node_affinity::Wanted;
 use crate::pod_info::{PodInfo, SpreadConstraint};
+use crate::snapshot::Snapshot;
+use crate::tally::{CountedNodes, CountedPods, Interest};
 
 /// Spreads pods over the domains that a node label names.
 pub(super) struct PodTopologySpread;
 
-/// Whether a node's pods are counted for this constraint.
-pub(crate) fn counts_node(constraint: &SpreadConstraint, pod: &PodInfo, node: &NodeInfo) -> bool {
-    (!constraint.honors_affinity || allows(pod, node))
-        && (!constraint.honors_taints || super::taint_toleration::passes(pod, node))
-}
-
-/// How many pods on the node the constraint counts.
-fn matching(constraint: &SpreadConstraint, pod: &PodInfo, node: &NodeInfo) -> i64 {
-    let counts = |other: &&std::sync::Arc<PodInfo>| {
-        !other.terminating && other.key.namespace == pod.key.namespace && constraint.selector.matches(&other.labels)
-    };
-    if constraint.selector.is_everything() { 0 } else { node.pods.values().filter(counts).count() as i64 }
+/// What a constraint counts; nodes without one of `labels` are left out.
+pub(crate) fn interest(constraint: &SpreadConstraint, pod: &PodInfo, labels: &[String]) -> Interest {
+    // A selector that chooses everything counts nothing here. In Kubernetes: `countPodsMatchSelector`.
+    let counts_any = !constraint.selector.is_everything();
+    let selector = if counts_any { constraint.selector.clone() } else { LabelSelector::nothing() };
+    Interest {
+        topology_key: constraint.topology_key.clone(),
+        pods: CountedPods::Chosen { namespace: pod.key.namespace.clone(), selector },
+        nodes: CountedNodes {
+            labels: labels.to_vec(),
+            wanted: constraint.honors_affinity.then(|| Wanted::of(pod)),
+            tolerations: constraint.honors_taints.then(|| pod.tolerations.clone()),
+        },
+    }
 }
 
 fn required(pod: &PodInfo) -> Vec<&SpreadConstraint> {
@@ -31,40 +34,42 @@ impl Filter for PodTopologySpread {
         "PodTopologySpread"
     }
 
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Pods
+    }
+
     fn prepare<'a>(&self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
         let constraints = required(pod);
         if constraints.is_empty() {
             return None;
         }
-        let mut domains: Vec<BTreeMap<&str, i64>> = vec![BTreeMap::new(); constraints.len()];
-        for node in snapshot.nodes.values() {
-            if !constraints.iter().all(|constraint| node.labels.contains_key(&constraint.topology_key)) {
-                continue;
-            }
-            for (constraint, domains) in constraints.iter().zip(&mut domains) {
-                if counts_node(constraint, pod, node) {
-                    let domain = node.labels[&constraint.topology_key].as_str();
-                    *domains.entry(domain).or_default() += matching(constraint, pod, node);
-                }
-            }
-        }
+        let labels: Vec<_> = constraints.iter().map(|constraint| constraint.topology_key.clone()).collect();
+        let counted = constraints.into_iter().map(|constraint| {
+            let tally = snapshot.tally(interest(constraint, pod, &labels));
+            let few = (tally.domains() as i64) < constraint.min_domains;
+            (constraint, tally, few, i64::from(constraint.selector.matches(&pod.labels)))
+        });
+        let counted: Vec<_> = counted.collect();
+        let namespaces = snapshot.namespaces();
         Some(Box::new(move |node| {
-            for (constraint, domains) in constraints.iter().zip(&domains) {
-                let Some(domain) = node.labels.get(&constraint.topology_key) else {
+            for (constraint, tally, few, itself) in &counted {
+                let Some(here) = tally.around(node, namespaces) else {
                     return Verdict::unresolvable(
                         "node(s) didn't match pod topology spread constraints (missing required label)",
                     );
                 };
-                let few = (domains.len() as i64) < constraint.min_domains;
-                let emptiest = if few { 0 } else { domains.values().copied().min().unwrap_or(i64::from(i32::MAX)) };
-                let itself = i64::from(constraint.selector.matches(&pod.labels));
-                let here = domains.get(domain.as_str()).copied().unwrap_or(0);
+                let least = || tally.least(node, namespaces).unwrap_or(i64::from(i32::MAX));
+                let emptiest = if *few { 0 } else { least() };
                 if here + itself - emptiest > constraint.max_skew {
                     return Verdict::rejected("node(s) didn't match pod topology spread constraints");
                 }
             }
             Verdict::Fits
         }))
+    }
+
+    fn cares_for(&self, event: &ClusterEvent) -> bool {
+        matches!(event, ClusterEvent::Node { .. } | ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_))
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
@@ -85,7 +90,9 @@ impl Filter for PodTopologySpread {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coracle_meta::{LabelSelector, ObjectKey};
+    use crate::node_info::NodeInfo;
+    use coracle_meta::ObjectKey;
+    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     fn labels() -> BTreeMap<String, String> {
@@ -93,7 +100,7 @@ mod tests {
     }
 
     fn node(zone: &str, pods: usize) -> NodeInfo {
-        let mut node = NodeInfo { name: zone.to_owned(), ..NodeInfo::default() }.with_label("zone", zone);
+        let mut node = NodeInfo { name: zone.into(), ..NodeInfo::default() }.with_label("zone", zone);
         for index in 0..pods {
             let key = ObjectKey::new("default", format!("{zone}-{index}"));
             node.add(Arc::new(PodInfo { key, labels: labels(), ..PodInfo::default() }));
@@ -116,10 +123,9 @@ mod tests {
             }],
             ..PodInfo::default()
         };
-        let nodes: BTreeMap<_, _> = nodes.into_iter().map(|node| (node.name.clone(), Arc::new(node))).collect();
-        let snapshot = Snapshot { nodes, ..Snapshot::default() };
+        let snapshot: Snapshot = nodes.into_iter().collect();
         let check = PodTopologySpread.prepare(&pod, &snapshot).unwrap();
-        snapshot.nodes.values().map(|node| check(node)).collect()
+        snapshot.nodes().map(|node| check(node)).collect()
     }
 
     #[test]
@@ -128,7 +134,7 @@ mod tests {
         assert_eq!(verdicts(1, 1, vec![node("a", 1), node("b", 0)]), [rejected.clone(), Verdict::Fits]);
         assert_eq!(verdicts(2, 1, vec![node("a", 1), node("b", 0)]), [Verdict::Fits, Verdict::Fits]);
         assert_eq!(verdicts(1, 3, vec![node("a", 1), node("b", 1)]), [rejected.clone(), rejected]);
-        let unlabelled = NodeInfo { name: "z".to_owned(), ..NodeInfo::default() };
+        let unlabelled = NodeInfo { name: "z".into(), ..NodeInfo::default() };
         assert!(matches!(verdicts(1, 1, vec![node("a", 0), unlabelled])[1], Verdict::Unresolvable(_)));
     }
 }

@@ -1,17 +1,23 @@
-use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
+use crate::taints::tolerated;
 
 /// Keeps a pod off nodes with taints that it does not tolerate.
 pub(super) struct TaintToleration;
 
-pub(super) fn passes(pod: &PodInfo, node: &NodeInfo) -> bool {
-    node.taints.iter().all(|taint| !taint.keeps_off() || pod.tolerates(taint))
+fn passes(pod: &PodInfo, node: &NodeInfo) -> bool {
+    tolerated(&node.taints, &pod.tolerations)
 }
 
 impl Filter for TaintToleration {
     fn name(&self) -> &'static str {
         "TaintToleration"
+    }
+
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Node
     }
 
     fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {

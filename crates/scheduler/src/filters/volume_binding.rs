@@ -2,9 +2,10 @@ use std::collections::BTreeSet;
 
 use coracle_meta::LabelSelector;
 
-use crate::framework::{Check, ClusterEvent, Filter, Hint, Verdict};
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
+use crate::node_info::NodeInfo;
 use crate::pod_info::{PodInfo, PodVolumes, Unbound, VolumeInfo};
+use crate::snapshot::Snapshot;
 
 /// Leaves nodes alone from which the pod's volumes cannot be reached, and those for which no volume can be had.
 pub(super) struct VolumeBinding;
@@ -17,20 +18,20 @@ fn verdict(volumes: &PodVolumes, node: &NodeInfo) -> Verdict {
     let mut reasons = Vec::new();
     // The first bound claim that has something to say ends the look at bound ones.
     match volumes.bound.iter().find(|volume| volume.as_ref().is_none_or(|volume| !reaches(volume, node))) {
-        Some(None) => reasons.push(VOLUME_GONE.to_owned()),
-        Some(Some(_)) => reasons.push(NODE_CONFLICT.to_owned()),
+        Some(None) => reasons.push(VOLUME_GONE),
+        Some(Some(_)) => reasons.push(NODE_CONFLICT),
         None => {}
     }
     if place(volumes, node).is_none() {
-        reasons.push(NO_VOLUME.to_owned());
-        reasons.sort_by_key(|reason| reason == VOLUME_GONE);
+        reasons.push(NO_VOLUME);
+        reasons.sort_by_key(|reason| *reason == VOLUME_GONE);
     }
-    if reasons.is_empty() { Verdict::Fits } else { Verdict::Unresolvable(reasons) }
+    if reasons.is_empty() { Verdict::Fits } else { Verdict::Unresolvable(reasons.into_iter().collect()) }
 }
 
 /// What is done for each unbound claim if the pod gets this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Placed {
+pub enum Placed {
     /// It is bound to this volume.
     Volume(String),
     /// Its provisioner makes a volume.
@@ -45,7 +46,7 @@ pub(crate) fn place(volumes: &PodVolumes, node: &NodeInfo) -> Option<Vec<(Unboun
     let mut placed = Vec::new();
     for unbound in claims {
         let found = match &unbound.selected_node {
-            Some(selected) if *selected != node.name => return None,
+            Some(selected) if **selected != *node.name => return None,
             Some(_) => None,
             None => unbound.candidates.iter().find(|one| reaches(one, node) && !taken.contains(&one.name)),
         };
@@ -74,8 +75,16 @@ impl Filter for VolumeBinding {
         "VolumeBinding"
     }
 
+    fn looks_at(&self) -> LooksAt {
+        LooksAt::Node
+    }
+
     fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
         (!pod.claims.is_empty()).then(|| -> Check<'a> { Box::new(|node| verdict(&pod.volumes, node)) })
+    }
+
+    fn cares_for(&self, event: &ClusterEvent) -> bool {
+        !matches!(event, ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_))
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
@@ -104,12 +113,13 @@ mod tests {
     fn volume(name: &str, zone: &str) -> VolumeInfo {
         let zone =
             LabelRequirement { key: "zone".to_owned(), operator: LabelOperator::In, values: vec![zone.to_owned()] };
-        let term = NodeSelectorTerm { expressions: vec![zone], fields: Vec::new() };
+        let expressions = LabelSelector { requirements: vec![zone], nothing: false };
+        let term = NodeSelectorTerm { expressions, ..NodeSelectorTerm::default() };
         VolumeInfo { name: name.to_owned(), nodes: Some(vec![term]) }
     }
 
     fn node(zone: &str) -> NodeInfo {
-        NodeInfo { name: "n".to_owned(), ..NodeInfo::default() }.with_label("zone", zone)
+        NodeInfo { name: "n".into(), ..NodeInfo::default() }.with_label("zone", zone)
     }
 
     fn unbound(size: &str, candidates: &[VolumeInfo]) -> Unbound {

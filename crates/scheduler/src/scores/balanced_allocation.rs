@@ -1,8 +1,7 @@
-use std::sync::Arc;
-
 use crate::framework::{MAX_SCORE, Score};
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// Prefers the nodes whose cpu and memory would be used to the same degree.
 pub(super) struct BalancedAllocation;
@@ -16,11 +15,11 @@ impl Score for BalancedAllocation {
         1
     }
 
-    fn score(&self, pod: &PodInfo, _: &Snapshot, nodes: &[Arc<NodeInfo>]) -> Option<Vec<i64>> {
+    fn score(&self, pod: &PodInfo, _: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>> {
         if pod.requests.milli_cpu == 0 && pod.requests.memory == 0 {
             return None;
         }
-        let balance = |node: &Arc<NodeInfo>| {
+        let balance = |node: &&NodeInfo| {
             let (has, used, wants) = (&node.allocatable, &node.requested, &pod.requests);
             let part = |has: i64, use_: i64| (has > 0).then(|| (use_ as f64 / has as f64).min(1.0));
             let cpu = part(has.milli_cpu, used.milli_cpu + wants.milli_cpu);

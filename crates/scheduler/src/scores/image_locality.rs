@@ -1,8 +1,7 @@
-use std::sync::Arc;
-
 use crate::framework::{MAX_SCORE, Score};
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// Images smaller than this, in bytes, do not count.
 const LEAST: i64 = 23 * 1024 * 1024;
@@ -21,18 +20,16 @@ impl Score for ImageLocality {
         1
     }
 
-    fn score(&self, pod: &PodInfo, snapshot: &Snapshot, nodes: &[Arc<NodeInfo>]) -> Option<Vec<i64>> {
-        let all = snapshot.nodes.len() as f64;
+    fn score(&self, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>> {
+        let all = snapshot.len() as f64;
         // An image that few nodes have counts less, so that pods do not pile up on those.
-        let spread = |image: &String| {
-            snapshot.nodes.values().filter(|node| node.images.contains_key(image)).count() as f64 / all
-        };
+        let spread = |image: &String| snapshot.nodes_with_image(image) as f64 / all;
         let spreads: Vec<f64> = pod.images.iter().map(spread).collect();
         if spreads.iter().all(|spread| *spread == 0.0) {
             return None;
         }
         let most = MOST * pod.images.len() as i64;
-        let local = |node: &Arc<NodeInfo>| {
+        let local = |node: &&NodeInfo| {
             let size = |image| node.images.get(image).map_or(0.0, |size| *size as f64);
             let sum: i64 = pod.images.iter().zip(&spreads).map(|(image, spread)| (size(image) * spread) as i64).sum();
             MAX_SCORE * (sum.clamp(LEAST, most) - LEAST) / (most - LEAST)

@@ -1,8 +1,7 @@
-use std::sync::Arc;
-
 use crate::framework::{MAX_SCORE, Score};
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// Prefers the nodes that would have most cpu and memory left. In Kubernetes: `LeastAllocated`.
 pub(super) struct NodeResourcesFit;
@@ -16,8 +15,8 @@ impl Score for NodeResourcesFit {
         1
     }
 
-    fn score(&self, pod: &PodInfo, _: &Snapshot, nodes: &[Arc<NodeInfo>]) -> Option<Vec<i64>> {
-        let left = |node: &Arc<NodeInfo>| {
+    fn score(&self, pod: &PodInfo, _: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>> {
+        let left = |node: &&NodeInfo| {
             let (has, used, wants) = (&node.allocatable, &node.assumed, &pod.assumed);
             let parts = [(has.milli_cpu, used.milli_cpu + wants.milli_cpu), (has.memory, used.memory + wants.memory)];
             let known = parts.iter().filter(|(has, _)| *has > 0);

@@ -1,9 +1,8 @@
-use std::sync::Arc;
-
 use super::normalize;
 use crate::framework::Score;
-use crate::node_info::{NodeInfo, Snapshot};
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::snapshot::Snapshot;
 
 /// Prefers nodes with fewer taints `PreferNoSchedule` that the pod does not tolerate.
 pub(super) struct TaintToleration;
@@ -17,11 +16,11 @@ impl Score for TaintToleration {
         3
     }
 
-    fn score(&self, pod: &PodInfo, _: &Snapshot, nodes: &[Arc<NodeInfo>]) -> Option<Vec<i64>> {
+    fn score(&self, pod: &PodInfo, _: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>> {
         let soft = |toleration: &&crate::taints::Toleration| {
             toleration.effect.is_empty() || toleration.effect == "PreferNoSchedule"
         };
-        let disliked = |node: &Arc<NodeInfo>| {
+        let disliked = |node: &&NodeInfo| {
             let soft_taints = node.taints.iter().filter(|taint| taint.effect == "PreferNoSchedule");
             let tolerated = |taint: &crate::taints::Taint| {
                 pod.tolerations.iter().filter(soft).any(|toleration| toleration.tolerates(taint))

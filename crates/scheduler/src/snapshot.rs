@@ -1,0 +1,395 @@
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, OnceLock};
+
+use coracle_meta::ObjectKey;
+use parking_lot::Mutex;
+
+use crate::node_info::NodeInfo;
+use crate::owned_terms::{OwnedTerm, OwnedTerms};
+use crate::pod_info::{AffinityTerm, PodInfo};
+use crate::tally::{Interest, Namespaces, Tally};
+
+/// How much the required affinity of a pod that runs already counts for one that it would like near.
+const HARD_AFFINITY_WEIGHT: i64 = 1;
+/// How many nodes all tallies together may speak of; beyond, those that were not asked for go.
+const TALLIED_NODES: usize = 1_000_000;
+const REGION: &str = "topology.kubernetes.io/region";
+const ZONE: &str = "topology.kubernetes.io/zone";
+
+/// All nodes and pods at one moment: what one scheduling cycle sees. It grows by increments, and so does what was counted
+/// in it: a cycle looks at the nodes that it tries, and at those that changed since the same was counted last.
+///
+/// In Kubernetes: `Snapshot` and `nodeTree` of `pkg/scheduler/backend/cache`.
+#[derive(Debug)]
+pub struct Snapshot {
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    by_name: BTreeMap<Arc<str>, usize>,
+    /// The slots in the order in which nodes get their turn, until nodes come, go or move.
+    order: OnceLock<Vec<usize>>,
+    namespaces: Namespaces,
+    /// Where room is being made for a pod.
+    nominations: BTreeMap<ObjectKey, usize>,
+    /// How many nodes have an image.
+    images: BTreeMap<String, usize>,
+    anti_affinity: OwnedTerms,
+    likes: OwnedTerms,
+    /// The slots that changed, in order; what is before the first of these is forgotten.
+    changes: VecDeque<usize>,
+    forgotten: usize,
+    /// What was counted, the last that was asked for first. Remembered, not known: it says nothing that the rest does not.
+    tallies: Mutex<Vec<(usize, Arc<Tally>)>>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    node: Option<Arc<NodeInfo>>,
+    /// The pods for which room is being made there.
+    nominated: Vec<Arc<PodInfo>>,
+    /// The lowest priority among those, and the node with all of them on it, once that was asked for.
+    floor: i32,
+    expected: OnceLock<Box<NodeInfo>>,
+    changed: usize,
+}
+
+fn required_anti_affinity(pod: &PodInfo) -> Vec<(i64, &AffinityTerm)> {
+    pod.anti_affinity.iter().map(|term| (1, term)).collect()
+}
+
+fn liked(pod: &PodInfo) -> Vec<(i64, &AffinityTerm)> {
+    let hard = pod.affinity.iter().map(|term| (HARD_AFFINITY_WEIGHT, term));
+    hard.chain(pod.preferred_pods.iter().map(|(weight, term)| (*weight, term))).collect()
+}
+
+static NO_LABELS: BTreeMap<String, String> = BTreeMap::new();
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_name: BTreeMap::new(),
+            order: OnceLock::new(),
+            namespaces: Namespaces::new(),
+            nominations: BTreeMap::new(),
+            images: BTreeMap::new(),
+            anti_affinity: OwnedTerms::new(required_anti_affinity),
+            likes: OwnedTerms::new(liked),
+            changes: VecDeque::new(),
+            forgotten: 0,
+            tallies: Mutex::default(),
+        }
+    }
+}
+
+impl FromIterator<NodeInfo> for Snapshot {
+    fn from_iter<T: IntoIterator<Item = NodeInfo>>(nodes: T) -> Self {
+        let mut snapshot = Self::default();
+        for node in nodes {
+            snapshot.put(node);
+        }
+        snapshot
+    }
+}
+
+impl Snapshot {
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
+    /// The node of this name.
+    pub fn node(&self, name: &str) -> Option<&Arc<NodeInfo>> {
+        self.at(*self.by_name.get(name)?)
+    }
+
+    /// The nodes by name.
+    pub fn nodes(&self) -> impl Iterator<Item = &Arc<NodeInfo>> {
+        self.by_name.values().filter_map(|slot| self.at(*slot))
+    }
+
+    /// The nodes, one zone after the other, from the given one on.
+    pub(crate) fn nodes_from(&self, start: usize) -> impl Iterator<Item = &Arc<NodeInfo>> {
+        let order = self.order.get_or_init(|| self.interleaved());
+        let (before, after) = order.split_at(start % order.len().max(1));
+        after.iter().chain(before).filter_map(|slot| self.at(*slot))
+    }
+
+    pub(crate) fn at(&self, slot: usize) -> Option<&Arc<NodeInfo>> {
+        self.slots.get(slot)?.node.as_ref()
+    }
+
+    /// Where room is being made for a pod.
+    pub(crate) fn nomination(&self, pod: &ObjectKey) -> Option<usize> {
+        self.nominations.get(pod).copied()
+    }
+
+    /// The node with the pods on it for which room is being made there, if they matter to `pod`: those of at least its
+    /// priority, but for itself. None if there are none. `own` is where room is being made for the pod.
+    pub(crate) fn expected(&self, node: &NodeInfo, pod: &PodInfo, own: Option<usize>) -> Option<Cow<'_, NodeInfo>> {
+        let slot = self.slots.get(node.slot).filter(|slot| !slot.nominated.is_empty())?;
+        let with = |pods: &mut dyn Iterator<Item = &Arc<PodInfo>>| {
+            let mut fuller = node.supposed();
+            pods.for_each(|pod| fuller.add(pod.clone()));
+            fuller
+        };
+        if !node.is_supposed && slot.floor >= pod.priority && own != Some(node.slot) {
+            return Some(Cow::Borrowed(slot.expected.get_or_init(|| Box::new(with(&mut slot.nominated.iter())))));
+        }
+        let matters = |other: &&Arc<PodInfo>| other.priority >= pod.priority && other.uid != pod.uid;
+        let mut nominated = slot.nominated.iter().filter(matters).peekable();
+        nominated.peek()?;
+        Some(Cow::Owned(with(&mut nominated)))
+    }
+
+    /// The labels of a namespace; none if it is not known.
+    pub fn namespace_labels(&self, namespace: &str) -> &BTreeMap<String, String> {
+        self.namespaces.get(namespace).unwrap_or(&NO_LABELS)
+    }
+
+    pub(crate) fn namespaces(&self) -> &Namespaces {
+        &self.namespaces
+    }
+
+    /// How many nodes have an image.
+    pub(crate) fn nodes_with_image(&self, image: &str) -> usize {
+        self.images.get(image).copied().unwrap_or(0)
+    }
+
+    /// The terms by which pods on nodes do not bear this one.
+    pub(crate) fn shunning(&self, pod: &PodInfo) -> Vec<&OwnedTerm> {
+        self.anti_affinity.about(pod, self.namespace_labels(&pod.key.namespace))
+    }
+
+    /// How many pods in the node's domain do not bear a pod by this term.
+    pub(crate) fn shunning_around(&self, term: &OwnedTerm, node: &NodeInfo) -> i64 {
+        self.anti_affinity.around(term, node, self.at(node.slot).map(AsRef::as_ref))
+    }
+
+    /// The terms by which pods on nodes like this one near, or away.
+    pub(crate) fn liking(&self, pod: &PodInfo) -> Vec<&OwnedTerm> {
+        self.likes.about(pod, self.namespace_labels(&pod.key.namespace))
+    }
+
+    /// How much pods in the node's domain like a pod near by this term.
+    pub(crate) fn liking_around(&self, term: &OwnedTerm, node: &NodeInfo) -> i64 {
+        term.weight() * self.likes.around(term, node, self.at(node.slot).map(AsRef::as_ref))
+    }
+
+    /// What there is of an interest, as of now.
+    pub(crate) fn tally(&self, interest: Interest) -> Arc<Tally> {
+        let now = self.forgotten + self.changes.len();
+        let mut tallies = self.tallies.lock();
+        let known = tallies.iter().position(|(_, tally)| tally.interest == interest).map(|at| tallies.remove(at));
+        let known = known.filter(|(seen, _)| *seen >= self.forgotten);
+        let tally = match known {
+            Some((seen, mut tally)) => {
+                // One that is held elsewhere would be copied here; nobody holds one longer than a cycle.
+                let changing = Arc::make_mut(&mut tally);
+                for (at, slot) in self.changes.iter().enumerate().skip(seen - self.forgotten) {
+                    if self.slots[*slot].changed == self.forgotten + at {
+                        changing.visit(*slot, self.at(*slot).map(AsRef::as_ref), &self.namespaces);
+                    }
+                }
+                tally
+            }
+            None => {
+                let mut tally = Tally::new(interest);
+                for slot in self.by_name.values() {
+                    tally.visit(*slot, self.at(*slot).map(AsRef::as_ref), &self.namespaces);
+                }
+                Arc::new(tally)
+            }
+        };
+        tallies.insert(0, (now, tally.clone()));
+        tallies.truncate((TALLIED_NODES / self.len().max(1)).max(16));
+        tally
+    }
+
+    /// Puts a node in, or in the place of the one of its name.
+    pub fn put(&mut self, mut node: NodeInfo) {
+        let slot = match self.by_name.get(&node.name) {
+            Some(slot) => *slot,
+            None => self.free.pop().unwrap_or(self.slots.len()),
+        };
+        if slot == self.slots.len() {
+            self.slots.push(Slot::default());
+        }
+        node.slot = slot;
+        node.is_supposed = false;
+        let node = Arc::new(node);
+        self.by_name.insert(node.name.clone(), slot);
+        let before = self.slots[slot].node.take();
+        if before.as_ref().is_none_or(|before| zone(before) != zone(&node)) {
+            self.order = OnceLock::new();
+        }
+        self.count(before.as_deref(), -1);
+        self.count(Some(&node), 1);
+        self.slots[slot].node = Some(node);
+        self.changed(slot);
+    }
+
+    /// Takes a node out; gives it with its pods.
+    pub(crate) fn remove(&mut self, name: &str) -> Option<Arc<NodeInfo>> {
+        let slot = self.by_name.remove(name)?;
+        let node = std::mem::take(&mut self.slots[slot].node);
+        for pod in std::mem::take(&mut self.slots[slot].nominated) {
+            self.nominations.remove(&pod.key);
+        }
+        self.free.push(slot);
+        self.order = OnceLock::new();
+        self.count(node.as_deref(), -1);
+        self.changed(slot);
+        node
+    }
+
+    /// Puts a pod on a node, in the place of one of its name; false if there is no such node.
+    pub(crate) fn add_pod(&mut self, node: &str, pod: Arc<PodInfo>) -> bool {
+        let Some(slot) = self.by_name.get(node).copied() else { return false };
+        self.remove_pod(node, &pod.key);
+        let Some(node) = &mut self.slots[slot].node else { return false };
+        self.anti_affinity.change(node, &pod, 1);
+        self.likes.change(node, &pod, 1);
+        Arc::make_mut(node).add(pod);
+        self.changed(slot);
+        true
+    }
+
+    /// Takes a pod off a node.
+    pub(crate) fn remove_pod(&mut self, node: &str, key: &ObjectKey) {
+        let Some(slot) = self.by_name.get(node).copied() else { return };
+        let Some(node) = &mut self.slots[slot].node else { return };
+        if node.pods.binary_search_by(|pod| pod.key.cmp(key)).is_err() {
+            return;
+        }
+        if let Some(pod) = Arc::make_mut(node).remove(key) {
+            self.anti_affinity.change(node, &pod, -1);
+            self.likes.change(node, &pod, -1);
+        }
+        self.changed(slot);
+    }
+
+    /// Room is being made on a node for a pod (true), or no longer.
+    pub(crate) fn nominate(&mut self, node: &str, pod: &Arc<PodInfo>, is_nominated: bool) {
+        let Some(slot) = self.by_name.get(node) else { return };
+        let at = &mut self.slots[*slot];
+        at.nominated.retain(|other| other.key != pod.key);
+        self.nominations.remove(&pod.key);
+        if is_nominated {
+            at.nominated.push(pod.clone());
+            self.nominations.insert(pod.key.clone(), *slot);
+        }
+        at.floor = at.nominated.iter().map(|pod| pod.priority).min().unwrap_or(i32::MAX);
+        at.expected = OnceLock::new();
+    }
+
+    /// A namespace has these labels; none if it is gone.
+    pub(crate) fn set_namespace(&mut self, name: &str, labels: Option<BTreeMap<String, String>>) {
+        match labels {
+            Some(labels) if self.namespaces.get(name) == Some(&labels) => return,
+            Some(labels) => self.namespaces.insert(name.to_owned(), labels),
+            None => self.namespaces.remove(name),
+        };
+        self.tallies.lock().retain(|(_, tally)| !tally.interest.asks_for_namespaces());
+    }
+
+    fn changed(&mut self, slot: usize) {
+        self.slots[slot].expected = OnceLock::new();
+        self.slots[slot].changed = self.forgotten + self.changes.len();
+        self.changes.push_back(slot);
+        // Who has not followed for so long counts anew, which takes no longer.
+        if self.changes.len() > 2 * self.slots.len() + 64 {
+            let half = self.changes.len() / 2;
+            self.changes.drain(..half);
+            self.forgotten += half;
+        }
+    }
+
+    fn count(&mut self, node: Option<&NodeInfo>, sign: i64) {
+        let Some(node) = node else { return };
+        for image in node.images.keys() {
+            let nodes = self.images.entry(image.clone()).or_default();
+            *nodes = nodes.wrapping_add_signed(sign as isize);
+            if *nodes == 0 {
+                self.images.remove(image);
+            }
+        }
+        for pod in node.pods_with_affinity() {
+            self.anti_affinity.change(node, pod, sign);
+            self.likes.change(node, pod, sign);
+        }
+    }
+
+    /// The first node of each zone by name, then the second of each, and so on.
+    fn interleaved(&self) -> Vec<usize> {
+        let mut zones: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (slot, node) in self.by_name.values().filter_map(|slot| Some((*slot, self.at(*slot)?))) {
+            zones.entry(zone(node)).or_default().push(slot);
+        }
+        let longest = zones.values().map(Vec::len).max().unwrap_or(0);
+        (0..longest).flat_map(|at| zones.values().filter_map(move |zone| zone.get(at).copied())).collect()
+    }
+}
+
+/// In Kubernetes: `GetZoneKey`.
+fn zone(node: &NodeInfo) -> (Option<&String>, Option<&String>) {
+    (node.labels.get(REGION), node.labels.get(ZONE))
+}
+
+#[cfg(test)]
+mod tests {
+    use coracle_meta::LabelSelector;
+
+    use super::*;
+    use crate::tally::{CountedNodes, CountedPods};
+
+    fn node(name: &str) -> NodeInfo {
+        NodeInfo { name: name.into(), ..NodeInfo::default() }.with_label("zone", "z")
+    }
+
+    fn pod(name: &str) -> Arc<PodInfo> {
+        Arc::new(PodInfo { key: ObjectKey::new("default", name), ..PodInfo::default() })
+    }
+
+    fn all() -> Interest {
+        let pods = CountedPods::Chosen { namespace: "default".to_owned(), selector: LabelSelector::everything() };
+        Interest { topology_key: "zone".to_owned(), pods, nodes: CountedNodes::default() }
+    }
+
+    #[test]
+    fn a_tally_is_as_of_now_however_long_nobody_asked_for_it() {
+        let mut snapshot: Snapshot = [node("a"), node("b")].into_iter().collect();
+        let count = |snapshot: &Snapshot| {
+            let tally = snapshot.tally(all());
+            snapshot.nodes().next().map_or(0, |node| tally.around(node, snapshot.namespaces()).unwrap())
+        };
+        assert_eq!(count(&snapshot), 0);
+        snapshot.add_pod("a", pod("p"));
+        assert_eq!(count(&snapshot), 1);
+        for at in 0..500 {
+            snapshot.add_pod("b", pod(&at.to_string()));
+        }
+        assert!(snapshot.changes.len() < 500, "what happened long ago is forgotten");
+        assert_eq!(count(&snapshot), 501);
+        snapshot.remove("b");
+        assert_eq!(count(&snapshot), 1);
+        snapshot.put(node("c"));
+        assert_eq!((count(&snapshot), snapshot.len()), (1, 2));
+    }
+
+    #[test]
+    fn a_changed_node_keeps_its_place_and_a_new_one_takes_a_free_one() {
+        let mut snapshot: Snapshot = ["a", "b", "c"].map(node).into_iter().collect();
+        snapshot.remove("b");
+        snapshot.put(node("a").with_label("topology.kubernetes.io/zone", "far"));
+        snapshot.put(node("d"));
+        let order: Vec<_> = snapshot.nodes_from(0).map(|node| (&*node.name, node.slot)).collect();
+        assert_eq!(order, [("c", 2), ("a", 0), ("d", 1)]);
+    }
+}

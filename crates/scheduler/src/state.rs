@@ -1,0 +1,348 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use coracle_ambient::Random;
+use coracle_api::core_v1::{Node, Pod};
+use coracle_journal::EntryId;
+use coracle_meta::{LabelSelector, ObjectKey, Resource};
+use tokio::time::Instant;
+
+use crate::cache::Cache;
+use crate::cycle::{Choice, Failure, Unfit, schedule};
+use crate::filters::{Placed, hint, place, who_care_for};
+use crate::framework::{ClusterEvent, Hint};
+use crate::pod_info::{PodInfo, PodVolumes, Unbound};
+use crate::preemption::{Budget, Victims, preempt};
+use crate::queue::SchedulingQueue;
+use crate::read::{node_info, pod_info};
+
+/// The scheduler as a value: what informers tell goes in, decisions come out. No I/O, and time is an argument.
+///
+/// ```text
+/// node, pod, namespace, tell --> queue, cache --next--> Attempt --(shell writes)--> bound | gave_up
+/// ```
+/// A pod that was given a node counts there at once, so that the next decision sees it.
+#[derive(Debug)]
+pub struct State {
+    name: String,
+    queue: SchedulingQueue,
+    cache: Cache,
+    waiting: BTreeMap<ObjectKey, Pending>,
+    taken: BTreeMap<ObjectKey, Vec<String>>,
+    start: usize,
+    ties: Random,
+    offsets: Random,
+}
+
+/// A pod without a node, as it was last seen, and what led to its being looked at.
+#[derive(Debug)]
+struct Pending {
+    pod: Arc<Pod>,
+    info: Arc<PodInfo>,
+    causes: Vec<EntryId>,
+}
+
+/// What a decision looks at beside nodes and pods.
+pub trait Surroundings {
+    /// What selects the pods of the same owner and services; none if there are none.
+    fn siblings(&self, pod: &Pod) -> Option<LabelSelector>;
+
+    /// The pod's volumes, without those in `taken`, which other pods are about to get.
+    ///
+    /// # Errors
+    /// Why no node at all comes into question.
+    fn volumes(&self, pod: &Pod, taken: &BTreeSet<String>) -> Result<PodVolumes, String>;
+
+    /// The budgets that preemption spares where it can.
+    fn budgets(&self) -> Vec<Budget>;
+}
+
+/// A pod whose turn it was, and what is to be done about it.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// The pod.
+    pub pod: Arc<Pod>,
+    /// What scheduling looked at of it.
+    pub info: Arc<PodInfo>,
+    /// What led to its being looked at.
+    pub causes: Vec<EntryId>,
+    /// What is to be done.
+    pub decision: Decision,
+}
+
+/// What is to be done about a pod.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// It gets a node; its claims that waited for it are bound first, in these ways.
+    Bind(Choice, Vec<(Unbound, Placed)>),
+    /// There is no node at all.
+    NoNodes,
+    /// No node takes it; room may be made, or not for the reason given. None where room was not sought.
+    Unfit(Box<Unfit>, Option<Result<Victims, String>>),
+}
+
+impl State {
+    /// Knows nothing yet; takes the pods whose `spec.schedulerName` this is.
+    pub fn new(name: &str, random: &Random) -> Self {
+        Self {
+            name: name.to_owned(),
+            queue: SchedulingQueue::new(),
+            cache: Cache::default(),
+            waiting: BTreeMap::new(),
+            taken: BTreeMap::new(),
+            start: 0,
+            ties: random.split("ties"),
+            offsets: random.split("preemption"),
+        }
+    }
+
+    /// The next pod that is due, decided upon; none if none is.
+    pub fn next(&mut self, now: Instant, around: &impl Surroundings) -> Option<Attempt> {
+        loop {
+            let key = self.queue.pop(now)?.key;
+            match self.waiting.get_mut(&key) {
+                Some(pending) => {
+                    let causes = std::mem::take(&mut pending.causes);
+                    let (pod, info) = (pending.pod.clone(), PodInfo::clone(&pending.info));
+                    return Some(self.decide(pod, info, causes, now, around));
+                }
+                None => self.queue.remove(&key),
+            }
+        }
+    }
+
+    fn decide(
+        &mut self,
+        pod: Arc<Pod>,
+        mut info: PodInfo,
+        causes: Vec<EntryId>,
+        now: Instant,
+        around: &impl Surroundings,
+    ) -> Attempt {
+        info.siblings = around.siblings(&pod);
+        let taken =
+            if info.claims.is_empty() { BTreeSet::new() } else { self.taken.values().flatten().cloned().collect() };
+        let snapshot = self.cache.snapshot();
+        let result = match around.volumes(&pod, &taken) {
+            Err(why) if !snapshot.is_empty() => {
+                Err(Failure::Unfit(Box::new(Unfit::refused("VolumeBinding", snapshot.len(), why))))
+            }
+            volumes => {
+                info.volumes = volumes.unwrap_or_default();
+                schedule(&info, snapshot, self.start, &self.ties)
+            }
+        };
+        let info = Arc::new(info);
+        let decision = match result {
+            Ok(choice) => {
+                let placed =
+                    snapshot.node(&choice.node).and_then(|node| place(&info.volumes, node)).unwrap_or_default();
+                self.start += choice.evaluated;
+                self.take(&info, &choice.node, &placed);
+                Decision::Bind(choice, placed)
+            }
+            Err(Failure::NoNodes) => {
+                self.queue.fail(&info.key, now);
+                Decision::NoNodes
+            }
+            Err(Failure::Unfit(unfit)) => {
+                let seeks_room = unfit.error.pre_filter.is_none();
+                let room = seeks_room.then(|| preempt(&info, snapshot, &unfit, &around.budgets(), &self.offsets));
+                let hint = |plugin: &str, event: &_| hint(plugin, &info, event);
+                self.queue.reject(&info.key, unfit.rejected_by.clone(), now, hint);
+                if let Some(Ok(victims)) = &room {
+                    self.cache.nominate(info.clone(), Some(victims.node.clone()));
+                }
+                Decision::Unfit(unfit, room)
+            }
+        };
+        Attempt { pod, info, causes, decision }
+    }
+
+    fn take(&mut self, info: &Arc<PodInfo>, node: &str, placed: &[(Unbound, Placed)]) {
+        let volumes: Vec<String> = placed
+            .iter()
+            .filter_map(|(_, how)| match how {
+                Placed::Volume(name) => Some(name.clone()),
+                Placed::Provisioned => None,
+            })
+            .collect();
+        if !volumes.is_empty() {
+            self.taken.insert(info.key.clone(), volumes);
+        }
+        self.queue.chosen(&info.key);
+        self.cache.assume(node, info.clone());
+    }
+
+    /// When [`Self::next`] would next find a pod that it does not find now, if nothing happens.
+    pub fn next_wake(&self) -> Option<Instant> {
+        self.queue.next_wake()
+    }
+
+    /// The API server accepted the choice.
+    pub fn bound(&mut self, key: &ObjectKey) {
+        self.taken.remove(key);
+        self.queue.remove(key);
+        self.waiting.remove(key);
+    }
+
+    /// The choice came to nothing: the pod is tried again after a while. True if it still waits.
+    pub fn gave_up(&mut self, key: &ObjectKey, now: Instant) -> bool {
+        self.taken.remove(key);
+        self.cache.forget(key);
+        self.queue.fail(key, now);
+        self.waiting.contains_key(key)
+    }
+
+    /// Tells the waiting pods what happened.
+    pub fn tell(&mut self, event: &ClusterEvent, now: Instant) {
+        let waiting = &self.waiting;
+        self.queue.on_event(event, &who_care_for(event), now, |key, plugin, event| {
+            waiting.get(key).map_or(Hint::Skip, |pending| hint(plugin, &pending.info, event))
+        });
+    }
+
+    /// A namespace has these labels; none if it is gone.
+    pub fn namespace(&mut self, name: &str, labels: Option<BTreeMap<String, String>>) {
+        self.cache.set_namespace(name, labels);
+    }
+
+    /// A node is new or changed.
+    pub fn node(&mut self, node: &Node, now: Instant) {
+        if let Some((before, after)) = self.cache.set_node(node_info(node)) {
+            self.tell(&ClusterEvent::Node { before, after }, now);
+        }
+    }
+
+    /// A node is gone.
+    pub fn node_gone(&mut self, name: &str) {
+        self.cache.remove_node(name);
+    }
+
+    /// A pod is new or changed; `old` is how it was, if it was known.
+    pub fn pod(&mut self, old: Option<&Pod>, pod: &Arc<Pod>, causes: &[EntryId], now: Instant) {
+        let key = pod.key();
+        if pod.is_finished() {
+            return self.pod_gone(&key, now);
+        }
+        if let Some(node) = pod.node_name() {
+            self.queue.remove(&key);
+            self.waiting.remove(&key);
+            let info = Arc::new(pod_info(pod, None));
+            self.cache.nominate(info.clone(), None);
+            if self.cache.place(node, info.clone()) {
+                self.tell(&ClusterEvent::PodAssigned(info), now);
+            }
+            return;
+        }
+        let ours =
+            pod.spec.scheduler_name == self.name && !pod.is_terminating() && pod.spec.scheduling_gates.is_empty();
+        if !ours || self.cache.is_assumed(&key) {
+            if !ours {
+                self.queue.remove(&key);
+                self.waiting.remove(&key);
+            }
+            return;
+        }
+        let info = Arc::new(pod_info(pod, None));
+        self.cache.nominate(info.clone(), info.nominated_node.clone());
+        let mut earlier = self.waiting.remove(&key).map(|pending| pending.causes).unwrap_or_default();
+        earlier.extend(causes);
+        self.queue.add(key.clone(), info.priority, now);
+        self.waiting.insert(key.clone(), Pending { pod: pod.clone(), info, causes: earlier });
+        // Its own status is what the scheduler writes; only a change of what it asks for is worth another try.
+        if old.is_some_and(|old| old.spec != pod.spec || old.metadata.labels != pod.metadata.labels) {
+            self.queue.retry(&key, now);
+        }
+    }
+
+    /// A pod is gone, or has finished.
+    pub fn pod_gone(&mut self, key: &ObjectKey, now: Instant) {
+        self.queue.remove(key);
+        self.waiting.remove(key);
+        if let Some(gone) = self.cache.remove(key) {
+            self.tell(&ClusterEvent::PodGone(gone), now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    struct Alone;
+
+    impl Surroundings for Alone {
+        fn siblings(&self, _: &Pod) -> Option<LabelSelector> {
+            None
+        }
+
+        fn volumes(&self, _: &Pod, _: &BTreeSet<String>) -> Result<PodVolumes, String> {
+            Ok(PodVolumes::default())
+        }
+
+        fn budgets(&self) -> Vec<Budget> {
+            Vec::new()
+        }
+    }
+
+    fn node(name: &str) -> Node {
+        let node = json!({"metadata": {"name": name}, "status": {"allocatable": {"cpu": "1", "pods": "10"}}});
+        serde_json::from_value(node).unwrap()
+    }
+
+    fn pod(name: &str, priority: i32, cpu: &str) -> Arc<Pod> {
+        let container = json!({"name": "c", "resources": {"requests": {"cpu": cpu}}});
+        let spec = json!({"schedulerName": "s", "priority": priority, "containers": [container]});
+        let metadata = json!({"name": name, "namespace": "default", "uid": name});
+        Arc::new(serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap())
+    }
+
+    fn state(now: Instant) -> State {
+        let mut state = State::new("s", &Random::from_seed(1));
+        state.node(&node("a"), now);
+        state
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pod_counts_where_it_goes_until_its_binding_fails() {
+        let now = Instant::now();
+        let mut state = state(now);
+        for name in ["first", "second"] {
+            state.pod(None, &pod(name, 0, "600m"), &[], now);
+        }
+        let first = state.next(now, &Alone).unwrap();
+        assert!(matches!(first.decision, Decision::Bind(Choice { ref node, .. }, _) if node == "a"));
+        assert!(matches!(state.next(now, &Alone).unwrap().decision, Decision::Unfit(..)));
+        assert!(state.gave_up(&first.info.key, now), "the pod still waits");
+        state.pod(None, &pod("third", 0, "600m"), &[], now);
+        let third = state.next(now, &Alone).unwrap();
+        assert_eq!(third.info.key.name, "third");
+        assert!(matches!(third.decision, Decision::Bind(..)), "the node is free again");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn room_that_is_made_is_kept_for_who_waits_for_it() {
+        let now = Instant::now();
+        let mut state = state(now);
+        let mut low = pod("low", 0, "600m").as_ref().clone();
+        low.spec.node_name = "a".to_owned();
+        state.pod(None, &Arc::new(low), &[], now);
+        state.pod(None, &pod("high", 10, "600m"), &[], now);
+        let high = state.next(now, &Alone).unwrap();
+        let Decision::Unfit(_, Some(Ok(victims))) = high.decision else { panic!("no victims") };
+        assert_eq!((victims.node.as_str(), victims.pods[0].key.name.as_str()), ("a", "low"));
+        state.pod_gone(&victims.pods[0].key, now);
+        state.pod(None, &pod("other", 5, "600m"), &[], now);
+        let other = state.next(now, &Alone).unwrap();
+        assert_eq!(other.info.key.name, "other");
+        assert!(matches!(other.decision, Decision::Unfit(..)));
+        let again = state.next(now + Duration::from_secs(1), &Alone).unwrap();
+        assert_eq!(again.info.key.name, "high");
+        assert!(matches!(again.decision, Decision::Bind(..)));
+    }
+}
