@@ -1,15 +1,16 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::Status;
+use coracle_meta::{Status, reason};
 use coracle_registry::{Attributes, Authorizer, Decision, Registry, Rules, User};
 
-use crate::{NodeAuthorizer, Rbac};
+use crate::aggregate::aggregate;
+use crate::{AccessWebhook, NodeAuthorizer, Rbac};
 
 /// Whose members may do everything. In Kubernetes: `user.SystemPrivilegedGroup`.
 const MASTERS: &str = "system:masters";
 
-/// Asks one authorizer after the other until one decides; the members of `system:masters` are asked of nobody.
+/// Asks one authorizer after the other until one decides, whatever went wrong with those before; the members of `system:masters` are asked of nobody.
 ///
 /// In Kubernetes: `--authorization-mode`.
 #[derive(Clone)]
@@ -18,28 +19,48 @@ pub struct Authorizers {
     allows_everything: bool,
 }
 
-/// An authorization mode that is not served.
+/// Why a list of authorization modes cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("authorization mode {0:?} is not one of Node, RBAC, AlwaysAllow")]
-pub struct UnknownMode(pub String);
+pub enum ModeError {
+    /// It names a mode that is not served.
+    #[error("authorization mode {0:?} is not one of Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny")]
+    Unknown(String),
+    /// It names a mode twice.
+    #[error("authorization-mode {0:?} has mode specified more than once")]
+    Repeated(String),
+    /// `Webhook` is named, and no webhook is.
+    #[error("authorization-mode Webhook's authorization config file not passed")]
+    NoWebhook,
+    /// A webhook is named, and the mode is not.
+    #[error("cannot specify --authorization-webhook-config-file without mode Webhook")]
+    WebhookUnused,
+}
 
 impl Authorizers {
-    /// Reads a list of modes, such as `Node,RBAC`.
-    pub fn parse(modes: &str) -> Result<Self, UnknownMode> {
-        let mut all: Vec<Arc<dyn Authorizer>> = Vec::new();
-        let mut allows_everything = false;
-        for mode in modes.split(',').map(str::trim).filter(|mode| !mode.is_empty()) {
-            match mode {
-                "Node" => all.push(Arc::new(NodeAuthorizer::new())),
-                "RBAC" => all.push(Arc::new(Rbac::default())),
-                "AlwaysAllow" => {
-                    all.push(Arc::new(AlwaysAllow));
-                    allows_everything = true;
-                }
-                other => return Err(UnknownMode(other.to_owned())),
-            }
+    /// Reads a list of modes, such as `Node,RBAC`; `webhook` is asked in the mode `Webhook`.
+    ///
+    /// # Errors
+    /// If there is such a mode not, or twice, or `webhook` and the mode are not both there.
+    pub fn parse(modes: &str, webhook: Option<AccessWebhook>) -> Result<Self, ModeError> {
+        let named: Vec<&str> = modes.split(',').map(str::trim).filter(|mode| !mode.is_empty()).collect();
+        if (1..named.len()).any(|at| named[..at].contains(&named[at])) {
+            return Err(ModeError::Repeated(modes.to_owned()));
         }
-        Ok(Self { all, allows_everything })
+        if webhook.is_some() && !named.contains(&"Webhook") {
+            return Err(ModeError::WebhookUnused);
+        }
+        let (mut all, mut webhook): (Vec<Arc<dyn Authorizer>>, _) = (Vec::new(), webhook);
+        for mode in &named {
+            all.push(match *mode {
+                "Node" => Arc::new(NodeAuthorizer::new()),
+                "RBAC" => Arc::new(Rbac::default()),
+                "Webhook" => Arc::new(webhook.take().ok_or(ModeError::NoWebhook)?),
+                "AlwaysAllow" => Arc::new(AlwaysAllow),
+                "AlwaysDeny" => Arc::new(AlwaysDeny),
+                other => return Err(ModeError::Unknown(other.to_owned())),
+            });
+        }
+        Ok(Self { all, allows_everything: named.contains(&"AlwaysAllow") })
     }
 
     /// Whether `AlwaysAllow` is among the modes.
@@ -54,26 +75,43 @@ impl Authorizer for Authorizers {
         if attributes.user.is_in(MASTERS) {
             return Ok(Decision::Allow(String::new()));
         }
-        let mut reasons = Vec::new();
+        let (mut reasons, mut errors) = (Vec::new(), Vec::new());
         for authorizer in &self.all {
-            match authorizer.authorize(registry, attributes).await? {
-                Decision::NoOpinion(why) => reasons.extend((!why.is_empty()).then_some(why)),
-                decided => return Ok(decided),
+            match authorizer.authorize(registry, attributes).await {
+                Ok(Decision::NoOpinion(why)) => reasons.extend((!why.is_empty()).then_some(why)),
+                Ok(decided) => return Ok(decided),
+                Err(status) => errors.push(status),
             }
         }
-        Ok(Decision::NoOpinion(reasons.join("\n")))
+        match errors.len() {
+            0 => Ok(Decision::NoOpinion(reasons.join("\n"))),
+            1 => Err(errors.remove(0)),
+            _ => {
+                let messages: Vec<_> = errors.into_iter().map(|status| status.message).collect();
+                Err(Status::failure(500, reason::INTERNAL_ERROR, aggregate(&messages)))
+            }
+        }
     }
 
+    /// What all of them tell. Who could not tell leaves the list incomplete.
     async fn rules(&self, registry: &Registry, user: &User, namespace: &str) -> Result<Rules, Status> {
-        let mut rules = Rules::default();
+        let (mut rules, mut errors) = (Rules::default(), Vec::new());
         for authorizer in &self.all {
-            let own = authorizer.rules(registry, user, namespace).await?;
-            rules.resources.extend(own.resources);
-            rules.paths.extend(own.paths);
-            rules.incomplete |= own.incomplete;
-            if rules.evaluation_error.is_empty() {
-                rules.evaluation_error = own.evaluation_error;
+            match authorizer.rules(registry, user, namespace).await {
+                Ok(own) => {
+                    rules.resources.extend(own.resources);
+                    rules.paths.extend(own.paths);
+                    rules.incomplete |= own.incomplete;
+                    errors.extend((!own.evaluation_error.is_empty()).then_some(own.evaluation_error));
+                }
+                Err(status) => {
+                    rules.incomplete = true;
+                    errors.push(status.message);
+                }
             }
+        }
+        if !errors.is_empty() {
+            rules.evaluation_error = aggregate(&errors);
         }
         Ok(rules)
     }
@@ -101,14 +139,30 @@ impl Authorizer for AlwaysAllow {
     }
 }
 
+/// Allows nothing. In Kubernetes: `alwaysDenyAuthorizer`.
+struct AlwaysDeny;
+
+#[async_trait]
+impl Authorizer for AlwaysDeny {
+    async fn authorize(&self, _registry: &Registry, _attributes: &Attributes) -> Result<Decision, Status> {
+        Ok(Decision::NoOpinion("Everything is forbidden.".to_owned()))
+    }
+
+    async fn rules(&self, _registry: &Registry, _user: &User, _namespace: &str) -> Result<Rules, Status> {
+        Ok(Rules::default())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn modes_are_read_and_unknown_ones_named() {
-        let both = Authorizers::parse("Node,RBAC").unwrap();
-        assert_eq!(both.all.len(), 2);
-        assert_eq!(Authorizers::parse("ABAC").err(), Some(UnknownMode("ABAC".into())));
+        let parse = |modes: &str| Authorizers::parse(modes, None).map(|parsed| parsed.all.len());
+        assert_eq!(parse("Node,RBAC"), Ok(2));
+        assert_eq!(parse("ABAC"), Err(ModeError::Unknown("ABAC".into())));
+        assert_eq!(parse("RBAC,RBAC"), Err(ModeError::Repeated("RBAC,RBAC".into())));
+        assert_eq!(parse("Webhook"), Err(ModeError::NoWebhook));
     }
 }

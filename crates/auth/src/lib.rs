@@ -3,10 +3,12 @@
 //! ```text
 //! Credentials --Authenticators--> User --Authorizers--> Decision
 //!   ClientCertificates | StaticTokens | ServiceAccountTokens        NodeAuthorizer | Rbac (Policy of Rules)
+//!   | TokenWebhook                                                  | AccessWebhook
 //! ```
 //! Start at [`Authenticators`] and [`Authorizers`]. [`reviews`] answers the kinds by which clients ask the same questions.
 //! Not here: reading credentials off a request (`apiserver`), verifying certificate chains (the TLS listener).
 
+mod aggregate;
 mod authenticators;
 mod bound;
 mod client_certificates;
@@ -17,6 +19,7 @@ mod secret_tokens;
 mod service_account_tokens;
 mod static_tokens;
 mod token_request;
+mod webhook;
 
 mod authorizers;
 mod node;
@@ -24,13 +27,14 @@ mod policy;
 mod rbac;
 mod rule;
 
+mod access_review;
 mod bootstrap;
 mod escalation;
 mod reconcile;
 mod reviews;
 
 pub use authenticators::Authenticators;
-pub use authorizers::{Authorizers, UnknownMode};
+pub use authorizers::{Authorizers, ModeError};
 pub use bootstrap::bootstrap_policy;
 pub use client_certificates::ClientCertificates;
 pub use escalation::EscalationCheck;
@@ -45,3 +49,4 @@ pub use rule::Rule;
 pub use service_account_tokens::ServiceAccountTokens;
 pub use static_tokens::{StaticTokens, TokenFileError};
 pub use token_request::{TokenLifetimes, TokenRequests};
+pub use webhook::{AccessWebhook, ReviewVersion, ReviewWebhook, TokenWebhook, UnknownReviewVersion};

@@ -1,17 +1,13 @@
 //! The kinds that are asked instead of stored: who am I, whose token is this, may somebody do that.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{
-    FieldError, FieldRequirement, FieldSelector, GroupVersionKind, GroupVersionResource, LabelSelector, Object,
-    ResourcePath, Status, format_time,
-};
-use coracle_registry::{
-    Attributes, Authenticator, Computed, Credentials, Decision, PathRule, Registry, Request, ResourceRule, Target, User,
-};
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status, format_time};
+use coracle_registry::{Authenticator, Computed, Credentials, PathRule, Registry, Request, ResourceRule, User};
 use serde_json::{Map, Value, json};
+
+use crate::access_review::AccessReview;
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const AUTHORIZATION: &str = "authorization.k8s.io";
@@ -107,133 +103,6 @@ impl Computed for TokenReview {
     }
 }
 
-/// The reviews of one access: the asker's own, anybody's, and anybody's in one namespace.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum AccessReview {
-    OfOneself,
-    OfSomebody,
-    Local,
-}
-
-#[async_trait]
-impl Computed for AccessReview {
-    async fn create(&self, registry: &Registry, request: &Request, mut body: Object) -> Result<Object, Status> {
-        self.check(&body, request)?;
-        let user = match self {
-            Self::OfOneself => Arc::clone(&request.user),
-            Self::OfSomebody | Self::Local => Arc::new(subject(&body)),
-        };
-        let attributes = attributes(&body, user);
-        let status = match registry.authorize(&attributes).await {
-            Ok(Decision::Allow(why)) => told(json!({"allowed": true}), &why),
-            Ok(Decision::Deny(why)) => told(json!({"allowed": false, "denied": true}), &why),
-            Ok(Decision::NoOpinion(why)) => told(json!({"allowed": false}), &why),
-            Err(status) => json!({"allowed": false, "evaluationError": status.message}),
-        };
-        body.set("status", status);
-        Ok(body)
-    }
-}
-
-fn told(mut status: Value, why: &str) -> Value {
-    if !why.is_empty() {
-        status["reason"] = why.into();
-    }
-    status
-}
-
-impl AccessReview {
-    fn check(self, body: &Object, request: &Request) -> Result<(), Status> {
-        let mut errors = Vec::new();
-        let given = |name: &str| body.field(&["spec", name]).is_some_and(Value::is_object);
-        match (given("resourceAttributes"), given("nonResourceAttributes")) {
-            (true, true) => {
-                let detail = "cannot be specified in combination with resourceAttributes";
-                let value = body.field("spec.nonResourceAttributes").cloned().unwrap_or_default();
-                errors.push(FieldError::invalid("spec.nonResourceAttributes", value, detail));
-            }
-            (false, false) => {
-                let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-                errors.push(FieldError::invalid("spec.resourceAttributes", Value::Null, detail));
-            }
-            _ => {}
-        }
-        let nobody = body.text("spec.user").is_empty() && body.texts("spec.groups").is_empty();
-        if self != Self::OfOneself && nobody {
-            let detail = "at least one of user or group must be specified";
-            errors.push(FieldError::invalid("spec.user", "", detail));
-        }
-        if self == Self::Local {
-            let namespace = body.text("spec.resourceAttributes.namespace");
-            if namespace != request.at.namespace {
-                let message =
-                    format!("spec.resourceAttributes.namespace must match namespace: {}", request.at.namespace);
-                return Err(Status::bad_request(message));
-            }
-        }
-        match errors.is_empty() {
-            true => Ok(()),
-            false => Err(Status::invalid(&GroupVersionKind::new(AUTHORIZATION, "v1", ""), "", &errors)),
-        }
-    }
-}
-
-/// Who a review asks about.
-fn subject(body: &Object) -> User {
-    let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (key, values) in body.field("spec.extra").and_then(Value::as_object).into_iter().flatten() {
-        let values = values.as_array().into_iter().flatten().filter_map(Value::as_str);
-        extra.insert(key.to_ascii_lowercase(), values.map(str::to_owned).collect());
-    }
-    let user = User::new(body.text("spec.user"), body.texts("spec.groups"));
-    User { uid: body.text("spec.uid").to_owned(), extra, ..user }
-}
-
-/// What a review asks about.
-fn attributes(body: &Object, user: Arc<User>) -> Attributes {
-    let text = |part: &str, name: &str| body.text(&["spec", part, name]).to_owned();
-    if body.field("spec.nonResourceAttributes").is_some_and(Value::is_object) {
-        let part = "nonResourceAttributes";
-        return Attributes::new(&user, &text(part, "verb"), Target::Path(text(part, "path")));
-    }
-    let part = "resourceAttributes";
-    let at = ResourcePath {
-        resource: GroupVersionResource::new(text(part, "group"), text(part, "version"), text(part, "resource")),
-        subresource: text(part, "subresource"),
-        namespace: text(part, "namespace"),
-        name: text(part, "name"),
-    };
-    Attributes {
-        field_selector: field_selector(body),
-        label_selector: label_selector(body),
-        ..Attributes::of_resource(&user, &text(part, "verb"), at)
-    }
-}
-
-/// Those requirements that a selector can say: one value that has to be, or must not be.
-fn field_selector(body: &Object) -> FieldSelector {
-    let requirements = body.field("spec.resourceAttributes.fieldSelector.requirements");
-    let requirements = requirements.and_then(Value::as_array).into_iter().flatten().filter_map(|requirement| {
-        let equal = match requirement.get("operator")?.as_str()? {
-            "In" => true,
-            "NotIn" => false,
-            _ => return None,
-        };
-        let value = match requirement.get("values")?.as_array()?.as_slice() {
-            [value] => value.as_str()?.to_owned(),
-            _ => return None,
-        };
-        Some(FieldRequirement { field: requirement.get("key")?.as_str()?.to_owned(), equal, value })
-    });
-    FieldSelector { requirements: requirements.collect() }
-}
-
-fn label_selector(body: &Object) -> LabelSelector {
-    let requirements = body.field("spec.resourceAttributes.labelSelector.requirements");
-    let selector = json!({"matchExpressions": requirements.cloned().unwrap_or_default()});
-    LabelSelector::from_json(Some(&selector)).unwrap_or_default()
-}
-
 /// `SelfSubjectRulesReview`: what may I do in a namespace.
 struct RulesReview;
 
@@ -273,39 +142,6 @@ fn path_rule(rule: &PathRule) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn body(spec: Value) -> Object {
-        Object::from_value(json!({"kind": "SubjectAccessReview", "spec": spec})).unwrap()
-    }
-
-    #[test]
-    fn a_review_names_a_resource_or_a_path_and_not_neither() {
-        let request = Request::new(
-            coracle_registry::Verb::Create,
-            GroupVersionResource::default(),
-            coracle_ambient::Timestamp::UNIX_EPOCH,
-        );
-        let neither = AccessReview::OfOneself.check(&body(json!({})), &request).unwrap_err();
-        assert_eq!(
-            neither.message,
-            ".authorization.k8s.io \"\" is invalid: spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        );
-        let path = body(json!({"nonResourceAttributes": {"path": "/x", "verb": "get"}}));
-        assert!(AccessReview::OfOneself.check(&path, &request).is_ok());
-        assert!(AccessReview::OfSomebody.check(&path, &request).is_err());
-    }
-
-    #[test]
-    fn the_target_of_a_review_carries_its_selectors() {
-        let asked = body(json!({"resourceAttributes": {
-            "verb": "list", "resource": "pods", "namespace": "shop",
-            "fieldSelector": {"requirements": [{"key": "spec.nodeName", "operator": "In", "values": ["a"]}]}
-        }}));
-        let attributes = attributes(&asked, Arc::new(User::system()));
-        let Target::Resource(at) = &attributes.target else { panic!("a resource was named") };
-        assert_eq!((attributes.verb.as_str(), at.resource.resource.as_str()), ("list", "pods"));
-        assert_eq!(attributes.field_selector.exact("spec.nodeName"), Some("a"));
-    }
 
     #[test]
     fn a_user_is_told_without_what_is_empty() {

@@ -1,3 +1,4 @@
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use coracle_admission::{Configurations, DefaultTolerationSeconds};
@@ -5,7 +6,7 @@ use coracle_apiserver::{Audit, Limits, RequestHeaders};
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
 use crate::runtime_config::RuntimeConfig;
-use crate::{ProxyClient, ServiceAccountSpec, ServiceRoutes};
+use crate::{AccessWebhookSpec, ProxyClient, ServiceAccountSpec, ServiceRoutes, TokenWebhookSpec};
 
 /// How an API server is configured. The names are those of kube-apiserver's flags.
 #[derive(Clone)]
@@ -34,8 +35,14 @@ pub struct ApiServerSpec {
     pub runtime_config: RuntimeConfig,
     /// `--service-cluster-ip-range`
     pub service_cluster_ip_range: String,
-    /// The content of `--token-auth-file`.
+    /// Fixed tokens, in the form of `--token-auth-file`.
     pub tokens: Option<String>,
+    /// `--token-auth-file`, which is read again when it changes.
+    pub token_auth_file: Option<PathBuf>,
+    /// `--authentication-token-webhook-config-file` and its siblings.
+    pub token_webhook: Option<TokenWebhookSpec>,
+    /// `--authorization-webhook-config-file` and its siblings, for the mode `Webhook`.
+    pub authorization_webhook: Option<AccessWebhookSpec>,
     /// Who issues service account tokens, by which keys and for how long.
     pub service_accounts: ServiceAccountSpec,
     /// `--service-address`, and services in this process: who answers for webhooks.
@@ -82,6 +89,9 @@ impl Default for ApiServerSpec {
             runtime_config: RuntimeConfig::default(),
             service_cluster_ip_range: "10.0.0.0/16".to_owned(),
             tokens: None,
+            token_auth_file: None,
+            token_webhook: None,
+            authorization_webhook: None,
             service_accounts: ServiceAccountSpec::default(),
             service_routes: ServiceRoutes::default(),
             proxy_client: None,

@@ -43,7 +43,7 @@ impl AuditLog {
     fn to(out: Box<dyn Write + Send>) -> Result<Self, Error> {
         let (lines, waiting) = sync_channel(WAITING);
         let writer = std::thread::Builder::new().name("audit-log".to_owned()).spawn(move || write(out, &waiting));
-        let writer = writer.map_err(|error| Error::Options(format!("the audit log has no thread: {error}")))?;
+        let writer = writer.map_err(|error| Error::NotStarted(format!("the audit log has no thread: {error}")))?;
         Ok(Self { lines: Mutex::new(Some(lines)), writer: Mutex::new(Some(writer)), lost: AtomicU64::new(0) })
     }
 

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_apiserver::{Anonymous, ApiServer, Document, NodeTransport, Shutdown};
 use coracle_auth::{
-    Authenticators, Authorizers, ClientCertificates, EscalationCheck, Issuer, ServiceAccountTokens, StaticTokens,
-    TokenRequests,
+    AccessWebhook, Authenticators, Authorizers, ClientCertificates, EscalationCheck, Issuer, ServiceAccountTokens,
+    StaticTokens, TokenRequests, TokenWebhook,
 };
 use coracle_journal::Recorder;
 use coracle_registry::{Admission, Authenticator, Outgoing, Registry};
@@ -16,10 +16,12 @@ use parking_lot::Mutex;
 
 use crate::api_server_tasks::ApiServerTasks;
 use crate::component::Running;
+use crate::elsewhere::BesideRequests;
 use crate::kubernetes_service::KubernetesService;
 use crate::outgoing::Ways;
 use crate::tasks::Tasks;
-use crate::{ApiServerSpec, Error, Transport, bootstrap};
+use crate::token_file::TokenFile;
+use crate::{AccessWebhookSpec, ApiServerSpec, Error, TokenWebhookSpec, Transport, bootstrap};
 
 /// An API server over a store: registry, permissions and router. No sockets.
 pub struct ControlPlane {
@@ -65,7 +67,7 @@ impl ControlPlane {
         let ambient = ambient.split("apiserver");
         let issuer = issuer(spec)?;
         let authenticator = authenticator(spec, &issuer)?;
-        let authorizer = Authorizers::parse(&spec.authorization_mode).map_err(Error::options)?;
+        let authorizer = authorizer(spec)?;
         let limits = limits(spec, &issuer);
         let anonymous = anonymous(spec, &authorizer);
 
@@ -76,6 +78,9 @@ impl ControlPlane {
         registry.set_authorizer(Arc::new(authorizer));
         let ways = Arc::new(Ways::new(spec)?);
         registry.set_outgoing(Arc::clone(&ways) as Arc<dyn Outgoing>);
+        if let Some(threads) = BesideRequests::of_this_runtime() {
+            registry.set_elsewhere(Arc::new(threads));
+        }
         let controllers = fill(&registry, spec, &config).await?;
 
         let shutdown = Shutdown::default();
@@ -170,8 +175,22 @@ fn authenticator(spec: &ApiServerSpec, issuer: &Issuer) -> Result<Arc<dyn Authen
     if let Some(tokens) = &spec.tokens {
         all.push(Arc::new(StaticTokens::parse(tokens).map_err(Error::options)?));
     }
+    if let Some(path) = &spec.token_auth_file {
+        all.push(Arc::new(TokenFile::open(path)?));
+    }
     all.push(Arc::new(ServiceAccountTokens::new(issuer.clone())));
+    if let Some(TokenWebhookSpec { webhook, cache_ttl }) = &spec.token_webhook {
+        all.push(Arc::new(TokenWebhook::new(webhook.clone(), issuer.audiences(), *cache_ttl)));
+    }
     Ok(Arc::new(Authenticators::new(all)))
+}
+
+fn authorizer(spec: &ApiServerSpec) -> Result<Authorizers, Error> {
+    let webhook =
+        spec.authorization_webhook.as_ref().map(|AccessWebhookSpec { webhook, authorized_ttl, unauthorized_ttl }| {
+            AccessWebhook::new(webhook.clone(), *authorized_ttl, *unauthorized_ttl)
+        });
+    Authorizers::parse(&spec.authorization_mode, webhook).map_err(Error::options)
 }
 
 /// Where who shows no credentials is let in. Where everything is allowed, nobody may do it unnamed.

@@ -6,6 +6,9 @@ pub enum Error {
     /// The options contradict each other, or one is not understood.
     #[error("{0}")]
     Options(String),
+    /// The system refused what a cluster needs, or it was not ready in time.
+    #[error("{0}")]
+    NotStarted(String),
     /// A task of the cluster panicked, and the cluster ended.
     #[error("the task {task} panicked: {message}")]
     Panic {

@@ -6,7 +6,7 @@ use coracle_registry::{
     Answer, Call, Callee, Extension, GetOptions, ListOptions, Outgoing, Question, Registry, Request, ServiceAddress,
     Stored, Trust, Verb,
 };
-use http::header::{ACCEPT, CONTENT_TYPE, IF_NONE_MATCH};
+use http::header::{ACCEPT, IF_NONE_MATCH};
 use http_body_util::Full;
 
 use crate::call_answer::read;
@@ -57,6 +57,7 @@ impl Network {
     }
 
     /// Calls `authority` over the network; its certificate is for `server_name`, or else for its host.
+    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets nobody is called"))]
     async fn post(&self, origin: &str, path: &str, server_name: Option<String>, call: &Call) -> Result<Answer, String> {
         match self {
             #[cfg(feature = "serve")]
@@ -66,6 +67,7 @@ impl Network {
     }
 
     /// Sends a request to the API server at `origin`, whose certificate is for `server_name`.
+    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets nobody is called"))]
     async fn send(
         &self,
         origin: &str,
@@ -158,7 +160,7 @@ impl Ways {
 
 /// Calls a service in this process.
 async fn post_here(here: &Transport, path: &str, call: &Call) -> Result<Answer, String> {
-    let request = http::Request::post(path).header(CONTENT_TYPE, "application/json");
+    let request = crate::call_request::post(path, call);
     let request = request.body(boxed(Full::new(call.body.clone()))).map_err(|error| error.to_string())?;
     let answer = here.send(request).await.map_err(|error| error.to_string())?;
     read(answer).await

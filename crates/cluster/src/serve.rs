@@ -8,6 +8,7 @@ mod keys;
 mod kubeconfig;
 mod listener;
 mod metrics_listener;
+mod papers;
 #[cfg(feature = "etcd")]
 mod store_listener;
 mod tls;
@@ -21,6 +22,7 @@ pub use keys::read_keys;
 pub use kubeconfig::{Credential, kubeconfig};
 pub use listener::Listener;
 pub use metrics_listener::MetricsListener;
+pub use papers::Papers;
 #[cfg(feature = "etcd")]
 pub use store_listener::{StoreListener, StoreTls};
 pub use tls::OldestTls;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls};
+use coracle_cluster::serve::{Authority, Identity, Listener, OldestTls, Papers};
 use coracle_cluster::{ApiServerSpec, Cluster, ProxyClient, RequestHeaders, ServiceRoutes};
 use http::Request;
 use http_body_util::{BodyExt, Full};
@@ -70,17 +70,18 @@ impl Doors {
         let spec = ApiServerSpec {
             request_headers: Some((proxies.certificate().to_owned(), headers)),
             client_ca: Some(users.certificate().to_owned()),
-            proxy_client: Some(ProxyClient { certificate: own.certificate, key: own.key }),
+            proxy_client: Some(ProxyClient { certificate: own.certificate.into(), key: own.key.into() }),
             service_routes: routes,
             ..ApiServerSpec::default()
         };
         let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
         let identity = users.server(&["localhost".to_owned()], &[]).unwrap();
         let at = ([127, 0, 0, 1], 0).into();
-        let listener =
-            Listener::bind(at, &identity, users.certificate(), Some(proxies.certificate()), OldestTls::default())
-                .await
-                .unwrap();
+        let papers = Papers {
+            front_proxy_authority: Some(proxies.certificate().into()),
+            ..Papers::of(identity, users.certificate())
+        };
+        let listener = Listener::bind(at, papers, OldestTls::default()).await.unwrap();
         let address = listener.address();
         tokio::spawn(listener.serve(cluster.front_door(), std::future::pending()));
         Self { users, proxies, address, cluster }

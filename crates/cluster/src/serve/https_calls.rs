@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_registry::{Answer, Call, Trust};
+use coracle_registry::{Answer, Call, Caller, Trust};
 use http::StatusCode;
-use http::header::{CONTENT_TYPE, HOST, HeaderValue};
+use http::header::{ACCEPT, HOST, HeaderValue, USER_AGENT};
 use http_body_util::Full;
 use hyper::upgrade::OnUpgrade;
 use hyper_rustls::{DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, ResolveServerName};
@@ -19,6 +19,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{CertificateError, SignatureScheme};
 
 use super::callee_certificates::client_config;
+use crate::reread::Reread;
 use crate::{Body, Error, ProxyClient, boxed};
 
 /// How many sorts of callee keep connections. In Kubernetes: `defaultCacheSize`.
@@ -28,7 +29,7 @@ const KEPT_CLIENTS: usize = 200;
 pub(crate) struct HttpsCalls {
     clients: Mutex<BTreeMap<Terms, HttpsClient>>,
     /// What API servers are shown.
-    proxy_client: Option<Arc<CertifiedKey>>,
+    proxy_client: Option<Arc<Shown>>,
 }
 
 type HttpsClient = Client<HttpsConnector<HttpConnector>, Body>;
@@ -40,6 +41,8 @@ struct Terms {
     /// The name in the certificate, if that is not the host of the URL.
     server_name: Option<String>,
     is_shown_who_asks: bool,
+    /// As whom it is called, if a kubeconfig file says so.
+    caller: Option<Arc<Caller>>,
     speaks_http2: bool,
 }
 
@@ -49,8 +52,12 @@ impl HttpsCalls {
     /// # Errors
     /// If that cannot be read.
     pub(crate) fn new(proxy_client: Option<&ProxyClient>) -> Result<Self, Error> {
-        let proxy_client = proxy_client.map(certified).transpose()?;
-        Ok(Self { clients: Mutex::default(), proxy_client })
+        let proxy_client = proxy_client.map(|ProxyClient { certificate, key }| {
+            let papers = vec![certificate.clone(), key.clone()];
+            let read = |texts: &[String]| certified(texts[0].as_bytes(), texts[1].as_bytes());
+            Reread::open(papers, Duration::ZERO, read).map(Shown).map(Arc::new)
+        });
+        Ok(Self { clients: Mutex::default(), proxy_client: proxy_client.transpose()? })
     }
 
     /// Sends a request to the API server at `origin`. A connection among its extensions is joined to the other server's, if
@@ -71,6 +78,7 @@ impl HttpsCalls {
             trust: trust.clone(),
             server_name: Some(server_name),
             is_shown_who_asks: true,
+            caller: None,
             speaks_http2: connection.is_none(),
         })?;
         let mut answer = client.request(request).await.map_err(|error| why(&error, &address))?;
@@ -89,10 +97,10 @@ impl HttpsCalls {
         call: &Call,
     ) -> Result<Answer, String> {
         let timeout = call.timeout.as_secs_f64().ceil();
-        let request = http::Request::post(format!("{origin}{path}?timeout={timeout}s"))
-            .header(CONTENT_TYPE, "application/json")
-            .header("Accept", "application/json, */*")
-            .header("User-Agent", "kube-apiserver-admission");
+        let agent = if call.caller.is_some() { "kube-apiserver" } else { "kube-apiserver-admission" };
+        let request = crate::call_request::post(&format!("{origin}{path}?timeout={timeout}s"), call)
+            .header(ACCEPT, "application/json, */*")
+            .header(USER_AGENT, agent);
         let mut request = request.body(boxed(Full::new(call.body.clone()))).map_err(|error| error.to_string())?;
         if let Some(name) = &server_name {
             let name = HeaderValue::try_from(name.as_str()).map_err(|error| error.to_string())?;
@@ -101,9 +109,10 @@ impl HttpsCalls {
         let host = request.uri().host().unwrap_or("").to_owned();
         let address = format!("{host}:{}", request.uri().port_u16().unwrap_or(443));
         // Programs behind a load balancer would all be called over one connection.
-        let speaks_http2 = server_name.is_none() && is_loopback(&host);
-        let trust = Trust::Authorities(Arc::clone(&call.authorities));
-        let client = self.client(Terms { trust, server_name, is_shown_who_asks: false, speaks_http2 })?;
+        let speaks_http2 = server_name.is_none() && (is_loopback(&host) || call.caller.is_some());
+        let (trust, caller) = (call.trust.clone(), call.caller.clone());
+        let server_name = server_name.or_else(|| caller.as_ref()?.server_name.clone());
+        let client = self.client(Terms { trust, server_name, is_shown_who_asks: false, caller, speaks_http2 })?;
         let answer = client.request(request).await.map_err(|error| why(&error, &address))?;
         crate::call_answer::read(answer).await
     }
@@ -112,12 +121,26 @@ impl HttpsCalls {
         if let Some(client) = self.clients.lock().get(&terms) {
             return Ok(client.clone());
         }
-        let client = client(&terms, self.proxy_client.as_ref().filter(|_| terms.is_shown_who_asks))?;
+        let client = client(&terms, self.shown(&terms)?)?;
         let mut clients = self.clients.lock();
         if clients.len() >= KEPT_CLIENTS {
             clients.clear();
         }
         Ok(clients.entry(terms).or_insert(client).clone())
+    }
+}
+
+impl HttpsCalls {
+    /// What a callee of this sort is shown.
+    fn shown(&self, terms: &Terms) -> Result<Option<Arc<dyn ResolvesClientCert>>, String> {
+        if terms.is_shown_who_asks {
+            return Ok(self.proxy_client.clone().map(|shown| shown as Arc<dyn ResolvesClientCert>));
+        }
+        let Some((certificate, key)) = terms.caller.as_ref().and_then(|caller| caller.certificate.as_ref()) else {
+            return Ok(None);
+        };
+        let shown = certified(certificate, key).map_err(|error| error.to_string())?;
+        Ok(Some(Arc::new(Shown(Reread::fixed(shown)))))
     }
 }
 
@@ -128,18 +151,18 @@ async fn join(one: OnUpgrade, other: OnUpgrade) {
     let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(one), &mut TokioIo::new(other)).await;
 }
 
-fn certified(client: &ProxyClient) -> Result<Arc<CertifiedKey>, Error> {
-    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(client.certificate.as_bytes()).collect();
-    let key = PrivateKeyDer::from_pem_slice(client.key.as_bytes()).map_err(Error::certificates)?;
+fn certified(certificate: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, Error> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificate).collect();
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(Error::certificates)?;
     let provider = rustls::crypto::ring::default_provider();
     let certified = CertifiedKey::from_der(chain.map_err(Error::certificates)?, key, &provider);
     certified.map(Arc::new).map_err(Error::certificates)
 }
 
-fn client(terms: &Terms, shown: Option<&Arc<CertifiedKey>>) -> Result<HttpsClient, String> {
+fn client(terms: &Terms, shown: Option<Arc<dyn ResolvesClientCert>>) -> Result<HttpsClient, String> {
     let mut tls = client_config(&terms.trust)?;
     if let Some(shown) = shown {
-        tls.client_auth_cert_resolver = Arc::new(Shown(Arc::clone(shown)));
+        tls.client_auth_cert_resolver = shown;
     }
     let protocols: &[&[u8]] = if terms.speaks_http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
     tls.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
@@ -152,7 +175,9 @@ fn client(terms: &Terms, shown: Option<&Arc<CertifiedKey>>) -> Result<HttpsClien
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
-    let connector = HttpsConnector::new(tcp, tls, true, names);
+    // A kubeconfig file may name a server without TLS; objects of the API may not.
+    let only_https = terms.caller.is_none();
+    let connector = HttpsConnector::new(tcp, tls, only_https, names);
     Ok(Client::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
@@ -161,13 +186,14 @@ fn client(terms: &Terms, shown: Option<&Arc<CertifiedKey>>) -> Result<HttpsClien
         .build(connector))
 }
 
-/// Shows one certificate to whoever asks for any.
+/// Shows one certificate to whoever asks for any: the newest of its files.
 #[derive(Debug)]
-struct Shown(Arc<CertifiedKey>);
+struct Shown(Reread<CertifiedKey>);
 
 impl ResolvesClientCert for Shown {
     fn resolve(&self, _: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        self.0.key.choose_scheme(schemes).map(|_| Arc::clone(&self.0))
+        let shown = self.0.current();
+        shown.key.choose_scheme(schemes).map(|_| shown)
     }
 
     fn has_certs(&self) -> bool {

@@ -13,10 +13,10 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use super::Identity;
-use super::client_authorities::ClientAuthorities;
 use super::first_bytes::FirstBytes;
-use super::tls::{ClientCertificates, OldestTls, server_config};
+use super::papers::{Door, Papers};
+use super::tls::OldestTls;
+use crate::reread::Reread;
 use crate::transport::{Transport, boxed};
 use crate::{Body, Error};
 
@@ -28,28 +28,19 @@ const GRACE: Duration = Duration::from_secs(5);
 /// A socket that speaks HTTP/1.1 and HTTP/2 over TLS, and knows the client certificates of its authority.
 pub struct Listener {
     socket: TcpListener,
-    tls: TlsAcceptor,
-    authorities: Arc<ClientAuthorities>,
+    papers: Arc<Reread<Door>>,
 }
 
 impl Listener {
-    /// Listens at `address`; port 0 takes a free one. Clients may show a certificate of `client_authority` (PEM), and
-    /// front proxies one of `front_proxy_authority`.
+    /// Listens at `address`; port 0 takes a free one. Clients may show a certificate of the client authority, and front
+    /// proxies one of theirs.
     ///
     /// # Errors
     /// If a certificate cannot be read, or the address not be listened at.
-    pub async fn bind(
-        address: SocketAddr,
-        identity: &Identity,
-        client_authority: &str,
-        front_proxy_authority: Option<&str>,
-        oldest_tls: OldestTls,
-    ) -> Result<Self, Error> {
-        let all = format!("{client_authority}\n{}", front_proxy_authority.unwrap_or_default());
-        let tls = server_config(identity, ClientCertificates::Accepted(&all), oldest_tls)?;
-        let authorities = ClientAuthorities::read(client_authority, front_proxy_authority)?;
+    pub async fn bind(address: SocketAddr, papers: Papers, oldest_tls: OldestTls) -> Result<Self, Error> {
+        let papers = Arc::new(papers.open(oldest_tls)?);
         let socket = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
-        Ok(Self { socket, tls: TlsAcceptor::from(Arc::new(tls)), authorities: Arc::new(authorities) })
+        Ok(Self { socket, papers })
     }
 
     /// Where it listens.
@@ -68,9 +59,9 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let (tls, authorities) = (self.tls.clone(), Arc::clone(&self.authorities));
                     let stream = (stream, PeerAddress(peer.ip()));
-                    tokio::spawn(connection(stream, tls, authorities, service.clone(), connections.watcher()));
+                    let papers = Arc::clone(&self.papers);
+                    tokio::spawn(connection(stream, papers, service.clone(), connections.watcher()));
                 }
                 // Out of file descriptors, say: those who are connected go on, and a place may come free.
                 Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
@@ -83,15 +74,16 @@ impl Listener {
 
 async fn connection(
     (stream, peer): (TcpStream, PeerAddress),
-    tls: TlsAcceptor,
-    authorities: Arc<ClientAuthorities>,
+    papers: Arc<Reread<Door>>,
     service: Transport,
     watcher: hyper_util::server::graceful::Watcher,
 ) {
     let _ = stream.set_nodelay(true);
+    let door = papers.current();
+    let tls = TlsAcceptor::from(Arc::clone(&door.tls));
     let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await else { return };
     let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
-    let (is_client, front_proxy) = authorities.of(chain);
+    let (is_client, front_proxy) = door.authorities.of(chain);
     let chain: Vec<Vec<u8>> = chain.iter().filter(|_| is_client).map(|certificate| certificate.to_vec()).collect();
     let answer = hyper::service::service_fn(move |request: Request<Incoming>| {
         let mut request: Request<Body> = request.map(boxed);

@@ -3,4 +3,5 @@
 mod bootstrap_roles;
 mod bound_tokens;
 mod front;
+mod review_webhooks;
 mod token_keys;

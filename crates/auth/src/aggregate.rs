@@ -1,0 +1,28 @@
+/// What several errors say, each once. In Kubernetes: `utilerrors.Aggregate`.
+pub(crate) fn aggregate(messages: &[String]) -> String {
+    match joined(messages) {
+        text if messages.iter().all(|message| *message == text) => text,
+        several => format!("[{several}]"),
+    }
+}
+
+/// The same, to be joined to more.
+pub(crate) fn joined(messages: &[String]) -> String {
+    let first = |(at, message): &(usize, &String)| !messages[..*at].contains(message);
+    let told: Vec<&str> = messages.iter().enumerate().filter(first).map(|(_, message)| message.as_str()).collect();
+    told.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_error_is_told_once_and_several_stand_in_brackets() {
+        let told =
+            |messages: &[&str]| aggregate(&messages.iter().map(|&message| message.to_owned()).collect::<Vec<_>>());
+        assert_eq!(told(&["a"]), "a");
+        assert_eq!(told(&["a", "a"]), "a");
+        assert_eq!(told(&["a", "b", "a"]), "[a, b]");
+    }
+}

@@ -1,0 +1,16 @@
+//! Programs elsewhere that say whose a token is, and who may do what.
+//!
+//! ```text
+//! Credentials --TokenWebhook--> (Remembered) --TokenReview--+
+//!                                                           +--ReviewWebhook (retries)--> Registry::call_for_itself
+//! Attributes --AccessWebhook--> (Remembered) --SubjectAccessReview--+
+//! ```
+
+mod access;
+mod remembered;
+mod review;
+mod token;
+
+pub use access::AccessWebhook;
+pub use review::{ReviewVersion, ReviewWebhook, UnknownReviewVersion};
+pub use token::TokenWebhook;

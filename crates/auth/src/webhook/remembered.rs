@@ -1,0 +1,82 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// Answers that hold for a while.
+///
+/// Invariant: there are never more than `most`; those that would end first go first.
+pub(super) struct Remembered<K, V> {
+    most: usize,
+    entries: Mutex<BTreeMap<K, Entry<V>>>,
+}
+
+struct Entry<V> {
+    ends: Instant,
+    value: V,
+}
+
+impl<K: Ord + Clone, V: Clone> Remembered<K, V> {
+    /// Nothing yet, and never more than `most`.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, entries: Mutex::default() }
+    }
+
+    /// What is remembered, unless its time is over.
+    pub(super) fn get(&self, key: &K) -> Option<V> {
+        let mut entries = self.entries.lock();
+        let entry = entries.get(key)?;
+        if Instant::now() < entry.ends {
+            return Some(entry.value.clone());
+        }
+        entries.remove(key);
+        None
+    }
+
+    /// Remembers something for as long as `time`.
+    pub(super) fn put(&self, key: K, value: V, time: Duration) {
+        if time.is_zero() {
+            return;
+        }
+        let (now, mut entries) = (Instant::now(), self.entries.lock());
+        if entries.len() >= self.most {
+            entries.retain(|_, entry| now < entry.ends);
+        }
+        if entries.len() >= self.most && !entries.contains_key(&key) {
+            let first = entries.iter().min_by_key(|(_, entry)| entry.ends).map(|(key, _)| key.clone());
+            first.and_then(|first| entries.remove(&first));
+        }
+        entries.insert(key, Entry { ends: now + time, value });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_holds_for_its_time_and_not_longer() {
+        let answers = Remembered::new(8);
+        answers.put("a", 1, 2 * SECOND);
+        answers.put("b", 2, Duration::ZERO);
+        assert_eq!((answers.get(&"a"), answers.get(&"b")), (Some(1), None));
+        tokio::time::sleep(SECOND).await;
+        assert_eq!(answers.get(&"a"), Some(1));
+        tokio::time::sleep(SECOND).await;
+        assert_eq!(answers.get(&"a"), None);
+        assert!(answers.entries.lock().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_there_is_no_room_the_one_goes_that_would_end_first() {
+        let answers = Remembered::new(2);
+        answers.put("long", 1, 9 * SECOND);
+        answers.put("short", 2, SECOND);
+        answers.put("long", 3, 9 * SECOND);
+        answers.put("other", 4, 5 * SECOND);
+        assert_eq!((answers.get(&"long"), answers.get(&"short"), answers.get(&"other")), (Some(3), None, Some(4)));
+    }
+}

@@ -1,0 +1,127 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use coracle_meta::Status;
+use coracle_registry::Elsewhere;
+use tokio::sync::Semaphore;
+
+/// How many threads work at once at the most, beside that which answers requests.
+const MOST_THREADS: usize = 4;
+/// How many pieces of work wait for each thread: what is done within half a minute, if each takes as long as the rules
+/// of one object may.
+const WAITING_FOR_EACH: usize = 80;
+
+/// Does work on threads beside that which answers requests, a few at a time, in the order in which it came.
+///
+/// They are tokio's: started when there is work, and gone when there has been none for a while.
+/// Unlike Kubernetes: who comes when too many wait is told to come again.
+pub(crate) struct BesideRequests {
+    threads: Arc<Semaphore>,
+    places: Semaphore,
+}
+
+impl BesideRequests {
+    /// As many threads as the machine runs beside the one that answers. None in virtual time: a thread that works brakes
+    /// it, and goes as fast as it likes; nor in scaled time, which such a thread would hold up.
+    pub(crate) fn of_this_runtime() -> Option<Self> {
+        if crate::clock::is_paused() {
+            return None;
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Some(Self::with((cores - 1).clamp(1, MOST_THREADS), WAITING_FOR_EACH))
+    }
+
+    fn with(threads: usize, waiting_for_each: usize) -> Self {
+        let places = Semaphore::new(threads * (1 + waiting_for_each));
+        Self { threads: Arc::new(Semaphore::new(threads)), places }
+    }
+}
+
+#[async_trait]
+impl Elsewhere for BesideRequests {
+    async fn run(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), Status> {
+        let _place = self.places.try_acquire().map_err(|_| too_many())?;
+        let ended = || Status::internal("expressions are not evaluated any more");
+        let thread = Arc::clone(&self.threads).acquire_owned().await.map_err(|_| ended())?;
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "outside virtual time, so that requests do not wait for the work"
+        )]
+        let done = tokio::task::spawn_blocking(move || {
+            work();
+            // Whoever asked may have gone: the thread is taken until the work is done.
+            drop(thread);
+        });
+        // Of work that panics its asker hears.
+        let _ = done.await;
+        Ok(())
+    }
+}
+
+fn too_many() -> Status {
+    Status::too_many_requests("too many costly expressions are waiting to be evaluated, please try again later", 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::sync::mpsc;
+
+    use futures_util::future::poll_immediate;
+
+    use super::*;
+
+    /// Work that says when it begins, and waits to be let go.
+    fn held() -> (Box<dyn FnOnce() + Send>, mpsc::Receiver<()>, mpsc::Sender<()>) {
+        let (begin, begun) = mpsc::channel();
+        let (let_go, wait) = mpsc::channel();
+        let work = Box::new(move || {
+            let _ = begin.send(());
+            let _ = wait.recv();
+        });
+        (work, begun, let_go)
+    }
+
+    #[tokio::test]
+    async fn a_few_are_done_at_a_time_some_wait_and_more_are_told_to_come_again() {
+        let threads = BesideRequests::with(1, 1);
+        let (work, begun, let_go) = held();
+        let mut first = pin!(threads.run(work));
+        assert!(poll_immediate(&mut first).await.is_none());
+        begun.recv().unwrap();
+        let (work, begun, _) = held();
+        let mut second = pin!(threads.run(work));
+        assert!(poll_immediate(&mut second).await.is_none());
+        assert!(begun.try_recv().is_err());
+        let refused = threads.run(Box::new(|| panic!("there is no place"))).await.unwrap_err();
+        assert_eq!((refused.code, refused.details.unwrap().retry_after_seconds), (429, 1));
+        let_go.send(()).unwrap();
+        first.await.unwrap();
+        second.await.unwrap();
+        begun.recv().unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_nobody_waits_for_any_more_is_not_begun() {
+        let threads = BesideRequests::with(1, 1);
+        let (work, begun, let_go) = held();
+        let mut first = pin!(threads.run(work));
+        assert!(poll_immediate(&mut first).await.is_none());
+        begun.recv().unwrap();
+        let (begin, begun_after) = mpsc::channel();
+        {
+            let begin = begin.clone();
+            let mut gone = pin!(threads.run(Box::new(move || begin.send("gone").unwrap())));
+            assert!(poll_immediate(&mut gone).await.is_none());
+        }
+        let_go.send(()).unwrap();
+        first.await.unwrap();
+        threads.run(Box::new(move || begin.send("later").unwrap())).await.unwrap();
+        assert_eq!(begun_after.iter().collect::<Vec<_>>(), ["later"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn in_virtual_time_there_is_no_thread() {
+        assert!(BesideRequests::of_this_runtime().is_none());
+    }
+}

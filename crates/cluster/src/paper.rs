@@ -1,0 +1,50 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A certificate, a key or a list of tokens: the text itself, or a file that is read again when it changes.
+#[derive(Clone)]
+pub enum Paper {
+    /// The text, usually PEM. Never logged.
+    Text(String),
+    /// Where it is kept.
+    File(PathBuf),
+}
+
+impl Paper {
+    /// What it says at this moment.
+    pub(crate) fn text(&self) -> std::io::Result<String> {
+        match self {
+            Self::Text(text) => Ok(text.clone()),
+            Self::File(path) => std::fs::read_to_string(path),
+        }
+    }
+
+    /// The file, if it is kept in one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Text(_) => None,
+            Self::File(path) => Some(path),
+        }
+    }
+}
+
+impl From<String> for Paper {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Paper {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl fmt::Debug for Paper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Paper"),
+            Self::File(path) => write!(f, "Paper({})", path.display()),
+        }
+    }
+}

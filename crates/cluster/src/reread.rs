@@ -1,0 +1,167 @@
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::{Error, Paper};
+
+/// What was read of papers, and is read again when their files change.
+///
+/// Nothing polls: whoever wants the newest looks at the files' lengths and times, and reads them only if those are others.
+/// Files that cannot be read, or do not fit together (a certificate is replaced before its key), leave what was read
+/// before; that is said once for each state of the files.
+///
+/// In Kubernetes: `dynamiccertificates`, which is told by the file system and looks once a minute.
+pub(crate) struct Reread<T> {
+    papers: Vec<Paper>,
+    /// How long it is not looked again at the files.
+    pause: Duration,
+    read: Read<T>,
+    state: Mutex<State<T>>,
+}
+
+/// Makes something of the papers' texts.
+type Read<T> = Box<dyn Fn(&[String]) -> Result<Arc<T>, Error> + Send + Sync>;
+
+struct State<T> {
+    current: Arc<T>,
+    seen: Vec<Option<Stamp>>,
+    looked: Instant,
+}
+
+/// By what it is known that a file is another: when it was written and how long it is.
+type Stamp = (Option<SystemTime>, u64);
+
+impl<T> Reread<T> {
+    /// Reads papers with `read`, which is given their texts in their order.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or `read` refuses the texts.
+    pub(crate) fn open(
+        papers: Vec<Paper>,
+        pause: Duration,
+        read: impl Fn(&[String]) -> Result<Arc<T>, Error> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        let seen = stamps(&papers);
+        let current = read(&texts(&papers)?)?;
+        let state = Mutex::new(State { current, seen, looked: Instant::now() });
+        Ok(Self { papers, pause, read: Box::new(read), state })
+    }
+
+    /// What never changes.
+    #[cfg(feature = "serve")]
+    pub(crate) fn fixed(current: Arc<T>) -> Self {
+        let state = State { current: Arc::clone(&current), seen: Vec::new(), looked: Instant::now() };
+        let read = |_: &[String]| Err(Error::Options("it has no papers".to_owned()));
+        Self { papers: Vec::new(), pause: Duration::ZERO, read: Box::new(read), state: Mutex::new(state) }
+    }
+
+    /// What the papers say now, or said last when they made sense.
+    pub(crate) fn current(&self) -> Arc<T> {
+        let mut state = self.state.lock();
+        if self.papers.iter().all(|paper| paper.path().is_none()) || state.looked.elapsed() < self.pause {
+            return Arc::clone(&state.current);
+        }
+        state.looked = Instant::now();
+        let now = stamps(&self.papers);
+        if now != state.seen {
+            match texts(&self.papers).and_then(|texts| (self.read)(&texts)) {
+                Ok(read) => state.current = read,
+                Err(error) => eprintln!("{}: changed, but what was read before stays: {error}", self.names()),
+            }
+            state.seen = now;
+        }
+        Arc::clone(&state.current)
+    }
+
+    fn names(&self) -> String {
+        let names = self.papers.iter().filter_map(Paper::path).map(|path| path.display().to_string());
+        names.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl<T> fmt::Debug for Reread<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reread").field("papers", &self.papers).finish_non_exhaustive()
+    }
+}
+
+fn texts(papers: &[Paper]) -> Result<Vec<String>, Error> {
+    let unreadable = |path: Option<&Path>, source| Error::Io { path: path.unwrap_or(Path::new("")).into(), source };
+    papers.iter().map(|paper| paper.text().map_err(|source| unreadable(paper.path(), source))).collect()
+}
+
+fn stamps(papers: &[Paper]) -> Vec<Option<Stamp>> {
+    let stamp = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.modified().ok(), file.len()));
+    papers.iter().filter_map(Paper::path).map(stamp).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder that goes with the test.
+    struct Folder(std::path::PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("coracle-reread-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&folder).unwrap();
+            Self(folder)
+        }
+
+        fn write(&self, name: &str, text: &str) -> Paper {
+            let path = self.0.join(name);
+            std::fs::write(&path, text).unwrap();
+            Paper::File(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn sum(texts: &[String]) -> Result<Arc<i64>, Error> {
+        let numbers: Result<Vec<i64>, _> = texts.iter().map(|text| text.parse()).collect();
+        numbers.map(|numbers| Arc::new(numbers.iter().sum())).map_err(Error::options)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn files_that_change_are_read_again_and_those_of_no_use_leave_what_was_read() {
+        let folder = Folder::new("files");
+        let papers = vec![folder.write("a", "1"), folder.write("b", "20"), Paper::from("300")];
+        let reread = Reread::open(papers, Duration::ZERO, sum).unwrap();
+        assert_eq!(*reread.current(), 321);
+        folder.write("a", "half a wor");
+        assert_eq!(*reread.current(), 321);
+        folder.write("a", "1000");
+        assert_eq!(*reread.current(), 1320);
+        std::fs::remove_file(folder.0.join("b")).unwrap();
+        assert_eq!(*reread.current(), 1320);
+        folder.write("b", "5");
+        assert_eq!(*reread.current(), 1305);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn within_the_pause_nobody_looks() {
+        let folder = Folder::new("pause");
+        let papers = vec![folder.write("a", "1")];
+        let reread = Reread::open(papers, Duration::from_secs(1), sum).unwrap();
+        folder.write("a", "22");
+        assert_eq!(*reread.current(), 1);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(*reread.current(), 22);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_cannot_be_read_at_first_is_an_error_with_its_file() {
+        let missing = Paper::File("/no/such/file".into());
+        let error = Reread::open(vec![missing], Duration::ZERO, sum).unwrap_err().to_string();
+        assert!(error.starts_with("/no/such/file: "), "{error}");
+    }
+}

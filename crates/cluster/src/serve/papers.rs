@@ -1,0 +1,59 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+
+use super::Identity;
+use super::client_authorities::ClientAuthorities;
+use super::tls::{ClientCertificates, OldestTls, server_config};
+use crate::reread::Reread;
+use crate::{Error, Paper};
+
+/// What a listener shows of itself, and whose certificates it believes. What is kept in files is looked at for each
+/// connection, and read again when it has changed.
+///
+/// In Kubernetes: `--tls-cert-file`, `--tls-private-key-file`, `--client-ca-file`, `--requestheader-client-ca-file`.
+#[derive(Clone, Debug)]
+pub struct Papers {
+    /// The serving certificate, and those between it and its authority.
+    pub certificate: Paper,
+    /// Its key.
+    pub key: Paper,
+    /// The authority of users' certificates.
+    pub client_authority: Paper,
+    /// The authority of front proxies, if there are any.
+    pub front_proxy_authority: Option<Paper>,
+}
+
+/// What a connection is accepted by.
+pub(super) struct Door {
+    pub(super) tls: Arc<ServerConfig>,
+    pub(super) authorities: ClientAuthorities,
+}
+
+impl Papers {
+    /// A server with this identity, and the authority of its users.
+    pub fn of(identity: Identity, client_authority: impl Into<Paper>) -> Self {
+        Self {
+            certificate: identity.certificate.into(),
+            key: identity.key.into(),
+            client_authority: client_authority.into(),
+            front_proxy_authority: None,
+        }
+    }
+
+    /// Reads them.
+    pub(super) fn open(self, oldest: OldestTls) -> Result<Reread<Door>, Error> {
+        let mut all = vec![self.certificate, self.key, self.client_authority];
+        all.extend(self.front_proxy_authority);
+        Reread::open(all, Duration::ZERO, move |texts| door(texts, oldest).map(Arc::new))
+    }
+}
+
+fn door(texts: &[String], oldest: OldestTls) -> Result<Door, Error> {
+    let identity = Identity { certificate: texts[0].clone(), key: texts[1].clone() };
+    let (users, front_proxies) = (&texts[2], texts.get(3).map(String::as_str));
+    let all = format!("{users}\n{}", front_proxies.unwrap_or_default());
+    let tls = Arc::new(server_config(&identity, ClientCertificates::Accepted(&all), oldest)?);
+    Ok(Door { tls, authorities: ClientAuthorities::read(users, front_proxies)? })
+}

@@ -1,0 +1,41 @@
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use coracle_auth::StaticTokens;
+use coracle_meta::Status;
+use coracle_registry::{Authenticated, Authenticator, Credentials, Registry};
+
+use crate::reread::Reread;
+use crate::{Error, Paper};
+
+/// For how long a token counts at the most that was taken out of the file.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Users by the tokens of a file. In Kubernetes: `--token-auth-file`.
+/// Unlike Kubernetes: the file is read again when it changes, so that a token can be taken from somebody.
+pub(crate) struct TokenFile(Reread<StaticTokens>);
+
+impl TokenFile {
+    /// # Errors
+    /// If the file cannot be read, or one of its lines is wrong.
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let read = |texts: &[String]| StaticTokens::parse(&texts[0]).map(Arc::new).map_err(Error::options);
+        Reread::open(vec![Paper::File(path.to_owned())], PAUSE, read).map(Self)
+    }
+}
+
+#[async_trait]
+impl Authenticator for TokenFile {
+    async fn authenticate(
+        &self,
+        registry: &Registry,
+        credentials: &Credentials,
+    ) -> Result<Option<Authenticated>, Status> {
+        match credentials.bearer_token {
+            None => Ok(None),
+            Some(_) => self.0.current().authenticate(registry, credentials).await,
+        }
+    }
+}
