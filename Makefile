@@ -46,10 +46,12 @@ clients: ## Go, Python, JavaScript, Java and Rust programs against a cluster, an
 held: ## Hold ten thousand connections and a thousand watches, and clients that stall or speak too slowly
 	bash tests/clients/run held
 
-bench: bench-api ## Measure: start, memory, a pod's comeback, controllers, the API under load, the store beside an etcd
+bench: bench-api ## Measure: start, memory, a pod's comeback, controllers, the scheduler, the API under load, the store beside an etcd
 	$(CARGO) bench -q -p coracle-cli --bench cluster
 	$(CARGO) bench -q -p coracle-cli --bench controllers
 	$(CARGO) bench -q -p coracle-etcd --bench store
+	$(CARGO) bench -q -p coracle-expression
+	$(CARGO) bench -q -p coracle-scheduler --bench scheduler_perf
 
 bench-api: ## Measure requests, lists, watches and memory of one API server; BENCH=--quick takes a minute
 	$(CARGO) bench -q -p coracle-cli --bench api -- $(BENCH)
@@ -64,7 +66,7 @@ FUZZ_SECONDS ?= 300
 fuzz: ## Fuzz what the store and the API read, FUZZ_SECONDS each
 	@if ! cargo fuzz --version >/dev/null 2>&1 || ! cargo +nightly --version >/dev/null 2>&1; then \
 		echo "SKIPPED: fuzzing needs cargo-fuzz and a nightly compiler"; exit 0; fi; \
-	for target in backup head messages transactions bodies patches applies selectors; do \
+	for target in backup head messages transactions bodies patches applies selectors expressions; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -malloc_limit_mb=64 -rss_limit_mb=1024 || exit 1; done
 
 doc: ## The documentation of all crates

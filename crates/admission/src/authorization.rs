@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use coracle_expression::{Authorizer, Decision, Question, Variables};
-use coracle_meta::{FieldSelector, GroupVersionResource, LabelSelector, ResourcePath};
+use coracle_expression::{Allowance, Authorizer, Decision, Question, Variables};
+use coracle_meta::{FieldSelector, GroupVersionResource, LabelSelector, ResourcePath, Status};
 use coracle_registry::{self as registry, Attributes, Review, Target, User};
 use parking_lot::Mutex;
 
@@ -44,13 +44,25 @@ impl Answers {
     }
 
     /// Runs expressions until they have asked nothing that was not answered. Each round answers a question at least,
-    /// and an answer costs so much that a budget ends this soon.
-    pub(crate) async fn settled<T>(&self, review: &Review<'_>, mut run: impl FnMut() -> T) -> T {
+    /// and an answer costs so much that a budget ends this soon. `here` and `copied` are as of [`registry::Registry::evaluate`].
+    ///
+    /// # Errors
+    /// If too many costly expressions are waiting.
+    pub(crate) async fn settled<T, W>(
+        &self,
+        review: &Review<'_>,
+        here: impl Fn(&Allowance) -> T,
+        copied: impl Fn() -> W,
+    ) -> Result<T, Status>
+    where
+        T: Send + 'static,
+        W: FnOnce(&Allowance) -> T + Send + 'static,
+    {
         loop {
-            let outcome = run();
+            let outcome = review.registry.evaluate(&here, &copied).await?;
             let open = std::mem::take(&mut *self.open.lock());
             if open.is_empty() {
-                return outcome;
+                return Ok(outcome);
             }
             for question in open {
                 let answer = answer(review, &question).await;

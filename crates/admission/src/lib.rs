@@ -14,6 +14,7 @@ mod mountable_secrets;
 mod plugins;
 mod refusal;
 mod request_view;
+mod shown;
 mod tolerations;
 
 mod always;

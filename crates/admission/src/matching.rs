@@ -13,6 +13,16 @@ pub(crate) enum Found {
     Elsewhere(Arc<Kind>),
 }
 
+impl Found {
+    /// The resource in whose version the objects are shown, if that is not the request's.
+    pub(crate) fn elsewhere(&self) -> Option<GroupVersionResource> {
+        match self {
+            Self::AsAsked => None,
+            Self::Elsewhere(kind) => Some(kind.gvr()),
+        }
+    }
+}
+
 /// Which requests a policy, a binding or a webhook is about. In Kubernetes: `MatchResources`.
 #[derive(Debug)]
 pub(crate) struct Matching {
@@ -61,14 +71,26 @@ impl Matching {
         }
     }
 
-    /// Whether a policy or a binding is about the request: one without rules is about all.
+    /// Whether a binding is about the request: one without rules is about all.
     ///
     /// # Errors
     /// If the labels of a namespace matter that is not there.
     pub(crate) fn matches(&self, review: &Review<'_>, namespace: Option<&Object>) -> Result<bool, Status> {
-        let matches = |rules: &[Rule]| self.found(rules, review).is_some();
-        let is_ruled = self.rules.is_empty() || matches(&self.rules);
-        Ok(is_ruled && !matches(&self.exclusions) && self.selects(review, namespace)?)
+        Ok(self.found_for_policy(review, namespace)?.is_some())
+    }
+
+    /// As what a policy sees the request, if it is about it.
+    ///
+    /// # Errors
+    /// If the labels of a namespace matter that is not there.
+    pub(crate) fn found_for_policy(
+        &self,
+        review: &Review<'_>,
+        namespace: Option<&Object>,
+    ) -> Result<Option<Found>, Status> {
+        let found = if self.rules.is_empty() { Some(Found::AsAsked) } else { self.found(&self.rules, review) };
+        let Some(found) = found.filter(|_| self.found(&self.exclusions, review).is_none()) else { return Ok(None) };
+        Ok(self.selects(review, namespace)?.then_some(found))
     }
 
     /// As what a webhook is told of the request, if one of its rules is about it.

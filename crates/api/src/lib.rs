@@ -19,6 +19,7 @@ mod pod_secrets;
 pub mod quota_usage;
 mod resource;
 mod scalable;
+mod toleration;
 mod volume_matching;
 
 pub use generated::*;

@@ -22,6 +22,7 @@ mod service_account_flags;
 mod store;
 mod story;
 mod up;
+mod webhook_flags;
 
 use anyhow::Result;
 use clap::Subcommand;

@@ -83,5 +83,6 @@ fn explain(error: &anyhow::Error) -> u8 {
         return if clap.use_stderr() { exit::USAGE } else { exit::PASS };
     }
     eprintln!("coracle: {error:#}");
-    if error.downcast_ref::<exit::Usage>().is_some() { exit::USAGE } else { exit::FAILED }
+    let refused = matches!(error.downcast_ref(), Some(coracle_cluster::Error::Options(_)));
+    if refused || error.downcast_ref::<exit::Usage>().is_some() { exit::USAGE } else { exit::FAILED }
 }

@@ -1,7 +1,7 @@
 //! Files that say how to reach a server and as whom.
 //!
 //! In Kubernetes: `client-go/tools/clientcmd`. Not here: merging several files, `exec` and `auth-provider` plug-ins,
-//! proxies; a file that needs them is refused by name.
+//! asking as somebody else, proxies; a file that needs them is refused by name.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -112,6 +112,8 @@ struct User {
     token_file: Option<PathBuf>,
     username: Option<String>,
     password: Option<String>,
+    #[serde(rename = "as")]
+    impersonate: Option<serde_json::Value>,
     exec: Option<serde_json::Value>,
     auth_provider: Option<serde_json::Value>,
 }
@@ -154,6 +156,7 @@ impl Kubeconfig {
             ("exec", user.exec.is_some()),
             ("auth-provider", user.auth_provider.is_some()),
             ("proxy-url", cluster.proxy_url.is_some()),
+            ("as", user.impersonate.is_some()),
         ] {
             if there {
                 return Err(KubeconfigError::unusable(format_args!("{name} is not supported")));
@@ -161,6 +164,10 @@ impl Kubeconfig {
         }
         let certificate = inline_or_file(user.client_certificate_data, user.client_certificate, folder)?;
         let key = inline_or_file(user.client_key_data, user.client_key, folder)?;
+        if certificate.is_some() != key.is_some() {
+            let why = "client-certificate and client-key must be specified together";
+            return Err(KubeconfigError::unusable(why));
+        }
         let token = match (user.token, user.token_file) {
             (Some(token), _) => Some(token),
             (None, Some(path)) => Some(String::from_utf8_lossy(&read(&folder.join(path))?).trim().to_owned()),

@@ -309,7 +309,7 @@ where
         cluster.shutdown().await;
         Ok(result)
     });
-    outcome.map_err(|error| Error::Options(format!("no runtime: {error}")))?
+    outcome.map_err(|error| Error::NotStarted(format!("no runtime: {error}")))?
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::syntax::Bindings;
 use crate::types::Type;
 
 /// The variables that expressions see, with their types.
@@ -9,6 +10,7 @@ use crate::types::Type;
 pub struct Environment {
     variables: BTreeMap<String, Type>,
     is_open: bool,
+    bindings: Bindings,
 }
 
 impl Environment {
@@ -19,7 +21,14 @@ impl Environment {
 
     /// Every name is a variable, and what it holds shows when the expression runs.
     pub fn open() -> Self {
-        Self { variables: BTreeMap::new(), is_open: true }
+        Self { is_open: true, ..Self::default() }
+    }
+
+    /// With `cel.bind(name, value, expression)`, which most environments of Kubernetes do not have.
+    #[must_use]
+    pub fn with_bindings(mut self) -> Self {
+        self.bindings = Bindings::Allowed;
+        self
     }
 
     /// With one more variable.
@@ -27,6 +36,10 @@ impl Environment {
     pub fn with(mut self, name: impl Into<String>, of: Type) -> Self {
         self.variables.insert(name.into(), of);
         self
+    }
+
+    pub(crate) fn bindings(&self) -> Bindings {
+        self.bindings
     }
 
     pub(crate) fn variable(&self, name: &str) -> Option<Type> {

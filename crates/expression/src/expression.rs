@@ -64,7 +64,7 @@ impl Expression {
 
     /// Compiles a text with the variables of an environment.
     pub fn compile_in(text: &str, environment: &Environment) -> Result<Self, Error> {
-        let mut tree = parse(text).map_err(Error::Refused)?;
+        let mut tree = parse(text, environment.bindings()).map_err(Error::Refused)?;
         let typed = check(text, &mut tree, environment).map_err(Error::Refused)?;
         let node = plan(&tree.root, &typed).map_err(Error::Constant)?;
         Ok(Self { text: text.to_owned(), compiled: Box::new(Compiled { node, typed, tree }) })

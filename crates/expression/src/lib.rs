@@ -15,6 +15,7 @@
 //! Not here: which variables an expression sees; that is the caller's.
 
 mod admission;
+mod allowance;
 mod authorizer;
 mod check;
 mod environment;
@@ -36,6 +37,7 @@ mod value;
 mod variables;
 
 pub use admission::{admission_environment, namespace_schema, request_schema, with_computed};
+pub use allowance::Allowance;
 pub use authorizer::{Authorizer, Decision, Question};
 pub use environment::Environment;
 pub use escape::escaped;

@@ -17,6 +17,8 @@ pub struct Schema {
     largest: u64,
     /// How many bytes a value takes at least as JSON.
     smallest: u64,
+    /// How long the keys of a map can be, where they have a limit of their own.
+    longest_key: Option<u64>,
 }
 
 /// What a value is.
@@ -40,6 +42,8 @@ pub enum Shape {
     Timestamp,
     /// A span of time.
     Duration,
+    /// An amount, such as `1Gi`.
+    Quantity,
     /// A list, and when two lists are the same.
     List(Arc<Schema>, Order),
     /// A map from texts.
@@ -91,11 +95,12 @@ impl Schema {
             Shape::Date => (DATE, DATE),
             Shape::Timestamp => (LARGEST_TIME, 21),
             Shape::Duration => (LARGEST_TIME, 3),
+            Shape::Quantity => (0, 8),
             Shape::List(items, _) => (whole / (items.smallest + 1), 2),
             Shape::Map(values) => (whole / (values.smallest + 6), 2),
             Shape::Object(object) => (0, object.smallest()),
         };
-        Self { shape, largest, smallest }
+        Self { shape, largest, smallest, longest_key: None }
     }
 
     /// The same with a limit of its own, in characters or items.
@@ -115,6 +120,12 @@ impl Schema {
         Self { largest: bytes, ..self }
     }
 
+    /// The same, where the keys of a map have at most so many characters.
+    #[must_use]
+    pub fn with_longest_key(self, characters: u64) -> Self {
+        Self { longest_key: Some(characters), ..self }
+    }
+
     /// What values are.
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -123,6 +134,10 @@ impl Schema {
     /// How many characters or items there can be.
     pub fn largest(&self) -> u64 {
         self.largest
+    }
+
+    pub(crate) fn longest_key(&self) -> Option<u64> {
+        self.longest_key
     }
 
     /// How many such values a request can hold. In Kubernetes: `cel.maxCardinality`.

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
+use crate::allowance::Allowance;
 use crate::evaluate::{Evaluated, Machine, Source};
 use crate::expression::{Error, Expression, Run};
 use crate::fault::Fault;
-use crate::meter::COST_OF_ONE_EXPRESSION;
+use crate::meter::{COST_OF_ONE_EXPRESSION, Meter, Use};
 use crate::value::{Value, to_json};
 use crate::variables::Variables;
 
@@ -18,12 +19,18 @@ pub struct Session<'v> {
     known: BTreeMap<&'v str, Option<Evaluated<'v>>>,
     /// What variables have cost since the last expression began.
     cost: u64,
+    allowance: Option<&'v Allowance>,
 }
 
 impl<'v> Session<'v> {
     /// Begins with nothing worked out.
     pub fn new(variables: &'v Variables<'v>) -> Self {
-        Self { variables, known: BTreeMap::new(), cost: 0 }
+        Self { variables, known: BTreeMap::new(), cost: 0, allowance: None }
+    }
+
+    /// The same, within what is allowed; variables count too.
+    pub fn within(variables: &'v Variables<'v>, allowance: &'v Allowance) -> Self {
+        Self { allowance: Some(allowance), ..Self::new(variables) }
     }
 
     /// The value of an expression, which may cost no more than `limit`.
@@ -59,7 +66,12 @@ impl<'v> Session<'v> {
 
     fn evaluate(&mut self, expression: &Expression, limit: u64) -> (Evaluated<'v>, u64) {
         let names: Vec<&str> = expression.variables().iter().map(String::as_str).collect();
-        let outcome = Machine::new(names, self, limit).run(expression.node());
+        let allowance = self.allowance;
+        let meter = Meter::within(limit, allowance.map_or(Use::ANY, Allowance::left));
+        let outcome = Machine::new(names, self, meter).run(expression.node());
+        if let Some(allowance) = allowance {
+            allowance.take(outcome.used);
+        }
         (outcome.result, outcome.cost)
     }
 

@@ -246,4 +246,53 @@ proptest! {
         prop_assert!(run.cost <= limit + 10);
         prop_assert_eq!(run.result.is_ok(), run.cost <= limit);
     }
+    #[test]
+    fn what_is_within_an_allowance_gives_what_it_gives_without(size in 0..400_usize, text in proptest::sample::select(vec![
+        "self.all(a, self.all(b, a + b >= 0))", "self.map(a, string(a)).join(',').size() > 7", "1 / self.size() > 0 || true",
+        "self.exists(a, self == self.map(b, b + a))", "self.all(a, variables.all)", "variables.all || self.size() > 3",
+    ])) {
+        let list: Vec<usize> = (0..size).collect();
+        let own = json!(list);
+        let mut variables = Variables::default();
+        variables.set("self", &own);
+        variables.set_computed("variables.all", Arc::new(Expression::compile("self.all(a, self.exists(b, a == b))")));
+        let mut environment = Environment::new().with("self", Type::Dyn);
+        environment = environment.with("variables.all", Type::Dyn);
+        let expression = Expression::compile_in(text, &environment).unwrap();
+        let without = expression.decide(&variables, COST_OF_ONE_EXPRESSION);
+        let short = Allowance::short();
+        let within = Session::within(&variables, &short).decide(&expression, COST_OF_ONE_EXPRESSION);
+        prop_assert_eq!(short.is_spent(), within != without);
+        prop_assert!(!short.is_spent() || without.cost > 5_000);
+    }
+}
+
+#[test]
+fn many_small_expressions_spend_an_allowance_together() {
+    let expression = Expression::compile("1 + 1 == 2").unwrap();
+    let (variables, short) = (Variables::default(), Allowance::short());
+    let count = (0..).take_while(|_| {
+        let _ = Session::within(&variables, &short).decide(&expression, COST_OF_ONE_EXPRESSION);
+        !short.is_spent()
+    });
+    assert!((500..5_000).contains(&count.count()));
+}
+
+#[test]
+fn a_question_to_an_authorizer_is_dear_and_takes_no_time() {
+    struct Nobody;
+    impl Authorizer for Nobody {
+        fn decide(&self, _: &Question) -> Decision {
+            Decision::default()
+        }
+    }
+    let mut variables = Variables::default();
+    variables.set_authorizer("authorizer", Arc::new(Nobody));
+    let environment = Environment::new().with("authorizer", Type::Named("kubernetes.authorization.Authorizer"));
+    let text = "authorizer.path('/healthz').check('get').allowed()";
+    let expression = Expression::compile_in(text, &environment).unwrap();
+    let short = Allowance::short();
+    let run = Session::within(&variables, &short).decide(&expression, COST_OF_ONE_EXPRESSION);
+    assert_eq!((run.result, short.is_spent()), (Ok(false), false));
+    assert!(run.cost > 350_000);
 }

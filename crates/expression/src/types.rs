@@ -153,6 +153,7 @@ impl Schema {
             Shape::Bytes => Type::Bytes,
             Shape::Date | Shape::Timestamp => Type::Timestamp,
             Shape::Duration => Type::Duration,
+            Shape::Quantity => Type::Named("kubernetes.Quantity"),
             Shape::List(items, _) => Type::list(items.as_type()),
             Shape::Map(values) => Type::map(Type::String, values.as_type()),
             Shape::Object(_) => Type::Object(Arc::clone(self)),

@@ -10,6 +10,7 @@
 pub mod any_object;
 mod api_object;
 mod capabilities;
+pub mod channels;
 pub mod cron;
 mod field_error;
 mod field_path;

@@ -15,12 +15,14 @@ pub mod custom;
 mod decode;
 mod derived;
 mod flows;
+mod named_texts;
 mod object_meta;
 mod options;
 mod read;
 mod registry;
 mod request;
 mod restore;
+mod rules;
 mod scale;
 mod selection;
 pub mod table;
@@ -37,11 +39,11 @@ pub use options::{DeleteOptions, GetOptions, ListOptions, Patch, PatchKind, Prec
 pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
-    Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee,
-    ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, Extension, Extensions,
-    Form, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing, PathRule, Projection, Question, Rank,
-    Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review, Rules, ServiceAddress,
-    Strategy, Subresource, Target, Told, Trust, View, forbidden, unknown_finalizer,
+    Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee, Caller,
+    ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, Elsewhere, Extension,
+    Extensions, Form, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing, PathRule, Projection,
+    Question, Rank, Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review, Rules,
+    ServiceAddress, Strategy, Subresource, Target, Told, Trust, View, forbidden, unknown_finalizer,
 };
 pub use request::{FieldValidation, Request, Verb, Warnings};
 pub use restore::{restore, restore_metadata};

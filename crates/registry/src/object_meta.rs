@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 
 use coracle_ambient::{Ambient, Timestamp};
 use coracle_meta::{FieldError, Object, OwnerReference, Status, format_time, names};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::named_texts::{annotation_errors, label_errors};
 use crate::{KindSpec, Request};
 
 /// The finalizer of a deletion that waits for dependents.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of a deletion that lets dependents stay.
 pub(crate) const ORPHAN: &str = "orphan";
-/// How many bytes all annotations of an object may have together.
-const ANNOTATIONS_LIMIT: usize = 256 * 1024;
 /// How long a name is made from `generateName` at the most, without the suffix.
 const GENERATED_BASE: usize = 58;
 
@@ -136,19 +135,6 @@ fn validate_common(object: &Object, namespaced: bool, errors: &mut Vec<FieldErro
     validate_managed_fields(object, errors);
 }
 
-/// What is wrong with the labels at a path. In Kubernetes: `ValidateLabels`.
-fn label_errors(labels: Option<&Map<String, Value>>, path: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for (key, value) in labels.into_iter().flatten() {
-        let wrong = names::qualified_name(key).into_iter();
-        errors.extend(wrong.map(|what| FieldError::invalid(path, key.as_str(), what)));
-        let value = value.as_str().unwrap_or("");
-        let wrong = names::label_value(value).into_iter();
-        errors.extend(wrong.map(|what| FieldError::invalid(path, value, what)));
-    }
-    errors
-}
-
 fn validate_labels(object: &Object, errors: &mut Vec<FieldError>) {
     let labels = object.field("metadata.labels").and_then(Value::as_object);
     errors.extend(label_errors(labels, "metadata.labels"));
@@ -157,21 +143,6 @@ fn validate_labels(object: &Object, errors: &mut Vec<FieldError>) {
 fn validate_annotations(object: &Object, errors: &mut Vec<FieldError>) {
     let annotations = object.field("metadata.annotations").and_then(Value::as_object);
     errors.extend(annotation_errors(annotations, "metadata.annotations"));
-}
-
-/// What is wrong with the annotations at a path. In Kubernetes: `ValidateAnnotations`.
-fn annotation_errors(annotations: Option<&Map<String, Value>>, path: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let mut bytes = 0;
-    for (key, value) in annotations.into_iter().flatten() {
-        bytes += key.len() + value.as_str().map_or(0, str::len);
-        let wrong = names::qualified_name(&key.to_lowercase()).into_iter();
-        errors.extend(wrong.map(|what| FieldError::invalid(path, key.as_str(), what)));
-    }
-    if bytes > ANNOTATIONS_LIMIT {
-        errors.push(FieldError::too_long(path, ANNOTATIONS_LIMIT));
-    }
-    errors
 }
 
 fn validate_owners(object: &Object, errors: &mut Vec<FieldError>) {

@@ -15,6 +15,7 @@ mod config;
 mod kinds;
 
 mod cells;
+mod conditions;
 mod defaults;
 mod field_checks;
 mod image;
@@ -41,6 +42,7 @@ mod rbac;
 mod resource;
 mod runtime_class;
 mod server_controllers;
+mod status_counts;
 mod storage;
 
 pub use authentication_trust::{AuthenticationTrust, TrustedProxies};

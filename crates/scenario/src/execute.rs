@@ -88,7 +88,7 @@ pub fn execute(
         cluster.shutdown().await;
         Ok(report)
     })
-    .map_err(|error| Error::Options(error.to_string()))?
+    .map_err(|error| Error::NotStarted(error.to_string()))?
 }
 
 async fn start(
@@ -145,7 +145,7 @@ async fn until_ready(world: &World, scenario: &Scenario) -> Result<(), Error> {
     };
     match world.until_seen(PATIENCE, ready).await {
         Ok(_) => Ok(()),
-        Err(late) => Err(Error::Options(format!("the cluster is not ready after {PATIENCE:?}: {:?}", late.answer))),
+        Err(late) => Err(Error::NotStarted(format!("the cluster is not ready after {PATIENCE:?}: {:?}", late.answer))),
     }
 }
 

@@ -23,8 +23,13 @@ impl Choices {
         (mixed ^ (mixed >> 31)) % bound
     }
 
+    /// The index of one of `count` things; 0 of none.
+    fn index(&mut self, count: usize) -> usize {
+        usize::try_from(self.below(count.max(1) as u64)).unwrap_or(0)
+    }
+
     fn pick<T: Copy>(&mut self, among: &[T]) -> T {
-        among[usize::try_from(self.below(among.len() as u64)).unwrap_or(0)]
+        among[self.index(among.len())]
     }
 }
 
@@ -34,6 +39,35 @@ const MAX_DEPTH: usize = 12;
 /// A value that fits a place, in the form in which people write it: zeros and empty lists among it.
 pub fn value(ty: TypeRef<'_>, choices: &mut Choices) -> Value {
     place(ty, choices, 0)
+}
+
+/// Puts something made up at one place of a value, in the form in which people write it: the rest stays plausible.
+pub fn graft(ty: TypeRef<'_>, value: &mut Value, choices: &mut Choices) {
+    match (ty.node(), value) {
+        (Node::Struct(_), Value::Object(tree)) => {
+            let fields: Vec<_> = ty.fields().filter(|field| !is_type_meta(field.field())).collect();
+            let Some(field) = fields.get(choices.index(fields.len())) else { return };
+            match tree.get_mut(field.name()) {
+                Some(below) if choices.below(4) > 0 => graft(field.ty(), below, choices),
+                _ => {
+                    tree.insert(field.name().to_owned(), place(field.ty(), choices, MAX_DEPTH - 2));
+                }
+            }
+        }
+        (Node::List, Value::Array(items)) if !items.is_empty() => {
+            let at = choices.index(items.len());
+            if let Some(element) = ty.element() {
+                graft(element, &mut items[at], choices);
+            }
+        }
+        (Node::Map, Value::Object(entries)) if !entries.is_empty() => {
+            let at = choices.index(entries.len());
+            if let (Some(element), Some(below)) = (ty.element(), entries.values_mut().nth(at)) {
+                graft(element, below, choices);
+            }
+        }
+        (_, value) => *value = place(ty, choices, MAX_DEPTH - 2),
+    }
 }
 
 fn place(ty: TypeRef<'_>, choices: &mut Choices, depth: usize) -> Value {

@@ -2,7 +2,6 @@
 # The example operator of kube-rs and its published manifests: `documents.sh OPERATOR MANIFESTS`.
 set -euo pipefail
 operator_program=$1 manifests=$2
-work=$(mktemp -d)
 . "$(dirname "$0")/steps.sh"
 
 kubectl apply -f "$manifests/crd.yaml"

@@ -2,7 +2,6 @@
 # The Prometheus operator and its published manifests: `prometheus.sh OPERATOR MANIFESTS`.
 set -euo pipefail
 operator_program=$1 manifests=$2
-work=$(mktemp -d)
 . "$(dirname "$0")/steps.sh"
 
 kubectl apply --server-side -f "$manifests/prometheus-operator-crd"

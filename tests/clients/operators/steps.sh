@@ -1,5 +1,33 @@
-# What the sessions of operators share: an operator on this machine with the rights of its own manifests, and claims about
-# what it does. `work` is a folder of the session's own.
+# What the sessions of operators share: a cluster and an operator on this machine with the rights of its own manifests, and
+# claims about what it does. `work` is a folder of the session's own; what is in `others` ends with the session, too.
+work=$(mktemp -d) operator= others=
+trap 'kill $operator $others 2>/dev/null; wait $operator $others 2>/dev/null; rm -rf "$work"' EXIT
+
+# free: a port that nobody listens on.
+free() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# alongside COMMAND...: runs a command beside the session.
+alongside() { "$@" & others="$others $!"; }
+
+# cluster FLAGS...: a cluster of the session's own, which kubectl then speaks to; CORACLE is its program.
+cluster() {
+  export CORACLE_STATE_DIR=$work/state
+  alongside "$CORACLE" up --ephemeral "$@" >"$work/up.log" 2>&1
+  for _ in $(seq 200); do grep -q ready "$work/up.log" && break; sleep 0.05; done
+  eval "$("$CORACLE" env)" || { cat "$work/up.log"; exit 70; }
+}
+
+# certified SERVICE NAMESPACE FOLDER: an authority, in ca.crt, and a certificate of it that a Service's webhook shows.
+certified() {
+  local name=$1.$2.svc folder=$3
+  mkdir -p "$folder"
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=$name authority" \
+    -keyout "$folder/ca.key" -out "$folder/ca.crt" 2>/dev/null
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$name" -keyout "$folder/tls.key" \
+    -out "$folder/request" 2>/dev/null
+  openssl x509 -req -in "$folder/request" -CA "$folder/ca.crt" -CAkey "$folder/ca.key" -CAcreateserial -days 2 \
+    -extfile <(echo "subjectAltName=DNS:$name,DNS:$name.cluster.local") -out "$folder/tls.crt" 2>/dev/null
+}
 
 # as NAMESPACE ACCOUNT: a kubeconfig of this service account and nobody else.
 as() {
@@ -16,7 +44,6 @@ as() {
 operate() {
   KUBECONFIG=$1 "${@:2}" >"$work/operator.log" 2>&1 &
   operator=$!
-  trap 'kill $operator 2>/dev/null; wait $operator 2>/dev/null; rm -rf "$work"' EXIT
 }
 
 # not CLAIM WHY: ends the session, with the last that the operator said.
@@ -42,6 +69,12 @@ is() {
 
 # gone KUBECTL-ARGUMENTS...: whether there is nothing of the kind.
 gone() { is "" --ignore-not-found -o name "$@"; }
+
+# says TEXT COMMAND...: whether a command is refused with this text.
+says() {
+  local wanted=$1; shift
+  ! "$@" >"$work/refusal" 2>&1 && grep -qF "$wanted" "$work/refusal" || { cat "$work/refusal"; return 1; }
+}
 
 # permitted: whether the operator was never refused what it asked for.
 permitted() { ! grep -i forbidden "$work/operator.log"; }

@@ -111,3 +111,29 @@ async fn a_namespace_that_is_not_there_is_selected_by_nobody() {
         (StatusCode::NOT_FOUND, "namespaces \"nowhere\" not found".to_owned())
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_policy_sees_an_object_in_the_version_that_it_names() {
+    let cluster = Cluster::builder().api_server_only().start().await.unwrap();
+    let rule = json!({"apiGroups": ["autoscaling"], "apiVersions": ["v1"], "operations": ["CREATE"],
+        "resources": ["horizontalpodautoscalers"]});
+    let message = "request.kind.version + ' of ' + request.requestKind.version + ': ' + request.resource.version + ' of ' \
+        + request.requestResource.version";
+    let spec = json!({"validations": [{
+        "expression": "!has(object.spec.targetCPUUtilizationPercentage) || object.spec.targetCPUUtilizationPercentage < 90",
+        "messageExpression": message
+    }]});
+    enforce(&cluster, rule, spec).await;
+    let create = async |name: &str, share: i64| {
+        let metric = json!({"type": "Resource", "resource": {"name": "cpu",
+            "target": {"type": "Utilization", "averageUtilization": share}}});
+        let scaler = json!({"metadata": {"name": name}, "spec": {"maxReplicas": 3, "metrics": [metric],
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
+        let path = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+        call(&cluster, Method::POST, path, &scaler).await
+    };
+    assert_eq!(create("a", 50).await.code, StatusCode::CREATED);
+    let refused = create("b", 95).await;
+    let text = refused.json()["message"].as_str().unwrap_or_default().to_owned();
+    assert!(text.ends_with("denied request: v1 of v2: v1 of v2"), "{text}");
+}

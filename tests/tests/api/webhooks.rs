@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use coracle::journal::{EntryId, Recorder};
 use coracle::{Cluster, ServiceRoutes, Transport};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -254,4 +255,49 @@ async fn an_answer_that_makes_no_sense_is_an_error_that_says_why() {
     let refused = create(&cluster, named("m")).await;
     let message = refused.json()["message"].as_str().unwrap().to_owned();
     assert!(message.ends_with("received invalid webhook response: validating webhook may not return response.patch"));
+}
+
+/// The event log of a cluster with nodes and controllers, in which a webhook labels each pod and another looks at it, each
+/// after a while.
+fn log_of(seed: u64) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let asked = Asked::default();
+        let answers = program(&asked, |path, _| match path {
+            "/label" => patched(&json!([{"op": "add", "path": "/metadata/labels/seen", "value": "yes"}])),
+            _ => allowed(),
+        });
+        let mut routes = ServiceRoutes::default();
+        let late = tower::ServiceBuilder::new().map_future(|answer| async {
+            tokio::time::sleep(Duration::from_millis(3)).await;
+            answer.await
+        });
+        routes.answer_for_service("hooks", "program", Transport::to(late.service(answers)));
+        let log = Recorder::ring(200_000);
+        let cluster = Cluster::builder().seed(seed).nodes(2).recorder(log.clone()).service_routes(routes);
+        let cluster = cluster.start().await.unwrap();
+        let pods = json!([{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}]);
+        configure(&cluster, "mutating", &[webhook("label", json!({"rules": pods}))]).await;
+        configure(&cluster, "validating", &[webhook("look", json!({"rules": pods}))]).await;
+        let labels = json!({"app": "web"});
+        let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+        let spec = json!({"replicas": 4, "selector": {"matchLabels": labels}, "template": template});
+        let deployments = "/apis/apps/v1/namespaces/default/deployments";
+        let made = call(&cluster, Method::POST, deployments, &json!({"metadata": {"name": "web"}, "spec": spec})).await;
+        assert_eq!(made.code, StatusCode::CREATED, "{:?}", made.json());
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        let labelled = get(&cluster, "/api/v1/namespaces/default/pods?labelSelector=seen%3Dyes").await;
+        assert_eq!(labelled["items"].as_array().unwrap().len(), 4);
+        cluster.shutdown().await;
+        let entries = log.entries(EntryId(0));
+        entries.iter().map(|entry| serde_json::to_string(entry).unwrap() + "\n").collect()
+    })
+}
+
+#[test]
+fn the_same_seed_gives_the_same_log_with_webhooks_in_it() {
+    let first = log_of(5);
+    assert!(first.matches("webhook.answer").count() >= 8, "each pod was labelled and looked at");
+    assert!(first == log_of(5), "the same seed gives another log");
+    assert!(first != log_of(6), "another seed gives the same log");
 }

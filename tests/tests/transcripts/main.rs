@@ -11,6 +11,7 @@ mod difference;
 mod exchange;
 mod ordered;
 mod page;
+mod properties;
 mod replay;
 mod transcript;
 

@@ -47,11 +47,11 @@ pub(crate) fn replay(transcript: &Transcript) -> Result<Transcript, String> {
 }
 
 /// Waits until the server has nothing to do: before that, a paused clock does not move on.
-async fn settle() {
+pub(crate) async fn settle() {
     tokio::time::sleep(std::time::Duration::from_millis(1)).await;
 }
 
-async fn send(server: &Cluster, request: Request<Vec<u8>>) -> (StatusCode, HeaderMap, Bytes) {
+pub(crate) async fn send(server: &Cluster, request: Request<Vec<u8>>) -> (StatusCode, HeaderMap, Bytes) {
     let answer = server.service().oneshot(request.map(|body| Full::new(body.into()))).await.unwrap();
     let (head, body) = answer.into_parts();
     (head.status, head.headers, body.collect().await.unwrap().to_bytes())

@@ -9,9 +9,11 @@
 mod policy;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use coracle_expression::Allowance;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, Status, StatusCause};
 use coracle_registry::{Admission, Derived, ListOptions, Lists, Review, Stored, Verb};
@@ -22,6 +24,7 @@ use crate::lookup;
 use crate::matching::Matching;
 use crate::refusal::forbidden;
 use crate::request_view::{is_exempt, is_review, namespace_of};
+use crate::shown::Shown;
 use policy::{Finding, Policy, Subject};
 
 /// The plug-in, with the policies as their bindings apply them.
@@ -72,12 +75,24 @@ impl Admission for ValidatingAdmissionPolicy {
         let namespace = namespace_of(review).await?;
         let namespace = namespace.as_deref();
         let answers = Arc::new(Answers::default());
-        let mut subject = None;
+        // What the request looks like in each of the versions that policies name.
+        let mut subjects: BTreeMap<Option<GroupVersionResource>, Result<Subject, Status>> = BTreeMap::new();
         let mut said = Said::default();
         for bound in bound.iter() {
-            if bound.policy.matching.matches(review, namespace)? && bound.matching.matches(review, namespace)? {
-                let subject = subject.get_or_insert_with(|| Subject::new(review, namespace, &answers));
-                bound.judge(review, subject, &answers, &mut said).await?;
+            let Some(found) = bound.policy.matching.found_for_policy(review, namespace)? else { continue };
+            if !bound.matching.matches(review, namespace)? {
+                continue;
+            }
+            let subject = match subjects.entry(found.elsewhere()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => {
+                    let shown = Shown::of(review, found).await;
+                    unknown.insert(shown.map(|shown| Subject::new(review, shown, namespace, &answers)))
+                }
+            };
+            match subject {
+                Ok(subject) => bound.judge(review, subject, &answers, &mut said).await?,
+                Err(status) => bound.fail(review, &Misconfigured::OfBinding(status.message.clone()), &mut said),
             }
         }
         said.annotate(review);
@@ -117,14 +132,17 @@ impl Bound {
         let parameters = match self.find_parameters(review).await? {
             Ok(parameters) => parameters,
             Err(why) => {
-                if self.policy.fails_closed {
-                    said.refuse(review, &format!("{} denied request: {}", self.title(&why), why.text()), "");
-                }
+                self.fail(review, &why, said);
                 return Ok(());
             }
         };
         for parameter in &parameters {
-            let outcome = answers.settled(review, || self.policy.check(subject, parameter)).await;
+            let here = |allowance: &Allowance| self.policy.check(subject, parameter, allowance);
+            let copied = || {
+                let (policy, subject, parameter) = (Arc::clone(&self.policy), subject.clone(), parameter.clone());
+                move |allowance: &Allowance| policy.check(&subject, &parameter, allowance)
+            };
+            let outcome = answers.settled(review, here, copied).await?;
             for finding in &outcome.findings {
                 self.act(review, finding, said);
             }
@@ -138,21 +156,28 @@ impl Bound {
         Ok(())
     }
 
+    /// Refuses because the policy cannot be asked, unless it ignores that.
+    fn fail(&self, review: &Review<'_>, why: &Misconfigured, said: &mut Said) {
+        if self.policy.fails_closed {
+            said.refuse(review, &format!("{} denied request: {}", self.title(why), why.text()), "");
+        }
+    }
+
     fn who(&self) -> String {
         format!("ValidatingAdmissionPolicy '{}' with binding '{}'", self.policy.name, self.binding)
     }
 
-    /// Who is to blame for parameters that are not there.
-    fn title(&self, why: &NoParameters) -> String {
+    /// Who is to blame for a policy that cannot be asked.
+    fn title(&self, why: &Misconfigured) -> String {
         match why {
-            NoParameters::OfPolicy(_) => format!("ValidatingAdmissionPolicy '{}'", self.policy.name),
-            NoParameters::OfBinding(_) => self.who(),
+            Misconfigured::OfPolicy(_) => format!("ValidatingAdmissionPolicy '{}'", self.policy.name),
+            Misconfigured::OfBinding(_) => self.who(),
         }
     }
 
     /// The objects that the binding names as parameters, or null where there are none to name.
     /// In Kubernetes: `generic.CollectParams`.
-    async fn find_parameters(&self, review: &Review<'_>) -> Result<Result<Vec<Value>, NoParameters>, Status> {
+    async fn find_parameters(&self, review: &Review<'_>) -> Result<Result<Vec<Value>, Misconfigured>, Status> {
         if !self.policy.has_parameters() {
             return Ok(Ok(vec![Value::Null]));
         }
@@ -163,12 +188,12 @@ impl Bound {
         });
         let Some((resource, is_namespaced)) = known else {
             let why = format!("failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'");
-            return Ok(Err(NoParameters::OfPolicy(why)));
+            return Ok(Err(Misconfigured::OfPolicy(why)));
         };
         if self.parameters.is_null() {
             return Ok(Ok(vec![Value::Null]));
         }
-        let of_binding = |why: &str| Ok(Err(NoParameters::OfBinding(why.to_owned())));
+        let of_binding = |why: &str| Ok(Err(Misconfigured::OfBinding(why.to_owned())));
         let namespace = match (is_namespaced, self.parameters.text("namespace")) {
             (false, "") => "",
             (false, _) => {
@@ -231,13 +256,13 @@ impl Bound {
     }
 }
 
-/// Why there are no parameters, and whose fault that is.
-enum NoParameters {
+/// Why a policy cannot be asked, and whose fault that is.
+enum Misconfigured {
     OfPolicy(String),
     OfBinding(String),
 }
 
-impl NoParameters {
+impl Misconfigured {
     fn text(&self) -> String {
         match self {
             Self::OfPolicy(why) => format!("failed to configure policy: {why}"),

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use coracle_expression::{
-    COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Environment, Error, Expression, Session,
-    Type, Variables, admission_environment, namespace_schema, request_schema,
+    Allowance, COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Environment, Error, Expression,
+    Session, Type, Variables, admission_environment, namespace_schema, request_schema,
 };
 use coracle_meta::Object;
 use coracle_meta::fields::Fields;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::authorization::Answers;
 use crate::matching::Matching;
-use crate::request_view::{admission_request, kind_of};
+use crate::shown::Shown;
 
 /// The longest message that a policy may compute, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
@@ -72,23 +72,20 @@ impl Finding {
     }
 }
 
-/// What expressions look at.
+/// What expressions look at. Copies share the values.
+#[derive(Clone)]
 pub(super) struct Subject {
     variables: Variables<'static>,
 }
 
 impl Subject {
-    pub(super) fn new(review: &Review<'_>, namespace: Option<&Object>, answers: &Arc<Answers>) -> Self {
-        let value = |object: Option<&Object>| object.map_or(Value::Null, Object::to_value);
+    pub(super) fn new(review: &Review<'_>, shown: Shown, namespace: Option<&Object>, answers: &Arc<Answers>) -> Self {
         let mut variables = Variables::default();
-        variables.set_owned("object", value(review.object()));
-        variables.set_owned("oldObject", value(review.old));
-        variables.set_owned_typed("namespaceObject", value(namespace), namespace_schema());
-        variables.set_owned_typed(
-            "request",
-            admission_request(review, &review.request.at.resource, &kind_of(review)),
-            request_schema(),
-        );
+        variables.set_owned("object", shown.object);
+        variables.set_owned("oldObject", shown.old);
+        let namespace = namespace.map_or(Value::Null, Object::to_value);
+        variables.set_owned_typed("namespaceObject", namespace, namespace_schema());
+        variables.set_owned_typed("request", shown.request, request_schema());
         answers.show(review, &mut variables);
         Self { variables }
     }
@@ -132,11 +129,12 @@ impl Policy {
         !self.parameter_kind.is_empty()
     }
 
-    /// What the policy does not let pass, and what it has to say. In Kubernetes: `validator.Validate`.
-    pub(super) fn check(&self, subject: &Subject, parameters: &Value) -> Outcome {
+    /// What the policy does not let pass, and what it has to say, as far as it is allowed to go.
+    /// In Kubernetes: `validator.Validate`.
+    pub(super) fn check(&self, subject: &Subject, parameters: &Value, allowance: &Allowance) -> Outcome {
         let mut variables = subject.variables.clone();
         variables.set_owned("params", parameters.clone());
-        match self.meets_conditions(&variables) {
+        match self.meets_conditions(&variables, allowance) {
             Ok(true) => {}
             Ok(false) => return Outcome::default(),
             Err(message) => return Outcome { findings: self.failed(message, 0), ..Outcome::default() },
@@ -146,15 +144,15 @@ impl Policy {
         for (name, expression) in &self.variables {
             variables.set_computed(format!("variables.{name}"), Arc::clone(expression));
         }
-        let findings = self.findings(&variables);
+        let findings = self.findings(&variables, allowance);
         let mut outcome = Outcome { findings, ..Outcome::default() };
-        self.annotate(&variables, &mut outcome);
+        self.annotate(&variables, allowance, &mut outcome);
         outcome
     }
 
     /// Whether all conditions hold. One that does not hold settles it, whatever is wrong with others.
-    fn meets_conditions(&self, variables: &Variables<'_>) -> Result<bool, String> {
-        let mut session = Session::new(variables);
+    fn meets_conditions(&self, variables: &Variables<'_>, allowance: &Allowance) -> Result<bool, String> {
+        let mut session = Session::within(variables, allowance);
         let mut budget = Budget { left: COST_OF_MATCH_CONDITIONS };
         let mut errors = Vec::new();
         for condition in &self.conditions {
@@ -172,8 +170,8 @@ impl Policy {
         }
     }
 
-    fn findings(&self, variables: &Variables<'_>) -> Vec<Finding> {
-        let mut session = Session::new(variables);
+    fn findings(&self, variables: &Variables<'_>, allowance: &Allowance) -> Vec<Finding> {
+        let mut session = Session::within(variables, allowance);
         let mut budget = Budget { left: COST_OF_ONE_OBJECT };
         let mut held = Vec::new();
         for validation in &self.validations {
@@ -183,7 +181,7 @@ impl Policy {
             }
         }
         // Messages are worked out with what is left, and what variables cost is paid once more.
-        let mut session = Session::new(variables);
+        let mut session = Session::within(variables, allowance);
         let mut findings = Vec::new();
         for (index, (validation, held)) in self.validations.iter().zip(held).enumerate() {
             match held {
@@ -202,8 +200,8 @@ impl Policy {
         findings
     }
 
-    fn annotate(&self, variables: &Variables<'_>, outcome: &mut Outcome) {
-        let mut session = Session::new(variables);
+    fn annotate(&self, variables: &Variables<'_>, allowance: &Allowance, outcome: &mut Outcome) {
+        let mut session = Session::within(variables, allowance);
         let mut budget = Budget { left: COST_OF_ONE_OBJECT };
         for annotation in &self.annotations {
             let value = annotation.expression.as_ref().map_err(Error::clone);
@@ -306,7 +304,7 @@ mod tests {
         let policy = Policy::read(&Object::from_value(policy).unwrap());
         let mut variables = Variables::default();
         variables.set_owned("object", object);
-        let outcome = policy.check(&Subject { variables }, &Value::Null);
+        let outcome = policy.check(&Subject { variables }, &Value::Null, &Allowance::unlimited());
         outcome.findings.into_iter().map(|finding| finding.message).collect()
     }
 
@@ -389,7 +387,7 @@ mod tests {
             let policy = Policy::read(&Object::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap());
             let mut variables = Variables::default();
             variables.set_owned("object", json!({"n": 3}));
-            policy.check(&Subject { variables }, &Value::Null)
+            policy.check(&Subject { variables }, &Value::Null, &Allowance::unlimited())
         };
         let outcome = check(spec("Fail"));
         assert_eq!(outcome.annotations, [("replicas".to_owned(), "is 3".to_owned())]);

@@ -6,6 +6,7 @@ use coracle_registry::{Kind, Verb};
 use http::{Method, Request, Response, StatusCode};
 
 use super::call::request;
+use super::remote_command;
 use crate::answer::respond::text;
 use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
@@ -28,10 +29,14 @@ pub(super) async fn serve(
         return Ok(text(StatusCode::OK, Body::empty()));
     }
     let forwarded = Request::builder()
-        .method(received.method)
+        .method(received.method.clone())
         .uri(destination.path_and_query.as_str())
         .body(body)
         .map_err(|error| Status::internal(format!("the path at the node is none: {error}")))?;
+    if destination.is_stream {
+        let Received { upgrade, headers, .. } = received;
+        return remote_command::serve(server, upgrade, &headers, &destination.node, forwarded).await;
+    }
     let mut response = server.nodes.call(&destination.node, forwarded).await?;
     for hop in ["connection", "transfer-encoding", "keep-alive", "upgrade"] {
         response.headers_mut().remove(hop);

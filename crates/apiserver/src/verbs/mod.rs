@@ -8,6 +8,7 @@ mod get;
 mod list;
 mod local_events;
 mod patch;
+mod remote_command;
 mod update;
 mod watch;
 mod watch_stream;

@@ -88,10 +88,8 @@ const CHANGES_NOTHING: &[&str] = &[
 const REFUSED: &[&str] = &[
     "audit-webhook-",
     "authentication-config",
-    "authentication-token-webhook-",
     "authorization-config",
     "authorization-policy-file",
-    "authorization-webhook-",
     "cors-allowed-origins",
     "egress-selector-config-file",
     "enable-bootstrap-token-auth",

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use coracle_cluster::serve::Authority;
-use coracle_cluster::{ApiServerSpec, ProxyClient, RequestHeaders};
+use coracle_cluster::{ApiServerSpec, Paper, ProxyClient, RequestHeaders};
 
 use crate::exit;
 
@@ -53,8 +53,8 @@ impl FrontProxyFlags {
             return Err(exit::Usage(format!("empty value in \"requestheader-{name}\"")).into());
         }
         if let (Some(certificate), Some(key)) = (&self.proxy_client_cert_file, &self.proxy_client_key_file) {
-            let certificate = read(certificate, "--proxy-client-cert-file")?;
-            spec.proxy_client = Some(ProxyClient { certificate, key: read(key, "--proxy-client-key-file")? });
+            let certificate = paper(certificate, "--proxy-client-cert-file")?;
+            spec.proxy_client = Some(ProxyClient { certificate, key: paper(key, "--proxy-client-key-file")? });
         }
         if let Some(authority) = &self.requestheader_client_ca_file {
             let headers = RequestHeaders {
@@ -69,6 +69,12 @@ impl FrontProxyFlags {
         Ok(())
     }
 
+    /// The authority of front proxies, where the one of `spec` is kept.
+    pub(crate) fn authority(&self, spec: &ApiServerSpec) -> Option<Paper> {
+        let kept = self.requestheader_client_ca_file.clone().map(Paper::File);
+        kept.or_else(|| spec.request_headers.as_ref().map(|(authority, _)| authority.clone().into()))
+    }
+
     /// Takes what the flags say into `spec`; what they do not say is the cluster's own, kept in `folder`.
     pub(crate) fn set_or_make(&self, spec: &mut ApiServerSpec, folder: &Path) -> Result<()> {
         self.set(spec)?;
@@ -81,7 +87,8 @@ impl FrontProxyFlags {
         let authority = Authority::open(&folder)?;
         if spec.proxy_client.is_none() {
             let identity = authority.client(FRONT_PROXY, &[])?;
-            spec.proxy_client = Some(ProxyClient { certificate: identity.certificate, key: identity.key });
+            spec.proxy_client =
+                Some(ProxyClient { certificate: identity.certificate.into(), key: identity.key.into() });
         }
         if spec.request_headers.is_none() {
             let headers = RequestHeaders { allowed_names: vec![FRONT_PROXY.to_owned()], ..RequestHeaders::default() };
@@ -89,6 +96,11 @@ impl FrontProxyFlags {
         }
         Ok(())
     }
+}
+
+/// A file that can be read, and is read again when it changes.
+fn paper(path: &Path, flag: &str) -> Result<Paper> {
+    read(path, flag).map(|_| Paper::File(path.to_owned()))
 }
 
 fn read(path: &Path, flag: &str) -> Result<String> {

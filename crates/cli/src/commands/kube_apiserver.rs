@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::{ArgAction, CommandFactory, Parser};
-use coracle_cluster::serve::{Authority, Identity, Listener};
-use coracle_cluster::{ApiServerSpec, Cluster, StoreSpec, controllers};
+use coracle_cluster::serve::{Authority, Listener, Papers};
+use coracle_cluster::{ApiServerSpec, Cluster, Paper, StoreSpec, controllers};
 use coracle_meta::KUBERNETES_VERSION;
 
 use crate::commands::admission_configuration;
@@ -18,6 +18,7 @@ use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::commands::server_flags::service_routes;
 use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::commands::up::run_on_worker;
+use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
 use crate::interrupt::interrupted_or_orphaned;
 
@@ -55,12 +56,14 @@ pub(crate) struct KubeApiserver {
     #[command(flatten)]
     front_proxy: FrontProxyFlags,
     #[command(flatten)]
+    webhooks: WebhookFlags,
+    #[command(flatten)]
     audit: AuditFlags,
     #[command(flatten)]
     api: ApiFlags,
     #[command(flatten)]
     etcd: EtcdServersFlags,
-    /// Who may do what: Node, RBAC, AlwaysAllow
+    /// Who may do what: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "AlwaysAllow")]
     authorization_mode: Vec<String>,
     /// Whether who shows no credentials is let in, as system:anonymous; never with AlwaysAllow
@@ -105,14 +108,7 @@ impl KubeApiserver {
     async fn serve(self) -> Result<u8> {
         let address = SocketAddr::new(self.bind_address, self.secure_port);
         let mut spec = self.spec()?;
-        let authority = match &spec.client_ca {
-            Some(authority) => authority.clone(),
-            // Nobody has this authority's key: certificates let nobody in.
-            None => Authority::new()?.certificate().to_owned(),
-        };
-        let front_proxies = spec.request_headers.as_ref().map(|(authority, _)| authority.as_str());
-        let listener =
-            Listener::bind(address, &self.identity()?, &authority, front_proxies, self.api.oldest_tls()?).await?;
+        let listener = Listener::bind(address, self.papers(&spec)?, self.api.oldest_tls()?).await?;
         spec.advertised = Some(listener.address());
         spec.advertise_address = self.advertise.address(listener.address());
         if self.etcd.etcd_servers.is_empty() {
@@ -144,7 +140,7 @@ impl KubeApiserver {
     }
 
     fn spec(&self) -> Result<ApiServerSpec> {
-        let tokens = self.token_auth_file.as_deref().map(|path| read(path, "--token-auth-file")).transpose()?;
+        self.token_auth_file.as_deref().map(|path| read(path, "--token-auth-file")).transpose()?;
         let client_ca = self.client_ca_file.as_deref().map(|path| read(path, "--client-ca-file")).transpose()?;
         let mut spec = ApiServerSpec {
             authorization_mode: self.authorization_mode.join(","),
@@ -153,7 +149,7 @@ impl KubeApiserver {
             admission_configurations: admission_configuration::read(self.admission_control_config_file.as_deref())?,
             disable_admission_plugins: self.disable_admission_plugins.clone(),
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),
-            tokens,
+            token_auth_file: self.token_auth_file.clone(),
             service_routes: service_routes(&self.service_address)?,
             service_accounts: self.service_accounts.spec()?,
             client_ca,
@@ -161,23 +157,34 @@ impl KubeApiserver {
             ..ApiServerSpec::default()
         };
         self.front_proxy.set(&mut spec)?;
+        self.webhooks.set(&mut spec)?;
         self.audit.set(&mut spec)?;
         self.api.set(&mut spec)?;
         Ok(spec)
     }
 
-    /// The serving certificate: the one that is named, the one of the folder, or one of its own authority.
-    fn identity(&self) -> Result<Identity> {
+    /// What the server shows, and whom it believes. The serving certificate is the one that is named, the one of the
+    /// folder, or one of its own authority.
+    fn papers(&self, spec: &ApiServerSpec) -> Result<Papers> {
+        let client_authority = match &self.client_ca_file {
+            Some(path) => Paper::File(path.clone()),
+            // Nobody has this authority's key: certificates let nobody in.
+            None => Authority::new()?.certificate().into(),
+        };
+        let front_proxy_authority = self.front_proxy.authority(spec);
         let in_folder = |file: &str| self.cert_dir.join(file);
         let certificate = self.tls_cert_file.clone().unwrap_or_else(|| in_folder("apiserver.crt"));
         let key = self.tls_private_key_file.clone().unwrap_or_else(|| in_folder("apiserver.key"));
         if self.tls_cert_file.is_none() && !certificate.exists() {
             let names = ["localhost".to_owned(), "kubernetes.default.svc".to_owned()];
             let addresses = [self.bind_address, IpAddr::from([127, 0, 0, 1])];
-            return Ok(Authority::new()?.server(&names, &addresses)?);
+            let identity = Authority::new()?.server(&names, &addresses)?;
+            return Ok(Papers { front_proxy_authority, ..Papers::of(identity, client_authority) });
         }
-        let certificate = read(&certificate, "--tls-cert-file")?;
-        Ok(Identity { certificate, key: read(&key, "--tls-private-key-file")? })
+        read(&certificate, "--tls-cert-file")?;
+        read(&key, "--tls-private-key-file")?;
+        let (certificate, key) = (Paper::File(certificate), Paper::File(key));
+        Ok(Papers { certificate, key, client_authority, front_proxy_authority })
     }
 }
 

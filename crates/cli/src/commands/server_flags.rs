@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use coracle_cluster::serve::{Authority, Credential, Identity, Listener, kubeconfig};
+use coracle_cluster::serve::{Authority, Credential, Identity, Listener, Papers, kubeconfig};
 use coracle_cluster::{ApiServerSpec, ServiceRoutes};
 
 use crate::commands::advertise_flags::AdvertiseFlags;
@@ -12,6 +12,7 @@ use crate::commands::api_flags::ApiFlags;
 use crate::commands::audit_flags::AuditFlags;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::commands::service_account_flags::ServiceAccountFlags;
+use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
 
 /// The flags of an API server; names and meanings are kube-apiserver's.
@@ -32,7 +33,7 @@ pub(crate) struct ServerFlags {
     /// Admission plug-ins to leave out
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<String>,
-    /// Who may do what: Node, RBAC, AlwaysAllow
+    /// Who may do what: Node, RBAC, Webhook, AlwaysAllow, AlwaysDeny
     #[arg(long, value_name = "MODES", default_value = "Node,RBAC")]
     authorization_mode: String,
     #[command(flatten)]
@@ -44,6 +45,8 @@ pub(crate) struct ServerFlags {
     anonymous_auth: bool,
     #[command(flatten)]
     front_proxy: FrontProxyFlags,
+    #[command(flatten)]
+    webhooks: WebhookFlags,
     #[command(flatten)]
     audit: AuditFlags,
     #[command(flatten)]
@@ -66,6 +69,7 @@ impl Default for ServerFlags {
             service_accounts: ServiceAccountFlags::default(),
             anonymous_auth: true,
             front_proxy: FrontProxyFlags::default(),
+            webhooks: WebhookFlags::default(),
             audit: AuditFlags::default(),
             api: ApiFlags::default(),
             service_address: Vec::new(),
@@ -90,25 +94,23 @@ pub(crate) const IDENTITIES: [(&str, &str, &[&str]); 4] = [
 impl ServerFlags {
     /// How the API server is configured by the flags; what they do not name is kept in `folder`.
     pub(crate) fn spec(&self, folder: &Path) -> Result<ApiServerSpec> {
-        let tokens = match &self.token_auth_file {
-            None => None,
-            Some(path) => Some(
-                std::fs::read_to_string(path)
-                    .map_err(|error| exit::Usage(format!("--token-auth-file {}: {error}", path.display())))?,
-            ),
-        };
+        if let Some(path) = &self.token_auth_file {
+            std::fs::read_to_string(path)
+                .map_err(|error| exit::Usage(format!("--token-auth-file {}: {error}", path.display())))?;
+        }
         let mut spec = ApiServerSpec {
             authorization_mode: self.authorization_mode.clone(),
             anonymous_auth: self.anonymous_auth,
             disable_admission_plugins: self.disable_admission_plugins.clone(),
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),
-            tokens,
+            token_auth_file: self.token_auth_file.clone(),
             service_accounts: self.service_accounts.spec()?,
             service_routes: service_routes(&self.service_address)?,
             descriptions: std::sync::Arc::new(crate::descriptions::Included::default()),
             ..ApiServerSpec::default()
         };
         self.front_proxy.set_or_make(&mut spec, folder)?;
+        self.webhooks.set(&mut spec)?;
         self.audit.set(&mut spec)?;
         self.api.set(&mut spec)?;
         Ok(spec)
@@ -129,9 +131,9 @@ impl ServerFlags {
         addresses.extend(first_address(&self.service_cluster_ip_range));
         let identity = authority.server(&names, &addresses)?;
         let address = SocketAddr::new(self.bind_address, self.secure_port.unwrap_or(preferred));
-        let front_proxies = spec.request_headers.as_ref().map(|(authority, _)| authority.as_str());
-        let listener =
-            Listener::bind(address, &identity, authority.certificate(), front_proxies, self.api.oldest_tls()?).await?;
+        let front_proxy_authority = self.front_proxy.authority(spec);
+        let papers = Papers { front_proxy_authority, ..Papers::of(identity, authority.certificate()) };
+        let listener = Listener::bind(address, papers, self.api.oldest_tls()?).await?;
         spec.root_ca = Some(authority.certificate().to_owned());
         spec.client_ca = Some(authority.certificate().to_owned());
         Ok(Door { listener, authority })

@@ -12,12 +12,14 @@ struct Release<'a> {
     program: PathBuf,
     folder: &'a Folder,
     namespace: String,
+    /// Whether it speaks WebSocket where releases before speak SPDY.
+    speaks_web_socket: bool,
 }
 
 impl Release<'_> {
     fn command(&self, line: &str) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["--namespace", &self.namespace]).args(line.split_whitespace());
+        command.args(["--namespace", &self.namespace]).args(line.split(' '));
         command.env("KUBECONFIG", self.folder.join("kubeconfig")).env("HOME", self.folder.path());
         command
     }
@@ -69,7 +71,7 @@ fn every_release_of_kubectl_from_1_27_to_1_33_goes_through_a_session() {
                 continue;
             }
             let namespace = format!("of-{}", release.replace('.', "-"));
-            let kubectl = Release { program, folder: &folder, namespace };
+            let kubectl = Release { program, folder: &folder, namespace, speaks_web_socket: release >= "1.30" };
             sessions.spawn(move || go_through_a_session(&kubectl));
         }
     });
@@ -142,14 +144,9 @@ fn a_deployment_goes_through_its_life(kubectl: &Release<'_>) {
     let pod = one_that_stays(&kubectl.say("get pods -l app=web --field-selector=status.phase=Running -o json"));
     kubectl.says(&format!("describe {pod}"), "Node:");
     assert!(!kubectl.say(&format!("logs {pod}")).is_empty());
-    for (asked, refusal) in [
-        (format!("exec {pod} -- true"), "pods/exec is not supported: simulated containers run no processes"),
-        (format!("attach {pod}"), "pods/attach is not supported: simulated containers run no processes"),
-        (format!("port-forward {pod} 0:80"), "pods/portforward is not supported: simulated pods listen on no ports"),
-    ] {
-        let refused = text(&kubectl.fails(&asked));
-        assert!(refused.contains(refusal), "{asked}: {refused}");
-    }
+    let forwards = kubectl.fails(&format!("port-forward {pod} 0:80"));
+    assert!(text(&forwards).contains("pods/portforward is not supported: simulated pods listen on no ports"));
+    a_command_is_run_in(kubectl, &pod);
     kubectl.says("expose deployment web --port=80", "exposed");
     kubectl.says("autoscale deployment web --min=1 --max=3", "autoscaled");
     kubectl.says("get all", "horizontalpodautoscaler.autoscaling/web");
@@ -159,6 +156,23 @@ fn a_deployment_goes_through_its_life(kubectl: &Release<'_>) {
         let seen = std::fs::read_to_string(&events).unwrap();
         (seen.contains("ADDED") && seen.contains("DELETED")).then_some(())
     });
+}
+
+fn a_command_is_run_in(kubectl: &Release<'_>, pod: &str) {
+    if !kubectl.speaks_web_socket {
+        let refused = text(&kubectl.fails(&format!("exec {pod} -- true")));
+        assert!(refused.contains("SPDY is not supported: use a client that speaks WebSocket"), "{refused}");
+        return;
+    }
+    let name = pod.trim_start_matches("pod/");
+    assert_eq!(kubectl.say(&format!("exec {pod} -- hostname")), format!("{name}\n"));
+    assert_eq!(kubectl.fails(&format!("exec {pod} -- false")).status.code(), Some(1));
+    kubectl.says("run talker --image=busybox --restart=Never -- sh -c sleep\t3;echo\tdone;exit\t4", "created");
+    kubectl.says("wait --for=jsonpath={.status.phase}=Running pod/talker --timeout=60s", "condition met");
+    kubectl.says("attach talker", "done");
+    kubectl.says("logs talker", "done");
+    kubectl.says("wait --for=jsonpath={.status.phase}=Failed pod/talker --timeout=60s", "condition met");
+    kubectl.says("delete pod talker", "deleted");
 }
 
 /// A pod of a list that is not being deleted, as one of the restart before may still be.

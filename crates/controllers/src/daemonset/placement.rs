@@ -4,7 +4,6 @@ use coracle_api::apps_v1::DaemonSet;
 use coracle_api::core_v1::{Node, PodSpec};
 
 use super::template::tolerating;
-use crate::taints::tolerates;
 
 /// What a set wants of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +34,7 @@ impl Placing {
         let is_named = self.spec.node_name.is_empty() || self.spec.node_name == name;
         let tolerates_all = |effects: &[&str]| {
             let mut taints = node.spec.taints.iter().filter(|taint| effects.contains(&taint.effect.as_str()));
-            taints.all(|taint| self.spec.tolerations.iter().any(|toleration| tolerates(toleration, taint)))
+            taints.all(|taint| self.spec.tolerations.iter().any(|toleration| toleration.tolerates(taint)))
         };
         if !is_named || !self.spec.allows_node(node) {
             Placement::Leave

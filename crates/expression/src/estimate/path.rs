@@ -7,8 +7,8 @@ pub(super) enum Path<'s> {
     /// Nowhere: the value is made by the expression itself.
     Unsaid,
     At(&'s Schema),
-    /// At the keys of a map.
-    Keys,
+    /// At the keys of a map, which can be so long.
+    Keys(u64),
     /// Somewhere that nothing is declared of.
     Lost,
 }
@@ -24,7 +24,7 @@ impl<'s> Path<'s> {
         match self {
             Self::Unsaid => Self::root(root),
             Self::At(schema) => step(schema),
-            Self::Keys | Self::Lost => Self::Lost,
+            Self::Keys(_) | Self::Lost => Self::Lost,
         }
     }
 
@@ -32,14 +32,21 @@ impl<'s> Path<'s> {
     pub(super) fn largest(self) -> Option<u64> {
         match self {
             Self::At(schema) => Some(schema.largest()),
-            Self::Keys => Some(0),
+            Self::Keys(longest) => Some(longest),
             Self::Unsaid | Self::Lost => None,
         }
     }
 }
 
+/// A field; in a map whose keys are limited anything is as large as all else there.
 pub(super) fn field<'s>(name: &str) -> impl FnOnce(&'s Schema) -> Path<'s> {
-    move |schema| schema.field(name).map_or(Path::Lost, |field| Path::At(&field.schema))
+    move |schema| match (schema.field(name), schema.shape()) {
+        (Some(field), _) => Path::At(&field.schema),
+        (None, Shape::Map(items)) if schema.longest_key().is_some() && matches!(items.shape(), Shape::Any) => {
+            Path::At(items)
+        }
+        (None, _) => Path::Lost,
+    }
 }
 
 pub(super) fn items(schema: &Schema) -> Path<'_> {
@@ -48,7 +55,7 @@ pub(super) fn items(schema: &Schema) -> Path<'_> {
 
 pub(super) fn keys(schema: &Schema) -> Path<'_> {
     match schema.shape() {
-        Shape::Map(_) => Path::Keys,
+        Shape::Map(_) => Path::Keys(schema.longest_key().unwrap_or(0)),
         _ => Path::Lost,
     }
 }

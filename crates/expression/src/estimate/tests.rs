@@ -4,12 +4,12 @@ use super::*;
 use crate::check::check;
 use crate::environment::Environment;
 use crate::schema::{Field, Object, Order, Schema, Shape};
-use crate::syntax::parse;
+use crate::syntax::{Bindings, parse};
 
 fn cost(text: &str, schema: Schema) -> (u64, u64) {
     let schema = Arc::new(schema);
     let environment = Environment::new().with("self", schema.as_type());
-    let mut tree = parse(text).unwrap();
+    let mut tree = parse(text, Bindings::default()).unwrap();
     let typed = check(text, &mut tree, &environment).unwrap();
     let range = estimate(&tree, &typed, Some(&schema));
     (range.least, range.most)

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use crate::fault::Fault;
 use crate::library::{Patterns, map_insert};
-use crate::meter::Meter;
+use crate::meter::{Meter, Use};
 use crate::value::{Key, List, Map, Value};
 
 use super::node::{Fold, Node, Operator};
@@ -40,12 +40,12 @@ pub(crate) trait Source<'v> {
 pub(crate) struct Outcome<'v> {
     pub(crate) result: Evaluated<'v>,
     pub(crate) cost: u64,
+    pub(crate) used: Use,
 }
 
 impl<'p, 'v> Machine<'p, 'v> {
-    pub(crate) fn new(names: Vec<&'p str>, source: &'p mut dyn Source<'v>, limit: u64) -> Self {
-        let variables = vec![None; names.len()];
-        let (meter, patterns) = (Meter::new(limit), Patterns::default());
+    pub(crate) fn new(names: Vec<&'p str>, source: &'p mut dyn Source<'v>, meter: Meter) -> Self {
+        let (variables, patterns) = (vec![None; names.len()], Patterns::default());
         Self { variables, names, source, slots: Vec::new(), meter, patterns }
     }
 
@@ -66,7 +66,7 @@ impl<'p, 'v> Machine<'p, 'v> {
 
     pub(crate) fn run(mut self, node: &'p Node) -> Outcome<'v> {
         let result = self.evaluate(node);
-        Outcome { result, cost: self.meter.cost() }
+        Outcome { result, cost: self.meter.cost(), used: self.meter.used() }
     }
 
     pub(super) fn evaluate(&mut self, node: &'p Node) -> Evaluated<'v> {

@@ -8,6 +8,8 @@ use crate::value::{Opaque, Value};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Price {
     Fixed(u64),
+    /// A question to an authorizer.
+    Question,
     /// The length of an argument, by a factor.
     Length(usize, f64),
     /// The length of the result, by a factor.
@@ -59,7 +61,7 @@ impl Price {
             _ => {}
         }
         match function {
-            "check" => return Self::Fixed(350_000),
+            "check" => return Self::Question,
             "fieldSelector" | "labelSelector" => return Self::Selector,
             "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => return Self::Traversal,
             "ip" if overload == "cidr_ip" => return Self::Fixed(1),
@@ -102,6 +104,7 @@ impl Price {
         let length = |at: usize| arguments.get(at).map_or(1, actual_size);
         let cost = match self {
             Self::Fixed(cost) => cost,
+            Self::Question => return meter.charge_question(350_000),
             Self::Length(at, factor) => scaled(length(at), factor),
             Self::ResultLength(factor) => scaled(result.map_or(1, actual_size), factor),
             Self::BothLengths => scaled(length(0) + length(1), TRAVERSAL),

@@ -48,6 +48,7 @@ pub(super) fn format<'v>(arguments: &[Value<'v>], meter: &mut Meter) -> Result<V
         next += 1;
         let piece = one(clause, precision, &value, meter)?;
         meter.memory(piece.len())?;
+        meter.work(piece.len() as u64)?;
         text.push_str(&piece);
     }
     Ok(Value::string(text))

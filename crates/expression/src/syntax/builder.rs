@@ -19,11 +19,26 @@ pub(super) type Parsed = Result<Expr, Reported>;
 pub(super) struct Builder<'t> {
     places: Vec<usize>,
     issues: Issues<'t>,
+    bindings: Bindings,
+}
+
+/// Whether values may have names of their own within an expression.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Bindings {
+    /// There is no `cel.bind`.
+    #[default]
+    Absent,
+    /// `cel.bind` names a value.
+    Allowed,
 }
 
 impl<'t> Builder<'t> {
-    pub(super) fn new(issues: Issues<'t>) -> Self {
-        Self { places: Vec::new(), issues }
+    pub(super) fn new(issues: Issues<'t>, bindings: Bindings) -> Self {
+        Self { places: Vec::new(), issues, bindings }
+    }
+
+    pub(super) fn has_bindings(&self) -> bool {
+        self.bindings == Bindings::Allowed
     }
 
     pub(super) fn finish(self, root: Expr) -> Result<Tree, Report> {

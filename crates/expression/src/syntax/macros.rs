@@ -24,6 +24,9 @@ pub(super) fn expand(
         }
         return Err((None, arguments));
     };
+    if function == "bind" && count == 3 && builder.has_bindings() && is_named(&target, "cel") {
+        return Ok(Expansion { builder, at }.named_value(arguments));
+    }
     let is_macro = match function {
         "all" | "exists" | "exists_one" => count == 2 || count == 3,
         "existsOne" | "transformMap" | "transformMapEntry" | "transformList" if count == 3 => true,
@@ -41,6 +44,10 @@ pub(super) fn expand(
         "sortBy" => expansion.sort_by(target, arguments),
         _ => expansion.fold(function, target, arguments),
     })
+}
+
+fn is_named(expression: &Expr, name: &str) -> bool {
+    matches!(&expression.kind, Kind::Ident(named) if **named == *name)
 }
 
 struct Expansion<'p, 't> {
@@ -201,6 +208,18 @@ impl Expansion<'_, '_> {
             result,
         };
         self.node(Kind::Fold(Box::new(fold)))
+    }
+
+    /// `cel.bind(name, value, result)`. In Kubernetes: `ext.Bindings` of cel-go.
+    fn named_value(&mut self, mut arguments: Vec<Expr>) -> Parsed {
+        let Kind::Ident(name) = &arguments[0].kind else {
+            let at = self.builder.place(&arguments[0]);
+            return self.builder.wrong(at, "cel.bind() variable names must be simple identifiers");
+        };
+        let name = Arc::clone(name);
+        let result = arguments.remove(2);
+        let value = arguments.remove(1);
+        self.bind(&name, value, result)
     }
 
     fn optional_map(&mut self, function: &str, target: Expr, mut arguments: Vec<Expr>) -> Parsed {

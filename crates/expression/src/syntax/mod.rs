@@ -14,5 +14,6 @@ mod parser;
 mod token;
 mod tree;
 
+pub(crate) use builder::Bindings;
 pub(crate) use parser::{RESERVED, parse};
 pub(crate) use tree::{Entry, Expr, Fold, Kind, Literal, Tree};

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::source::{Issues, Report};
 
-use super::builder::{Builder, DEEPEST, Parsed, Reported};
+use super::builder::{Bindings, Builder, DEEPEST, Parsed, Reported};
 use super::token::{Sort, Token};
 use super::tree::{Entry, Expr, Kind, Literal, Tree};
 use super::{lexer, literal, macros};
@@ -32,15 +32,15 @@ pub(crate) const RESERVED: [&str; 17] = [
     "while",
 ];
 
-/// Parses a text.
-pub(crate) fn parse(text: &str) -> Result<Tree, Report> {
+/// Parses a text, in which values may have names of their own (`cel.bind`) or not.
+pub(crate) fn parse(text: &str, bindings: Bindings) -> Result<Tree, Report> {
     let mut issues = Issues::new(text);
     if text.len() > LONGEST && text.chars().count() > LONGEST {
         issues.add(0, format!("expression code point size exceeds limit: size: {}, limit {LONGEST}", text.len()));
         return Err(issues.report());
     }
     let tokens = lexer::tokens(text, &mut issues);
-    let mut parser = Parser { tokens, next: 0, depth: 0, builder: Builder::new(issues) };
+    let mut parser = Parser { tokens, next: 0, depth: 0, builder: Builder::new(issues, bindings) };
     let root = parser.whole().unwrap_or(Expr { id: 0, height: 0, kind: Kind::Unknown });
     parser.builder.finish(root)
 }

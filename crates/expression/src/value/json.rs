@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use coracle_meta::Quantity;
 use serde_json::{Number, Value as Json};
 
 use crate::fault::Fault;
 use crate::schema::{Schema, Shape};
 
+use super::opaque::Opaque;
 use super::text::Text;
 use super::time::{Time, duration_text, lenient_duration};
 use super::values::{Key, List, Map, Value};
@@ -40,6 +42,10 @@ fn from_text<'v>(text: &'v str, schema: Option<&Schema>) -> Result<Value<'v>, Fa
     let invalid = |what: &str| Fault::new(format!("Invalid {what} {text}: it cannot be read"));
     match schema.map(Schema::shape) {
         Some(Shape::Duration) => lenient_duration(text).map(Value::Duration).ok_or_else(|| invalid("duration")),
+        Some(Shape::Quantity) => {
+            let amount = Quantity::parse(text).map_err(|_| invalid("quantity"))?;
+            Ok(Value::opaque(Opaque::Quantity(amount)))
+        }
         Some(Shape::Date) => Time::of_date(text).map(Value::Timestamp).ok_or_else(|| invalid("date formatted string")),
         Some(Shape::Timestamp) => {
             Time::lenient(text).map(Value::Timestamp).ok_or_else(|| invalid("date-time formatted string"))

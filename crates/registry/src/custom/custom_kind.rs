@@ -2,10 +2,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{FieldError, FieldErrorKind, GroupVersion, GroupVersionKind, Object, Status};
+use coracle_expression::Allowance;
+use coracle_meta::{FieldError, GroupVersion, GroupVersionKind, Object, Status};
 use coracle_schema::structural::Structural;
 use coracle_schema::{ResourceRow, SubresourceRow, Trait};
-use serde_json::Value;
 
 use super::columns::columns;
 use super::definition::{Definition, Version};
@@ -77,41 +77,16 @@ impl CustomKind {
         }
     }
 
-    /// What schema, scale and lists say; without the rules.
-    fn errors(&self, object: &Object) -> Vec<FieldError> {
+    fn wrong_counts(&self, object: &Object) -> Vec<FieldError> {
+        self.version.scale.as_ref().map(|scale| scale.wrong_counts(object)).unwrap_or_default()
+    }
+
+    /// The items that lists hold twice, unless they did so before.
+    fn newly_doubled_items(&self, new: &Object, old: &Object) -> Vec<FieldError> {
         let schema = &self.version.schema;
-        let mut errors = schema.validate(object.as_value(), "");
-        if let Some(scale) = &self.version.scale {
-            errors.extend(scale.wrong_counts(object));
-        }
-        errors
+        let doubled = schema.doubled_items(new.tree());
+        if doubled.is_empty() || schema.doubled_items(old.tree()).is_empty() { doubled } else { Vec::new() }
     }
-
-    fn check_rules(&self, new: &Object, old: Option<&Object>, errors: &mut Vec<FieldError>) {
-        if self.rules.is_empty() {
-            return;
-        }
-        if errors.iter().any(is_blocking) {
-            let what = "some validation rules were not checked because the object was invalid; correct the existing \
-                errors to complete validation";
-            errors.push(FieldError::invalid("<nil>", Value::Null, what));
-            return;
-        }
-        let old = old.map(Object::to_value);
-        errors.extend(self.rules.check(&self.version.schema, new.as_value(), old.as_ref()));
-    }
-}
-
-/// Errors after which rules make no sense.
-fn is_blocking(error: &FieldError) -> bool {
-    matches!(
-        error.kind,
-        FieldErrorKind::NotSupported
-            | FieldErrorKind::Required
-            | FieldErrorKind::TooLong
-            | FieldErrorKind::TooMany
-            | FieldErrorKind::TypeInvalid
-    )
 }
 
 fn row(definition: &Definition, version: &Version, kind: &GroupVersionKind) -> ResourceRow {
@@ -142,26 +117,23 @@ fn row(definition: &Definition, version: &Version, kind: &GroupVersionKind) -> R
     }
 }
 
-/// The errors of a change that are not about what stays as it was. In Kubernetes: ratcheting.
-fn ratcheted(errors: Vec<FieldError>, old_errors: &[FieldError], new: &Object, old: &Object) -> Vec<FieldError> {
-    let is_old = |error: &FieldError| {
-        let node = match error.kind {
-            FieldErrorKind::Required => error.field.rsplit_once('.').map_or("", |(parent, _)| parent),
-            _ => error.field.as_str(),
-        };
-        old_errors.contains(error) && !node.is_empty() && value_at(new, node) == value_at(old, node)
+/// What is wrong with a status, which Kubernetes looks at by itself: messages name what stands in it from there on.
+/// In Kubernetes: `customResourceValidator.ValidateStatusUpdate`.
+fn wrong_status(schema: &Structural, new: &Object, old: &Object) -> Vec<FieldError> {
+    let (Some(below), Some(status)) = (schema.properties.get("status"), new.tree().get("status")) else {
+        return Vec::new();
     };
-    errors.into_iter().filter(|error| !is_old(error)).collect()
-}
-
-/// The value at a path as errors write it: `spec.list[0].name`.
-fn value_at<'o>(object: &'o Object, path: &str) -> Option<&'o Value> {
-    let mut steps = path.split(['.', '[']).map(|step| step.trim_end_matches(']'));
-    let first = object.tree().get(steps.next()?)?;
-    steps.try_fold(first, |value, step| match value {
-        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
-        other => other.get(step),
-    })
+    let mut errors = match old.tree().get("status") {
+        Some(old) => below.validate_change(status, old, ""),
+        None => below.validate(status, ""),
+    };
+    for error in &mut errors {
+        error.field = match error.field.as_str() {
+            "" | "<nil>" => "status".to_owned(),
+            field => format!("status.{field}"),
+        };
+    }
+    errors
 }
 
 /// What clients of a deprecated version are told.
@@ -234,21 +206,19 @@ impl Strategy for CustomKind {
     }
 
     fn validate(&self, object: &Object) -> Vec<FieldError> {
-        let mut errors = self.errors(object);
+        let mut errors = self.version.schema.validate(object.as_value(), "");
+        errors.extend(self.wrong_counts(object));
         errors.extend(self.version.schema.embedded_errors(object.tree()));
         errors.extend(self.version.schema.doubled_items(object.tree()));
-        self.check_rules(object, None, &mut errors);
         errors
     }
 
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
-        let mut errors = ratcheted(self.errors(new), &self.errors(old), new, old);
         let schema = &self.version.schema;
+        let mut errors = schema.validate_change(new.as_value(), old.as_value(), "");
+        errors.extend(self.wrong_counts(new));
         errors.extend(schema.embedded_errors(new.tree()));
-        if schema.doubled_items(old.tree()).is_empty() {
-            errors.extend(schema.doubled_items(new.tree()));
-        }
-        self.check_rules(new, Some(old), &mut errors);
+        errors.extend(self.newly_doubled_items(new, old));
         errors
     }
 
@@ -257,12 +227,20 @@ impl Strategy for CustomKind {
     }
 
     fn validate_status_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
-        let is_of_status = |error: &FieldError| error.field.starts_with("status") || error.field.starts_with(".status");
-        let errors = ratcheted(self.errors(new), &self.errors(old), new, old);
-        let mut errors: Vec<_> = errors.into_iter().filter(is_of_status).collect();
-        errors.extend(self.version.schema.embedded_errors(new.tree()));
-        self.check_rules(new, Some(old), &mut errors);
+        let mut errors = wrong_status(&self.version.schema, new, old);
+        let is_of_status = |error: &FieldError| error.field.trim_start_matches('.').starts_with("status.");
+        errors.extend(self.wrong_counts(new).into_iter().filter(is_of_status));
+        errors.extend(self.newly_doubled_items(new, old));
         errors
+    }
+
+    fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    fn check_rules(&self, new: &Object, old: Option<&Object>, allowance: &Allowance) -> Vec<FieldError> {
+        let old = old.map(Object::to_value);
+        self.rules.check(&self.version.schema, new.as_value(), old.as_ref(), allowance)
     }
 
     fn reset_status_fields(&self) -> Vec<Vec<String>> {

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coracle_expression::{COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Error, Expression, Schema, Variables};
+use coracle_expression::{
+    Allowance, COST_OF_ONE_EXPRESSION, COST_OF_ONE_OBJECT, Error, Expression, Schema, Session, Variables,
+};
 use coracle_meta::{FieldError, go_quote};
-use coracle_schema::ListKind;
 use coracle_schema::structural::{Rule, Structural, ValueType};
 use serde_json::{Map, Value};
 
@@ -33,9 +34,10 @@ struct Compiled {
 }
 
 /// What is wrong with one object, and what its rules may still cost.
-struct Findings {
+struct Findings<'a> {
     errors: Vec<FieldError>,
     budget: u64,
+    allowance: &'a Allowance,
     /// Whether no further rule is run.
     is_over: bool,
 }
@@ -74,19 +76,25 @@ impl ValidationRules {
         self.here.is_empty() && self.properties.is_empty() && self.additional.is_none() && self.items.is_none()
     }
 
-    /// What the rules say about a value, and about how it changed.
-    pub(super) fn check(&self, schema: &Structural, new: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let mut findings = Findings { errors: Vec::new(), budget: COST_OF_ONE_OBJECT, is_over: false };
+    /// What the rules say about a value, and about how it changed, as far as they are allowed to go.
+    pub(super) fn check(
+        &self,
+        schema: &Structural,
+        new: &Value,
+        old: Option<&Value>,
+        allowance: &Allowance,
+    ) -> Vec<FieldError> {
+        let mut findings = Findings { errors: Vec::new(), budget: COST_OF_ONE_OBJECT, allowance, is_over: false };
         self.visit(schema, Change { new, old, is_same_around: false }, "", &mut findings);
         findings.errors
     }
 
-    fn visit(&self, schema: &Structural, change: Change<'_>, path: &str, findings: &mut Findings) {
+    fn visit(&self, schema: &Structural, change: Change<'_>, path: &str, findings: &mut Findings<'_>) {
         if change.new.is_null() || findings.is_over {
             return;
         }
         let old = change.old.filter(|old| !old.is_null());
-        let is_same = old.map_or(change.is_same_around, |old| old == change.new);
+        let is_same = old.map_or(change.is_same_around, |old| schema.is_same(change.new, old));
         let change = Change { old, is_same_around: is_same, ..change };
         for rule in &self.here {
             rule.check(schema, change, path, findings);
@@ -99,7 +107,7 @@ impl ValidationRules {
             Value::Array(items) => {
                 let (Some(rules), Some(below)) = (&self.items, &schema.items) else { return };
                 for (index, new) in items.iter().enumerate() {
-                    let old = old.and_then(|old| counterpart(schema, new, old));
+                    let old = old.and_then(|old| schema.item_before(new, old));
                     rules.visit(below, Change { new, old, ..change }, &format!("{path}[{index}]"), findings);
                 }
             }
@@ -113,7 +121,7 @@ impl ValidationRules {
         fields: &Map<String, Value>,
         change: Change<'_>,
         path: &str,
-        findings: &mut Findings,
+        findings: &mut Findings<'_>,
     ) {
         for (name, new) in fields {
             let change = Change { new, old: change.old.and_then(|old| old.get(name)), ..change };
@@ -127,13 +135,7 @@ impl ValidationRules {
     }
 }
 
-/// The item of an old list that has the keys of a new item; only lists with keys have one.
-fn counterpart<'v>(schema: &Structural, item: &Value, old: &'v Value) -> Option<&'v Value> {
-    let ListKind::Map { keys } = schema.list_kind() else { return None };
-    old.as_array()?.iter().find(|old| keys.iter().all(|key| old.get(key) == item.get(key)))
-}
-
-impl Findings {
+impl Findings<'_> {
     fn end(&mut self, error: FieldError) {
         self.errors.push(error);
         self.is_over = true;
@@ -156,7 +158,7 @@ impl Compiled {
         Some(Self { rule: rule.clone(), schema: Arc::clone(schema), expression, message, is_transition })
     }
 
-    fn check(&self, schema: &Structural, change: Change<'_>, path: &str, findings: &mut Findings) {
+    fn check(&self, schema: &Structural, change: Change<'_>, path: &str, findings: &mut Findings<'_>) {
         let is_optional = self.rule.optional_old_self == Some(true);
         if self.is_transition && change.old.is_none() && !is_optional {
             return;
@@ -168,7 +170,12 @@ impl Compiled {
         } else if let Some(old) = change.old {
             variables.set_typed("oldSelf", old, &self.schema);
         }
-        let run = self.expression.decide(&variables, COST_OF_ONE_EXPRESSION);
+        let mut session = Session::within(&variables, findings.allowance);
+        let run = session.decide(&self.expression, COST_OF_ONE_EXPRESSION);
+        if findings.allowance.is_spent() {
+            findings.is_over = true;
+            return;
+        }
         let type_name = schema.value_type.map_or("", ValueType::as_str);
         let invalid = |what: String| FieldError::invalid(display(path), type_name, what);
         if !findings.pays(run.cost) {
@@ -210,9 +217,9 @@ impl Compiled {
     }
 
     /// What the rule says when it does not hold; `Err` if working that out has cost too much.
-    fn message(&self, variables: &Variables<'_>, findings: &mut Findings) -> Result<String, String> {
+    fn message(&self, variables: &Variables<'_>, findings: &mut Findings<'_>) -> Result<String, String> {
         if let Some(message) = &self.message {
-            let run = message.run(variables, COST_OF_ONE_EXPRESSION);
+            let run = Session::within(variables, findings.allowance).run(message, COST_OF_ONE_EXPRESSION);
             if !findings.pays(run.cost) {
                 let what = "messageExpression evaluation failed due to running out of cost budget, no further \
                     validation rules will be run";

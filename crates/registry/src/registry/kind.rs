@@ -7,6 +7,7 @@ use coracle_storage::Resource;
 use serde_json::Value;
 
 use super::conversion::Conversions;
+use super::verdicts::Verdicts;
 use crate::{Computed, Form, KindSpec, Offers, Request, Strategy, Subresource};
 
 /// A kind as the registry serves it in one version: its strategy, and what was looked up for it once.
@@ -19,6 +20,8 @@ pub struct Kind {
     pub(crate) computed: Option<Arc<dyn Computed>>,
     /// What is converted for the request that this kind was taken for, if a program elsewhere does it.
     pub(crate) conversions: Option<Arc<Conversions>>,
+    /// What costly rules say for the request that this kind was taken for, if they are asked elsewhere.
+    pub(crate) verdicts: Option<Arc<Verdicts>>,
 }
 
 impl std::fmt::Debug for Kind {
@@ -30,18 +33,19 @@ impl std::fmt::Debug for Kind {
 impl Kind {
     pub(crate) fn new(strategy: Arc<dyn Strategy>, hub: Option<Arc<dyn Strategy>>, store: Arc<Resource>) -> Self {
         let subresources = strategy.spec().subresources.clone();
-        Self { strategy, hub, store, subresources, computed: None, conversions: None }
+        Self { strategy, hub, store, subresources, computed: None, conversions: None, verdicts: None }
     }
 
-    /// The kind for one request, which remembers what was converted for it.
-    pub(crate) fn for_request(self: Arc<Self>) -> Arc<Self> {
-        match self.strategy.conversion_webhook() {
-            Some(webhook) => {
-                let conversions = Some(Arc::new(Conversions::new(Arc::clone(webhook))));
-                Arc::new(Self { conversions, ..Self::clone(&self) })
-            }
-            None => self,
+    /// The kind for one request, which remembers what was converted for it, and what costly rules said if `asks_rules`.
+    pub(crate) fn for_request(self: Arc<Self>, asks_rules: bool) -> Arc<Self> {
+        let webhook = self.strategy.conversion_webhook();
+        let asks_rules = asks_rules && self.strategy.has_rules();
+        if webhook.is_none() && !asks_rules {
+            return self;
         }
+        let conversions = webhook.map(|webhook| Arc::new(Conversions::new(Arc::clone(webhook))));
+        let verdicts = asks_rules.then(Arc::default);
+        Arc::new(Self { conversions, verdicts, ..Self::clone(&self) })
     }
 
     /// The same kind in another version, for the same request.
@@ -50,6 +54,27 @@ impl Kind {
             Some(conversions) => Arc::new(Self { conversions: Some(Arc::clone(conversions)), ..Self::clone(&self) }),
             None => self,
         }
+    }
+
+    /// Whether code may ask this kind for what is not known yet, and is to be run again with it.
+    pub(crate) fn may_ask(&self) -> bool {
+        self.conversions.is_some() || self.verdicts.is_some()
+    }
+
+    /// Finds out what this kind was asked for in vain; says whether there was anything.
+    ///
+    /// # Errors
+    /// What the conversion webhook refuses with; if too much is waiting.
+    pub(crate) async fn fill(&self, registry: &crate::Registry, request: &Request) -> Result<bool, Status> {
+        let converted = match &self.conversions {
+            Some(conversions) => conversions.fill(registry, request).await?,
+            None => false,
+        };
+        let judged = match &self.verdicts {
+            Some(verdicts) => verdicts.fill(registry).await?,
+            None => false,
+        };
+        Ok(converted || judged)
     }
 
     /// The strategy of the served version: defaults, conversion, table.

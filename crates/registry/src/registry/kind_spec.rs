@@ -58,9 +58,10 @@ pub struct KindSpec {
     pub to_hub: fn(&mut Object),
     /// Turns an object of the hub's version into one of this.
     pub from_hub: fn(&mut Object),
-    /// What a served version makes of what is wrong with a new object, which is in the stored form: it may name fields
-    /// in its own words, and be stricter. Asked of the served version where that is not the stored one.
-    pub review: fn(&Object, Vec<FieldError>) -> Vec<FieldError>,
+    /// What a served version makes of what is wrong with an object (new, old for an update), which is in the stored
+    /// form: it may name fields in its own words, and be stricter. Asked of the served version where that is not the
+    /// stored one.
+    pub review: fn(&Object, Option<&Object>, Vec<FieldError>) -> Vec<FieldError>,
 
     // Writing.
     /// The defaults that belong to the kind as a whole. Filled in after decoding and after a patch.
@@ -163,7 +164,7 @@ impl KindSpec {
             published_schema: None,
             to_hub: |_| {},
             from_hub: |_| {},
-            review: |_, wrong| wrong,
+            review: |_, _, wrong| wrong,
             set_defaults: |_| {},
             set_part_defaults: |_, _| {},
             prepare_create: |_, _| {},

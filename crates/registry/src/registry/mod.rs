@@ -4,6 +4,7 @@ mod admission;
 mod authenticator;
 mod authorizer;
 mod conversion;
+mod elsewhere;
 mod extensions;
 mod hooks;
 mod kind;
@@ -14,11 +15,13 @@ mod outgoing;
 mod reinvocation;
 mod strategy;
 mod subresource;
+mod verdicts;
 
 pub use admission::{Admission, Operation, Review};
 pub use authenticator::{Authenticated, Authenticator, Credentials};
 pub use authorizer::{Attributes, Authorizer, Decision, PathRule, ResourceRule, Rules, Target, forbidden};
 pub use conversion::ConversionWebhook;
+pub use elsewhere::Elsewhere;
 pub use extensions::{Extension, Extensions, Told};
 pub(crate) use hooks::NoHooks;
 pub use hooks::{Hooks, Reservation};
@@ -27,7 +30,7 @@ pub use kind_spec::{Generation, KindSpec, unknown_finalizer};
 pub use kinds::Kinds;
 pub(crate) use kinds::ServedVersion;
 pub use offers::{Form, Offers, Rank, Refusals};
-pub use outgoing::{Answer, Call, CallError, Callee, ClientConfig, Outgoing, Question, ServiceAddress, Trust};
+pub use outgoing::{Answer, Call, CallError, Callee, Caller, ClientConfig, Outgoing, Question, ServiceAddress, Trust};
 pub use reinvocation::Reinvocation;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};
@@ -41,7 +44,7 @@ use coracle_meta::{GroupVersionResource, Status};
 use coracle_storage::{Resource, Storage};
 use tokio::sync::Notify;
 
-use crate::{Request, User};
+use crate::{Request, User, Verb};
 
 /// The kinds that are served, and what each verb means for them. A handle: clones are the same registry.
 #[derive(Clone)]
@@ -56,6 +59,7 @@ pub(crate) struct Inner {
     pub(crate) admission: Vec<Arc<dyn Admission>>,
     authorizer: OnceLock<Arc<dyn Authorizer>>,
     outgoing: OnceLock<Arc<dyn Outgoing>>,
+    elsewhere: OnceLock<Arc<dyn Elsewhere>>,
     kinds: ArcSwap<Kinds>,
     kinds_changed: Notify,
     store_root: Option<Arc<str>>,
@@ -119,6 +123,7 @@ impl RegistryBuilder {
             admission: self.admission,
             authorizer: OnceLock::new(),
             outgoing: OnceLock::new(),
+            elsewhere: OnceLock::new(),
             kinds: ArcSwap::default(),
             kinds_changed: Notify::new(),
             store_root: self.store_root,
@@ -257,6 +262,20 @@ impl Registry {
         self.inner.outgoing.get().map(|outgoing| &**outgoing)
     }
 
+    /// Sets where costly work is done; once. Without such a place it is done where it comes up.
+    pub fn set_elsewhere(&self, elsewhere: Arc<dyn Elsewhere>) {
+        // As with authorizers, the first stays.
+        let _ = self.inner.elsewhere.set(elsewhere);
+    }
+
+    pub(crate) fn place_elsewhere(&self) -> Option<&dyn Elsewhere> {
+        self.inner.elsewhere.get().map(|elsewhere| &**elsewhere)
+    }
+
+    pub(crate) fn has_elsewhere(&self) -> bool {
+        self.inner.elsewhere.get().is_some()
+    }
+
     /// Asks whether something is allowed. Without an authorizer everything is.
     pub async fn authorize(&self, attributes: &Attributes) -> Result<Decision, Status> {
         match self.inner.authorizer.get() {
@@ -300,7 +319,9 @@ impl Registry {
             let message = format!("Name parameter invalid: {:?}: {}", request.at.name, wrong.join(";"));
             return Err(Status::bad_request(message));
         }
-        self.kind(&request.at.resource).map(Kind::for_request).ok_or_else(not_served)
+        let kind = self.kind(&request.at.resource).ok_or_else(not_served)?;
+        let asks_rules = self.has_elsewhere() && matches!(request.verb, Verb::Create | Verb::Update | Verb::Patch);
+        Ok(kind.for_request(asks_rules))
     }
 }
 

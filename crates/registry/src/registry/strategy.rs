@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use coracle_expression::Allowance;
 use coracle_meta::{FieldError, Object, Status};
 
 use super::kind_spec::paths;
@@ -61,7 +62,7 @@ pub trait Strategy: Send + Sync + 'static {
         (spec.set_part_defaults)(&spec.schema, object);
     }
 
-    /// What is wrong with a new object, its metadata aside.
+    /// What is wrong with a new object, its metadata and rules aside.
     fn validate(&self, object: &Object) -> Vec<FieldError> {
         let spec = self.spec();
         let mut wrong = spec.wrong_finalizers(object);
@@ -70,7 +71,7 @@ pub trait Strategy: Send + Sync + 'static {
         wrong
     }
 
-    /// What is wrong with a change, the metadata aside; includes what is wrong with `new` alone.
+    /// What is wrong with a change, metadata and rules aside; includes what is wrong with `new` alone.
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
         let spec = self.spec();
         let mut wrong = spec.wrong_finalizers(new);
@@ -91,9 +92,19 @@ pub trait Strategy: Send + Sync + 'static {
         (spec.prepare_status)(new, old, request);
     }
 
-    /// What is wrong with an update through `/status`.
+    /// What is wrong with an update through `/status`, rules aside.
     fn validate_status_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
         (self.spec().validate_status)(new, old)
+    }
+
+    /// Whether objects, and their changes, are held to rules in expressions, beside what is checked above.
+    fn has_rules(&self) -> bool {
+        false
+    }
+
+    /// What the rules say, as far as they are allowed to go: that may take long.
+    fn check_rules(&self, _new: &Object, _old: Option<&Object>, _allowance: &Allowance) -> Vec<FieldError> {
+        Vec::new()
     }
 
     /// The fields that a write through `/status` resets, and does not own.

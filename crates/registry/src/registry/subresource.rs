@@ -149,6 +149,8 @@ pub struct Destination {
     pub node: String,
     /// Path and query there.
     pub path_and_query: String,
+    /// Whether it carries several streams in both directions ([`coracle_meta::channels`]).
+    pub is_stream: bool,
 }
 
 /// A connection to somewhere else.

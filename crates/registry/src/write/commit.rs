@@ -107,9 +107,9 @@ impl Commit<'_> {
                 reservation = self.reserve(&request, wanted, existing.as_deref()).await?;
             }
         }
-        let planned = match self.kind.conversions {
-            None => intent.plan(wanted, existing.as_ref()),
-            Some(_) => {
+        let planned = match self.kind.may_ask() {
+            false => intent.plan(wanted, existing.as_ref()),
+            true => {
                 let plan = || intent.plan(wanted.clone(), existing.as_ref());
                 self.registry.converted(&request, self.kind, plan).await
             }

@@ -121,9 +121,9 @@ fn prepare(kind: &Kind, request: &Request, mut object: Object) -> Result<Object,
         object.set("metadata.generation", 1);
     }
     let mut errors = object_meta::validate_new(&object, kind.is_namespaced(), spec);
-    errors.extend(strategy.validate(&object));
+    errors.extend(kind.with_rules(strategy.validate(&object), &object, None)?);
     if kind.is_converted() {
-        errors = (kind.spec().review)(&object, errors);
+        errors = (kind.spec().review)(&object, None, errors);
     }
     if !errors.is_empty() {
         return Err(Status::invalid(spec.gvk(), object.name(), &errors));

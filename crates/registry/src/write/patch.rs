@@ -27,8 +27,8 @@ pub(super) struct ReadPatch(Result<(ParsedPatch, Objections), Status>);
 
 impl ReadPatch {
     /// Reads a patch.
-    pub(super) fn of(request: &Request, patch: &Patch) -> Self {
-        Self(ParsedPatch::parse(request, patch))
+    pub(super) fn of(patch: &Patch) -> Self {
+        Self(ParsedPatch::parse(patch))
     }
 
     /// The patch; beside it, what a strict reader objects to.
@@ -41,7 +41,7 @@ impl ReadPatch {
 }
 
 impl ParsedPatch {
-    fn parse(request: &Request, patch: &Patch) -> Result<(Self, Objections), Status> {
+    fn parse(patch: &Patch) -> Result<(Self, Objections), Status> {
         let (value, mut objections) = match patch.kind {
             PatchKind::Apply { .. } => decode::yaml(&patch.body)?,
             kind => decode::patch_json(&patch.body, kind)?,
@@ -56,10 +56,6 @@ impl ParsedPatch {
             PatchKind::Strategic => Self::Strategic(value),
             PatchKind::Apply { force } => Self::Apply { config: value, force },
         };
-        if matches!(change, Self::Apply { .. }) {
-            objections.report_apply(request)?;
-            return Ok((change, Objections::default()));
-        }
         Ok((change, objections))
     }
 
@@ -122,7 +118,12 @@ impl UpdatedObject for Patching<'_> {
         }
         let (change, objections) = self.patch.get()?;
         let mut object = match change {
-            ParsedPatch::Apply { config, force } => self.apply(live, config, *force)?,
+            ParsedPatch::Apply { config, force } => {
+                let applied = self.apply(live, config, *force)?;
+                // What cannot be applied is told before how it was written.
+                objections.clone().report_apply(request)?;
+                applied
+            }
             change => {
                 let value = change.patched(live.to_value(), kind.schema())?;
                 let root = (kind.offers().form == Form::Structs).then(|| kind.schema().root());
@@ -184,7 +185,7 @@ impl Registry {
         };
         let versions = part.versions(self, &kind);
         let creates = matches!(patch.kind, PatchKind::Apply { .. });
-        let intent = Patching { request, kind: &kind, versions, patch: ReadPatch::of(request, patch), creates };
+        let intent = Patching { request, kind: &kind, versions, patch: ReadPatch::of(patch), creates };
         self.write(request, &kind, &part, &intent).await
     }
 }

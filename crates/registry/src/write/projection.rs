@@ -43,8 +43,10 @@ impl Projected<'_> {
         let booked = match &self.wanted {
             Wanted::Body(body) => managed_fields::update(&booking, shown.as_value(), body.to_value()),
             Wanted::Patch(patch) => match patch.get()? {
-                (ParsedPatch::Apply { config, force }, _) => {
-                    managed_fields::apply(&booking, shown.as_value(), config, *force)?
+                (ParsedPatch::Apply { config, force }, objections) => {
+                    let applied = managed_fields::apply(&booking, shown.as_value(), config, *force)?;
+                    objections.clone().report_apply(self.request)?;
+                    applied
                 }
                 (change, objections) => {
                     let value = change.patched(shown.to_value(), schema)?;
@@ -125,7 +127,7 @@ impl Registry {
         projection: &dyn Projection,
         patch: &Patch,
     ) -> Result<Written, Status> {
-        self.write_projection(request, kind, projection, Wanted::Patch(ReadPatch::of(request, patch))).await
+        self.write_projection(request, kind, projection, Wanted::Patch(ReadPatch::of(patch))).await
     }
 
     async fn write_projection(

@@ -288,10 +288,13 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
     }
     let mut errors = object_meta::validate_update(new, old, kind.is_namespaced());
     errors.extend(match part {
-        Part::Object => strategy.validate_update(new, old),
-        Part::Status => strategy.validate_status_update(new, old),
+        Part::Object => kind.with_rules(strategy.validate_update(new, old), new, Some(old))?,
+        Part::Status => kind.with_rules(strategy.validate_status_update(new, old), new, Some(old))?,
         Part::View(view) => view.validate_update(new, old),
     });
+    if kind.is_converted() && matches!(part, Part::Object) {
+        errors = (kind.spec().review)(new, Some(old), errors);
+    }
     if !errors.is_empty() {
         return Err(Status::invalid(spec.gvk(), new.name(), &errors));
     }

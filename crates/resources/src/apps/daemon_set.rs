@@ -10,6 +10,7 @@ use crate::field_checks::{
     not_more_than_all, not_negative,
 };
 use crate::pod_spec::{self, wrong_lasting_template};
+use crate::status_counts::{wrong_collisions, wrong_counts};
 
 /// `daemonsets.apps`. In Kubernetes: `pkg/registry/apps/daemonset`.
 pub(crate) fn kind() -> KindSpec {
@@ -25,6 +26,7 @@ pub(crate) fn kind() -> KindSpec {
             let changed = new.at("spec.template") != old.at("spec.template");
             count_templates(new, template_generation(old) + i64::from(changed));
         },
+        validate_status: wrong_status,
         validate: |object| {
             let spec = object.at("spec");
             let selector = spec.at("selector");
@@ -147,4 +149,21 @@ fn wrong_strategy(strategy: &Value, path: &str) -> Wrong {
         }
         _ => vec![FieldError::not_supported(path, strategy.clone(), &["RollingUpdate", "OnDelete"])],
     }
+}
+/// In Kubernetes: `ValidateDaemonSetStatusUpdate`.
+fn wrong_status(new: &Object, old: &Object) -> Wrong {
+    const COUNTS: [&str; 9] = [
+        "currentNumberScheduled",
+        "numberMisscheduled",
+        "desiredNumberScheduled",
+        "numberReady",
+        "observedGeneration",
+        "updatedNumberScheduled",
+        "numberAvailable",
+        "numberUnavailable",
+        "collisionCount",
+    ];
+    let mut wrong = wrong_counts(new, &COUNTS);
+    wrong.extend(wrong_collisions(new, old));
+    wrong
 }

@@ -11,6 +11,7 @@ use crate::field_checks::{
     Wrong, amount_of, count_or_share, immutable, not_more_than_all, not_negative, selector_and_template,
 };
 use crate::pod_spec::{self, wrong_lasting_template};
+use crate::status_counts::{wrong_collisions, wrong_counts, wrong_order};
 
 /// `deployments.apps`. In Kubernetes: `pkg/registry/apps/deployment`.
 pub(crate) fn kind() -> KindSpec {
@@ -19,6 +20,7 @@ pub(crate) fn kind() -> KindSpec {
         // A rollback used to be asked for by annotation, so annotations count, too.
         generation: Generation::Fields(&["spec", "metadata.annotations"]),
         reset_by_status: &["spec", "metadata.labels"],
+        validate_status: wrong_status,
         validate: |object| {
             let spec = object.at("spec");
             let mut wrong = not_negative(spec, "replicas", "spec");
@@ -118,4 +120,24 @@ fn wrong_strategy(strategy: &Value, path: &str) -> Wrong {
         }
         _ => vec![FieldError::not_supported(path, strategy.clone(), &["Recreate", "RollingUpdate"])],
     }
+}
+/// In Kubernetes: `ValidateDeploymentStatusUpdate`.
+fn wrong_status(new: &Object, old: &Object) -> Wrong {
+    const COUNTS: [&str; 8] = [
+        "observedGeneration",
+        "replicas",
+        "updatedReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "unavailableReplicas",
+        "terminatingReplicas",
+        "collisionCount",
+    ];
+    let mut wrong = wrong_counts(new, &COUNTS);
+    for count in ["updatedReplicas", "readyReplicas", "availableReplicas"] {
+        wrong.extend(wrong_order(new, count, "replicas", "cannot be greater than status.replicas"));
+    }
+    wrong.extend(wrong_order(new, "availableReplicas", "readyReplicas", "cannot be greater than readyReplicas"));
+    wrong.extend(wrong_collisions(new, old));
+    wrong
 }

@@ -13,6 +13,7 @@ use crate::field_checks::{
     selector_and_template,
 };
 use crate::pod_spec::{self, wrong_lasting_template};
+use crate::status_counts::{wrong_collisions, wrong_counts, wrong_order};
 
 /// `statefulsets.apps`. In Kubernetes: `pkg/registry/apps/statefulset`.
 pub(crate) fn kind() -> KindSpec {
@@ -25,6 +26,7 @@ pub(crate) fn kind() -> KindSpec {
             service => each_invalid("spec.serviceName", service, names::dns1123_label(service)),
         },
         validate_change,
+        validate_status: wrong_status,
         warnings,
         columns: columns(),
         subresources: vec![Subresource::Projection(Arc::new(Scale::of_replicas(SelectorForm::LabelSelector)))],
@@ -174,4 +176,24 @@ fn validate_change(new: &Object, old: &Object) -> Wrong {
     }
     let what = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
     vec![FieldError::forbidden("spec", what)]
+}
+/// In Kubernetes: `ValidateStatefulSetStatusUpdate`.
+fn wrong_status(new: &Object, old: &Object) -> Wrong {
+    const COUNTS: [&str; 7] = [
+        "replicas",
+        "readyReplicas",
+        "currentReplicas",
+        "updatedReplicas",
+        "availableReplicas",
+        "observedGeneration",
+        "collisionCount",
+    ];
+    let mut wrong = wrong_counts(new, &COUNTS);
+    for count in ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"] {
+        wrong.extend(wrong_order(new, count, "replicas", "cannot be greater than status.replicas"));
+    }
+    let what = "cannot be greater than status.readyReplicas";
+    wrong.extend(wrong_order(new, "availableReplicas", "readyReplicas", what));
+    wrong.extend(wrong_collisions(new, old));
+    wrong
 }

@@ -9,12 +9,14 @@ use super::scaling_rules::{wrong_metrics, wrong_rules};
 use crate::built_in::built_in;
 use crate::cells::some_of;
 use crate::field_checks::Wrong;
+use crate::status_counts::wrong_counts;
 
 /// `horizontalpodautoscalers.autoscaling` in v2. In Kubernetes: `pkg/registry/autoscaling/horizontalpodautoscaler`.
 pub(crate) fn v2() -> KindSpec {
     KindSpec {
         set_defaults: |object| edit_spec(object, set_defaults),
         validate: wrong,
+        validate_status: |new, _| wrong_counts(new, &["currentReplicas", "desiredReplicas"]),
         columns: columns(),
         ..built_in("autoscaling", "v2", "horizontalpodautoscalers")
     }

@@ -5,6 +5,7 @@ use coracle_registry::{Column, DeleteOptions, KindSpec, TableColumn};
 use serde_json::{Value, json};
 
 use super::failure_policy::wrong_failure_policy;
+use super::job_status::wrong_status;
 use crate::built_in::built_in;
 use crate::cells::{containers, has_condition, images, selector};
 use crate::field_checks::{
@@ -31,6 +32,7 @@ pub(crate) fn kind() -> KindSpec {
         canonicalize: take_template_labels,
         validate: wrong_job,
         validate_change,
+        validate_status: wrong_status,
         orphans_by_default: true,
         delete_warnings,
         selectable: Some(&["status.successful"]),

@@ -14,7 +14,7 @@ pub(crate) fn kind(config: &Config) -> KindSpec {
     KindSpec {
         // Names are not looked at, as in Kubernetes.
         name: |_| Vec::new(),
-        validate_create: wrong,
+        validate: wrong,
         time_to_live: Some(config.event_seconds),
         selectable: Some(&[
             "involvedObject.kind",

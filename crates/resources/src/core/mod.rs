@@ -17,6 +17,7 @@ pub(crate) mod pod_table;
 pub(crate) mod pod_template;
 pub(crate) mod pod_validation;
 pub(crate) mod pod_views;
+mod quota_scopes;
 pub(crate) mod replication_controller;
 pub(crate) mod resource_quota;
 pub(crate) mod secret;

@@ -21,6 +21,8 @@ pub(crate) fn kind() -> KindSpec {
         store_directory: "minions".to_owned(),
         set_defaults,
         validate: wrong,
+        validate_change: wrong_change,
+        validate_status: wrong_change,
         warnings: |new, _| {
             let what = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
             (!new.text("spec.externalID").is_empty()).then(|| what.to_owned()).into_iter().collect()
@@ -147,6 +149,39 @@ fn wrong(object: &Object) -> Wrong {
     if blocks.len() > 1 && families.len() < blocks.len() {
         let what = "may specify no more than one CIDR for each IP family";
         wrong.push(FieldError::invalid("spec.podCIDRs", blocks, what));
+    }
+    wrong
+}
+
+/// What of a node stays as it is once it is known. In Kubernetes: `ValidateNodeUpdate`.
+fn wrong_change(new: &Object, old: &Object) -> Wrong {
+    const ADDRESSES: &str = "status.addresses";
+    let mut wrong = Wrong::new();
+    let addresses = new.list(ADDRESSES);
+    for (at, address) in addresses.iter().enumerate() {
+        if addresses[..at].contains(address) {
+            let printed = format!("{{\"Type\":{},\"Address\":{}}}", address.at("type"), address.at("address"));
+            let error = FieldError::duplicate(format!("{ADDRESSES}[{at}]"), address.clone());
+            wrong.push(error.printed_as(printed));
+        }
+    }
+    let blocks = (old.list("spec.podCIDRs"), new.list("spec.podCIDRs"));
+    let changed = match blocks {
+        ([], _) => 0,
+        (before, now) if before.len() != now.len() => 1,
+        (before, now) => before.iter().zip(now).filter(|(before, now)| before != now).count(),
+    };
+    for _ in 0..changed {
+        let what = "node updates may not change podCIDR except from \"\" to valid";
+        wrong.push(FieldError::forbidden("spec.podCIDRs", what));
+    }
+    let provider = old.text("spec.providerID");
+    if !provider.is_empty() && provider != new.text("spec.providerID") {
+        let what = "node updates may not change providerID except from \"\" to valid";
+        wrong.push(FieldError::forbidden("spec.providerID", what));
+    }
+    if new.text("spec.externalID") != old.text("spec.externalID") {
+        wrong.push(FieldError::forbidden("spec.externalID", "may not be updated"));
     }
     wrong
 }

@@ -6,7 +6,7 @@ use coracle_registry::{KindSpec, Request, Subresource, restore};
 use serde_json::{Value, json};
 
 use super::binding::Binding;
-use super::pod_connect::{Log, NoProxy, NoStream};
+use super::pod_connect::{Log, NoProxy, Stream};
 use super::pod_views::{EphemeralContainers, Resize};
 use super::{pod_resources, pod_table, pod_validation};
 use crate::built_in::built_in;
@@ -45,9 +45,9 @@ pub(crate) fn kind() -> KindSpec {
             Subresource::View(Arc::new(EphemeralContainers)),
             Subresource::View(Arc::new(Resize)),
             Subresource::Connect(Arc::new(Log)),
-            Subresource::Connect(Arc::new(NoStream::EXEC)),
-            Subresource::Connect(Arc::new(NoStream::ATTACH)),
-            Subresource::Connect(Arc::new(NoStream::PORT_FORWARD)),
+            Subresource::Connect(Arc::new(Stream::EXEC)),
+            Subresource::Connect(Arc::new(Stream::ATTACH)),
+            Subresource::Connect(Arc::new(Stream::PORT_FORWARD)),
             Subresource::Connect(Arc::new(NoProxy)),
         ],
         grace_period,

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 /// `pods/log`. In Kubernetes: `LogLocation`.
 pub(crate) struct Log;
 
+/// The parameters of a stream that the node understands.
+const STREAM_PARAMETERS: [&str; 5] = ["command", "stdin", "stdout", "stderr", "tty"];
+
 /// The parameters of a log request that the node understands.
 const LOG_PARAMETERS: [&str; 8] =
     ["follow", "previous", "timestamps", "sinceSeconds", "sinceTime", "tailLines", "limitBytes", "stream"];
@@ -38,27 +41,27 @@ impl Connect for Log {
         Ok(Destination {
             node: node_of(registry, request, &pod).await?,
             path_and_query: if parameters.is_empty() { path } else { format!("{path}?{}", parameters.join("&")) },
+            is_stream: false,
         })
     }
 }
 
-/// `pods/exec`, `pods/attach`, `pods/portforward`: streams to a container, where there is none to speak to.
-pub(crate) struct NoStream {
+/// `pods/exec`, `pods/attach`, `pods/portforward`: streams to a container. Nothing listens on a simulated pod's ports.
+pub(crate) struct Stream {
     name: &'static str,
-    why: &'static str,
 }
 
-impl NoStream {
+impl Stream {
     /// `exec`
-    pub(crate) const EXEC: Self = Self { name: "exec", why: "simulated containers run no processes" };
+    pub(crate) const EXEC: Self = Self { name: "exec" };
     /// `attach`
-    pub(crate) const ATTACH: Self = Self { name: "attach", why: "simulated containers run no processes" };
+    pub(crate) const ATTACH: Self = Self { name: "attach" };
     /// `portforward`
-    pub(crate) const PORT_FORWARD: Self = Self { name: "portforward", why: "simulated pods listen on no ports" };
+    pub(crate) const PORT_FORWARD: Self = Self { name: "portforward" };
 }
 
 #[async_trait]
-impl Connect for NoStream {
+impl Connect for Stream {
     fn name(&self) -> &str {
         self.name
     }
@@ -71,7 +74,6 @@ impl Connect for NoStream {
         Some(options(self.name, query))
     }
 
-    /// Refuses what Kubernetes refuses in its words, and all else in our own.
     async fn connect(
         &self,
         registry: &Registry,
@@ -80,13 +82,18 @@ impl Connect for NoStream {
         query: &[(String, String)],
     ) -> Result<Destination, Status> {
         let pod = pod(registry, request).await?;
-        if self.name != "portforward" {
-            container(&pod, query)?;
-        }
-        if node_of(registry, request, &pod).await?.is_empty() {
+        let container = if self.name == "portforward" { String::new() } else { container(&pod, query)? };
+        let node = node_of(registry, request, &pod).await?;
+        if node.is_empty() {
             return Err(Status::bad_request(format!("pod {} does not have a host assigned", pod.name())));
         }
-        Err(not_supported(request, self.why))
+        if self.name == "portforward" {
+            return Err(not_supported(request, "simulated pods listen on no ports"));
+        }
+        let wanted = query.iter().filter(|(name, _)| STREAM_PARAMETERS.contains(&name.as_str()));
+        let parameters: Vec<String> = wanted.map(|(name, value)| format!("{name}={}", escaped(value))).collect();
+        let path = format!("/{}/{}/{}/{container}", self.name, pod.namespace(), pod.name());
+        Ok(Destination { node, path_and_query: format!("{path}?{}", parameters.join("&")), is_stream: true })
     }
 }
 

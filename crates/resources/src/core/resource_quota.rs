@@ -1,29 +1,47 @@
 use coracle_meta::fields::Fields;
-use coracle_meta::{Object, Quantity, names};
+use coracle_meta::{FieldError, Object, Quantity};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
+use super::quota_scopes::{is_counted, scopes_changed, wrong_scopes};
 use crate::built_in::built_in;
-use crate::field_checks::{each_invalid, immutable, quantity_not_negative};
+use crate::field_checks::{Wrong, quantity_not_negative};
+use crate::pod_spec::{name_of_resource, whole_if_counted};
 
 /// `resourcequotas`. In Kubernetes: `pkg/registry/core/resourcequota`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         validate: |object| {
-            let hard = object.entries("spec.hard");
-            hard.flat_map(|(name, amount)| {
-                let path = format!("spec.hard[{name}]");
-                let mut wrong = each_invalid(&path, name, names::qualified_name(name));
-                wrong.extend(quantity_not_negative(amount, &path));
-                wrong
-            })
-            .collect()
+            let mut wrong = wrong_amounts(object, "spec.hard");
+            wrong.extend(wrong_scopes(object.at("spec")));
+            wrong
         },
-        validate_change: |new, old| immutable(new, old, "spec.scopes"),
+        validate_change: scopes_changed,
+        validate_status: |new, _| {
+            let mut wrong = wrong_amounts(new, "status.hard");
+            wrong.extend(wrong_amounts(new, "status.used"));
+            wrong
+        },
         warnings: |new, old| if old.is_none() { requests_above_limits(new) } else { Vec::new() },
         columns: columns(),
         ..built_in("", "v1", "resourcequotas")
     }
+}
+
+/// What is wrong with the amounts of a list. In Kubernetes: `ValidateResourceQuotaResourceName` and
+/// `ValidateResourceQuantityValue`.
+fn wrong_amounts(quota: &Object, list: &str) -> Wrong {
+    let mut wrong = Wrong::new();
+    for (name, amount) in quota.entries(list) {
+        let path = format!("{list}[{name}]");
+        wrong.extend(name_of_resource(name, &path));
+        if !name.contains('/') && !is_counted(name) {
+            wrong.push(FieldError::invalid(&path, name.as_str(), "must be a standard resource for quota"));
+        }
+        wrong.extend(quantity_not_negative(amount, &path));
+        wrong.extend(whole_if_counted(name, amount, &path));
+    }
+    wrong
 }
 
 /// A request that may be larger than the limit of the same resource is hardly meant.
@@ -75,4 +93,28 @@ fn amounts(object: &Object, shown: fn(&str) -> bool) -> String {
         format!("{resource}: {used}/{}", hard.as_str().unwrap_or("0"))
     };
     object.entries("status.hard").filter(|(resource, _)| shown(resource)).map(amount).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_quota_counts_what_can_be_counted() {
+        let quota =
+            json!({"spec": {"hard": {"pods": "1500m", "storage": "1Gi", "x": "1", "a.io/gpu": "-1", "cpu": "1"}}});
+        let quota = Object::from_value(quota).unwrap();
+        let said: Vec<String> = wrong_amounts(&quota, "spec.hard").iter().map(FieldError::message).collect();
+        assert_eq!(
+            said,
+            [
+                "spec.hard[a.io/gpu]: Invalid value: \"-1\": must be greater than or equal to 0",
+                "spec.hard[pods]: Invalid value: \"1500m\": must be an integer",
+                "spec.hard[storage]: Invalid value: \"storage\": must be a standard resource for quota",
+                "spec.hard[x]: Invalid value: \"x\": must be a standard resource type or fully qualified",
+                "spec.hard[x]: Invalid value: \"x\": must be a standard resource for quota",
+            ]
+        );
+    }
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
-use coracle_meta::{Object, names};
+use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, Subresource, TableColumn};
 use serde_json::{Value, json};
 
@@ -12,6 +12,8 @@ use super::service_validation::{wrong_change, wrong_service};
 use crate::built_in::built_in;
 use crate::cells::{labels, load_balancer_addresses};
 use crate::config::Config;
+use crate::field_checks::{Wrong, ip};
+use crate::status_counts::wrong_host;
 
 /// `services`. In Kubernetes: `pkg/registry/core/service`. Addresses and node ports are handed out by
 /// [`super::service_allocation`].
@@ -22,6 +24,7 @@ pub(crate) fn kind(config: &Config) -> KindSpec {
         validate: wrong_service,
         warnings: |new, _| warnings(new),
         validate_change: wrong_change,
+        validate_status: wrong_status,
         name: names::dns1035_label,
         store_directory: "services/specs".to_owned(),
         selectable: Some(&["spec.clusterIP", "spec.type"]),
@@ -222,4 +225,31 @@ fn ports(object: &Object) -> String {
     };
     let ports: Vec<_> = object.list("spec.ports").iter().map(port).collect();
     if ports.is_empty() { "<none>".to_owned() } else { ports.join(",") }
+}
+/// In Kubernetes: `ValidateLoadBalancerStatus`.
+fn wrong_status(new: &Object, old: &Object) -> Wrong {
+    const PATH: &str = "status.loadBalancer.ingress";
+    let entries = new.list(PATH);
+    if new.text("spec.type") != "LoadBalancer" && !entries.is_empty() {
+        return vec![FieldError::forbidden(PATH, "may only be used when `spec.type` is 'LoadBalancer'")];
+    }
+    let mut wrong = Wrong::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let path = format!("{PATH}[{at}]");
+        let address = entry.text("ip");
+        if !address.is_empty() && !old.list(PATH).iter().any(|before| before.text("ip") == address) {
+            wrong.extend(ip(address, &format!("{path}.ip")));
+        }
+        let mode_path = format!("{path}.ipMode");
+        match (entry.at("ipMode").as_str(), address.is_empty()) {
+            (None, true) | (Some("Proxy" | "VIP"), false) => {}
+            (None, false) => wrong.push(FieldError::required(mode_path, "must be specified when `ip` is set")),
+            (Some(_), true) => {
+                wrong.push(FieldError::forbidden(mode_path, "may not be specified when `ip` is not set"));
+            }
+            (Some(mode), false) => wrong.push(FieldError::not_supported(mode_path, mode, &["Proxy", "VIP"])),
+        }
+        wrong.extend(wrong_host(entry.text("hostname"), &format!("{path}.hostname")));
+    }
+    wrong
 }

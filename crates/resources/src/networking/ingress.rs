@@ -6,17 +6,25 @@ use serde_json::Value;
 use crate::built_in::built_in;
 use crate::cells::{load_balancer_addresses, set_or};
 use crate::field_checks::{Wrong, each_invalid, required, required_one_of};
+use crate::status_counts::wrong_address;
 
 /// `ingresses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ingress`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         store_directory: "ingress".to_owned(),
         validate: wrong,
+        validate_status: |new, old| {
+            let (entries, before) = (new.list(ADDRESSES), old.list(ADDRESSES));
+            let check = |(at, entry)| wrong_address(entry, before, &format!("{ADDRESSES}[{at}]"));
+            entries.iter().enumerate().flat_map(check).collect()
+        },
         warnings: |new, old| if old.is_none() { class_by_annotation(new) } else { Vec::new() },
         columns: columns(),
         ..built_in("networking.k8s.io", "v1", "ingresses")
     }
 }
+
+const ADDRESSES: &str = "status.loadBalancer.ingress";
 
 fn class_by_annotation(object: &Object) -> Vec<String> {
     const CLASS: &str = "kubernetes.io/ingress.class";

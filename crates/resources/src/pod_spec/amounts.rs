@@ -115,7 +115,7 @@ pub(super) fn wrong_resources(resources: &Value, claims: &BTreeSet<&str>, path: 
 
 /// Things that are counted cannot be asked for in parts.
 pub(crate) fn whole_if_counted(name: &str, amount: &Value, path: &str) -> Wrong {
-    let is_counted = !is_native(name)
+    let is_counted = names::is_extended_resource(name)
         || matches!(
             name,
             "pods"

@@ -10,9 +10,9 @@ mod validation;
 mod volumes;
 mod warnings;
 
-pub(crate) use amounts::{may_overcommit, name_of_container, name_of_resource, wrong_overhead};
+pub(crate) use amounts::{may_overcommit, name_of_container, name_of_resource, whole_if_counted, wrong_overhead};
 pub(crate) use label_keys::merge_label_keys;
-pub(crate) use placement::wrong_tolerations;
+pub(crate) use placement::{node_selector, wrong_tolerations};
 pub(crate) use validation::{wrong_lasting_template, wrong_spec, wrong_template};
 pub(crate) use warnings::{template_warnings, warnings};
 

@@ -4,7 +4,9 @@ use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
 use crate::built_in::built_in;
+use crate::conditions::wrong_conditions;
 use crate::field_checks::{Wrong, count_or_share, label_selector, not_more_than_all, one_of};
+use crate::status_counts::wrong_counts;
 
 /// `poddisruptionbudgets.policy`. In Kubernetes: `pkg/registry/policy/poddisruptionbudget`.
 pub(crate) fn kind() -> KindSpec {
@@ -12,6 +14,12 @@ pub(crate) fn kind() -> KindSpec {
         // Names are not looked at, as in Kubernetes.
         name: |_| Vec::new(),
         validate: wrong,
+        validate_status: |new, _| {
+            let mut wrong = wrong_conditions(new.list("status.conditions"), "status.conditions");
+            let counts = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
+            wrong.extend(wrong_counts(new, &counts));
+            wrong
+        },
         columns: columns(),
         takes_any_finalizer: true,
         ..built_in("policy", "v1", "poddisruptionbudgets")

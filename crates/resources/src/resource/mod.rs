@@ -1,8 +1,17 @@
 //! `resource.k8s.io/v1`: devices that are claimed.
 
+mod admin_access;
+mod bounded;
+mod claim_spec;
+mod claim_status;
+mod configuration;
+mod device;
 pub(crate) mod device_class;
+mod naming;
+mod network;
 pub(crate) mod resource_claim;
 pub(crate) mod resource_claim_template;
 pub(crate) mod resource_slice;
+mod selector;
 
 const GROUP: &str = "resource.k8s.io";

@@ -1,13 +1,30 @@
+use std::sync::Arc;
+
 use coracle_meta::Object;
-use coracle_meta::fields::Fields;
+use coracle_meta::fields::{Fields, edit_spec};
 use coracle_registry::{KindSpec, TableColumn};
 
 use super::GROUP;
+use super::admin_access::AdminAccess;
+use super::claim_spec::{drop_disabled, wrong_claim_spec};
+use super::claim_status;
 use crate::built_in::{SPEC_AND_METADATA, built_in};
+use crate::field_checks::immutable;
 
 /// `resourceclaims`.
 pub(crate) fn kind() -> KindSpec {
-    KindSpec { reset_by_status: SPEC_AND_METADATA, columns: columns(), ..built_in(GROUP, "v1", "resourceclaims") }
+    KindSpec {
+        prepare_create: |object, _| edit_spec(object, drop_disabled),
+        prepare_update: |new, _, _| edit_spec(new, drop_disabled),
+        validate_create: |object| wrong_claim_spec(object.at("spec"), "spec"),
+        validate_change: |new, old| immutable(new, old, "spec"),
+        reset_by_status: SPEC_AND_METADATA,
+        prepare_status: |new, old, _| claim_status::prepare(new, old),
+        validate_status: claim_status::wrong_status,
+        columns: columns(),
+        hooks: Arc::new(AdminAccess { requests: "spec.devices.requests" }),
+        ..built_in(GROUP, "v1", "resourceclaims")
+    }
 }
 
 fn columns() -> Vec<TableColumn> {

@@ -142,7 +142,7 @@ fn wrong_change(new: &Object, old: &Object) -> Wrong {
 }
 
 /// What is wrong with the name of a driver, where another object names one.
-pub(super) fn wrong_driver_name(name: &str, path: &str) -> Wrong {
+pub(crate) fn wrong_driver_name(name: &str, path: &str) -> Wrong {
     if name.is_empty() {
         return vec![FieldError::required(path, "")];
     }

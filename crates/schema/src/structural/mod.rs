@@ -9,6 +9,7 @@
 //! Not here: rules in CEL (`registry` runs them), the definition's other fields.
 
 mod check;
+mod correlate;
 mod default;
 mod embedded;
 mod format;

@@ -9,7 +9,15 @@ impl Structural {
     /// the whole resource.
     pub fn validate(&self, value: &Value, path: &str) -> Vec<FieldError> {
         let mut result = Outcome::default();
-        check(self, value, path, &mut result);
+        check(self, value, None, path, &mut result);
+        result.errors
+    }
+
+    /// What is wrong with a value that was another before: what is as it was is not held against it.
+    /// In Kubernetes: `RatchetingSchemaValidator.ValidateUpdate`.
+    pub fn validate_change(&self, value: &Value, old: &Value, path: &str) -> Vec<FieldError> {
+        let mut result = Outcome::default();
+        check(self, value, Some(old), path, &mut result);
         result.errors
     }
 }
@@ -42,7 +50,16 @@ impl Outcome {
     }
 }
 
-fn check(schema: &Structural, value: &Value, path: &str, result: &mut Outcome) {
+/// What is wrong with a value, which was `old` if that is known.
+fn check(schema: &Structural, value: &Value, old: Option<&Value>, path: &str, result: &mut Outcome) {
+    let before = result.errors.len();
+    check_node(schema, value, old, path, result);
+    if result.errors.len() > before && old.is_some_and(|old| schema.is_same(value, old)) {
+        result.errors.truncate(before);
+    }
+}
+
+fn check_node(schema: &Structural, value: &Value, old: Option<&Value>, path: &str, result: &mut Outcome) {
     let constraints = &schema.constraints;
     let before = result.errors.len();
     check_type(schema, value, path, result);
@@ -54,12 +71,12 @@ fn check(schema: &Structural, value: &Value, path: &str, result: &mut Outcome) {
     match value {
         Value::String(text) => check_text(constraints, text, path, result),
         Value::Number(number) => check_number(constraints, number, path, result),
-        Value::Array(items) => check_list(schema, items, path, result),
+        Value::Array(items) => check_list(schema, items, old, path, result),
         Value::Object(_) | Value::Bool(_) | Value::Null => {}
     }
     check_values(constraints, value, path, result);
     if let Value::Object(fields) = value {
-        check_object(schema, fields, path, result);
+        check_object(schema, fields, old, path, result);
     }
     if result.errors.len() == before {
         result.matches += 1;
@@ -172,10 +189,11 @@ fn check_number(constraints: &Constraints, number: &Number, path: &str, result: 
     }
 }
 
-fn check_list(schema: &Structural, items: &[Value], path: &str, result: &mut Outcome) {
+fn check_list(schema: &Structural, items: &[Value], old: Option<&Value>, path: &str, result: &mut Outcome) {
     if let Some(below) = &schema.items {
         for (index, item) in items.iter().enumerate() {
-            check(below, item, &format!("{path}[{index}]"), result);
+            let old = old.and_then(|old| schema.item_before(item, old));
+            check(below, item, old, &format!("{path}[{index}]"), result);
         }
     }
     let (constraints, count) = (&schema.constraints, items.len() as u64);
@@ -190,7 +208,17 @@ fn check_list(schema: &Structural, items: &[Value], path: &str, result: &mut Out
     }
 }
 
-fn check_object(schema: &Structural, fields: &Map<String, Value>, path: &str, result: &mut Outcome) {
+fn check_object(
+    schema: &Structural,
+    fields: &Map<String, Value>,
+    old: Option<&Value>,
+    path: &str,
+    result: &mut Outcome,
+) {
+    // What version and kind were does not show: both objects were converted to one.
+    let is_told = |name: &str| !(path.is_empty() && matches!(name, "apiVersion" | "kind"));
+    let old = old.and_then(Value::as_object);
+    let before = |name: &str| old.filter(|_| is_told(name)).and_then(|old| schema.field_before(name, old));
     let (constraints, count) = (&schema.constraints, fields.len() as u64);
     if let Some(least) = constraints.min_properties.filter(|least| count < *least) {
         result.invalid(path, count, &format!("should have at least {least} properties"));
@@ -201,7 +229,7 @@ fn check_object(schema: &Structural, fields: &Map<String, Value>, path: &str, re
     // What the schema does not name comes first, then what it names, then what it misses.
     for (name, value) in fields.iter().filter(|(name, _)| !schema.properties.contains_key(*name)) {
         match &schema.additional {
-            Additional::Schema(below) => check(below, value, &format!("{path}.{name}"), result),
+            Additional::Schema(below) => check(below, value, before(name), &format!("{path}.{name}"), result),
             Additional::Allowed(false) => {
                 result.errors.push(FieldError::invalid(
                     format!("{path}.{name}").trim_start_matches('.'),
@@ -215,7 +243,7 @@ fn check_object(schema: &Structural, fields: &Map<String, Value>, path: &str, re
     let dot = if path.is_empty() { "" } else { "." };
     for (name, below) in &schema.properties {
         if let Some(value) = fields.get(name) {
-            check(below, value, &format!("{path}{dot}{name}"), result);
+            check(below, value, before(name), &format!("{path}{dot}{name}"), result);
         }
     }
     for name in constraints.required.iter().filter(|name| !fields.contains_key(*name)) {
@@ -227,7 +255,7 @@ fn check_schemas(constraints: &Constraints, value: &Value, path: &str, result: &
     let try_all = |schemas: &[Structural]| -> Vec<Outcome> {
         let outcome = |schema| {
             let mut outcome = Outcome::default();
-            check(schema, value, path, &mut outcome);
+            check(schema, value, None, path, &mut outcome);
             outcome
         };
         schemas.iter().map(outcome).collect()
@@ -262,7 +290,7 @@ fn check_schemas(constraints: &Constraints, value: &Value, path: &str, result: &
     }
     if let Some(not) = &constraints.not {
         let mut outcome = Outcome::default();
-        check(not, value, path, &mut outcome);
+        check(not, value, None, path, &mut outcome);
         if outcome.errors.is_empty() {
             result.composite(format!("\"{path}\" must not validate the schema (not)"));
         }

@@ -48,7 +48,7 @@ impl ConversionWebhook {
         let Some(version) = self.review_version else {
             return Err(Status::internal("no supported conversion review versions"));
         };
-        let ClientConfig { to, authorities } = self.config.clone().map_err(|why| failed(&format!("failed: {why}")))?;
+        let config = self.config.clone().map_err(|why| failed(&format!("failed: {why}")))?;
         let uid = registry.ambient().random.uuid();
         let review = json!({
             "kind": "ConversionReview", "apiVersion": format!("{GROUP}/{version}"),
@@ -58,7 +58,7 @@ impl ConversionWebhook {
             }
         });
         let body = Bytes::from(review.to_string());
-        let call = Call { to, authorities, body, timeout: TIMEOUT };
+        let call = Call::to(config, body, TIMEOUT);
         let answer = registry.call(request, &call).await.map_err(|why| failed(&format!("failed: {why}")))?;
         let converted = read(version, &uid, answer).map_err(|why| failed(&format!("failed: {why}")))?;
         if converted.len() != objects.len() {

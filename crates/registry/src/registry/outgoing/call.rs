@@ -7,7 +7,7 @@ use coracle_journal::{Detail, Stage};
 use coracle_meta::{Status, go_quote};
 use serde_json::Value;
 
-use super::{Answer, Callee, Question, ServiceAddress};
+use super::{Answer, Callee, Caller, ClientConfig, Question, ServiceAddress, Trust};
 use crate::{Registry, Request};
 
 /// One POST of JSON to somebody else.
@@ -15,12 +15,22 @@ use crate::{Registry, Request};
 pub struct Call {
     /// Who is called.
     pub to: Arc<Callee>,
-    /// The authorities of the callee's certificate, PEM; empty for those that the machine trusts.
-    pub authorities: Arc<[u8]>,
+    /// Whose certificate is believed.
+    pub trust: Trust,
+    /// As whom it is called; without one as nobody.
+    pub caller: Option<Arc<Caller>>,
     /// The document that is sent.
     pub body: Bytes,
     /// How long the whole call may take.
     pub timeout: Duration,
+}
+
+impl Call {
+    /// A call as nobody, to whom a webhook's owner has named.
+    pub fn to(config: ClientConfig, body: Bytes, timeout: Duration) -> Self {
+        let ClientConfig { to, authorities } = config;
+        Self { to, trust: Trust::Authorities(authorities), caller: None, body, timeout }
+    }
 }
 
 /// Why a call gave no document. Shown in client-go's words.
@@ -32,6 +42,23 @@ pub enum CallError {
     /// The answer was a failure, or no document.
     #[error("{}", .0.message)]
     Failure(Box<Status>),
+}
+
+impl CallError {
+    /// The same without a secret.
+    fn without(self, secret: &str) -> Self {
+        let veiled = |text: &str| text.replace(secret, "***");
+        match self {
+            _ if secret.is_empty() => self,
+            Self::NoAnswer(why) => Self::NoAnswer(veiled(&why)),
+            Self::Failure(mut status) => {
+                status.message = veiled(&status.message);
+                let causes = status.details.iter_mut().flat_map(|details| details.causes.iter_mut());
+                causes.for_each(|cause| cause.message = veiled(&cause.message));
+                Self::Failure(status)
+            }
+        }
+    }
 }
 
 /// The way out of the server. In Kubernetes: `webhook.ClientManager` with its service resolver.
@@ -62,11 +89,28 @@ impl Registry {
     /// # Errors
     /// Why there is no document.
     pub async fn call(&self, request: &Request, call: &Call) -> Result<Value, CallError> {
+        let note = |detail: Detail| detail.caused_by(request.cause).with("audit", request.audit_id.as_str());
+        self.noted_call(call, "", note).await
+    }
+
+    /// Calls somebody on the server's own behalf, within the call's time. What says why there is no document does not say
+    /// `secret`, even if the callee does.
+    ///
+    /// # Errors
+    /// Why there is no document.
+    pub async fn call_for_itself(&self, call: &Call, secret: &str) -> Result<Value, CallError> {
+        self.noted_call(call, secret, |detail| detail).await
+    }
+
+    async fn noted_call(
+        &self,
+        call: &Call,
+        secret: &str,
+        note: impl FnOnce(Detail) -> Detail,
+    ) -> Result<Value, CallError> {
         let url = call.to.url();
-        let entry = self.recorder().record(ACTOR, Stage::WebhookCall, || {
-            Detail::about(url.as_str()).caused_by(request.cause).with("audit", request.audit_id.as_str())
-        });
-        let answer = self.document(&url, call).await;
+        let entry = self.recorder().record(ACTOR, Stage::WebhookCall, || note(Detail::about(url.as_str())));
+        let answer = self.document(&url, call).await.map_err(|why| why.without(secret));
         self.recorder().record(ACTOR, Stage::WebhookAnswer, || {
             let why = answer.as_ref().err().map(ToString::to_string).unwrap_or_default();
             Detail::about(url.as_str()).caused_by(entry).with("error", why)

@@ -8,9 +8,11 @@
 mod answer;
 mod call;
 mod callee;
+mod caller;
 mod question;
 
 pub use answer::Answer;
 pub use call::{Call, CallError, Outgoing};
 pub use callee::{Callee, ClientConfig, ServiceAddress};
+pub use caller::Caller;
 pub use question::{Question, Trust};

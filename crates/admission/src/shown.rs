@@ -1,0 +1,67 @@
+//! A request as a webhook or a policy is shown it: in its own version, or in that which a rule names.
+
+use std::sync::Arc;
+
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
+use coracle_registry::{Kind, Review};
+use serde_json::Value;
+
+use crate::matching::Found;
+use crate::request_view::{admission_request, kind_of};
+
+/// The objects and the request in one version. In Kubernetes: `admission.VersionedAttributes`.
+pub(crate) struct Shown {
+    /// The kind in whose version the objects are shown, if that is not the request's.
+    pub(crate) elsewhere: Option<Arc<Kind>>,
+    pub(crate) object: Value,
+    pub(crate) old: Value,
+    pub(crate) request: Value,
+}
+
+impl Shown {
+    /// What is shown of a request that was found so.
+    ///
+    /// # Errors
+    /// If the objects cannot be converted.
+    pub(crate) async fn of(review: &Review<'_>, found: Found) -> Result<Self, Status> {
+        let elsewhere = match found {
+            Found::AsAsked => None,
+            Found::Elsewhere(kind) => Some(kind),
+        };
+        let show = |object: Option<&Object>| match (object, &elsewhere) {
+            (None, _) => Ok(Value::Null),
+            (Some(object), Some(kind)) if is_whole(review, object) => {
+                review.kind().convert(object, kind).map(Object::into_value)
+            }
+            (Some(object), _) => Ok(object.to_value()),
+        };
+        // Both are tried before either fails, so that one call converts both.
+        let both = || {
+            let (object, old) = (show(review.object()), show(review.old));
+            Ok((object?, old?))
+        };
+        let (object, old) = review.registry.converted(review.request, review.kind(), both).await?;
+        let request =
+            admission_request(review, &resource(review, elsewhere.as_deref()), &kind(review, elsewhere.as_deref()));
+        Ok(Self { elsewhere, object, old, request })
+    }
+}
+
+/// Whether this is an object of the request's kind, and not the body of a subresource.
+pub(crate) fn is_whole(review: &Review<'_>, object: &Object) -> bool {
+    let kind = review.kind().gvk();
+    review.request.at.subresource.is_empty()
+        || object.api_version() == kind.api_version() && object.text("kind") == kind.kind
+}
+
+fn resource(review: &Review<'_>, elsewhere: Option<&Kind>) -> GroupVersionResource {
+    elsewhere.map_or_else(|| review.request.at.resource.clone(), Kind::gvr)
+}
+
+fn kind(review: &Review<'_>, elsewhere: Option<&Kind>) -> GroupVersionKind {
+    let asked = kind_of(review);
+    match elsewhere {
+        Some(elsewhere) if asked == *review.kind().gvk() => elsewhere.gvk().clone(),
+        _ => asked,
+    }
+}

@@ -1,0 +1,35 @@
+//! Options that cannot be followed together end with the code for a wrong command line, and nothing is served.
+
+use crate::program::{Folder, coracle, text};
+
+/// The kubeconfig file of a program that says who may do what.
+const REVIEWER: &str = "
+current-context: c
+clusters: [{name: s, cluster: {server: 'https://127.0.0.1:9', insecure-skip-tls-verify: true}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: c, context: {cluster: s, user: u}}]
+";
+
+#[test]
+fn a_wrong_authorization_mode_is_a_wrong_command_line() {
+    let folder = Folder::new("exit-codes");
+    let reviewer = folder.join("reviewer.yaml");
+    std::fs::write(&reviewer, REVIEWER).unwrap();
+    let reviewer = format!("--authorization-webhook-config-file={}", reviewer.display());
+    let refused: [(&[&str], &str); 4] = [
+        (&["--authorization-mode=Rbac"], "authorization mode \"Rbac\" is not one of"),
+        (&["--authorization-mode=RBAC,RBAC"], "has mode specified more than once"),
+        (&["--authorization-mode=Webhook"], "authorization config file not passed"),
+        (&["--authorization-mode=RBAC", &reviewer], "without mode Webhook"),
+    ];
+    for (flags, why) in refused {
+        let mut commands = [coracle(), coracle()];
+        commands[0].args(["apiserver", "--store=memory", "--secure-port=0"]).arg("--cert-dir").arg(folder.join("pki"));
+        commands[1].args(["up", "--ephemeral"]).arg("--state-dir").arg(folder.join("state"));
+        for command in &mut commands {
+            let output = command.args(flags).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{command:?}: {}", text(&output));
+            assert!(text(&output).contains(why), "{}", text(&output));
+        }
+    }
+}

@@ -1,0 +1,46 @@
+use coracle_expression::Allowance;
+use coracle_meta::{FieldError, FieldErrorKind, Object, Status};
+use serde_json::Value;
+
+use crate::Kind;
+
+impl Kind {
+    /// All that is wrong with an object, or its change: `errors`, and what the rules say, unless they make no sense then.
+    ///
+    /// # Errors
+    /// If the rules are costly and have to be asked elsewhere, before this is asked again.
+    pub(crate) fn with_rules(
+        &self,
+        mut errors: Vec<FieldError>,
+        new: &Object,
+        old: Option<&Object>,
+    ) -> Result<Vec<FieldError>, Status> {
+        let strategy = self.ruling();
+        if !strategy.has_rules() {
+            return Ok(errors);
+        }
+        if errors.iter().any(is_blocking) {
+            let what = "some validation rules were not checked because the object was invalid; correct the existing \
+                errors to complete validation";
+            errors.push(FieldError::invalid("<nil>", Value::Null, what));
+            return Ok(errors);
+        }
+        errors.extend(match &self.verdicts {
+            Some(verdicts) => verdicts.of(strategy, new, old)?,
+            None => strategy.check_rules(new, old, &Allowance::unlimited()),
+        });
+        Ok(errors)
+    }
+}
+
+/// Errors after which rules make no sense.
+fn is_blocking(error: &FieldError) -> bool {
+    matches!(
+        error.kind,
+        FieldErrorKind::NotSupported
+            | FieldErrorKind::Required
+            | FieldErrorKind::TooLong
+            | FieldErrorKind::TooMany
+            | FieldErrorKind::TypeInvalid
+    )
+}
