@@ -57,9 +57,10 @@ bench-api: ## Measure requests, lists, watches and memory of one API server; BEN
 	$(CARGO) bench -q -p coracle-cli --bench api -- $(BENCH)
 
 soak: ## Long runs: operations beside a real etcd, crashes, losses of power; each scenario disturbed 2,000 times
+	export PROPTEST_RNG_SEED="$$(date +%s)"; echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; \
 	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \
-		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled
-	PROPTEST_CASES=20000 $(CARGO) test --release -p coracle-tests --test api hostile
+		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled && \
+	PROPTEST_CASES=20000 $(CARGO) test --release -p coracle-tests --test api hostile && \
 	CORACLE_SEEDS=2000 $(CARGO) test --release -p coracle-scenario --test disturbed
 
 FUZZ_SECONDS ?= 300

@@ -197,7 +197,7 @@ fn mark_as_deleting(object: &mut Object, now: Timestamp) {
 fn count(object: &mut Object) {
     let generation = object.generation();
     if generation > 0 {
-        object.set("metadata.generation", generation + 1);
+        object.set("metadata.generation", generation.wrapping_add(1));
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn count(rule: Generation, new: &mut Object, old: &Object) {
         }
     };
     if has_changed {
-        new.set("metadata.generation", old.generation() + 1);
+        new.set("metadata.generation", old.generation().wrapping_add(1));
     }
 }
 
