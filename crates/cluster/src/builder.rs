@@ -19,6 +19,7 @@ pub struct Builder {
     pub(crate) nodes: Vec<NodeSpec>,
     pub(crate) delays: coracle_kubelet::Delays,
     pub(crate) controllers: coracle_controllers::Config,
+    pub(crate) scheduler: coracle_scheduler::Config,
     pub(crate) layer: Option<TransportLayer>,
     pub(crate) components: Components,
 }
@@ -46,6 +47,7 @@ impl Default for Builder {
             nodes: Vec::new(),
             delays: coracle_kubelet::Delays::default(),
             controllers: coracle_controllers::Config::default(),
+            scheduler: coracle_scheduler::Config::default(),
             layer: None,
             components: Components::All,
         }
@@ -128,6 +130,13 @@ impl Builder {
     #[must_use]
     pub fn controllers(mut self, config: coracle_controllers::Config) -> Self {
         self.controllers = config;
+        self
+    }
+
+    /// How the scheduler is configured; `scheduler::Configuration::read` makes it of a `KubeSchedulerConfiguration`.
+    #[must_use]
+    pub fn scheduler(mut self, config: coracle_scheduler::Config) -> Self {
+        self.scheduler = config;
         self
     }
 

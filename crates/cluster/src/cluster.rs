@@ -45,6 +45,7 @@ const STORE: &str = "store";
 /// What a component needs to be started once more.
 struct Config {
     controllers: coracle_controllers::Config,
+    scheduler: coracle_scheduler::Config,
 }
 
 impl std::fmt::Debug for Cluster {
@@ -121,7 +122,7 @@ impl Cluster {
             ambient,
             recorder,
             layer: builder.layer,
-            config: Config { controllers },
+            config: Config { controllers, scheduler: builder.scheduler },
             kubelet,
             tasks,
             running: Mutex::default(),
@@ -215,7 +216,7 @@ impl Cluster {
                 Running::start(tasks, name, |stop| async move { controllers.run(stop.asked()).await })
             }
             Component::Scheduler => {
-                let config = coracle_scheduler::Config::default();
+                let config = self.config.scheduler.clone();
                 Running::start(tasks, name, |stop| {
                     coracle_scheduler::run(config, client, ambient, recorder, stop.asked()).map(drop)
                 })

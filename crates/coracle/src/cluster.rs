@@ -1,4 +1,5 @@
 use coracle_ambient::Ambient;
+use coracle_cluster::scheduler::ConfigurationError as SchedulerConfigurationError;
 use coracle_cluster::{Audit, Delays, Error, ServiceRoutes, Transport, User};
 use coracle_journal::Recorder;
 use coracle_sim::{ClockMode, Latency};
@@ -117,6 +118,23 @@ impl Builder {
     #[must_use]
     pub fn audit(self, audit: Audit) -> Self {
         Self { inner: self.inner.audit(audit) }
+    }
+
+    /// The scheduler's configuration, as the text of a `KubeSchedulerConfiguration` of kubescheduler.config.k8s.io/v1. The
+    /// scheduler stands for election only where the text says so.
+    ///
+    /// ```
+    /// let text = "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration, profile: []}";
+    /// let error = coracle::Cluster::builder().scheduler_configuration(text).unwrap_err();
+    /// assert_eq!(error.to_string(), "configuration:1: profile: unknown field");
+    /// ```
+    ///
+    /// # Errors
+    /// All that is wrong with it, with lines and paths.
+    pub fn scheduler_configuration(mut self, text: &str) -> Result<Self, SchedulerConfigurationError> {
+        let read = coracle_cluster::scheduler::Configuration::read("configuration", text)?;
+        self.inner = self.inner.scheduler(read.config);
+        Ok(self)
     }
 
     /// Only the API server: no controllers, no scheduler, no nodes. What envtest offers.

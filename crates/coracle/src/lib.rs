@@ -23,6 +23,7 @@ mod cluster;
 pub use cluster::{Builder, Cluster, run_virtual};
 pub use coracle_ambient::{Ambient, Timestamp};
 pub use coracle_api as api;
+pub use coracle_cluster::scheduler::ConfigurationError as SchedulerConfigurationError;
 pub use coracle_cluster::{
     ApiServerSpec, Audit, AuditPolicy, AuditSink, Component, Delays, Error, NodeSpec, ServiceRoutes, StoreSpec,
     Transport, User,

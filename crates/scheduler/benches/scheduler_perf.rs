@@ -14,7 +14,7 @@ use std::time::Duration;
 use coracle_ambient::Random;
 use coracle_api::core_v1::{Node, Pod};
 use coracle_meta::LabelSelector;
-use coracle_scheduler::{Budget, Decision, PodVolumes, State, Surroundings};
+use coracle_scheduler::{Backoff, Budget, Decision, PodVolumes, State, Surroundings};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -131,7 +131,7 @@ impl Bench {
     fn new(workload: &Workload, nodes: usize) -> Self {
         let owner = workload.with_owner.then(|| LabelSelector::parse("app=web").expect("a selector"));
         let mut bench = Self {
-            state: State::new("default-scheduler", &Random::from_seed(1)),
+            state: State::new(&[Arc::default()], Backoff::default(), &Random::from_seed(1)),
             around: Alone { owner },
             now: Instant::now(),
             made: 0,
@@ -175,7 +175,7 @@ impl Bench {
                     self.bound += 1;
                 }
                 Decision::NoNodes => panic!("there are nodes"),
-                Decision::Unfit(_, Some(Ok(victims))) => {
+                Decision::Unfit(_, Some(victims)) => {
                     let mut pod = attempt.pod.as_ref().clone();
                     pod.status.nominated_node_name.clone_from(&victims.node);
                     self.state.pod(Some(&attempt.pod), &Arc::new(pod), &[], self.now);

@@ -3,12 +3,12 @@ use std::collections::BTreeSet;
 
 use coracle_ambient::Random;
 
-use crate::filters::FILTERS;
 use crate::framework::{Check, Filter, LooksAt, Verdict};
 use crate::message::FitError;
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
-use crate::scores::SCORES;
+use crate::profile::Profile;
+use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 
 /// Up to this many nodes all are looked at; above, only so many that enough fit.
@@ -60,13 +60,14 @@ pub(crate) struct Checks<'a> {
     snapshot: &'a Snapshot,
     /// Where room is being made for the pod.
     nomination: Option<usize>,
-    checks: Vec<(&'static dyn Filter, Check<'a>)>,
+    checks: Vec<(&'a dyn Filter, Check<'a>)>,
 }
 
 impl<'a> Checks<'a> {
-    /// Prepares all filters.
-    pub(crate) fn prepare(pod: &'a PodInfo, snapshot: &'a Snapshot) -> Self {
-        let prepared = FILTERS.iter().filter_map(|filter| Some((*filter, filter.prepare(pod, snapshot)?)));
+    /// Prepares the filters of a profile.
+    pub(crate) fn prepare(profile: &'a Profile, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Self {
+        let filters = profile.filters.iter().map(AsRef::as_ref);
+        let prepared = filters.filter_map(|filter| Some((filter, filter.prepare(pod, snapshot)?)));
         Self { pod, snapshot, nomination: snapshot.nomination(&pod.key), checks: prepared.collect() }
     }
 
@@ -93,6 +94,12 @@ impl<'a> Checks<'a> {
         self.checks.iter().any(|(filter, _)| filter.looks_at() == LooksAt::Pods)
     }
 
+    /// What the filters say that look at sums, if so many pods are on the node that ask for `used` together.
+    pub(crate) fn beside(&self, node: &NodeInfo, used: &Resources, pods: i64) -> Verdict {
+        let verdicts = self.checks.iter().filter_map(|(filter, _)| filter.beside(self.pod, node, used, pods));
+        verdicts.into_iter().find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)
+    }
+
     fn first(&self, node: &NodeInfo, asked: impl Fn(&dyn Filter) -> bool) -> Option<(&'static str, Verdict)> {
         let asked = self.checks.iter().filter(|(filter, _)| asked(*filter));
         asked.map(|(filter, check)| (filter.name(), check(node))).find(|(_, verdict)| *verdict != Verdict::Fits)
@@ -100,11 +107,20 @@ impl<'a> Checks<'a> {
 }
 
 /// Chooses a node for a pod. `start` says with which node to begin, so that in a large cluster all get their turn.
-pub fn schedule(pod: &PodInfo, snapshot: &Snapshot, start: usize, random: &Random) -> Result<Choice, Failure> {
+///
+/// # Errors
+/// Why it gets none.
+pub fn schedule(
+    profile: &Profile,
+    pod: &PodInfo,
+    snapshot: &Snapshot,
+    start: usize,
+    random: &Random,
+) -> Result<Choice, Failure> {
     if snapshot.is_empty() {
         return Err(Failure::NoNodes);
     }
-    let checks = Checks::prepare(pod, snapshot);
+    let checks = Checks::prepare(profile, pod, snapshot);
     if let Some(node) = pod.nominated_node.as_ref().and_then(|name| snapshot.node(name))
         && checks.rejection(node).is_none()
     {
@@ -114,7 +130,7 @@ pub fn schedule(pod: &PodInfo, snapshot: &Snapshot, start: usize, random: &Rando
     let mut unfit = Unfit { error, ..Unfit::default() };
     let mut feasible: Vec<&NodeInfo> = Vec::new();
     let mut evaluated = 0;
-    let enough = nodes_to_find(snapshot.len());
+    let enough = nodes_to_find(snapshot.len(), profile.percentage_of_nodes_to_score);
     let mut look_at = |node| {
         evaluated += 1;
         match checks.rejection(node) {
@@ -123,7 +139,7 @@ pub fn schedule(pod: &PodInfo, snapshot: &Snapshot, start: usize, random: &Rando
         }
         feasible.len() < enough
     };
-    match only_nodes(pod) {
+    match only_nodes(profile, pod) {
         None => {
             let _ = snapshot.nodes_from(start).all(|node| look_at(node));
         }
@@ -136,16 +152,16 @@ pub fn schedule(pod: &PodInfo, snapshot: &Snapshot, start: usize, random: &Rando
     match feasible.as_slice() {
         [] => Err(Failure::Unfit(Box::new(unfit))),
         [only] => Ok(Choice { node: only.name.to_string(), evaluated, feasible: 1 }),
-        several => Ok(Choice { node: best(pod, snapshot, several, random), evaluated, feasible: several.len() }),
+        several => {
+            Ok(Choice { node: best(profile, pod, snapshot, several, random), evaluated, feasible: several.len() })
+        }
     }
 }
 
 impl Unfit {
     /// No node comes into question at all, as a filter says.
     pub(crate) fn refused(by: &'static str, nodes: usize, why: String) -> Self {
-        // Nobody knows of room that could be made then, and that is said in these words.
-        let post_filter = Some("not found".to_owned());
-        let error = FitError { nodes, pre_filter: Some(why), post_filter, ..FitError::default() };
+        let error = FitError { nodes, pre_filter: Some(why), ..FitError::default() };
         Self { error, rejected_by: BTreeSet::from([by]), resolvable: Vec::new() }
     }
 
@@ -169,25 +185,25 @@ impl Unfit {
 }
 
 /// The names of the only nodes that come into question, and the filter that says so.
-fn only_nodes(pod: &PodInfo) -> Option<(&'static str, BTreeSet<String>)> {
-    FILTERS.iter().find_map(|filter| Some((filter.name(), filter.only_nodes(pod)?.into_iter().collect())))
+fn only_nodes(profile: &Profile, pod: &PodInfo) -> Option<(&'static str, BTreeSet<String>)> {
+    profile.filters.iter().find_map(|filter| Some((filter.name(), filter.only_nodes(pod)?.into_iter().collect())))
 }
 
 /// How many nodes that fit are enough. In Kubernetes: `numFeasibleNodesToFind`.
-fn nodes_to_find(all: usize) -> usize {
+fn nodes_to_find(all: usize, percentage: usize) -> usize {
     if all <= LEAST_NODES_TO_FIND {
         return all;
     }
-    let percentage = 50_usize.saturating_sub(all / 125).max(5);
+    let percentage = if percentage == 0 { 50_usize.saturating_sub(all / 125).max(5) } else { percentage };
     (all * percentage / 100).max(LEAST_NODES_TO_FIND)
 }
 
 /// The node with the highest total; one of the best at random.
-fn best(pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo], random: &Random) -> String {
+fn best(profile: &Profile, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo], random: &Random) -> String {
     let mut totals = vec![0; nodes.len()];
-    for plugin in SCORES {
+    for (plugin, weight) in &profile.scores {
         for (total, score) in totals.iter_mut().zip(plugin.score(pod, snapshot, nodes).into_iter().flatten()) {
-            *total += score * plugin.weight();
+            *total += score * weight;
         }
     }
     let highest = totals.iter().copied().max().unwrap_or(0);
@@ -202,7 +218,6 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::resources::Resources;
     use crate::taints::Taint;
     use coracle_meta::ObjectKey;
     use proptest::prelude::*;
@@ -229,7 +244,8 @@ mod tests {
 
     #[test]
     fn without_a_node_nobody_rejects_the_pod() {
-        let failure = schedule(&pod("a", 0, 0), &Snapshot::default(), 0, &Random::from_seed(1)).unwrap_err();
+        let failure =
+            schedule(&Profile::default(), &pod("a", 0, 0), &Snapshot::default(), 0, &Random::from_seed(1)).unwrap_err();
         assert_eq!(failure.to_string(), "no nodes available to schedule pods");
     }
 
@@ -241,7 +257,8 @@ mod tests {
         let mut tainted = node("beta", 4000, 0);
         tainted.taints = [Taint::new("dedicated", "NoSchedule")].into();
         let snapshot = snapshot(vec![node("alpha", 2000, 0), tainted, cordoned]);
-        let failure = schedule(&pod("a", 3000, 0), &snapshot, 0, &Random::from_seed(1)).unwrap_err();
+        let failure =
+            schedule(&Profile::default(), &pod("a", 3000, 0), &snapshot, 0, &Random::from_seed(1)).unwrap_err();
         assert_eq!(
             failure.to_string(),
             "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable."
@@ -255,7 +272,8 @@ mod tests {
         let mut full = node("a", 8000, 8000);
         full.add(Arc::new(pod("x", 4000, 4000)));
         let snapshot = snapshot(vec![full, node("b", 8000, 8000)]);
-        let choice = schedule(&pod("new", 1000, 1000), &snapshot, 0, &Random::from_seed(1)).unwrap();
+        let choice =
+            schedule(&Profile::default(), &pod("new", 1000, 1000), &snapshot, 0, &Random::from_seed(1)).unwrap();
         assert_eq!((choice.node.as_str(), choice.feasible), ("b", 2));
     }
 
@@ -264,9 +282,9 @@ mod tests {
         let mut snapshot = snapshot(vec![node("a", 1000, 0)]);
         let waiting = PodInfo { priority: 10, ..pod("waiting", 1000, 0) };
         snapshot.nominate("a", &Arc::new(waiting.clone()), true);
-        assert!(schedule(&pod("new", 1000, 0), &snapshot, 0, &Random::from_seed(1)).is_err());
+        assert!(schedule(&Profile::default(), &pod("new", 1000, 0), &snapshot, 0, &Random::from_seed(1)).is_err());
         let waiting = PodInfo { nominated_node: Some("a".to_owned()), ..waiting };
-        assert!(schedule(&waiting, &snapshot, 0, &Random::from_seed(1)).is_ok());
+        assert!(schedule(&Profile::default(), &waiting, &snapshot, 0, &Random::from_seed(1)).is_ok());
     }
 
     #[test]
@@ -275,7 +293,7 @@ mod tests {
             node(&format!("n{at:03}"), 1000, 1000).with_label("topology.kubernetes.io/zone", &(at / 100).to_string())
         });
         let snapshot = snapshot(nodes.collect());
-        let choice = schedule(&pod("a", 1, 1), &snapshot, 0, &Random::from_seed(1)).unwrap();
+        let choice = schedule(&Profile::default(), &pod("a", 1, 1), &snapshot, 0, &Random::from_seed(1)).unwrap();
         assert_eq!((choice.evaluated, choice.feasible), (144, 144));
         let order: Vec<_> = snapshot.nodes_from(1).take(5).map(|node| node.name.to_string()).collect();
         assert_eq!(order, ["n100", "n200", "n001", "n101", "n201"]);
@@ -296,7 +314,7 @@ mod tests {
             let mut snapshot = snapshot(nodes.collect());
             for (index, (cpu, memory)) in pods.into_iter().enumerate() {
                 let pod = pod(&format!("p{index}"), cpu, memory);
-                if let Ok(choice) = schedule(&pod, &snapshot, index, &random) {
+                if let Ok(choice) = schedule(&Profile::default(), &pod, &snapshot, index, &random) {
                     snapshot.add_pod(&choice.node, Arc::new(pod));
                 }
             }

@@ -7,6 +7,7 @@ use coracle_meta::ObjectKey;
 
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 
 /// The highest score that a plug-in gives.
@@ -92,15 +93,21 @@ pub enum LooksAt {
 }
 
 /// Excludes nodes. In Kubernetes: a `PreFilter` and `Filter` plug-in.
-pub trait Filter: Sync {
+pub trait Filter: std::fmt::Debug + Send + Sync {
     /// The plug-in's name, as in the scheduler's configuration.
     fn name(&self) -> &'static str;
 
     /// Looks at the pod and at what is counted in the snapshot; none if the filter has nothing to say of this pod.
-    fn prepare<'a>(&self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>>;
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>>;
 
     /// What of a node matters for its check.
     fn looks_at(&self) -> LooksAt;
+
+    /// What it says of a pod on a node if there are so many pods on it that ask for `used` together, for a filter that
+    /// looks at no more than that.
+    fn beside(&self, _pod: &PodInfo, _node: &NodeInfo, _used: &Resources, _pods: i64) -> Option<Verdict> {
+        None
+    }
 
     /// The nodes that alone come into question, where the pod names them; the others are not even looked at.
     fn only_nodes(&self, _pod: &PodInfo) -> Option<Vec<String>> {
@@ -118,12 +125,9 @@ pub trait Filter: Sync {
 }
 
 /// Ranks nodes. In Kubernetes: a `PreScore` and `Score` plug-in.
-pub trait Score: Sync {
+pub trait Score: std::fmt::Debug + Send + Sync {
     /// The plug-in's name.
     fn name(&self) -> &'static str;
-
-    /// How much its scores count.
-    fn weight(&self) -> i64;
 
     /// A score from 0 to [`MAX_SCORE`] for each of these nodes; none if the plug-in has nothing to say of this pod.
     fn score(&self, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>>;

@@ -10,8 +10,10 @@
 //! Not here: what a pod or a node is (`api`), whether a binding is accepted (the API server).
 //! In Kubernetes: `pkg/scheduler`. The names are the same; volumes, resource claims and extenders are absent.
 
+mod arguments;
 mod budgets;
 mod cache;
+mod configuration;
 mod cycle;
 mod filters;
 mod framework;
@@ -20,8 +22,10 @@ mod message;
 mod node_affinity;
 mod node_info;
 mod owned_terms;
+mod plugins;
 mod pod_info;
 mod preemption;
+mod profile;
 mod queue;
 mod read;
 mod resources;
@@ -36,8 +40,9 @@ mod tally;
 mod volumes;
 mod watch;
 
+pub use configuration::{Configuration, ConfigurationError};
 pub use cycle::{Choice, Failure, Unfit, schedule};
-pub use filters::{FILTERS, Placed};
+pub use filters::Placed;
 pub use framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Reason, Reasons, Score, Verdict};
 pub use message::FitError;
 pub use node_info::NodeInfo;
@@ -45,11 +50,11 @@ pub use pod_info::{
     AffinityTerm, HostPort, NodeSelectorTerm, PodInfo, PodVolumes, SpreadConstraint, Unbound, VolumeInfo,
 };
 pub use preemption::{Budget, Victims, preempt};
-pub use queue::{QueuedPod, SchedulingQueue, Waiting};
+pub use profile::Profile;
+pub use queue::{Backoff, QueuedPod, SchedulingQueue, Waiting};
 pub use read::{node_info, pod_info};
 pub use resources::Resources;
 pub use scheduler::{Config, run};
-pub use scores::SCORES;
 pub use snapshot::Snapshot;
 pub use state::{Attempt, Decision, State, Surroundings};
 pub use taints::{Taint, Toleration};

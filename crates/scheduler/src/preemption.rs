@@ -5,18 +5,13 @@ use coracle_ambient::Random;
 use coracle_meta::LabelSelector;
 
 use crate::cycle::{Checks, Unfit};
-use crate::filters::verdict_beside;
 use crate::framework::{Reasons, Verdict};
 use crate::message::FitError;
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
+use crate::profile::Profile;
 use crate::snapshot::Snapshot;
 
-/// How many nodes with victims are enough to choose from, in percent of those that may have any. In Kubernetes:
-/// `minCandidateNodesPercentage`.
-const LEAST_PERCENTAGE: usize = 10;
-/// And at the least. In Kubernetes: `minCandidateNodesAbsolute`.
-const LEAST_CANDIDATES: usize = 100;
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 
 /// How many pods of a selection may still be disrupted. In Kubernetes: a PodDisruptionBudget.
@@ -54,13 +49,18 @@ impl Candidate<'_> {
 
 /// Whether preemption makes room for a pod, and if not, what to say about it. Of many nodes a part is tried that is enough
 /// to choose from, from a random one on.
+///
+/// # Errors
+/// What to say where nobody makes room.
 pub fn preempt(
+    profile: &Profile,
     pod: &PodInfo,
     snapshot: &Snapshot,
     unfit: &Unfit,
     budgets: &[Budget],
     random: &Random,
 ) -> Result<Victims, String> {
+    let arguments = profile.preemption.clone().unwrap_or_default();
     if pod.never_preempts {
         return Err("not eligible due to preemptionPolicy=Never.".to_owned());
     }
@@ -68,9 +68,9 @@ pub fn preempt(
         return Err("not eligible due to a terminating pod on the nominated node.".to_owned());
     }
     let mut explanation = FitError { nodes: snapshot.len(), ..FitError::default() };
-    let checks = Checks::prepare(pod, snapshot);
+    let checks = Checks::prepare(profile, pod, snapshot);
     let tried = unfit.resolvable.len();
-    let enough = (tried * LEAST_PERCENTAGE / 100).max(LEAST_CANDIDATES);
+    let enough = (tried * arguments.percentage / 100).max(arguments.absolute);
     let offset = if tried > enough { random.below(tried as u64) as usize } else { 0 };
     let (before, after) = unfit.resolvable.split_at(offset);
     let find = if checks.look_at_pods() { victims_by_trial } else { victims_by_sums };
@@ -119,7 +119,7 @@ fn victims_by_sums<'a>(
     if pods == full.pods.len() as i64 {
         return Err([NO_VICTIMS].into_iter().collect());
     }
-    let rejection = match verdict_beside(pod, node, &used, pods) {
+    let rejection = match checks.beside(node, &used, pods) {
         Verdict::Fits => checks.rejection_by_the_node(node).map(|(_, verdict)| verdict),
         verdict => Some(verdict),
     };
@@ -129,7 +129,7 @@ fn victims_by_sums<'a>(
     let stays = |other: &Arc<PodInfo>| {
         used.add(&other.requests);
         pods += 1;
-        let stays = verdict_beside(pod, node, &used, pods) == Verdict::Fits;
+        let stays = checks.beside(node, &used, pods) == Verdict::Fits;
         if !stays {
             used.subtract(&other.requests);
             pods -= 1;
@@ -264,9 +264,11 @@ mod tests {
     }
 
     fn tried(pod: &PodInfo, snapshot: &Snapshot, budgets: &[Budget]) -> Result<(String, Vec<String>), String> {
-        match schedule(pod, snapshot, 0, &Random::from_seed(1)) {
-            Err(Failure::Unfit(unfit)) => preempt(pod, snapshot, &unfit, budgets, &Random::from_seed(1))
-                .map(|victims| (victims.node, victims.pods.iter().map(|pod| pod.key.name.clone()).collect())),
+        match schedule(&Profile::default(), pod, snapshot, 0, &Random::from_seed(1)) {
+            Err(Failure::Unfit(unfit)) => {
+                preempt(&Profile::default(), pod, snapshot, &unfit, budgets, &Random::from_seed(1))
+                    .map(|victims| (victims.node, victims.pods.iter().map(|pod| pod.key.name.clone()).collect()))
+            }
             other => panic!("the pod fits: {other:?}"),
         }
     }
@@ -324,10 +326,12 @@ mod tests {
         });
         let full: Snapshot = nodes.collect();
         let high = pod("high", 10, 1000);
-        let Err(Failure::Unfit(unfit)) = schedule(&high, &full, 0, &Random::from_seed(1)) else { panic!("it fits") };
-        let random = Random::from_seed(1);
+        let Err(Failure::Unfit(unfit)) = schedule(&Profile::default(), &high, &full, 0, &Random::from_seed(1)) else {
+            panic!("it fits")
+        };
+        let (random, profile) = (Random::from_seed(1), Profile::default());
         let chosen: std::collections::BTreeSet<_> =
-            (0..20).map(|_| preempt(&high, &full, &unfit, &[], &random).unwrap().node).collect();
+            (0..20).map(|_| preempt(&profile, &high, &full, &unfit, &[], &random).unwrap().node).collect();
         assert!(chosen.len() > 10, "of equals the first by name is taken, among other nodes each time: {chosen:?}");
     }
 
@@ -350,7 +354,8 @@ mod tests {
             let selector = LabelSelector::parse("name!=p0").unwrap();
             let budget = budget.map(|allowed| Budget { namespace: "default".to_owned(), selector, allowed });
             let (new, budgets) = (pod("new", 2, wanted), budget.as_slice());
-            let checks = Checks::prepare(&new, &snapshot);
+            let profile = Profile::default();
+            let checks = Checks::prepare(&profile, &new, &snapshot);
             let node = snapshot.node("a").unwrap();
             let shown = |found: Result<Candidate<'_>, _>| found.map(|found| (found.violations, found.victims()));
             prop_assert_eq!(

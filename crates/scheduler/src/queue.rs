@@ -8,10 +8,22 @@ use tokio::time::Instant;
 use crate::framework::{ClusterEvent, Hint};
 use crate::in_flight::InFlightEvents;
 
-/// How long a pod waits after its first failure; doubles with each. In Kubernetes: `podInitialBackoffSeconds`.
-pub(crate) const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
-/// The longest wait after a failure. In Kubernetes: `podMaxBackoffSeconds`.
-pub(crate) const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
+/// How long a pod waits after a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// After its first; doubles with each. In Kubernetes: `podInitialBackoffSeconds`.
+    pub initial: Duration,
+    /// At the longest. In Kubernetes: `podMaxBackoffSeconds`.
+    pub longest: Duration,
+}
+
+impl Default for Backoff {
+    /// 1 s, 10 s.
+    fn default() -> Self {
+        Self { initial: Duration::from_secs(1), longest: Duration::from_secs(10) }
+    }
+}
+
 /// How long a pod may be left unscheduled although nothing happened that would help it.
 pub(crate) const LONGEST_UNSCHEDULABLE: Duration = Duration::from_secs(5 * 60);
 /// How often pods that were left that long are looked for.
@@ -31,6 +43,7 @@ pub(crate) const FLUSH_UNSCHEDULABLE: Duration = Duration::from_secs(30);
 /// In Kubernetes: `PriorityQueue` in `pkg/scheduler/backend/queue`.
 #[derive(Debug, Default)]
 pub struct SchedulingQueue {
+    backoff_times: Backoff,
     pods: BTreeMap<ObjectKey, QueuedPod>,
     active: BTreeSet<ActiveOrder>,
     /// After a rejection: who is due first, of those the most important.
@@ -92,8 +105,8 @@ pub enum Waiting {
 
 impl SchedulingQueue {
     /// An empty queue.
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(backoff: Backoff) -> Self {
+        Self { backoff_times: backoff, ..Self::default() }
     }
 
     /// Takes in a pod that has no node yet; one that is already here keeps its place and gets the new priority.
@@ -182,7 +195,7 @@ impl SchedulingQueue {
             pod.failed_at = now;
             pod.queued_at = now;
             pod.rejected_by.clear();
-            pod.place = Place::Backoff { until: pod.back_off_until(), after_error: true };
+            pod.place = Place::Backoff { until: pod.back_off_until(self.backoff_times), after_error: true };
             self.error_backoff.extend(pod.backoff_order());
         }
     }
@@ -192,7 +205,7 @@ impl SchedulingQueue {
     pub fn on_event(
         &mut self,
         event: &ClusterEvent,
-        plugins: &[&'static str],
+        plugins: impl IntoIterator<Item = &'static str>,
         now: Instant,
         hint: impl Fn(&ObjectKey, &str, &ClusterEvent) -> Hint,
     ) {
@@ -255,7 +268,7 @@ impl SchedulingQueue {
     fn leave_unschedulable(&mut self, key: &ObjectKey, now: Instant) {
         self.leave(key);
         let Some(pod) = self.pods.get_mut(key) else { return };
-        let until = pod.back_off_until();
+        let until = pod.back_off_until(self.backoff_times);
         if until > now {
             pod.place = Place::Backoff { until, after_error: false };
             self.backoff.extend(pod.backoff_order());
@@ -298,11 +311,11 @@ impl SchedulingQueue {
 
 impl QueuedPod {
     /// In Kubernetes the windows of back-off are whole seconds, counted from the scheduler's start; here from the failure.
-    fn back_off_until(&self) -> Instant {
+    fn back_off_until(&self, times: Backoff) -> Instant {
         let failures = if self.errors > 0 { self.errors } else { self.rejections };
         let back_off = match failures {
             0 => Duration::ZERO,
-            failures => INITIAL_BACKOFF.saturating_mul(1 << (failures - 1).min(16)).min(LONGEST_BACKOFF),
+            failures => times.initial.saturating_mul(1 << (failures - 1).min(16)).min(times.longest),
         };
         self.failed_at + back_off
     }
@@ -340,7 +353,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn higher_priority_goes_first_and_then_who_waited_longer() {
-        let (mut queue, now) = (SchedulingQueue::new(), start());
+        let (mut queue, now) = (SchedulingQueue::new(Backoff::default()), start());
         queue.add(key("a"), 0, now);
         queue.add(key("b"), 10, now);
         queue.add(key("c"), 10, now);
@@ -350,15 +363,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_rejected_pod_waits_for_an_event_that_its_plugin_cares_for() {
-        let (mut queue, now) = (SchedulingQueue::new(), start());
+        let (mut queue, now) = (SchedulingQueue::new(Backoff::default()), start());
         queue.add(key("a"), 0, now);
         queue.pop(now).unwrap();
         queue.reject(&key("a"), BTreeSet::from(["NodeAffinity"]), now, never);
         let later = now + Duration::from_secs(20);
         assert!(queue.pop(later).is_none());
-        queue.on_event(&event(), &["NodeAffinity"], later, |_, _, _| Hint::Skip);
+        queue.on_event(&event(), ["NodeAffinity"], later, |_, _, _| Hint::Skip);
         assert_eq!(queue.waiting(&key("a")), Some(Waiting::Unschedulable));
-        queue.on_event(&event(), &["NodeAffinity"], later, |_, plugin, _| {
+        queue.on_event(&event(), ["NodeAffinity"], later, |_, plugin, _| {
             if plugin == "NodeAffinity" { Hint::Queue } else { Hint::Skip }
         });
         assert_eq!(queue.pop(later).unwrap().attempts, 2);
@@ -366,35 +379,35 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_event_during_the_attempt_is_not_lost() {
-        let (mut queue, now) = (SchedulingQueue::new(), start());
+        let (mut queue, now) = (SchedulingQueue::new(Backoff::default()), start());
         queue.add(key("a"), 0, now);
         queue.pop(now).unwrap();
-        queue.on_event(&event(), &["NodeAffinity"], now, |_, _, _| Hint::Queue);
+        queue.on_event(&event(), ["NodeAffinity"], now, |_, _, _| Hint::Queue);
         queue.reject(&key("a"), BTreeSet::from(["NodeAffinity"]), now, |_, _| Hint::Queue);
         assert_eq!(queue.waiting(&key("a")), Some(Waiting::Backoff));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_idle_scheduler_shortens_a_back_off_but_not_one_after_an_error() {
-        let (mut queue, now) = (SchedulingQueue::new(), start());
+        let (mut queue, now) = (SchedulingQueue::new(Backoff::default()), start());
         queue.add(key("rejected"), 0, now);
         queue.pop(now).unwrap();
         queue.reject(&key("rejected"), BTreeSet::from(["NodeAffinity"]), now, never);
-        queue.on_event(&event(), &["NodeAffinity"], now, |_, _, _| Hint::Queue);
+        queue.on_event(&event(), ["NodeAffinity"], now, |_, _, _| Hint::Queue);
         assert_eq!(queue.pop(now).unwrap().key.name, "rejected");
 
         queue.add(key("failed"), 0, now);
         queue.pop(now).unwrap();
         queue.fail(&key("failed"), now);
-        queue.on_event(&event(), &["NodeAffinity"], now, |_, _, _| Hint::Queue);
+        queue.on_event(&event(), ["NodeAffinity"], now, |_, _, _| Hint::Queue);
         assert!(queue.pop(now).is_none());
-        assert_eq!(queue.next_wake(), Some(now + INITIAL_BACKOFF));
-        assert!(queue.pop(now + INITIAL_BACKOFF).is_some());
+        assert_eq!(queue.next_wake(), Some(now + Backoff::default().initial));
+        assert!(queue.pop(now + Backoff::default().initial).is_some());
     }
 
     #[tokio::test(start_paused = true)]
     async fn back_off_doubles_up_to_ten_seconds() {
-        let (mut queue, mut now) = (SchedulingQueue::new(), start());
+        let (mut queue, mut now) = (SchedulingQueue::new(Backoff::default()), start());
         queue.add(key("a"), 0, now);
         let mut waits = Vec::new();
         for _ in 0..6 {
@@ -409,7 +422,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn after_five_minutes_a_pod_is_tried_again_although_nothing_happened() {
-        let (mut queue, now) = (SchedulingQueue::new(), start());
+        let (mut queue, now) = (SchedulingQueue::new(Backoff::default()), start());
         queue.add(key("a"), 0, now);
         queue.pop(now).unwrap();
         queue.reject(&key("a"), BTreeSet::from(["NodeAffinity"]), now, never);
@@ -419,13 +432,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn only_pods_whose_plugin_cares_for_an_event_are_asked() {
-        let (mut queue, now) = (SchedulingQueue::new(), start());
+        let (mut queue, now) = (SchedulingQueue::new(Backoff::default()), start());
         for (name, plugin) in [("a", "NodeAffinity"), ("b", "NodePorts")] {
             queue.add(key(name), 0, now);
             queue.pop(now).unwrap();
             queue.reject(&key(name), BTreeSet::from([plugin]), now, never);
         }
-        queue.on_event(&event(), &["NodePorts"], now, |asked, _, _| {
+        queue.on_event(&event(), ["NodePorts"], now, |asked, _, _| {
             assert_eq!(asked.name, "b");
             Hint::Queue
         });
@@ -435,7 +448,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_removed_pod_is_in_no_place() {
-        let (mut queue, now) = (SchedulingQueue::new(), start());
+        let (mut queue, now) = (SchedulingQueue::new(Backoff::default()), start());
         queue.add(key("a"), 0, now);
         queue.remove(&key("a"));
         assert!(queue.pop(now).is_none());

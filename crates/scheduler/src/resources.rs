@@ -59,9 +59,44 @@ impl Resources {
         }
     }
 
+    /// How much there is of one; cpu in thousandths.
+    pub(crate) fn amount(&self, name: &ResourceName) -> i64 {
+        match name {
+            ResourceName::Cpu => self.milli_cpu,
+            ResourceName::Memory => self.memory,
+            ResourceName::EphemeralStorage => self.ephemeral_storage,
+            ResourceName::Other(name) => self.others.get(name).copied().unwrap_or(0),
+        }
+    }
+
     /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         self.milli_cpu == 0 && self.memory == 0 && self.ephemeral_storage == 0 && self.others.values().all(|n| *n == 0)
+    }
+}
+
+/// One thing of which there are amounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ResourceName {
+    Cpu,
+    Memory,
+    EphemeralStorage,
+    Other(String),
+}
+
+impl ResourceName {
+    pub(crate) fn of(name: &str) -> Self {
+        match name {
+            "cpu" => Self::Cpu,
+            "memory" => Self::Memory,
+            "ephemeral-storage" => Self::EphemeralStorage,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+
+    /// Whether it is not of the kind that every node has.
+    pub(crate) fn is_scalar(&self) -> bool {
+        matches!(self, Self::Other(_))
     }
 }
 

@@ -1,10 +1,10 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
-use coracle_api::core_v1::Pod;
+use coracle_api::core_v1::{ObjectReference, Pod};
 use coracle_client::{Api, Client, Error, Origin, Patch};
 use coracle_controller_runtime::{
     Ended, EventType, LeaderElection, LeaderTimings, Note, Process, SeriesRecorder, lead, reference_to,
@@ -22,6 +22,8 @@ use crate::filters::Placed;
 use crate::message::note;
 use crate::pod_info::{PodInfo, PodVolumes, Unbound};
 use crate::preemption::{Budget, Victims};
+use crate::profile::Profile;
+use crate::queue::Backoff;
 use crate::siblings::Siblings;
 use crate::state::{self, Decision, State, Surroundings};
 use crate::status::{disruption_patch, unscheduled_patch};
@@ -31,26 +33,36 @@ use crate::watch::{Shared, watch};
 /// Who records in the event log.
 const ACTOR: &str = "scheduler";
 
-/// What the scheduler can be told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What the scheduler can be told. In Kubernetes: `KubeSchedulerConfiguration`.
+#[derive(Clone, Debug)]
 pub struct Config {
-    /// The pods that are this scheduler's: those with this `spec.schedulerName`.
-    pub name: String,
+    /// How pods are scheduled, by their `spec.schedulerName`; others are not this scheduler's.
+    pub profiles: Vec<Arc<Profile>>,
+    /// How long pods wait after failures.
+    pub backoff: Backoff,
     /// Where it runs, as its events tell.
     pub host: String,
     /// Whether to stand for election before acting, and how long a lease lasts; none by default, as in the
     /// controller-manager.
     pub leader_election: Option<LeaderTimings>,
+    /// The Lease that is stood for.
+    pub lease: ObjectKey,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { name: "default-scheduler".to_owned(), host: "coracle".to_owned(), leader_election: None }
+        Self {
+            profiles: vec![Arc::default()],
+            backoff: Backoff::default(),
+            host: "coracle".to_owned(),
+            leader_election: None,
+            lease: ObjectKey::new("kube-system", "kube-scheduler"),
+        }
     }
 }
 
 /// Runs the scheduler until `shutdown`, or until it is dropped; it may be called again afterwards. With leader election, it
-/// places pods only while this process holds the Lease `kube-system/kube-scheduler`.
+/// places pods only while this process holds the Lease (`kube-system/kube-scheduler` by default).
 ///
 /// # Panics
 /// If a task of the scheduler does.
@@ -63,11 +75,10 @@ pub async fn run(
 ) -> Ended {
     let client = client.with_user_agent(&format!("kube-scheduler/{KUBERNETES_VERSION}"));
     let process = Process::new(ACTOR, &client, &ambient, &recorder).on_host(&config.host);
-    let election = config.leader_election.map(|timings| {
-        let key = ObjectKey::new("kube-system", "kube-scheduler");
-        LeaderElection::new(&process, "kube-scheduler", key, timings)
-    });
-    let shared = Arc::new(Shared::new(State::new(&config.name, &ambient.random)));
+    let election = config
+        .leader_election
+        .map(|timings| LeaderElection::new(&process, "kube-scheduler", config.lease.clone(), timings));
+    let shared = Arc::new(Shared::new(State::new(&config.profiles, config.backoff, &ambient.random)));
     watch(&process.informers, &shared);
     let scheduler = Scheduler {
         around: Around {
@@ -75,10 +86,13 @@ pub async fn run(
             volumes: Volumes::new(&process.informers),
             budgets: crate::budgets::lister(&process.informers),
         },
-        events: SeriesRecorder::new(&process, &config.name),
+        events: config
+            .profiles
+            .iter()
+            .map(|profile| (profile.name.clone(), SeriesRecorder::new(&process, &profile.name)))
+            .collect(),
         client: process.client.clone(),
         informers: process.informers.clone(),
-        name: config.name,
         ambient,
         recorder,
         shared,
@@ -92,14 +106,14 @@ pub async fn run(
 /// The loop around [`State`] and what it needs. Deciding is synchronous; what follows from it is a task of its own.
 #[derive(Clone)]
 struct Scheduler {
-    name: String,
     client: Client,
     informers: InformerFactory,
     ambient: Ambient,
     recorder: Recorder,
     shared: Arc<Shared>,
     around: Around,
-    events: SeriesRecorder,
+    /// By the profiles' names.
+    events: BTreeMap<String, SeriesRecorder>,
 }
 
 /// What the informers' caches know beside nodes and pods.
@@ -129,6 +143,7 @@ impl Surroundings for Around {
 struct Attempt {
     pod: Arc<Pod>,
     info: Arc<PodInfo>,
+    profile: Arc<Profile>,
     cause: Option<EntryId>,
 }
 
@@ -165,8 +180,8 @@ impl Scheduler {
     /// Has the API server told what was decided, beside the next decisions.
     fn follow(&self, attempt: state::Attempt, tasks: &mut JoinSet<()>) {
         let cause = self.record(&attempt);
-        let state::Attempt { pod, info, decision, .. } = attempt;
-        let attempt = Attempt { pod, info, cause };
+        let state::Attempt { pod, info, profile, decision, .. } = attempt;
+        let attempt = Attempt { pod, info, profile, cause };
         match decision {
             Decision::Bind(choice, placed) => {
                 tasks.spawn(self.clone().place(attempt, choice.node, placed));
@@ -175,11 +190,8 @@ impl Scheduler {
                 let text = Failure::NoNodes.to_string();
                 tasks.spawn(self.clone().say_unscheduled(attempt, "Unschedulable", text, None));
             }
-            Decision::Unfit(mut unfit, room) => {
-                if let Some(Err(why)) = &room {
-                    unfit.error.post_filter = Some(format!("no new claims to deallocate, preemption: {why}"));
-                }
-                tasks.spawn(self.clone().unfit(attempt, *unfit, room.and_then(Result::ok)));
+            Decision::Unfit(unfit, victims) => {
+                tasks.spawn(self.clone().unfit(attempt, *unfit, victims));
             }
         }
     }
@@ -214,7 +226,9 @@ impl Scheduler {
                 tracing::debug!(%error, pod = %key, "its node could not be written to the pod");
             }
             let client = self.client.on_behalf_of(self.origin(&attempt));
-            if let Err(why) = self.around.volumes.bind(&client, &node, &placed).await {
+            if let Err(why) =
+                self.around.volumes.bind(&client, &node, &placed, attempt.profile.volume_binding.timeout).await
+            {
                 let text = format!("running PreBind plugin \"VolumeBinding\": {why}");
                 return self.give_up(attempt, text, false).await;
             }
@@ -266,13 +280,13 @@ impl Scheduler {
     async fn evict(&self, attempt: &Attempt, victim: &PodInfo, node: &str) -> Result<(), Error> {
         let api = self.pods(attempt);
         let pod = api.get(&victim.key).await?;
-        let patch = disruption_patch(&pod, &self.name, self.ambient.clock.now());
+        let patch = disruption_patch(&pod, &attempt.profile.name, self.ambient.clock.now());
         api.patch_status(&victim.key, &patch).await?;
         api.delete(&victim.key, &coracle_client::DeleteParams::default()).await?;
         let text = format!("Preempted by pod {} on node {node}", attempt.info.uid);
         let what = Note { event_type: EventType::Normal, reason: "Preempted", action: "Preempting", note: &text };
         let related = reference_to(attempt.pod.as_ref());
-        self.events.caused_by(attempt.cause.as_slice()).event(reference_to(&pod), Some(related), what);
+        self.event(attempt, reference_to(&pod), Some(related), what);
         Ok(())
     }
 
@@ -290,6 +304,12 @@ impl Scheduler {
 
     fn say(&self, attempt: &Attempt, event_type: EventType, reason: &str, action: &str, text: &str) {
         let what = Note { event_type, reason, action, note: text };
-        self.events.caused_by(attempt.cause.as_slice()).event(reference_to(attempt.pod.as_ref()), None, what);
+        self.event(attempt, reference_to(attempt.pod.as_ref()), None, what);
+    }
+
+    fn event(&self, attempt: &Attempt, about: ObjectReference, related: Option<ObjectReference>, what: Note<'_>) {
+        if let Some(events) = self.events.get(&attempt.profile.name) {
+            events.caused_by(attempt.cause.as_slice()).event(about, related, what);
+        }
     }
 }

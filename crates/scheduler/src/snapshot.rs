@@ -10,8 +10,6 @@ use crate::owned_terms::{OwnedTerm, OwnedTerms};
 use crate::pod_info::{AffinityTerm, PodInfo};
 use crate::tally::{Interest, Namespaces, Tally};
 
-/// How much the required affinity of a pod that runs already counts for one that it would like near.
-const HARD_AFFINITY_WEIGHT: i64 = 1;
 /// How many nodes all tallies together may speak of; beyond, those that were not asked for go.
 const TALLIED_NODES: usize = 1_000_000;
 const REGION: &str = "topology.kubernetes.io/region";
@@ -35,6 +33,7 @@ pub struct Snapshot {
     images: BTreeMap<String, usize>,
     anti_affinity: OwnedTerms,
     likes: OwnedTerms,
+    needs: OwnedTerms,
     /// The slots that changed, in order; what is before the first of these is forgotten.
     changes: VecDeque<usize>,
     forgotten: usize,
@@ -58,8 +57,11 @@ fn required_anti_affinity(pod: &PodInfo) -> Vec<(i64, &AffinityTerm)> {
 }
 
 fn liked(pod: &PodInfo) -> Vec<(i64, &AffinityTerm)> {
-    let hard = pod.affinity.iter().map(|term| (HARD_AFFINITY_WEIGHT, term));
-    hard.chain(pod.preferred_pods.iter().map(|(weight, term)| (*weight, term))).collect()
+    pod.preferred_pods.iter().map(|(weight, term)| (*weight, term)).collect()
+}
+
+fn needed(pod: &PodInfo) -> Vec<(i64, &AffinityTerm)> {
+    pod.affinity.iter().map(|term| (1, term)).collect()
 }
 
 static NO_LABELS: BTreeMap<String, String> = BTreeMap::new();
@@ -76,6 +78,7 @@ impl Default for Snapshot {
             images: BTreeMap::new(),
             anti_affinity: OwnedTerms::new(required_anti_affinity),
             likes: OwnedTerms::new(liked),
+            needs: OwnedTerms::new(needed),
             changes: VecDeque::new(),
             forgotten: 0,
             tallies: Mutex::default(),
@@ -182,6 +185,16 @@ impl Snapshot {
         term.weight() * self.likes.around(term, node, self.at(node.slot).map(AsRef::as_ref))
     }
 
+    /// The terms by which pods on nodes need this one near.
+    pub(crate) fn needing(&self, pod: &PodInfo) -> Vec<&OwnedTerm> {
+        self.needs.about(pod, self.namespace_labels(&pod.key.namespace))
+    }
+
+    /// How many pods in the node's domain need a pod near by this term.
+    pub(crate) fn needing_around(&self, term: &OwnedTerm, node: &NodeInfo) -> i64 {
+        self.needs.around(term, node, self.at(node.slot).map(AsRef::as_ref))
+    }
+
     /// What there is of an interest, as of now.
     pub(crate) fn tally(&self, interest: Interest) -> Arc<Tally> {
         let now = self.forgotten + self.changes.len();
@@ -256,6 +269,7 @@ impl Snapshot {
         let Some(node) = &mut self.slots[slot].node else { return false };
         self.anti_affinity.change(node, &pod, 1);
         self.likes.change(node, &pod, 1);
+        self.needs.change(node, &pod, 1);
         Arc::make_mut(node).add(pod);
         self.changed(slot);
         true
@@ -271,6 +285,7 @@ impl Snapshot {
         if let Some(pod) = Arc::make_mut(node).remove(key) {
             self.anti_affinity.change(node, &pod, -1);
             self.likes.change(node, &pod, -1);
+            self.needs.change(node, &pod, -1);
         }
         self.changed(slot);
     }
@@ -323,6 +338,7 @@ impl Snapshot {
         for pod in node.pods_with_affinity() {
             self.anti_affinity.change(node, pod, sign);
             self.likes.change(node, pod, sign);
+            self.needs.change(node, pod, sign);
         }
     }
 

@@ -9,11 +9,12 @@ use tokio::time::Instant;
 
 use crate::cache::Cache;
 use crate::cycle::{Choice, Failure, Unfit, schedule};
-use crate::filters::{Placed, hint, place, who_care_for};
+use crate::filters::{Placed, place};
 use crate::framework::{ClusterEvent, Hint};
 use crate::pod_info::{PodInfo, PodVolumes, Unbound};
 use crate::preemption::{Budget, Victims, preempt};
-use crate::queue::SchedulingQueue;
+use crate::profile::Profile;
+use crate::queue::{Backoff, SchedulingQueue};
 use crate::read::{node_info, pod_info};
 
 /// The scheduler as a value: what informers tell goes in, decisions come out. No I/O, and time is an argument.
@@ -24,7 +25,7 @@ use crate::read::{node_info, pod_info};
 /// A pod that was given a node counts there at once, so that the next decision sees it.
 #[derive(Debug)]
 pub struct State {
-    name: String,
+    profiles: BTreeMap<String, Arc<Profile>>,
     queue: SchedulingQueue,
     cache: Cache,
     waiting: BTreeMap<ObjectKey, Pending>,
@@ -35,10 +36,11 @@ pub struct State {
 }
 
 /// A pod without a node, as it was last seen, and what led to its being looked at.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Pending {
     pod: Arc<Pod>,
     info: Arc<PodInfo>,
+    profile: Arc<Profile>,
     causes: Vec<EntryId>,
 }
 
@@ -64,6 +66,8 @@ pub struct Attempt {
     pub pod: Arc<Pod>,
     /// What scheduling looked at of it.
     pub info: Arc<PodInfo>,
+    /// How it is scheduled.
+    pub profile: Arc<Profile>,
     /// What led to its being looked at.
     pub causes: Vec<EntryId>,
     /// What is to be done.
@@ -77,16 +81,16 @@ pub enum Decision {
     Bind(Choice, Vec<(Unbound, Placed)>),
     /// There is no node at all.
     NoNodes,
-    /// No node takes it; room may be made, or not for the reason given. None where room was not sought.
-    Unfit(Box<Unfit>, Option<Result<Victims, String>>),
+    /// No node takes it; these have to go to make room, if that is possible.
+    Unfit(Box<Unfit>, Option<Victims>),
 }
 
 impl State {
-    /// Knows nothing yet; takes the pods whose `spec.schedulerName` this is.
-    pub fn new(name: &str, random: &Random) -> Self {
+    /// Knows nothing yet; takes the pods whose `spec.schedulerName` is that of a profile.
+    pub fn new(profiles: &[Arc<Profile>], backoff: Backoff, random: &Random) -> Self {
         Self {
-            name: name.to_owned(),
-            queue: SchedulingQueue::new(),
+            profiles: profiles.iter().map(|profile| (profile.name.clone(), profile.clone())).collect(),
+            queue: SchedulingQueue::new(backoff),
             cache: Cache::default(),
             waiting: BTreeMap::new(),
             taken: BTreeMap::new(),
@@ -103,40 +107,38 @@ impl State {
             match self.waiting.get_mut(&key) {
                 Some(pending) => {
                     let causes = std::mem::take(&mut pending.causes);
-                    let (pod, info) = (pending.pod.clone(), PodInfo::clone(&pending.info));
-                    return Some(self.decide(pod, info, causes, now, around));
+                    let pending = Pending { causes, ..pending.clone() };
+                    return Some(self.decide(pending, now, around));
                 }
                 None => self.queue.remove(&key),
             }
         }
     }
 
-    fn decide(
-        &mut self,
-        pod: Arc<Pod>,
-        mut info: PodInfo,
-        causes: Vec<EntryId>,
-        now: Instant,
-        around: &impl Surroundings,
-    ) -> Attempt {
+    fn decide(&mut self, pending: Pending, now: Instant, around: &impl Surroundings) -> Attempt {
+        let Pending { pod, info, profile, causes } = pending;
+        let mut info = PodInfo::clone(&info);
         info.siblings = around.siblings(&pod);
         let taken =
             if info.claims.is_empty() { BTreeSet::new() } else { self.taken.values().flatten().cloned().collect() };
         let snapshot = self.cache.snapshot();
         let result = match around.volumes(&pod, &taken) {
-            Err(why) if !snapshot.is_empty() => {
+            Err(why) if !snapshot.is_empty() && profile.binds_volumes => {
                 Err(Failure::Unfit(Box::new(Unfit::refused("VolumeBinding", snapshot.len(), why))))
             }
             volumes => {
                 info.volumes = volumes.unwrap_or_default();
-                schedule(&info, snapshot, self.start, &self.ties)
+                schedule(&profile, &info, snapshot, self.start, &self.ties)
             }
         };
         let info = Arc::new(info);
         let decision = match result {
             Ok(choice) => {
-                let placed =
-                    snapshot.node(&choice.node).and_then(|node| place(&info.volumes, node)).unwrap_or_default();
+                let placed = snapshot
+                    .node(&choice.node)
+                    .filter(|_| profile.binds_volumes)
+                    .and_then(|node| place(&info.volumes, node))
+                    .unwrap_or_default();
                 self.start += choice.evaluated;
                 self.take(&info, &choice.node, &placed);
                 Decision::Bind(choice, placed)
@@ -145,18 +147,50 @@ impl State {
                 self.queue.fail(&info.key, now);
                 Decision::NoNodes
             }
-            Err(Failure::Unfit(unfit)) => {
-                let seeks_room = unfit.error.pre_filter.is_none();
-                let room = seeks_room.then(|| preempt(&info, snapshot, &unfit, &around.budgets(), &self.offsets));
-                let hint = |plugin: &str, event: &_| hint(plugin, &info, event);
+            Err(Failure::Unfit(mut unfit)) => {
+                let room = self.seek_room(&profile, &info, &mut unfit, around);
+                let hint = |plugin: &str, event: &_| profile.hint(plugin, &info, event);
                 self.queue.reject(&info.key, unfit.rejected_by.clone(), now, hint);
-                if let Some(Ok(victims)) = &room {
+                if let Some(victims) = &room {
                     self.cache.nominate(info.clone(), Some(victims.node.clone()));
+                }
+                // What it was rejected for was asked of all that was looked at; so are events from now on.
+                if let Some(pending) = self.waiting.get_mut(&info.key) {
+                    pending.info = info.clone();
                 }
                 Decision::Unfit(unfit, room)
             }
         };
-        Attempt { pod, info, causes, decision }
+        Attempt { pod, info, profile, causes, decision }
+    }
+
+    /// Who has to go for a pod that found no node; if nobody is found, the reason is added to what is said of the pod.
+    /// In Kubernetes: `RunPostFilterPlugins`.
+    fn seek_room(
+        &self,
+        profile: &Profile,
+        info: &PodInfo,
+        unfit: &mut Unfit,
+        around: &impl Surroundings,
+    ) -> Option<Victims> {
+        if unfit.error.pre_filter.is_some() && profile.deallocates {
+            // The plug-in that would let go of claims has not seen the pod, and says so in these words.
+            unfit.error.post_filter = Some("not found".to_owned());
+            return None;
+        }
+        let mut said: Vec<String> = Vec::new();
+        if profile.deallocates {
+            said.push("no new claims to deallocate".to_owned());
+        }
+        if profile.preemption.is_some() {
+            let snapshot = self.cache.snapshot();
+            match preempt(profile, info, snapshot, unfit, &around.budgets(), &self.offsets) {
+                Ok(victims) => return Some(victims),
+                Err(why) => said.push(format!("preemption: {why}")),
+            }
+        }
+        unfit.error.post_filter = Some(said.join(", ")).filter(|said| !said.is_empty());
+        None
     }
 
     fn take(&mut self, info: &Arc<PodInfo>, node: &str, placed: &[(Unbound, Placed)]) {
@@ -197,8 +231,9 @@ impl State {
     /// Tells the waiting pods what happened.
     pub fn tell(&mut self, event: &ClusterEvent, now: Instant) {
         let waiting = &self.waiting;
-        self.queue.on_event(event, &who_care_for(event), now, |key, plugin, event| {
-            waiting.get(key).map_or(Hint::Skip, |pending| hint(plugin, &pending.info, event))
+        let who: BTreeSet<_> = self.profiles.values().flat_map(|profile| profile.who_care_for(event)).collect();
+        self.queue.on_event(event, who, now, |key, plugin, event| {
+            waiting.get(key).map_or(Hint::Skip, |pending| pending.profile.hint(plugin, &pending.info, event))
         });
     }
 
@@ -235,21 +270,29 @@ impl State {
             }
             return;
         }
-        let ours =
-            pod.spec.scheduler_name == self.name && !pod.is_terminating() && pod.spec.scheduling_gates.is_empty();
-        if !ours || self.cache.is_assumed(&key) {
-            if !ours {
-                self.queue.remove(&key);
-                self.waiting.remove(&key);
-            }
+        let profile = self.profiles.get(&pod.spec.scheduler_name);
+        let is_ready =
+            |profile: &Profile| !pod.is_terminating() && (pod.spec.scheduling_gates.is_empty() || !profile.heeds_gates);
+        let Some(profile) = profile.filter(|profile| is_ready(profile)).cloned() else {
+            self.queue.remove(&key);
+            self.waiting.remove(&key);
+            return;
+        };
+        if self.cache.is_assumed(&key) {
             return;
         }
-        let info = Arc::new(pod_info(pod, None));
-        self.cache.nominate(info.clone(), info.nominated_node.clone());
-        let mut earlier = self.waiting.remove(&key).map(|pending| pending.causes).unwrap_or_default();
+        let mut info = pod_info(pod, None);
+        let mut earlier = Vec::new();
+        if let Some(before) = self.waiting.remove(&key) {
+            earlier = before.causes;
+            info.siblings.clone_from(&before.info.siblings);
+            info.volumes.clone_from(&before.info.volumes);
+        }
         earlier.extend(causes);
+        let info = Arc::new(info);
+        self.cache.nominate(info.clone(), info.nominated_node.clone());
         self.queue.add(key.clone(), info.priority, now);
-        self.waiting.insert(key.clone(), Pending { pod: pod.clone(), info, causes: earlier });
+        self.waiting.insert(key.clone(), Pending { pod: pod.clone(), info, profile, causes: earlier });
         // Its own status is what the scheduler writes; only a change of what it asks for is worth another try.
         if old.is_some_and(|old| old.spec != pod.spec || old.metadata.labels != pod.metadata.labels) {
             self.queue.retry(&key, now);
@@ -303,7 +346,7 @@ mod tests {
     }
 
     fn state(now: Instant) -> State {
-        let mut state = State::new("s", &Random::from_seed(1));
+        let mut state = State::new(&[Arc::new(Profile::named("s"))], Backoff::default(), &Random::from_seed(1));
         state.node(&node("a"), now);
         state
     }
@@ -334,7 +377,7 @@ mod tests {
         state.pod(None, &Arc::new(low), &[], now);
         state.pod(None, &pod("high", 10, "600m"), &[], now);
         let high = state.next(now, &Alone).unwrap();
-        let Decision::Unfit(_, Some(Ok(victims))) = high.decision else { panic!("no victims") };
+        let Decision::Unfit(_, Some(victims)) = high.decision else { panic!("no victims") };
         assert_eq!((victims.node.as_str(), victims.pods[0].key.name.as_str()), ("a", "low"));
         state.pod_gone(&victims.pods[0].key, now);
         state.pod(None, &pod("other", 5, "600m"), &[], now);

@@ -19,8 +19,6 @@ use crate::read::{claims_of, node_term};
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
-/// How long a pod waits for its claims to be bound. In Kubernetes: `bindTimeoutSeconds`.
-const BIND_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What the scheduler knows of claims and volumes.
 #[derive(Clone)]
@@ -131,7 +129,13 @@ impl Volumes {
     ///
     /// # Errors
     /// What to say of the pod.
-    pub(crate) async fn bind(&self, client: &Client, node: &str, placed: &[(Unbound, Placed)]) -> Result<(), String> {
+    pub(crate) async fn bind(
+        &self,
+        client: &Client,
+        node: &str,
+        placed: &[(Unbound, Placed)],
+        patience: Duration,
+    ) -> Result<(), String> {
         let mut changes = self.changes.subscribe();
         for (unbound, how) in placed {
             match how {
@@ -154,9 +158,7 @@ impl Volumes {
                 }
             }
         };
-        timeout(BIND_TIMEOUT, bound)
-            .await
-            .unwrap_or_else(|_| Err("binding volumes: context deadline exceeded".to_owned()))
+        timeout(patience, bound).await.unwrap_or_else(|_| Err("binding volumes: context deadline exceeded".to_owned()))
     }
 
     /// Points a volume to its claim.

@@ -8,6 +8,7 @@ use coracle_ambient::Ambient;
 use coracle_client::kubeconfig::{Kubeconfig, KubeconfigError};
 use coracle_client::{AsServiceAccount, Client, Https};
 use coracle_cluster::controllers::Identities;
+use coracle_cluster::scheduler::Configuration;
 use coracle_cluster::serve::{MetricsListener, read_keys};
 use coracle_cluster::{Ended, Kubelet, LeaderTimings, NodeSpec, controllers};
 use coracle_journal::Recorder;
@@ -38,9 +39,12 @@ pub(crate) struct ControllerManager {
 /// Runs the scheduler alone.
 #[derive(Debug, Args)]
 pub(crate) struct Scheduler {
-    /// How to reach the API server, and as whom
+    /// How to reach the API server, and as whom; what the configuration names without
     #[arg(long, value_name = "FILE")]
-    kubeconfig: PathBuf,
+    kubeconfig: Option<PathBuf>,
+    /// A KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1: profiles, plug-ins and their arguments
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     #[command(flatten)]
     election: Election,
 }
@@ -49,26 +53,32 @@ pub(crate) struct Scheduler {
 #[derive(Clone, Copy, Debug, Args)]
 struct Election {
     /// Act only while holding the component's Lease in kube-system; exit when it is lost
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", default_value_t = false, action = ArgAction::Set)]
-    leader_elect: bool,
-    /// How long others wait before they take a lease that is not renewed
-    #[arg(long, value_parser = span, default_value = "15s", value_name = "DURATION")]
-    leader_elect_lease_duration: Duration,
-    /// How long a leader tries to renew before it gives up
-    #[arg(long, value_parser = span, default_value = "10s", value_name = "DURATION")]
-    leader_elect_renew_deadline: Duration,
-    /// How long between two tries
-    #[arg(long, value_parser = span, default_value = "2s", value_name = "DURATION")]
-    leader_elect_retry_period: Duration,
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
+    leader_elect: Option<bool>,
+    /// How long others wait before they take a lease that is not renewed [default: 15s]
+    #[arg(long, value_parser = span, value_name = "DURATION")]
+    leader_elect_lease_duration: Option<Duration>,
+    /// How long a leader tries to renew before it gives up [default: 10s]
+    #[arg(long, value_parser = span, value_name = "DURATION")]
+    leader_elect_renew_deadline: Option<Duration>,
+    /// How long between two tries [default: 2s]
+    #[arg(long, value_parser = span, value_name = "DURATION")]
+    leader_elect_retry_period: Option<Duration>,
 }
 
 impl Election {
-    /// What the component is told. In Kubernetes: the checks of `leaderelection.NewLeaderElector`.
+    /// What the component is told.
     fn timings(self) -> Result<Option<LeaderTimings>> {
+        self.timings_over(None)
+    }
+
+    /// What the component is told, where a file says this. In Kubernetes: the checks of `leaderelection.NewLeaderElector`.
+    fn timings_over(self, file: Option<LeaderTimings>) -> Result<Option<LeaderTimings>> {
+        let default = file.unwrap_or_default();
         let timings = LeaderTimings {
-            lease: self.leader_elect_lease_duration,
-            renew_deadline: self.leader_elect_renew_deadline,
-            retry: self.leader_elect_retry_period,
+            lease: self.leader_elect_lease_duration.unwrap_or(default.lease),
+            renew_deadline: self.leader_elect_renew_deadline.unwrap_or(default.renew_deadline),
+            retry: self.leader_elect_retry_period.unwrap_or(default.retry),
         };
         let wrong = match timings {
             LeaderTimings { lease, renew_deadline, .. } if lease <= renew_deadline => {
@@ -78,7 +88,7 @@ impl Election {
                 "--leader-elect-renew-deadline must be longer than 1.2 times --leader-elect-retry-period"
             }
             LeaderTimings { retry, .. } if retry.is_zero() => "--leader-elect-retry-period must not be zero",
-            _ => return Ok(self.leader_elect.then_some(timings)),
+            _ => return Ok(self.leader_elect.unwrap_or(file.is_some()).then_some(timings)),
         };
         Err(exit::Usage(wrong.to_owned()).into())
     }
@@ -207,9 +217,16 @@ impl Identities for ServiceAccounts {
 
 impl Scheduler {
     pub(crate) fn run(self) -> Result<u8> {
-        let leader_election = self.election.timings()?;
-        let config = coracle_cluster::scheduler::Config { leader_election, ..Default::default() };
-        until_interrupted(&read(&self.kubeconfig)?, |client, ambient, recorder, stop| async move {
+        let read_file = self.config.as_deref().map(scheduler_configuration).transpose()?;
+        let (mut config, said, named) = match read_file {
+            Some(Configuration { config, leader_election, kubeconfig, .. }) => (config, leader_election, kubeconfig),
+            None => Default::default(),
+        };
+        config.leader_election = self.election.timings_over(said)?;
+        let Some(kubeconfig) = self.kubeconfig.or(named.map(PathBuf::from)) else {
+            return Err(exit::Usage("--kubeconfig is missing: how to reach the API server".to_owned()).into());
+        };
+        until_interrupted(&read(&kubeconfig)?, |client, ambient, recorder, stop| async move {
             Ok(coracle_cluster::scheduler::run(config, client, ambient, recorder, stop).await)
         })
     }
@@ -224,6 +241,15 @@ impl SimulatedNodes {
             Ok(Ended::Asked)
         })
     }
+}
+
+/// What a scheduler's configuration file says; what of it has no meaning is told.
+pub(crate) fn scheduler_configuration(file: &Path) -> Result<Configuration> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| exit::Usage(format!("cannot read {shown}: {error}")))?;
+    let read = Configuration::read(&shown.to_string(), &text).map_err(|error| exit::Usage(error.to_string()))?;
+    read.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    Ok(read)
 }
 
 /// A future that ends when the process is asked to stop.

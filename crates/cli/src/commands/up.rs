@@ -11,6 +11,7 @@ use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
 use coracle_cluster::{Audit, Cluster, StoreSpec, controllers};
 
 use crate::commands::audit_flags::close;
+use crate::commands::component::scheduler_configuration;
 use crate::commands::env::StateArgs;
 use crate::commands::server_flags::{Door, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
@@ -40,6 +41,9 @@ pub(crate) struct Up {
     /// A flag of the controllers, as NAME=VALUE
     #[arg(long, value_name = "NAME=VALUE")]
     kube_controller_manager_arg: Vec<String>,
+    /// A KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1: profiles, plug-ins and their arguments
+    #[arg(long, value_name = "FILE")]
+    scheduler_config: Option<PathBuf>,
     /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
     #[arg(long, value_name = "ADDRESS:PORT")]
     controller_metrics: Option<SocketAddr>,
@@ -86,6 +90,7 @@ impl Up {
         if !self.empty && controllers.service_lb_range.is_none() {
             controllers.service_lb_range = LOAD_BALANCERS.parse().ok();
         }
+        let scheduler = self.scheduler_config.as_deref().map(scheduler_configuration).transpose()?;
         folder.create()?;
         let claim = folder.claim()?;
         let mut spec = self.server.spec(&folder.pki())?;
@@ -100,7 +105,9 @@ impl Up {
         let audit = spec.audit.clone();
         let store = if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) };
         let metrics = controllers.metrics.clone();
-        let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec).controllers(controllers);
+        let scheduler = scheduler.map(|read| read.config).unwrap_or_default();
+        let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec);
+        let builder = builder.controllers(controllers).scheduler(scheduler);
         let cluster = builder.start().await?;
         if let Some(address) = self.controller_metrics {
             let listener = MetricsListener::bind(address, &metrics).await?;
@@ -203,6 +210,7 @@ where
         empty: true,
         nodes: 2,
         controller_metrics: None,
+        scheduler_config: None,
         kube_controller_manager_arg: Vec::new(),
     };
     let code = runtime()?.block_on(async {

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use crate::arguments::Arguments;
 use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::node_info::NodeInfo;
 use crate::pod_info::{AffinityTerm, PodInfo};
@@ -7,7 +8,12 @@ use crate::snapshot::Snapshot;
 use crate::tally::{CountedNodes, CountedPods, Interest};
 
 /// Puts pods near those that they need, and away from those that they, or the others, do not bear.
-pub(super) struct InterPodAffinity;
+#[derive(Debug)]
+struct InterPodAffinity;
+
+pub(crate) fn make(_: &Arguments) -> Box<dyn Filter> {
+    Box::new(InterPodAffinity)
+}
 
 const NOT_NEAR: &str = "node(s) didn't match pod affinity rules";
 
@@ -31,7 +37,7 @@ impl Filter for InterPodAffinity {
         LooksAt::Pods
     }
 
-    fn prepare<'a>(&self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
         let shunning = snapshot.shunning(pod);
         if pod.affinity.is_empty() && pod.anti_affinity.is_empty() && shunning.is_empty() {
             return None;

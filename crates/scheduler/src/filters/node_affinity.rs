@@ -1,10 +1,24 @@
+use crate::arguments::{AddedAffinity, Arguments};
 use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::node_affinity::allows;
+use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Holds a pod to its node selector and its required node affinity.
-pub(super) struct NodeAffinity;
+/// Holds a pod to its node selector, its required node affinity, and what the configuration adds to those.
+#[derive(Debug)]
+struct NodeAffinity(AddedAffinity);
+
+pub(crate) fn make(arguments: &Arguments) -> Box<dyn Filter> {
+    Box::new(NodeAffinity(arguments.node_affinity.clone()))
+}
+
+impl NodeAffinity {
+    /// Whether what the configuration adds allows a node.
+    fn adds(&self, node: &NodeInfo) -> bool {
+        self.0.required.as_ref().is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
+    }
+}
 
 impl Filter for NodeAffinity {
     fn name(&self) -> &'static str {
@@ -15,12 +29,14 @@ impl Filter for NodeAffinity {
         LooksAt::Node
     }
 
-    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
-        if pod.node_selector.is_empty() && pod.required_nodes.is_none() {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+        if pod.node_selector.is_empty() && pod.required_nodes.is_none() && self.0.required.is_none() {
             return None;
         }
         Some(Box::new(|node| {
-            if allows(pod, node) {
+            if !self.adds(node) {
+                Verdict::unresolvable("node(s) didn't match scheduler-enforced node affinity")
+            } else if allows(pod, node) {
                 Verdict::Fits
             } else {
                 Verdict::unresolvable("node(s) didn't match Pod's node affinity/selector")
@@ -34,6 +50,6 @@ impl Filter for NodeAffinity {
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
-        Hint::if_node_now_passes(event, |node| allows(pod, node))
+        Hint::if_node_now_passes(event, |node| self.adds(node) && allows(pod, node))
     }
 }

@@ -1,9 +1,15 @@
+use crate::arguments::Arguments;
 use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
 /// Holds a pod to the node that it names.
-pub(super) struct NodeName;
+#[derive(Debug)]
+struct NodeName;
+
+pub(crate) fn make(_: &Arguments) -> Box<dyn Filter> {
+    Box::new(NodeName)
+}
 
 impl Filter for NodeName {
     fn name(&self) -> &'static str {
@@ -14,7 +20,7 @@ impl Filter for NodeName {
         LooksAt::Node
     }
 
-    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
         let wanted = pod.node_name.as_deref()?;
         Some(Box::new(move |node| {
             if *node.name == *wanted {

@@ -1,10 +1,16 @@
+use crate::arguments::Arguments;
 use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
 /// Gives a port of a node to one pod only.
-pub(super) struct NodePorts;
+#[derive(Debug)]
+struct NodePorts;
+
+pub(crate) fn make(_: &Arguments) -> Box<dyn Filter> {
+    Box::new(NodePorts)
+}
 
 fn passes(pod: &PodInfo, node: &NodeInfo) -> bool {
     let taken = |port| node.pods.iter().flat_map(|other| &other.host_ports).any(|other| other.conflicts(port));
@@ -20,7 +26,7 @@ impl Filter for NodePorts {
         LooksAt::Pods
     }
 
-    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
         if pod.host_ports.is_empty() {
             return None;
         }

@@ -1,3 +1,6 @@
+use coracle_meta::names::is_extended_resource;
+
+use crate::arguments::{Arguments, FitArguments};
 use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Reasons, Verdict};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
@@ -5,14 +8,29 @@ use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 
 /// Never gives out more of a node than it has.
-pub(super) struct NodeResourcesFit;
+#[derive(Debug)]
+struct NodeResourcesFit(FitArguments);
 
-fn verdict(pod: &PodInfo, node: &NodeInfo) -> Verdict {
-    verdict_beside(pod, node, &node.requested, node.pods.len() as i64)
+pub(crate) fn make(arguments: &Arguments) -> Box<dyn Filter> {
+    Box::new(NodeResourcesFit(arguments.fit.clone()))
+}
+
+impl FitArguments {
+    /// Whether somebody else looks after this resource.
+    fn ignores(&self, name: &str) -> bool {
+        let group = || name.split_once('/').map_or(name, |(group, _)| group);
+        (!self.ignored.is_empty() || !self.ignored_groups.is_empty())
+            && is_extended_resource(name)
+            && (self.ignored.contains(name) || self.ignored_groups.contains(group()))
+    }
+}
+
+fn verdict(arguments: &FitArguments, pod: &PodInfo, node: &NodeInfo) -> Verdict {
+    verdict_beside(arguments, pod, node, &node.requested, node.pods.len() as i64)
 }
 
 /// Whether the pod fits if there are as many `pods` on the node that ask for `used` together.
-pub(crate) fn verdict_beside(pod: &PodInfo, node: &NodeInfo, used: &Resources, pods: i64) -> Verdict {
+fn verdict_beside(arguments: &FitArguments, pod: &PodInfo, node: &NodeInfo, used: &Resources, pods: i64) -> Verdict {
     let mut reasons = Reasons::default();
     let mut resolvable = true;
     if pods + 1 > node.allowed_pods {
@@ -36,7 +54,7 @@ pub(crate) fn verdict_beside(pod: &PodInfo, node: &NodeInfo, used: &Resources, p
         }
         for (name, wants) in &wants.others {
             let amount = |of: &std::collections::BTreeMap<String, i64>| of.get(name).copied().unwrap_or(0);
-            if lacks(amount(&has.others), amount(&used.others), *wants) {
+            if !arguments.ignores(name) && lacks(amount(&has.others), amount(&used.others), *wants) {
                 reasons.push(format!("Insufficient {name}"));
             }
         }
@@ -57,8 +75,12 @@ impl Filter for NodeResourcesFit {
         LooksAt::Sums
     }
 
-    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
-        Some(Box::new(|node| verdict(pod, node)))
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+        Some(Box::new(|node| verdict(&self.0, pod, node)))
+    }
+
+    fn beside(&self, pod: &PodInfo, node: &NodeInfo, used: &Resources, pods: i64) -> Option<Verdict> {
+        Some(verdict_beside(&self.0, pod, node, used, pods))
     }
 
     fn cares_for(&self, event: &ClusterEvent) -> bool {
@@ -68,7 +90,7 @@ impl Filter for NodeResourcesFit {
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
         match event {
             ClusterEvent::PodGone(_) => Hint::Queue,
-            event => Hint::if_node_now_passes(event, |node| verdict(pod, node) == Verdict::Fits),
+            event => Hint::if_node_now_passes(event, |node| verdict(&self.0, pod, node) == Verdict::Fits),
         }
     }
 }
@@ -82,6 +104,7 @@ mod tests {
     fn every_lack_is_named_and_what_exceeds_the_node_is_unresolvable() {
         let cpu = |milli_cpu| Resources { milli_cpu, ..Resources::default() };
         let mut node = NodeInfo { allocatable: cpu(2000), allowed_pods: 1, ..NodeInfo::default() };
+        let verdict = |pod: &PodInfo, node: &NodeInfo| verdict(&FitArguments::default(), pod, node);
         let pod = |milli_cpu| PodInfo { requests: cpu(milli_cpu), ..PodInfo::default() };
         assert_eq!(verdict(&pod(2000), &node), Verdict::Fits);
         assert_eq!(verdict(&pod(2001), &node), Verdict::unresolvable("Insufficient cpu"));
@@ -92,5 +115,21 @@ mod tests {
         );
         node.allowed_pods = 2;
         assert_eq!(verdict(&pod(0), &node), Verdict::Fits);
+    }
+
+    #[test]
+    fn what_somebody_else_looks_after_is_not_asked_for_here() {
+        let others = |name: &str| std::collections::BTreeMap::from([(name.to_owned(), 1)]);
+        let pod = |name: &str| PodInfo {
+            requests: Resources { others: others(name), ..Resources::default() },
+            ..PodInfo::default()
+        };
+        let node = NodeInfo { allowed_pods: 1, ..NodeInfo::default() };
+        let group = FitArguments { ignored_groups: ["example.com".to_owned()].into(), ..FitArguments::default() };
+        let name = FitArguments { ignored: ["example.com/gpu".to_owned()].into(), ..FitArguments::default() };
+        let lacking = verdict(&name, &pod("example.com/fpga"), &node);
+        assert_eq!(lacking, Verdict::Unresolvable(["Insufficient example.com/fpga"].into_iter().collect()));
+        assert_eq!(verdict(&name, &pod("example.com/gpu"), &node), Verdict::Fits);
+        assert_eq!(verdict(&group, &pod("example.com/fpga"), &node), Verdict::Fits);
     }
 }

@@ -1,3 +1,4 @@
+use crate::arguments::Arguments;
 use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
@@ -5,7 +6,12 @@ use crate::snapshot::Snapshot;
 use crate::taints::Taint;
 
 /// Leaves cordoned nodes alone, unless the pod tolerates that.
-pub(super) struct NodeUnschedulable;
+#[derive(Debug)]
+struct NodeUnschedulable;
+
+pub(crate) fn make(_: &Arguments) -> Box<dyn Filter> {
+    Box::new(NodeUnschedulable)
+}
 
 fn passes(pod: &PodInfo, node: &NodeInfo) -> bool {
     !node.unschedulable || pod.tolerates(&Taint::new("node.kubernetes.io/unschedulable", "NoSchedule"))
@@ -20,7 +26,7 @@ impl Filter for NodeUnschedulable {
         LooksAt::Node
     }
 
-    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
         Some(Box::new(|node| {
             if passes(pod, node) { Verdict::Fits } else { Verdict::unresolvable("node(s) were unschedulable") }
         }))

@@ -1,5 +1,8 @@
+use std::borrow::Cow;
+
 use coracle_meta::LabelSelector;
 
+use crate::arguments::{Arguments, SpreadDefaults};
 use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::node_affinity::Wanted;
 use crate::pod_info::{PodInfo, SpreadConstraint};
@@ -7,7 +10,32 @@ use crate::snapshot::Snapshot;
 use crate::tally::{CountedNodes, CountedPods, Interest};
 
 /// Spreads pods over the domains that a node label names.
-pub(super) struct PodTopologySpread;
+#[derive(Debug)]
+struct PodTopologySpread(SpreadDefaults);
+
+pub(crate) fn make(arguments: &Arguments) -> Box<dyn Filter> {
+    Box::new(PodTopologySpread(arguments.spread.clone()))
+}
+
+impl SpreadDefaults {
+    /// The constraints of a pod that names none, required ones or others; the system's say nothing of what is required.
+    pub(crate) fn of(&self, pod: &PodInfo, required: bool) -> Vec<SpreadConstraint> {
+        let (Self::List(list), Some(siblings)) = (self, &pod.siblings) else { return Vec::new() };
+        let meant = list.iter().filter(|constraint| constraint.required == required);
+        meant.map(|one| SpreadConstraint { selector: siblings.clone(), ..one.clone() }).collect()
+    }
+}
+
+impl PodTopologySpread {
+    fn required<'a>(&self, pod: &'a PodInfo) -> Cow<'a, [SpreadConstraint]> {
+        match (pod.names_spread, &self.0) {
+            (false, SpreadDefaults::List(_)) => Cow::Owned(self.0.of(pod, true)),
+            (false, SpreadDefaults::System) => Cow::Borrowed(&[]),
+            (true, _) if pod.spread.iter().all(|constraint| constraint.required) => Cow::Borrowed(&pod.spread),
+            (true, _) => Cow::Owned(pod.spread.iter().filter(|constraint| constraint.required).cloned().collect()),
+        }
+    }
+}
 
 /// What a constraint counts; nodes without one of `labels` are left out.
 pub(crate) fn interest(constraint: &SpreadConstraint, pod: &PodInfo, labels: &[String]) -> Interest {
@@ -25,10 +53,6 @@ pub(crate) fn interest(constraint: &SpreadConstraint, pod: &PodInfo, labels: &[S
     }
 }
 
-fn required(pod: &PodInfo) -> Vec<&SpreadConstraint> {
-    pod.spread.iter().filter(|constraint| constraint.required).collect()
-}
-
 impl Filter for PodTopologySpread {
     fn name(&self) -> &'static str {
         "PodTopologySpread"
@@ -38,21 +62,21 @@ impl Filter for PodTopologySpread {
         LooksAt::Pods
     }
 
-    fn prepare<'a>(&self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
-        let constraints = required(pod);
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>> {
+        let constraints = self.required(pod);
         if constraints.is_empty() {
             return None;
         }
         let labels: Vec<_> = constraints.iter().map(|constraint| constraint.topology_key.clone()).collect();
-        let counted = constraints.into_iter().map(|constraint| {
+        let counted = constraints.iter().map(|constraint| {
             let tally = snapshot.tally(interest(constraint, pod, &labels));
             let few = (tally.domains() as i64) < constraint.min_domains;
-            (constraint, tally, few, i64::from(constraint.selector.matches(&pod.labels)))
+            (constraint.max_skew, tally, few, i64::from(constraint.selector.matches(&pod.labels)))
         });
         let counted: Vec<_> = counted.collect();
         let namespaces = snapshot.namespaces();
         Some(Box::new(move |node| {
-            for (constraint, tally, few, itself) in &counted {
+            for (max_skew, tally, few, itself) in &counted {
                 let Some(here) = tally.around(node, namespaces) else {
                     return Verdict::unresolvable(
                         "node(s) didn't match pod topology spread constraints (missing required label)",
@@ -60,7 +84,7 @@ impl Filter for PodTopologySpread {
                 };
                 let least = || tally.least(node, namespaces).unwrap_or(i64::from(i32::MAX));
                 let emptiest = if *few { 0 } else { least() };
-                if here + itself - emptiest > constraint.max_skew {
+                if here + itself - emptiest > *max_skew {
                     return Verdict::rejected("node(s) didn't match pod topology spread constraints");
                 }
             }
@@ -75,13 +99,13 @@ impl Filter for PodTopologySpread {
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
         let counted = |other: &PodInfo| {
             other.key.namespace == pod.key.namespace
-                && required(pod).iter().any(|constraint| constraint.selector.matches(&other.labels))
+                && self.required(pod).iter().any(|constraint| constraint.selector.matches(&other.labels))
         };
         match event {
             ClusterEvent::PodAssigned(other) | ClusterEvent::PodGone(other) => Hint::when(counted(other)),
-            ClusterEvent::Node { after, .. } => {
-                Hint::when(required(pod).iter().all(|constraint| after.labels.contains_key(&constraint.topology_key)))
-            }
+            ClusterEvent::Node { after, .. } => Hint::when(
+                self.required(pod).iter().all(|constraint| after.labels.contains_key(&constraint.topology_key)),
+            ),
             ClusterEvent::Claim(_) | ClusterEvent::Volume | ClusterEvent::StorageClass => Hint::Skip,
         }
     }
@@ -121,10 +145,12 @@ mod tests {
                 honors_affinity: true,
                 honors_taints: false,
             }],
+            names_spread: true,
             ..PodInfo::default()
         };
         let snapshot: Snapshot = nodes.into_iter().collect();
-        let check = PodTopologySpread.prepare(&pod, &snapshot).unwrap();
+        let filter = make(&Arguments::default());
+        let check = filter.prepare(&pod, &snapshot).unwrap();
         snapshot.nodes().map(|node| check(node)).collect()
     }
 
@@ -136,5 +162,28 @@ mod tests {
         assert_eq!(verdicts(1, 3, vec![node("a", 1), node("b", 1)]), [rejected.clone(), rejected]);
         let unlabelled = NodeInfo { name: "z".into(), ..NodeInfo::default() };
         assert!(matches!(verdicts(1, 1, vec![node("a", 0), unlabelled])[1], Verdict::Unresolvable(_)));
+    }
+
+    #[test]
+    fn defaults_of_the_configuration_hold_for_pods_that_name_none_and_have_siblings() {
+        let constraint = SpreadConstraint {
+            max_skew: 1,
+            topology_key: "zone".to_owned(),
+            required: true,
+            selector: LabelSelector::nothing(),
+            min_domains: 1,
+            honors_affinity: true,
+            honors_taints: false,
+        };
+        let filter = PodTopologySpread(SpreadDefaults::List(vec![constraint]));
+        let snapshot: Snapshot = [node("a", 1), node("b", 0)].into_iter().collect();
+        let pod = PodInfo { key: ObjectKey::new("default", "new"), labels: labels(), ..PodInfo::default() };
+        assert!(filter.prepare(&pod, &snapshot).is_none(), "nobody is like it");
+        let pod = PodInfo { siblings: Some(LabelSelector::of_labels(&labels())), ..pod };
+        let check = filter.prepare(&pod, &snapshot).unwrap();
+        let verdicts: Vec<_> = snapshot.nodes().map(|node| check(node) == Verdict::Fits).collect();
+        assert_eq!(verdicts, [false, true]);
+        let pod = PodInfo { names_spread: true, ..pod.clone() };
+        assert!(filter.prepare(&pod, &snapshot).is_none(), "it says itself how");
     }
 }

@@ -1,3 +1,4 @@
+use crate::arguments::Arguments;
 use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
@@ -5,7 +6,12 @@ use crate::snapshot::Snapshot;
 use crate::taints::tolerated;
 
 /// Keeps a pod off nodes with taints that it does not tolerate.
-pub(super) struct TaintToleration;
+#[derive(Debug)]
+struct TaintToleration;
+
+pub(crate) fn make(_: &Arguments) -> Box<dyn Filter> {
+    Box::new(TaintToleration)
+}
 
 fn passes(pod: &PodInfo, node: &NodeInfo) -> bool {
     tolerated(&node.taints, &pod.tolerations)
@@ -20,7 +26,7 @@ impl Filter for TaintToleration {
         LooksAt::Node
     }
 
-    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
         Some(Box::new(|node| {
             if passes(pod, node) { Verdict::Fits } else { Verdict::unresolvable("node(s) had untolerated taint(s)") }
         }))

@@ -2,13 +2,19 @@ use std::collections::BTreeSet;
 
 use coracle_meta::LabelSelector;
 
+use crate::arguments::Arguments;
 use crate::framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Verdict};
 use crate::node_info::NodeInfo;
 use crate::pod_info::{PodInfo, PodVolumes, Unbound, VolumeInfo};
 use crate::snapshot::Snapshot;
 
 /// Leaves nodes alone from which the pod's volumes cannot be reached, and those for which no volume can be had.
-pub(super) struct VolumeBinding;
+#[derive(Debug)]
+struct VolumeBinding;
+
+pub(crate) fn make(_: &Arguments) -> Box<dyn Filter> {
+    Box::new(VolumeBinding)
+}
 
 const NODE_CONFLICT: &str = "node(s) didn't match PersistentVolume's node affinity";
 const NO_VOLUME: &str = "node(s) didn't find available persistent volumes to bind";
@@ -79,7 +85,7 @@ impl Filter for VolumeBinding {
         LooksAt::Node
     }
 
-    fn prepare<'a>(&self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
+    fn prepare<'a>(&'a self, pod: &'a PodInfo, _: &'a Snapshot) -> Option<Check<'a>> {
         (!pod.claims.is_empty()).then(|| -> Check<'a> { Box::new(|node| verdict(&pod.volumes, node)) })
     }
 

@@ -1,3 +1,4 @@
+use crate::arguments::Arguments;
 use crate::framework::{MAX_SCORE, Score};
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
@@ -9,15 +10,16 @@ const LEAST: i64 = 23 * 1024 * 1024;
 const MOST: i64 = 1000 * 1024 * 1024;
 
 /// Prefers the nodes that have the pod's images already.
-pub(super) struct ImageLocality;
+#[derive(Debug)]
+struct ImageLocality;
+
+pub(crate) fn make(_: &Arguments) -> Box<dyn Score> {
+    Box::new(ImageLocality)
+}
 
 impl Score for ImageLocality {
     fn name(&self) -> &'static str {
         "ImageLocality"
-    }
-
-    fn weight(&self) -> i64 {
-        1
     }
 
     fn score(&self, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>> {

@@ -1,27 +1,30 @@
 use super::normalize;
+use crate::arguments::{AddedAffinity, Arguments};
 use crate::framework::Score;
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
-/// Prefers the nodes that the pod prefers.
-pub(super) struct NodeAffinity;
+/// Prefers the nodes that the pod prefers, or the configuration for it.
+#[derive(Debug)]
+struct NodeAffinity(AddedAffinity);
+
+pub(crate) fn make(arguments: &Arguments) -> Box<dyn Score> {
+    Box::new(NodeAffinity(arguments.node_affinity.clone()))
+}
 
 impl Score for NodeAffinity {
     fn name(&self) -> &'static str {
         "NodeAffinity"
     }
 
-    fn weight(&self) -> i64 {
-        2
-    }
-
     fn score(&self, pod: &PodInfo, _: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>> {
-        if pod.preferred_nodes.is_empty() {
+        if pod.preferred_nodes.is_empty() && self.0.preferred.is_empty() {
             return None;
         }
         let liked = |node: &&NodeInfo| {
-            pod.preferred_nodes.iter().filter(|(_, term)| term.matches(node)).map(|(weight, _)| weight).sum()
+            let terms = self.0.preferred.iter().chain(&pod.preferred_nodes);
+            terms.filter(|(_, term)| term.matches(node)).map(|(weight, _)| weight).sum()
         };
         let mut scores: Vec<i64> = nodes.iter().map(liked).collect();
         normalize(&mut scores, false);

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use crate::arguments::{Arguments, SpreadDefaults};
 use crate::filters::interest;
 use crate::framework::{MAX_SCORE, Score};
 use crate::node_info::NodeInfo;
@@ -11,11 +12,19 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// Prefers the domains with fewer pods of the same kind; without constraints, by host and zone among the pods of the
 /// same owner and services.
-pub(super) struct PodTopologySpread;
+#[derive(Debug)]
+struct PodTopologySpread(SpreadDefaults);
 
-fn constraints(pod: &PodInfo) -> Vec<SpreadConstraint> {
+pub(crate) fn make(arguments: &Arguments) -> Box<dyn Score> {
+    Box::new(PodTopologySpread(arguments.spread.clone()))
+}
+
+fn constraints(defaults: &SpreadDefaults, pod: &PodInfo) -> Vec<SpreadConstraint> {
     if pod.names_spread {
         return pod.spread.iter().filter(|constraint| !constraint.required).cloned().collect();
+    }
+    if let SpreadDefaults::List(_) = defaults {
+        return defaults.of(pod, false);
     }
     let Some(selector) = &pod.siblings else { return Vec::new() };
     let preferred = |topology_key: &str, max_skew| SpreadConstraint {
@@ -35,23 +44,21 @@ impl Score for PodTopologySpread {
         "PodTopologySpread"
     }
 
-    fn weight(&self) -> i64 {
-        2
-    }
-
     fn score(&self, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>> {
-        let constraints = constraints(pod);
+        let constraints = constraints(&self.0, pod);
         if constraints.is_empty() {
             return None;
         }
+        // By default a node counts that lacks a label; what somebody asks for, has to be there.
+        let all_labels = pod.names_spread || self.0 != SpreadDefaults::System;
         let labelled = |node: &NodeInfo| {
-            !pod.names_spread || constraints.iter().all(|constraint| node.labels.contains_key(&constraint.topology_key))
+            !all_labels || constraints.iter().all(|constraint| node.labels.contains_key(&constraint.topology_key))
         };
         let labels: Vec<_> = constraints.iter().map(|constraint| constraint.topology_key.clone()).collect();
         let candidates: Vec<_> = nodes.iter().map(|node| labelled(node)).collect();
         let mut totals = vec![0.0; nodes.len()];
         for constraint in &constraints {
-            let tally = snapshot.tally(interest(constraint, pod, if pod.names_spread { &labels } else { &[] }));
+            let tally = snapshot.tally(interest(constraint, pod, if all_labels { &labels } else { &[] }));
             let by_host = constraint.topology_key == HOSTNAME;
             let among = || nodes.iter().zip(&candidates).filter(|(_, labelled)| **labelled).map(|(node, _)| node);
             let size = if by_host {

@@ -1,19 +1,21 @@
 use super::normalize;
+use crate::arguments::Arguments;
 use crate::framework::Score;
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
 
 /// Prefers nodes with fewer taints `PreferNoSchedule` that the pod does not tolerate.
-pub(super) struct TaintToleration;
+#[derive(Debug)]
+struct TaintToleration;
+
+pub(crate) fn make(_: &Arguments) -> Box<dyn Score> {
+    Box::new(TaintToleration)
+}
 
 impl Score for TaintToleration {
     fn name(&self) -> &'static str {
         "TaintToleration"
-    }
-
-    fn weight(&self) -> i64 {
-        3
     }
 
     fn score(&self, pod: &PodInfo, _: &Snapshot, nodes: &[&NodeInfo]) -> Option<Vec<i64>> {

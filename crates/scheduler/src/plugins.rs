@@ -1,0 +1,135 @@
+//! All plug-ins, and where each has a say. Adding one is a file and a line here.
+
+use crate::arguments::Arguments;
+use crate::filters as f;
+use crate::framework::{Filter, Score};
+use crate::scores as s;
+
+/// Where plug-ins have a say. In Kubernetes: the fields of `Plugins`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Point {
+    PreEnqueue,
+    QueueSort,
+    PreFilter,
+    Filter,
+    PostFilter,
+    PreScore,
+    Score,
+    Reserve,
+    Permit,
+    PreBind,
+    Bind,
+    PostBind,
+}
+
+impl Point {
+    pub(crate) const ALL: [Self; 12] = [
+        Self::PreEnqueue,
+        Self::QueueSort,
+        Self::PreFilter,
+        Self::Filter,
+        Self::PostFilter,
+        Self::PreScore,
+        Self::Score,
+        Self::Reserve,
+        Self::Permit,
+        Self::PreBind,
+        Self::Bind,
+        Self::PostBind,
+    ];
+
+    /// Its field in the configuration.
+    pub(crate) fn field(self) -> &'static str {
+        match self {
+            Self::PreEnqueue => "preEnqueue",
+            Self::QueueSort => "queueSort",
+            Self::PreFilter => "preFilter",
+            Self::Filter => "filter",
+            Self::PostFilter => "postFilter",
+            Self::PreScore => "preScore",
+            Self::Score => "score",
+            Self::Reserve => "reserve",
+            Self::Permit => "permit",
+            Self::PreBind => "preBind",
+            Self::Bind => "bind",
+            Self::PostBind => "postBind",
+        }
+    }
+}
+
+/// Makes a filter for a profile.
+type MakeFilter = fn(&Arguments) -> Box<dyn Filter>;
+/// Makes a score for a profile.
+type MakeScore = fn(&Arguments) -> Box<dyn Score>;
+
+/// A plug-in.
+pub(crate) struct Plugin {
+    pub(crate) name: &'static str,
+    pub(crate) points: &'static [Point],
+    /// How much its scores count by default.
+    pub(crate) weight: i64,
+    pub(crate) filter: Option<MakeFilter>,
+    pub(crate) score: Option<MakeScore>,
+}
+
+impl Plugin {
+    const fn new(name: &'static str, points: &'static [Point]) -> Self {
+        Self { name, points, weight: 1, filter: None, score: None }
+    }
+
+    const fn filter(mut self, make: MakeFilter) -> Self {
+        self.filter = Some(make);
+        self
+    }
+
+    const fn score(mut self, weight: i64, make: MakeScore) -> Self {
+        self.weight = weight;
+        self.score = Some(make);
+        self
+    }
+
+    pub(crate) fn named(name: &str) -> Option<&'static Self> {
+        PLUGINS.iter().find(|plugin| plugin.name == name)
+    }
+}
+
+use Point::{Bind, Filter as F, PostFilter, PreBind, PreEnqueue, PreFilter, PreScore, QueueSort, Reserve, Score as S};
+
+/// All that are on by default, in the order in which they are asked; the first that rejects a node decides.
+/// In Kubernetes: `getDefaultPlugins`.
+pub(crate) const PLUGINS: &[Plugin] = &[
+    Plugin::new("SchedulingGates", &[PreEnqueue]),
+    Plugin::new("PrioritySort", &[QueueSort]),
+    Plugin::new("NodeUnschedulable", &[F]).filter(f::node_unschedulable::make),
+    Plugin::new("NodeName", &[F]).filter(f::node_name::make),
+    Plugin::new("TaintToleration", &[F, PreScore, S])
+        .filter(f::taint_toleration::make)
+        .score(3, s::taint_toleration::make),
+    Plugin::new("NodeAffinity", &[PreFilter, F, PreScore, S])
+        .filter(f::node_affinity::make)
+        .score(2, s::node_affinity::make),
+    Plugin::new("NodePorts", &[PreFilter, F]).filter(f::node_ports::make),
+    Plugin::new("NodeResourcesFit", &[PreFilter, F, PreScore, S])
+        .filter(f::node_resources_fit::make)
+        .score(1, s::node_resources_fit::make),
+    Plugin::new("VolumeRestrictions", &[PreFilter, F]),
+    Plugin::new("NodeVolumeLimits", &[PreFilter, F]),
+    Plugin::new("VolumeBinding", &[PreFilter, F, Reserve, PreBind, PreScore, S]).filter(f::volume_binding::make),
+    Plugin::new("VolumeZone", &[PreFilter, F]),
+    Plugin::new("PodTopologySpread", &[PreFilter, F, PreScore, S])
+        .filter(f::pod_topology_spread::make)
+        .score(2, s::pod_topology_spread::make),
+    Plugin::new("InterPodAffinity", &[PreFilter, F, PreScore, S])
+        .filter(f::inter_pod_affinity::make)
+        .score(2, s::inter_pod_affinity::make),
+    Plugin::new("DynamicResources", &[PreEnqueue, PreFilter, F, PostFilter, S, Reserve, PreBind]),
+    Plugin::new("DefaultPreemption", &[PreEnqueue, PostFilter]),
+    Plugin::new("NodeResourcesBalancedAllocation", &[PreScore, S]).score(1, s::balanced_allocation::make),
+    Plugin::new("ImageLocality", &[S]).score(1, s::image_locality::make),
+    Plugin::new("DefaultBinder", &[Bind]),
+];
+
+/// What Kubernetes has, but turned off in 1.35, and what is not here.
+pub(crate) const OFF: &[&str] = &["NodeDeclaredFeatures", "GangScheduling"];
+/// What Kubernetes had. In Kubernetes: `invalidPluginsByVersion`.
+pub(crate) const REMOVED: &[&str] = &["AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"];
