@@ -36,6 +36,14 @@ pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Con
     Ok(())
 }
 
+/// Writes what something that is installed consists of, where it is missing.
+pub(crate) async fn install(registry: &Registry, manifests: Vec<Object>) -> Result<(), Status> {
+    for object in manifests {
+        create_if_missing(registry, object).await?;
+    }
+    Ok(())
+}
+
 /// Creates a role or binding, or gives it back what it lacks. In Kubernetes: `rbac/bootstrap-roles`.
 async fn reconcile(registry: &Registry, expected: Object) -> Result<(), Status> {
     let kind = expected.group_version_kind().unwrap_or_default();

@@ -22,6 +22,7 @@ pub struct Builder {
     pub(crate) scheduler: coracle_scheduler::Config,
     pub(crate) layer: Option<TransportLayer>,
     pub(crate) components: Components,
+    pub(crate) csi_driver: bool,
 }
 
 /// Which components run beside the API server.
@@ -50,6 +51,7 @@ impl Default for Builder {
             scheduler: coracle_scheduler::Config::default(),
             layer: None,
             components: Components::All,
+            csi_driver: false,
         }
     }
 }
@@ -144,6 +146,13 @@ impl Builder {
     #[must_use]
     pub fn transport_layer(mut self, layer: TransportLayer) -> Self {
         self.layer = Some(layer);
+        self
+    }
+
+    /// With the simulated CSI driver and its StorageClass `standard`, the default, so that claims get volumes.
+    #[must_use]
+    pub fn csi_driver(mut self) -> Self {
+        self.csi_driver = true;
         self
     }
 

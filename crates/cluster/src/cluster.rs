@@ -20,7 +20,7 @@ use crate::restartable::Restartable;
 use crate::signer::Signer;
 use crate::store::OpenStore;
 use crate::tasks::Tasks;
-use crate::{Error, Transport, clock};
+use crate::{Error, Transport, bootstrap, clock};
 
 /// A control plane in this process: store, API server, controllers, scheduler and simulated nodes.
 ///
@@ -102,6 +102,7 @@ impl Cluster {
         let kubelet_config = coracle_kubelet::Config {
             nodes: builder.nodes,
             delays: builder.delays,
+            csi_driver: builder.csi_driver,
             ..coracle_kubelet::Config::default()
         };
         let node_client = {
@@ -116,6 +117,9 @@ impl Cluster {
         let kubelet = Kubelet::with_clients(kubelet_config, node_client, kubelet_ambient, recorder.clone());
         let kubelet = Arc::new(kubelet);
         nodes.served_by(&kubelet);
+        if builder.csi_driver {
+            bootstrap::install(control_plane.registry(), coracle_kubelet::csi::manifests()).await?;
+        }
         let cluster = Self {
             control_plane,
             store,
@@ -131,6 +135,9 @@ impl Cluster {
         if builder.components == Components::All {
             for component in [Component::ControllerManager, Component::Scheduler, Component::Kubelet] {
                 cluster.start_component(component);
+            }
+            if builder.csi_driver {
+                cluster.start_component(Component::CsiDriver);
             }
         }
         Ok(cluster)
@@ -224,6 +231,9 @@ impl Cluster {
             Component::Kubelet => {
                 let kubelet = Kubelet::clone(&self.kubelet);
                 Running::start(tasks, name, |stop| async move { kubelet.run(stop.asked()).await })
+            }
+            Component::CsiDriver => {
+                Running::start(tasks, name, |stop| coracle_kubelet::csi::run(client, ambient, recorder, stop.asked()))
             }
         }
     }
@@ -323,7 +333,8 @@ impl Cluster {
         if let Err(panic) = self.tasks.check() {
             panic!("{panic}");
         }
-        for component in [Component::Kubelet, Component::Scheduler, Component::ControllerManager] {
+        let all = [Component::Kubelet, Component::CsiDriver, Component::Scheduler, Component::ControllerManager];
+        for component in all {
             self.stop_component(component).await;
         }
         self.control_plane.stop().await;
@@ -337,8 +348,11 @@ fn component_transport(
     component: Component,
     layer: Option<&TransportLayer>,
 ) -> Transport {
-    let name = format!("system:kube-{}", component.word());
-    let user = User::new(name, std::iter::empty::<String>());
+    use coracle_kubelet::csi;
+    let user = match component {
+        Component::CsiDriver => service_account(csi::NAMESPACE, csi::ACCOUNT),
+        _ => User::new(format!("system:kube-{}", component.word()), std::iter::empty::<String>()),
+    };
     layered(control_plane.transport().asking_as(Arc::new(user)), component, layer)
 }
 
@@ -367,6 +381,12 @@ impl Controllers {
     }
 }
 
+/// A service account, as its tokens name it.
+fn service_account(namespace: &str, name: &str) -> User {
+    let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{namespace}")];
+    User::new(coracle_auth::service_account_name(namespace, name), groups)
+}
+
 /// The controllers' own identities: service accounts of `kube-system`.
 struct Accounts {
     transport: Transport,
@@ -376,10 +396,8 @@ struct Accounts {
 
 impl Identities for Accounts {
     fn client(&self, account: &str) -> Client {
-        const NAMESPACE: &str = "kube-system";
-        let name = coracle_auth::service_account_name(NAMESPACE, account);
-        let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{NAMESPACE}")];
-        let transport = self.transport.clone().asking_as(Arc::new(User::new(name, groups)));
+        let user = service_account("kube-system", account);
+        let transport = self.transport.clone().asking_as(Arc::new(user));
         // Two clients must not draw the same audit ids.
         let ambient = self.ambient.split(account);
         Client::new(layered(transport, Component::ControllerManager, self.layer.as_ref()), &ambient)

@@ -14,6 +14,8 @@ pub enum Component {
     Scheduler,
     /// All simulated nodes.
     Kubelet,
+    /// The controllers of the simulated CSI driver.
+    CsiDriver,
 }
 
 impl Component {
@@ -23,12 +25,15 @@ impl Component {
             Self::ControllerManager => "controller-manager",
             Self::Scheduler => "scheduler",
             Self::Kubelet => "kubelet",
+            Self::CsiDriver => "csi-driver",
         }
     }
 
     /// The component of that name.
     pub fn named(word: &str) -> Option<Self> {
-        [Self::ControllerManager, Self::Scheduler, Self::Kubelet].into_iter().find(|component| component.word() == word)
+        [Self::ControllerManager, Self::Scheduler, Self::Kubelet, Self::CsiDriver]
+            .into_iter()
+            .find(|component| component.word() == word)
     }
 }
 

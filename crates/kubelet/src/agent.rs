@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::node::{SIMULATED, is_reported, node, status_patch};
 use crate::pods::Pods;
 use crate::reach::Reach;
-use crate::{Config, NodeSpec};
+use crate::{Config, NodeSpec, csi};
 
 /// Where Leases of nodes are.
 const LEASES: &str = "kube-node-lease";
@@ -86,7 +86,11 @@ impl Agent {
                 created => created,
             };
             match registered {
-                Ok(node) if node.metadata.annotations.contains_key(SIMULATED) => return Some(node),
+                Ok(node) if node.metadata.annotations.contains_key(SIMULATED) => {
+                    let Err(error) = self.register_driver(&node).await else { return Some(node) };
+                    tracing::debug!(%error, node = %key, "the CSI driver could not be registered");
+                    sleep(RETRY).await;
+                }
                 Ok(_) => {
                     tracing::warn!(node = %key, "a Node of this name exists and was not registered by a simulated node");
                     return None;
@@ -97,6 +101,10 @@ impl Agent {
                 }
             }
         }
+    }
+
+    async fn register_driver(&self, node: &Node) -> Result<(), Error> {
+        if self.config.csi_driver { csi::register(&self.process.client, node).await } else { Ok(()) }
     }
 
     /// What a kubelet says when it begins. The Node is named without its uid, as kubelets do.

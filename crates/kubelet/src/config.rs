@@ -95,6 +95,8 @@ pub struct Config {
     pub lease_duration: Duration,
     /// How often a node reports its status if nothing changes. In Kubernetes: `nodeStatusReportFrequency`.
     pub status_report: Duration,
+    /// Whether the simulated CSI driver has its part on each node.
+    pub csi_driver: bool,
 }
 
 impl Default for Config {
@@ -105,6 +107,7 @@ impl Default for Config {
             lease_renewal: Duration::from_secs(10),
             lease_duration: Duration::from_secs(40),
             status_report: Duration::from_secs(300),
+            csi_driver: false,
         }
     }
 }

@@ -16,6 +16,8 @@ mod agent;
 mod behaviour;
 mod config;
 mod container;
+/// A simulated CSI driver.
+pub mod csi;
 mod fetch;
 mod hold;
 mod image;

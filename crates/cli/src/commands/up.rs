@@ -107,7 +107,10 @@ impl Up {
         let metrics = controllers.metrics.clone();
         let scheduler = scheduler.map(|read| read.config).unwrap_or_default();
         let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec);
-        let builder = builder.controllers(controllers).scheduler(scheduler);
+        let mut builder = builder.controllers(controllers).scheduler(scheduler);
+        if self.nodes > 0 && !self.empty {
+            builder = builder.csi_driver();
+        }
         let cluster = builder.start().await?;
         if let Some(address) = self.controller_metrics {
             let listener = MetricsListener::bind(address, &metrics).await?;

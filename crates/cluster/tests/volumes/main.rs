@@ -1,0 +1,4 @@
+//! Volumes from claim to mount: the simulated CSI driver, the nodes that mount, and what is seen when either fails.
+
+mod driver;
+mod world;

@@ -1,0 +1,208 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The annotations of a class, a claim or a volume.
+type Annotations = BTreeMap<String, String>;
+
+const PREFIX: &str = "coracle.dev/";
+
+/// What the driver can be asked to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Call {
+    /// Make a volume. In CSI: `CreateVolume`.
+    Provision,
+    /// Delete a volume. In CSI: `DeleteVolume`.
+    Delete,
+    /// Attach a volume to a node. In CSI: `ControllerPublishVolume`.
+    Attach,
+    /// Detach it. In CSI: `ControllerUnpublishVolume`.
+    Detach,
+    /// Mount it on the node, once for all pods. In CSI: `NodeStageVolume`.
+    Stage,
+    /// Undo that. In CSI: `NodeUnstageVolume`.
+    Unstage,
+    /// Mount it for a pod. In CSI: `NodePublishVolume`.
+    Mount,
+    /// Undo that. In CSI: `NodeUnpublishVolume`.
+    Unmount,
+    /// Make it larger. In CSI: `ControllerExpandVolume`.
+    Resize,
+    /// Make its file system larger. In CSI: `NodeExpandVolume`.
+    NodeResize,
+}
+
+impl Call {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Provision,
+        Self::Delete,
+        Self::Attach,
+        Self::Detach,
+        Self::Stage,
+        Self::Unstage,
+        Self::Mount,
+        Self::Unmount,
+        Self::Resize,
+        Self::NodeResize,
+    ];
+
+    /// The word in annotations.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Provision => "provision",
+            Self::Delete => "delete",
+            Self::Attach => "attach",
+            Self::Detach => "detach",
+            Self::Stage => "stage",
+            Self::Unstage => "unstage",
+            Self::Mount => "mount",
+            Self::Unmount => "unmount",
+            Self::Resize => "resize",
+            Self::NodeResize => "node-resize",
+        }
+    }
+}
+
+/// How a call ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// Well.
+    #[default]
+    Succeeds,
+    /// With an error, each time.
+    Fails,
+    /// Not at all.
+    Hangs,
+    /// There is no room where it was asked for: the scheduler shall choose another node.
+    Exhausted,
+}
+
+/// What the driver does at one of its calls, told by annotations, which may change at any time.
+///
+/// | annotation | what it says |
+/// |---|---|
+/// | `coracle.dev/CALL: fail` | the call fails each time it is tried |
+/// | `coracle.dev/CALL: hang` | it does not come back while this stands |
+/// | `coracle.dev/CALL: ok` | it succeeds, whatever the class or the volume says |
+/// | `coracle.dev/provision: exhausted` | there is no room on the chosen node, and the scheduler chooses again |
+/// | `coracle.dev/CALL-delay: 5s` | the call takes so long |
+///
+/// `CALL` is `provision`, `delete`, `attach`, `detach`, `stage`, `unstage`, `mount`, `unmount`, `resize` or `node-resize`. A claim's
+/// annotations win over those of its volume, which were its class's when the volume was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Behaviour {
+    /// How it ends.
+    pub outcome: Outcome,
+    /// How long it takes.
+    pub takes: Duration,
+}
+
+/// An annotation that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("annotation {annotation}: {value:?} is not {expected}")]
+pub struct Unreadable {
+    /// Which.
+    pub annotation: String,
+    /// What it says.
+    pub value: String,
+    /// What it could say.
+    pub expected: &'static str,
+}
+
+impl Behaviour {
+    /// What is told of a call by these annotations, the first that speak of it.
+    ///
+    /// # Errors
+    /// If an annotation cannot be read.
+    pub fn of(call: Call, told_by: &[&Annotations]) -> Result<Self, Unreadable> {
+        let told = |name: &str| {
+            let name = format!("{PREFIX}{name}");
+            told_by.iter().find_map(|annotations| annotations.get_key_value(&name))
+        };
+        let wrong = |(annotation, value): (&String, &String), expected| Unreadable {
+            annotation: annotation.clone(),
+            value: value.clone(),
+            expected,
+        };
+        let outcome = match told(call.word()) {
+            None => Outcome::Succeeds,
+            Some(told) => match (told.1.as_str(), call) {
+                ("ok", _) => Outcome::Succeeds,
+                ("fail", _) => Outcome::Fails,
+                ("hang", _) => Outcome::Hangs,
+                ("exhausted", Call::Provision) => Outcome::Exhausted,
+                (_, Call::Provision) => return Err(wrong(told, "ok, fail, hang or exhausted")),
+                _ => return Err(wrong(told, "ok, fail or hang")),
+            },
+        };
+        let takes = match told(&format!("{}-delay", call.word())) {
+            None => Duration::ZERO,
+            Some(told) => coracle_meta::parse_duration(told.1)
+                .ok_or_else(|| wrong(told, "a duration such as 1500ms, 5s or 1m30s"))?,
+        };
+        Ok(Self { outcome, takes })
+    }
+
+    /// The annotations that speak of the driver's behaviour.
+    pub(crate) fn annotations(all: &Annotations) -> Annotations {
+        let names: Vec<String> =
+            Call::ALL.iter().flat_map(|call| [call.word().to_owned(), format!("{}-delay", call.word())]).collect();
+        let is_one = |name: &str| name.strip_prefix(PREFIX).is_some_and(|name| names.iter().any(|one| one == name));
+        all.iter().filter(|(name, _)| is_one(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+}
+
+/// The error of a call that an annotation has fail, in the form of gRPC.
+pub(crate) fn failure(call: Call) -> String {
+    format!("rpc error: code = Internal desc = simulated failure, as the annotation {PREFIX}{} says", call.word())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn annotations(told: &[(&str, &str)]) -> Annotations {
+        told.iter().map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_claim_wins_over_the_volume_and_each_annotation_stands_for_itself() {
+        let claim = annotations(&[("attach", "ok")]);
+        let volume = annotations(&[("attach", "fail"), ("attach-delay", "1500ms"), ("mount", "hang")]);
+        let of = |call| Behaviour::of(call, &[&claim, &volume]).unwrap();
+        let slow = Behaviour { outcome: Outcome::Succeeds, takes: Duration::from_millis(1500) };
+        assert_eq!(of(Call::Attach), slow);
+        assert_eq!(of(Call::Mount).outcome, Outcome::Hangs);
+        assert_eq!(of(Call::Delete), Behaviour::default());
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_what_could_be_said() {
+        let why = |told: &[(&str, &str)], call| Behaviour::of(call, &[&annotations(told)]).unwrap_err().to_string();
+        assert_eq!(
+            why(&[("attach", "exhausted")], Call::Attach),
+            "annotation coracle.dev/attach: \"exhausted\" is not ok, fail or hang"
+        );
+        let late = why(&[("mount-delay", "soon")], Call::Mount);
+        assert_eq!(late, "annotation coracle.dev/mount-delay: \"soon\" is not a duration such as 1500ms, 5s or 1m30s");
+    }
+
+    #[test]
+    fn only_what_speaks_of_the_driver_is_handed_on() {
+        let mut all = annotations(&[("attach", "fail"), ("node-resize-delay", "1s"), ("ready", "false")]);
+        all.insert("example.com/attach".to_owned(), "fail".to_owned());
+        let names: Vec<String> = Behaviour::annotations(&all).into_keys().collect();
+        assert_eq!(names, ["coracle.dev/attach", "coracle.dev/node-resize-delay"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_annotation_is_read_or_refused_by_its_name(value in ".{0,12}", index in 0..10_usize) {
+            let call = Call::ALL[index];
+            let told = annotations(&[(call.word(), &value), (&format!("{}-delay", call.word()), &value)]);
+            if let Err(why) = Behaviour::of(call, &[&told]) {
+                proptest::prop_assert!(why.annotation.contains(call.word()) && why.value == value);
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use coracle_meta::ObjectKey;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+/// The calls of one role that are under way, by what they are about: a driver takes its time.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    begun: Mutex<BTreeMap<ObjectKey, Instant>>,
+}
+
+/// Where a call is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// Whether it has begun just now.
+    pub(super) is_new: bool,
+    /// What is left of its time; zero if it is over.
+    pub(super) left: Duration,
+}
+
+impl Calls {
+    /// Where a call is that takes so long; one that has not begun begins.
+    pub(super) fn progress(&self, key: &ObjectKey, takes: Duration) -> Progress {
+        let now = Instant::now();
+        let mut begun = self.begun.lock();
+        let is_new = !begun.contains_key(key);
+        let since = *begun.entry(key.clone()).or_insert(now);
+        Progress { is_new, left: takes.saturating_sub(now - since) }
+    }
+
+    /// The call has come back, or nobody waits for it any more.
+    pub(super) fn end(&self, key: &ObjectKey) {
+        self.begun.lock().remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_takes_its_time_once_and_begins_anew_after_its_end() {
+        let (calls, key) = (Calls::default(), ObjectKey::cluster("v"));
+        let second = Duration::from_secs(1);
+        assert_eq!(calls.progress(&key, second), Progress { is_new: true, left: second });
+        tokio::time::sleep(second / 2).await;
+        assert_eq!(calls.progress(&key, second), Progress { is_new: false, left: second / 2 });
+        tokio::time::sleep(second).await;
+        assert_eq!(calls.progress(&key, second).left, Duration::ZERO);
+        calls.end(&key);
+        assert!(calls.progress(&key, second).is_new);
+    }
+}

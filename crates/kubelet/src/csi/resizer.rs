@@ -1,0 +1,152 @@
+//! Makes volumes larger whose claims want more.
+//!
+//! In Kubernetes: external-resizer.
+
+use std::sync::Arc;
+
+use coracle_ambient::Clock;
+use coracle_api::core_v1::{PersistentVolume, PersistentVolumeClaim};
+use coracle_controller_runtime::{
+    Action, Controller, EventRecorder, EventType, Pass, Process, ReconcileError, Reconciler, key_of,
+};
+use coracle_informer::Lister;
+use coracle_meta::{ObjectKey, Quantity, format_time};
+use coracle_workqueue::RateLimiter;
+use futures_util::future::BoxFuture;
+
+use super::DRIVER;
+use super::behaviour::{Behaviour, Call, Outcome, failure};
+use super::calls::Calls;
+use super::growth::{self, STORAGE, Step, step};
+use super::provisioner::RETRY;
+
+pub(super) fn start(process: &Process) -> BoxFuture<'static, ()> {
+    let claims = process.informers.informer::<PersistentVolumeClaim>();
+    let volumes = process.informers.informer::<PersistentVolume>();
+    let reconciler = Resizer {
+        claims: claims.lister(),
+        volumes: volumes.lister(),
+        events: EventRecorder::new(process, &format!("external-resizer {DRIVER}")),
+        calls: Calls::default(),
+        clock: process.ambient.clock.clone(),
+    };
+    let queue = process.queue("resizer", RateLimiter::exponential(RETRY.0, RETRY.1));
+    let controller = Controller::on_queue(process, "resizer", queue, reconciler)
+        .watches(&claims, key_of)
+        .watches(&volumes, |change| {
+            let reference = change.object().spec.claim_ref.as_deref();
+            let key = reference.map(|claim| ObjectKey::new(claim.namespace.as_str(), claim.name.as_str()));
+            key.into_iter().collect()
+        })
+        .workers(10);
+    Box::pin(controller.run())
+}
+
+struct Resizer {
+    claims: Lister<PersistentVolumeClaim>,
+    volumes: Lister<PersistentVolume>,
+    events: EventRecorder,
+    calls: Calls,
+    clock: Clock,
+}
+
+impl Reconciler for Resizer {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let claim = self.claims.get(key);
+        let volume = claim.as_ref().and_then(|claim| {
+            let name = Some(claim.spec.volume_name.as_str()).filter(|name| !name.is_empty())?;
+            self.volumes.get(&ObjectKey::cluster(name))
+        });
+        let (Some(claim), Some(volume)) = (claim, volume) else {
+            self.calls.end(key);
+            return Ok(Action::Done);
+        };
+        match step(&claim, &volume) {
+            Step::Nothing => {
+                self.calls.end(key);
+                Ok(Action::Done)
+            }
+            Step::Grow(size) => self.grow(pass, key, claim, &volume, size).await,
+            Step::HandOn(size) => self.hand_on(pass, &claim, &volume, size).await,
+        }
+    }
+}
+
+impl Resizer {
+    async fn grow(
+        &self,
+        pass: &Pass,
+        key: &ObjectKey,
+        claim: Arc<PersistentVolumeClaim>,
+        volume: &PersistentVolume,
+        size: Quantity,
+    ) -> Result<Action, ReconcileError> {
+        let tell = |event_type, reason: &str, message: String| {
+            self.events.in_pass(pass).event(claim.as_ref(), event_type, reason, message);
+        };
+        let annotations = [&claim.metadata.annotations, &volume.metadata.annotations];
+        let behaviour = match Behaviour::of(Call::Resize, &annotations) {
+            Ok(behaviour) => behaviour,
+            Err(why) => {
+                tell(EventType::Warning, "InvalidBehaviour", why.to_string());
+                return Ok(Action::Done);
+            }
+        };
+        let call = self.calls.progress(key, behaviour.takes);
+        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let now = format_time(self.clock.now());
+        if call.is_new {
+            pass.decided(|| format!("make {name} as large as {size}"));
+            if pass.update_status(claim.as_ref(), |claim| growth::begin(claim, size, &now)).await?.is_none() {
+                return Ok(Action::Done);
+            }
+            tell(EventType::Normal, "Resizing", format!("External resizer is resizing volume {name}"));
+        }
+        if behaviour.outcome == Outcome::Hangs {
+            pass.decided(|| "the driver does not come back");
+            return Ok(Action::Done);
+        }
+        if !call.left.is_zero() {
+            return Ok(Action::RequeueAfter(call.left));
+        }
+        self.calls.end(key);
+        if behaviour.outcome == Outcome::Fails {
+            let why = format!("resize volume {name:?} by resizer {DRIVER:?} failed: {}", failure(Call::Resize));
+            pass.update_status(claim.as_ref(), |claim| growth::fail(claim, &failure(Call::Resize), &now)).await?;
+            tell(EventType::Warning, "VolumeResizeFailed", why.clone());
+            return Err(ReconcileError::Object(why));
+        }
+        // The claim is told when the volume's change comes back.
+        let grown = |volume: &mut PersistentVolume| {
+            volume.spec.capacity.insert(STORAGE.to_owned(), size);
+        };
+        pass.update(volume, grown).await?;
+        Ok(Action::Done)
+    }
+
+    async fn hand_on(
+        &self,
+        pass: &Pass,
+        claim: &PersistentVolumeClaim,
+        volume: &PersistentVolume,
+        size: Quantity,
+    ) -> Result<Action, ReconcileError> {
+        let is_for_node = volume.spec.volume_mode.as_deref() != Some("Block");
+        let now = format_time(self.clock.now());
+        let Some(noted) = pass.update(claim, |claim| growth::note_node(claim, is_for_node)).await? else {
+            return Ok(Action::Done);
+        };
+        let written = pass.update_status(&noted, |claim| match is_for_node {
+            true => growth::hand_on(claim, &now),
+            false => growth::finish(claim, size),
+        });
+        if written.await?.is_some() {
+            let (reason, message) = match is_for_node {
+                true => ("FileSystemResizeRequired", "Require file system resize of volume on node"),
+                false => ("VolumeResizeSuccessful", "Resize volume succeeded"),
+            };
+            self.events.in_pass(pass).event(claim, EventType::Normal, reason, message);
+        }
+        Ok(Action::Done)
+    }
+}
