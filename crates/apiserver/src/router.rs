@@ -2,8 +2,6 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::FromRequestParts;
-use axum::extract::ws::WebSocketUpgrade;
 use coracle_meta::Status;
 use coracle_registry::{AuditNotes, Flow, User, Warnings};
 use http::request::Parts;
@@ -18,6 +16,7 @@ use crate::front::query::{Plus, Query, percent_decode};
 use crate::front::received::Received;
 use crate::front::request_headers::FrontProxy;
 use crate::front::request_info::RequestInfo;
+use crate::front::upgrade::Upgrade;
 use crate::front::{access, authenticate, deadline, impersonate};
 use crate::server::{ApiServer, Server};
 use crate::{extension, record, verbs};
@@ -137,18 +136,9 @@ type AskedFor = (Query, Arc<RequestInfo>, String, Arc<User>, AuditNotes);
 async fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
     let (query, info, audit_id, user, audit) = asked;
     let passed_on = PassedOn::read(&server.registry, &info, &mut parts);
-    let upgrade = if passed_on.is_some() { None } else { upgrade(&mut parts).await };
+    let upgrade = if passed_on.is_some() { None } else { Upgrade::read(&mut parts).await };
     let (method, headers) = (parts.method, parts.headers);
     Received { method, headers, query, info, audit_id, user, upgrade, passed_on, audit, entry: None }
-}
-
-/// What a client sends that wants a WebSocket; `None` where there is no connection to make one of.
-async fn upgrade(parts: &mut Parts) -> Option<WebSocketUpgrade> {
-    let wanted = parts.headers.get(http::header::UPGRADE)?.as_bytes();
-    if !wanted.eq_ignore_ascii_case(b"websocket") {
-        return None;
-    }
-    WebSocketUpgrade::from_request_parts(parts, &()).await.ok()
 }
 
 /// The answer to a request that is allowed.

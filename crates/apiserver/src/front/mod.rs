@@ -16,3 +16,4 @@ pub(crate) mod query;
 pub(crate) mod received;
 pub(crate) mod request_headers;
 pub(crate) mod request_info;
+pub(crate) mod upgrade;

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use axum::extract::ws::WebSocketUpgrade;
 use coracle_journal::EntryId;
 use coracle_registry::{AuditNotes, User};
 use http::{HeaderMap, Method};
@@ -9,6 +8,7 @@ use crate::front::deadline;
 use crate::front::passed_on::PassedOn;
 use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
+use crate::front::upgrade::Upgrade;
 
 /// A request as it came, with what was read from it.
 pub(crate) struct Received {
@@ -18,8 +18,8 @@ pub(crate) struct Received {
     pub(crate) info: Arc<RequestInfo>,
     pub(crate) audit_id: String,
     pub(crate) user: Arc<User>,
-    /// The other end of a connection that may become a WebSocket, if the client asks for one.
-    pub(crate) upgrade: Option<WebSocketUpgrade>,
+    /// The other end of a connection that is to become another, if the client asks for that.
+    pub(crate) upgrade: Option<Upgrade>,
     /// Whom it is passed on to, if another API server answers.
     pub(crate) passed_on: Option<PassedOn>,
     /// What is noted for the audit log.

@@ -34,8 +34,8 @@ pub(super) async fn serve(
         .body(body)
         .map_err(|error| Status::internal(format!("the path at the node is none: {error}")))?;
     if destination.is_stream {
-        let Received { upgrade, headers, .. } = received;
-        return remote_command::serve(server, upgrade, &headers, &destination.node, forwarded).await;
+        let Received { upgrade, headers, query, .. } = received;
+        return remote_command::serve(server, upgrade, &headers, &query, &destination.node, forwarded).await;
     }
     let mut response = server.nodes.call(&destination.node, forwarded).await?;
     for hop in ["connection", "transfer-encoding", "keep-alive", "upgrade"] {

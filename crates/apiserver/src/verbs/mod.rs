@@ -27,6 +27,7 @@ use crate::answer::respond;
 use crate::front::endpoint::{Action, Endpoint, method_not_allowed};
 use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
+use crate::front::upgrade::Upgrade;
 use crate::server::Server;
 
 /// Serves a request about a resource.
@@ -61,7 +62,7 @@ pub(crate) async fn serve(
         headers: received.headers,
         body,
         how,
-        upgrade: received.upgrade,
+        upgrade: received.upgrade.and_then(Upgrade::web_socket),
     };
     let result = match verb {
         Verb::Get => get::serve(call).await,

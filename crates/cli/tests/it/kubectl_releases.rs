@@ -12,8 +12,6 @@ struct Release<'a> {
     program: PathBuf,
     folder: &'a Folder,
     namespace: String,
-    /// Whether it speaks WebSocket where releases before speak SPDY.
-    speaks_web_socket: bool,
 }
 
 impl Release<'_> {
@@ -71,7 +69,7 @@ fn every_release_of_kubectl_from_1_27_to_1_33_goes_through_a_session() {
                 continue;
             }
             let namespace = format!("of-{}", release.replace('.', "-"));
-            let kubectl = Release { program, folder: &folder, namespace, speaks_web_socket: release >= "1.30" };
+            let kubectl = Release { program, folder: &folder, namespace };
             sessions.spawn(move || go_through_a_session(&kubectl));
         }
     });
@@ -159,11 +157,6 @@ fn a_deployment_goes_through_its_life(kubectl: &Release<'_>) {
 }
 
 fn a_command_is_run_in(kubectl: &Release<'_>, pod: &str) {
-    if !kubectl.speaks_web_socket {
-        let refused = text(&kubectl.fails(&format!("exec {pod} -- true")));
-        assert!(refused.contains("SPDY is not supported: use a client that speaks WebSocket"), "{refused}");
-        return;
-    }
     let name = pod.trim_start_matches("pod/");
     assert_eq!(kubectl.say(&format!("exec {pod} -- hostname")), format!("{name}\n"));
     assert_eq!(kubectl.fails(&format!("exec {pod} -- false")).status.code(), Some(1));

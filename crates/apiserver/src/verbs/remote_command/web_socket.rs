@@ -1,0 +1,60 @@
+use std::pin::pin;
+
+use axum::body::Body;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use coracle_meta::Status;
+use coracle_meta::channels::{LONGEST, Pieces, piece};
+use futures_util::future::{Either, select};
+use http::{HeaderMap, Response};
+use http_body_util::BodyExt;
+
+use super::{Remote, offered};
+
+/// What clients may speak, the best first. Both have messages of a channel and its data, and tell the end as a `Status`.
+const PROTOCOLS: [&str; 2] = ["v5.channel.k8s.io", "v4.channel.k8s.io"];
+
+/// Whether the client speaks one of them.
+pub(super) fn check(headers: &HeaderMap) -> Result<(), Status> {
+    let asked = offered(headers, "sec-websocket-protocol");
+    if asked.iter().any(|protocol| PROTOCOLS.contains(protocol)) {
+        return Ok(());
+    }
+    let why = format!("unable to upgrade: {} are supported, {asked:?} were asked for", PROTOCOLS.join(" and "));
+    Err(Status::bad_request(why))
+}
+
+/// Makes the client's connection a WebSocket that carries the command.
+pub(super) fn connect(upgrade: WebSocketUpgrade, remote: Remote) -> Response<Body> {
+    upgrade.protocols(PROTOCOLS).on_upgrade(move |socket| pump(socket, remote))
+}
+
+/// Carries messages both ways until the command has ended or the client is gone.
+async fn pump(mut socket: WebSocket, Remote { to_node, mut from_node }: Remote) {
+    let mut pieces = Pieces::default();
+    loop {
+        let next = match select(pin!(from_node.frame()), pin!(socket.recv())).await {
+            Either::Left((frame, _)) => Either::Left(frame),
+            Either::Right((message, _)) => Either::Right(message),
+        };
+        match next {
+            Either::Left(Some(Ok(frame))) => {
+                pieces.push(frame.data_ref().map_or(&[][..], |data| data));
+                while let Ok(Some((channel, data))) = pieces.next_piece() {
+                    let mut message = vec![channel];
+                    message.extend(data);
+                    if socket.send(Message::Binary(message.into())).await.is_err() {
+                        return;
+                    }
+                }
+            }
+            Either::Left(_) => break,
+            Either::Right(Some(Ok(Message::Binary(data)))) if !data.is_empty() && data.len() <= LONGEST => {
+                let _ = to_node.send(piece(data[0], &data[1..]).into());
+            }
+            Either::Right(Some(Ok(Message::Close(_)) | Err(_)) | None) => return,
+            Either::Right(Some(Ok(_))) => {}
+        }
+    }
+    let end = CloseFrame { code: close_code::NORMAL, reason: "".into() };
+    let _ = socket.send(Message::Close(Some(end))).await;
+}
