@@ -41,9 +41,9 @@ pub(crate) use registry::NoHooks;
 pub use registry::{
     Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee, Caller,
     ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, Elsewhere, Extension,
-    Extensions, Form, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing, PathRule, Projection,
-    Question, Rank, Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review, Rules,
-    ServiceAddress, Strategy, Subresource, Target, Told, Trust, View, forbidden, unknown_finalizer,
+    Extensions, Form, Former, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing, PathRule,
+    Projection, Question, Rank, Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review,
+    Rules, ServiceAddress, Strategy, Subresource, Target, Told, Trust, View, forbidden, unknown_finalizer,
 };
 pub use request::{FieldValidation, Request, Verb, Warnings};
 pub use restore::{restore, restore_metadata};

@@ -11,6 +11,7 @@ use crate::field_checks::Wrong;
 /// `apiservices.apiregistration.k8s.io`. What they lead to is in [`crate::aggregation`].
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
+        store_directory: "apiregistration.k8s.io/apiservices".to_owned(),
         set_defaults: |object| {
             coracle_meta::fields::edit_at(object, "spec.service", |service| service.fill("port", 443));
         },

@@ -45,6 +45,12 @@ fn to_hub(object: &mut Object) {
 
 fn from_hub(object: &mut Object) {
     NAMES.iter().for_each(|(old, new)| rename(object, old, new));
+    // The older version prints these always, the newer only if they say something.
+    for reporter in [REPORTER, "reportingInstance"] {
+        if object.field(reporter).is_some_and(|text| text == "") {
+            object.remove(reporter);
+        }
+    }
 }
 
 fn review(object: &Object, old: Option<&Object>, mut wrong: Wrong) -> Wrong {
@@ -139,6 +145,14 @@ mod tests {
         assert_eq!(object.text("note"), "b");
         to_hub(&mut object);
         assert_eq!(object.into_value(), event);
+    }
+
+    #[test]
+    fn a_reporter_that_is_not_named_is_left_out() {
+        let event = json!({"metadata": {}, "reportingComponent": "", "reportingInstance": ""});
+        let mut object = Object::from_value(event).unwrap();
+        from_hub(&mut object);
+        assert_eq!(object.into_value(), json!({"metadata": {}}));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use coracle_meta::Object;
 use coracle_store::{Event, Revision};
 
 use crate::entry::{Entry, Selectable};
-use crate::{Resource, Stored};
+use crate::{NotStorable, Resource, Stored};
 
 /// Objects that this process writes and whose events have not come yet, so that nobody reads them again.
 #[derive(Default)]
@@ -44,16 +44,16 @@ impl Announced {
         self.writes.retain(|write| write.written.is_some() || !write.stored.is_same(stored));
     }
 
-    /// What an event makes of its object: as it was announced, or as it can be read. `None` if it is of no use.
-    pub(crate) fn entry_after(&mut self, event: &Event, resource: &Resource) -> Option<Entry> {
+    /// What an event makes of its object: as it was announced, or as it can be read.
+    pub(crate) fn entry_after(&mut self, event: &Event, resource: &Resource) -> Result<Entry, NotStorable> {
         let at = event.kv.mod_revision;
         let own = self.writes.iter().position(|write| write.stored.value() == &event.kv.value);
         match own.and_then(|index| self.writes.remove(index)) {
             Some(Pending { stored, selectable, written }) => {
                 let written = written.filter(|written| written.revision() == at);
-                Some(Entry::with(written.unwrap_or_else(|| stored.at(at)), selectable))
+                Ok(Entry::with(written.unwrap_or_else(|| stored.at(at)), selectable))
             }
-            None => Some(Entry::new(resource, Stored::from_value(event.kv.value.clone(), at).ok()?)),
+            None => Ok(Entry::new(resource, resource.read(event.kv.value.clone(), at)?)),
         }
     }
 

@@ -13,6 +13,7 @@ use crate::entry::Objects;
 use crate::errors;
 use crate::interest::Interests;
 use crate::ring::{HistoryLimits, Ring};
+use crate::unreadable::Unreadable;
 use crate::{Resource, Stored};
 
 /// How long a read waits for a revision that has not happened yet. In Kubernetes: `blockTimeout`.
@@ -45,6 +46,7 @@ pub(crate) struct State {
     /// The revision of the last change of an object.
     pub(crate) last_change: Revision,
     pub(crate) objects: Objects,
+    pub(crate) unreadable: Unreadable,
     pub(crate) ring: Ring,
     pub(crate) interests: Interests,
     pub(crate) announced: Announced,
@@ -89,6 +91,7 @@ impl Cache {
             epoch: 0,
             last_change: 0,
             objects: Objects::new(),
+            unreadable: Unreadable::default(),
             ring: Ring::new(Revision::MAX, 0, limits),
             interests: Interests::default(),
             announced: Announced::default(),

@@ -1,7 +1,7 @@
 use coracle_meta::Status;
 use coracle_store::{Error, Revision};
 
-use crate::Resource;
+use crate::{NotStorable, Resource};
 
 /// What a client is told about an error of the store that is not its own doing.
 pub(crate) fn status(error: Error) -> Status {
@@ -17,6 +17,11 @@ pub(crate) fn status(error: Error) -> Status {
         }
         error => Status::failure(500, "", error.to_string()),
     }
+}
+
+/// 500: what is under a key is no object that can be read.
+pub(crate) fn unreadable(key: &[u8], why: &NotStorable) -> Status {
+    Status::internal(format!("{}: {why}", String::from_utf8_lossy(key)))
 }
 
 /// What a list at a revision that is gone is told.

@@ -11,8 +11,9 @@ use tokio::time::Instant;
 
 use crate::cache::{Cache, State};
 use crate::entry::{Entry, Objects};
+use crate::errors;
 use crate::ring::{Change, Ring};
-use crate::{Stored, errors};
+use crate::unreadable::Unreadable;
 
 /// How long to wait before a store that did not answer is asked again, if no reader asks for it.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -106,7 +107,7 @@ impl Feed {
     /// Reads all objects at one revision. Watches that have not seen everything before it end as expired.
     async fn fill(&self) -> Result<(), Error> {
         let cache = &self.cache;
-        let mut objects = Objects::new();
+        let (mut objects, mut unreadable) = (Objects::new(), Unreadable::default());
         let mut revision = 0;
         let mut range = KeyRange::prefix(cache.resource.prefix());
         loop {
@@ -121,11 +122,10 @@ impl Feed {
                 range.start = next.into();
             }
             for kv in page.kvs {
-                // An object that cannot be read is as good as absent here; reading it by name says what is wrong.
-                if let Some(key) = self.short_key(&kv.key)
-                    && let Ok(stored) = Stored::from_value(kv.value, kv.mod_revision)
-                {
-                    objects.insert(key, Entry::new(&cache.resource, stored));
+                let Some(key) = self.short_key(&kv.key) else { continue };
+                match cache.resource.read(kv.value, kv.mod_revision) {
+                    Ok(stored) => drop(objects.insert(key, Entry::new(&cache.resource, stored))),
+                    Err(why) => unreadable.insert(key, why),
                 }
             }
             if !page.more {
@@ -136,6 +136,7 @@ impl Feed {
         state.epoch += 1;
         state.ring = Ring::new(revision, 0, cache.limits);
         state.objects = objects;
+        state.unreadable = unreadable;
         state.revision = revision;
         state.announced.reach(revision);
         state.last_change = revision;
@@ -158,8 +159,15 @@ impl Feed {
     fn apply_event(&self, state: &mut State, event: &Event, now: Instant) {
         let resource = &self.cache.resource;
         let Some(key) = self.short_key(&event.kv.key) else { return };
+        state.unreadable.remove(&key);
         let new = match event.kind {
-            EventKind::Put => state.announced.entry_after(event, resource),
+            EventKind::Put => match state.announced.entry_after(event, resource) {
+                Ok(entry) => Some(entry),
+                Err(why) => {
+                    state.unreadable.insert(Arc::clone(&key), why);
+                    None
+                }
+            },
             EventKind::Delete => None,
         };
         let old = match &new {

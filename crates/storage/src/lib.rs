@@ -25,14 +25,16 @@ mod resource;
 mod ring;
 mod storage;
 mod stored;
+mod unreadable;
 mod watch;
 
 pub use compaction::compact_together;
 pub use draft::Draft;
 pub use list::List;
 pub use query::{Freshness, ListQuery, ResourceVersionMatch, Selection, WatchQuery, WatchStart};
-pub use resource::{FieldReader, Resource, all_objects};
+pub use resource::{FieldReader, ForeignReader, Resource, all_objects};
 pub use ring::HistoryLimits;
 pub use storage::{Attempt, Storage, Write};
+pub(crate) use stored::render_head;
 pub use stored::{NotStorable, Stored, render};
 pub use watch::Watch;

@@ -54,6 +54,7 @@ impl Storage {
         }
         let (objects, revision) = {
             let state = cache.state();
+            state.unreadable.check(resource, &query.selection)?;
             (state.objects.clone(), state.revision)
         };
         let base = base(resource, &query.selection);
@@ -101,7 +102,7 @@ impl Storage {
             for (index, kv) in page.kvs.into_iter().enumerate() {
                 let key = String::from_utf8_lossy(&kv.key).into_owned();
                 let short = key.strip_prefix(&resource.prefix()).unwrap_or(&key);
-                let stored = crate::storage::stored(kv)?;
+                let stored = crate::storage::stored(resource, kv)?;
                 if matches_object(resource, &stored, short, &query.selection) {
                     list.items.push(stored);
                 }

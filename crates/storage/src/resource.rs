@@ -3,7 +3,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use coracle_meta::{GroupResource, Object, ObjectKey};
-use coracle_store::KeyRange;
+use coracle_store::{KeyRange, Revision};
+
+use crate::stored::NotStorable;
+use crate::{Stored, render_head};
 
 /// Below this are all objects, unless another folder is named.
 const ROOT: &str = "/registry";
@@ -15,6 +18,9 @@ pub fn all_objects() -> KeyRange {
 
 /// The value of a field of an object, as a field selector compares it.
 pub type FieldReader = Box<dyn Fn(&Object, &str) -> String + Send + Sync>;
+
+/// Reads a value that is not as this server writes them: in another version or another encoding.
+pub type ForeignReader = Box<dyn Fn(&[u8]) -> Result<Object, String> + Send + Sync>;
 
 /// Where the objects of one resource are in the store, and by what they can be chosen.
 ///
@@ -34,6 +40,9 @@ pub struct Resource {
     pub indexed: Vec<String>,
     /// Reads a selectable field.
     pub field: FieldReader,
+    /// What each value of this server begins with, where all are of one kind and version; else empty.
+    head: Vec<u8>,
+    foreign: ForeignReader,
 }
 
 impl Resource {
@@ -47,7 +56,40 @@ impl Resource {
             selectable: Vec::new(),
             indexed: Vec::new(),
             field: Box::new(|_, _| String::new()),
+            head: Vec::new(),
+            foreign: Box::new(|value| {
+                let tree = serde_json::from_slice(value).map_err(|error| error.to_string())?;
+                Object::from_value(tree).map_err(|error| error.to_string())
+            }),
         }
+    }
+
+    /// All values are of this kind and version, and `foreign` makes them so of others.
+    #[must_use]
+    pub fn holds(mut self, kind: &str, api_version: &str, foreign: ForeignReader) -> Self {
+        self.head = render_head(kind, api_version);
+        self.foreign = foreign;
+        self
+    }
+
+    /// Values may be of any kind and version; `foreign` reads those that are not as this server writes them.
+    #[must_use]
+    pub fn holds_any(self, foreign: ForeignReader) -> Self {
+        Self { foreign, ..self }
+    }
+
+    /// Takes a value of the store. One that this server did not write is read and laid out anew.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn read(&self, value: Bytes, revision: Revision) -> Result<Stored, NotStorable> {
+        if value.starts_with(&self.head)
+            && let Some(stored) = Stored::from_own_value(&value, revision)
+        {
+            return Ok(stored);
+        }
+        let object = (self.foreign)(&value).map_err(NotStorable)?;
+        Ok(Stored::from_object(&Arc::new(object), revision))
     }
 
     /// `/registry/<directory>/`

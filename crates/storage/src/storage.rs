@@ -165,7 +165,7 @@ impl Storage {
         let Some(kv) = response.kvs.into_iter().next() else { return Ok(None) };
         match self.cached(resource, key, kv.mod_revision) {
             Some(stored) => Ok(Some(stored)),
-            None => stored(kv).map(Some),
+            None => stored(resource, kv).map(Some),
         }
     }
 
@@ -223,7 +223,7 @@ impl Storage {
                     ignore_lease: false,
                 };
                 let announcement = cache.announce(&draft.stored, draft.object());
-                match self.commit(txn(put)).await? {
+                match self.commit(resource, txn(put)).await? {
                     TxnOutcome::At(revision) => {
                         let stored = announcement.settle(&resource.short_key(key), revision);
                         Ok(Attempt::Done(stored))
@@ -231,11 +231,13 @@ impl Storage {
                     TxnOutcome::Stale(current) => Ok(Attempt::Stale(current)),
                 }
             }
-            Write::Delete => match (self.commit(txn(Operation::delete(store_key.clone()))).await?, expected) {
-                (TxnOutcome::At(revision), Some(expected)) => Ok(Attempt::Done(expected.at(revision))),
-                (TxnOutcome::At(_), None) => Ok(Attempt::Stale(None)),
-                (TxnOutcome::Stale(current), _) => Ok(Attempt::Stale(current)),
-            },
+            Write::Delete => {
+                match (self.commit(resource, txn(Operation::delete(store_key.clone()))).await?, expected) {
+                    (TxnOutcome::At(revision), Some(expected)) => Ok(Attempt::Done(expected.at(revision))),
+                    (TxnOutcome::At(_), None) => Ok(Attempt::Stale(None)),
+                    (TxnOutcome::Stale(current), _) => Ok(Attempt::Stale(current)),
+                }
+            }
         }
     }
 
@@ -264,7 +266,7 @@ impl Storage {
         })
     }
 
-    async fn commit(&self, txn: Txn) -> Result<TxnOutcome, Status> {
+    async fn commit(&self, resource: &Resource, txn: Txn) -> Result<TxnOutcome, Status> {
         let response = self.inner.store.txn(txn).await.map_err(errors::status)?;
         if response.succeeded {
             return Ok(TxnOutcome::At(response.revision));
@@ -273,7 +275,7 @@ impl Storage {
             OperationResult::Range(range) => range.kvs.into_iter().next(),
             _ => None,
         });
-        Ok(TxnOutcome::Stale(found.map(stored).transpose()?))
+        Ok(TxnOutcome::Stale(found.map(|kv| stored(resource, kv)).transpose()?))
     }
 }
 
@@ -283,9 +285,6 @@ impl Inner {
     }
 }
 
-pub(crate) fn stored(kv: KeyValue) -> Result<Stored, Status> {
-    Stored::from_value(kv.value, kv.mod_revision).map_err(|error| {
-        let key = String::from_utf8_lossy(&kv.key).into_owned();
-        Status::internal(format!("{key}: {error}"))
-    })
+pub(crate) fn stored(resource: &Resource, kv: KeyValue) -> Result<Stored, Status> {
+    resource.read(kv.value, kv.mod_revision).map_err(|error| errors::unreadable(&kv.key, &error))
 }

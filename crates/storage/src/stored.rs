@@ -6,6 +6,7 @@ use coracle_handover::{Decoded, Handed};
 use coracle_meta::{AnyObject, Object, ObjectType, Verbatim};
 use coracle_store::Revision;
 use parking_lot::Mutex;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// One object at one revision: its JSON as slices that share the store's buffer, and the parsed object on demand.
@@ -17,7 +18,8 @@ use serde_json::{Map, Value};
 /// |------------- head -----------|--- middle --|                           |----------- tail ------------|
 /// ```
 /// In a list of a built-in kind the items have no kind: `{ middle version tail`.
-/// Behind a line feed, which JSON as written here never has, a value may carry an object's [`Verbatim`].
+/// Behind a line feed, which JSON as written here never has elsewhere, a value may carry an object's [`Verbatim`] as one
+/// more member, which other servers pass over.
 /// Cloning is cheap. The parsed object lives as long as somebody holds it, and is shared meanwhile.
 #[derive(Clone, Debug)]
 pub struct Stored {
@@ -37,19 +39,27 @@ struct Inner {
     decoded: Decoded,
 }
 
-/// The value in the store is not an object as this server writes them.
+/// The value in the store is not an object that can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the stored value is not an object: {0}")]
+#[error("the stored value cannot be read: {0}")]
 pub struct NotStorable(pub String);
 
 impl Stored {
-    /// Takes a value of the store, as written by [`render`]; any other JSON object is laid out anew.
+    /// Takes a value as written by [`render`]; `None` if it is any other.
+    pub(crate) fn from_own_value(value: &Bytes, revision: Revision) -> Option<Self> {
+        let layout = find_layout(value)?;
+        match layout.has_verbatim {
+            false => drop(serde_json::from_slice::<serde::de::IgnoredAny>(value).ok()?),
+            true => drop(serde_json::from_slice::<WithVerbatim>(value).ok()?),
+        }
+        Some(Self::new(value.clone(), layout, revision, Weak::new()))
+    }
+
+    /// Takes a value of the store, as written by [`render`]; any other JSON object is laid out anew. Of values that other
+    /// servers wrote in other ways a [`Resource`](crate::Resource) knows more.
     pub fn from_value(value: Bytes, revision: Revision) -> Result<Self, NotStorable> {
-        if let Some(layout) = find_layout(&value)
-            && serde_json::from_slice::<serde::de::IgnoredAny>(&value[..layout.json_end]).is_ok()
-            && layout.verbatim(&value).is_ok()
-        {
-            return Ok(Self::new(value, layout, revision, Weak::new()));
+        if let Some(stored) = Self::from_own_value(&value, revision) {
+            return Ok(stored);
         }
         let tree: Value = serde_json::from_slice(&value).map_err(|error| NotStorable(error.to_string()))?;
         let object = Object::from_value(tree).map_err(|error| NotStorable(error.to_string()))?;
@@ -122,11 +132,11 @@ impl Stored {
             return object;
         }
         let Inner { value, layout, .. } = &*self.inner;
-        let tree: Map<String, Value> =
-            serde_json::from_slice(&value[..layout.json_end]).expect("the value was found to be JSON");
+        let mut tree: Map<String, Value> = serde_json::from_slice(value).expect("the value was found to be JSON");
+        let verbatim = if layout.has_verbatim { tree.remove(VERBATIM) } else { None };
         let mut object = Object::from_tree(tree).expect("the layout was found, so metadata is an object");
-        if let Some(verbatim) = layout.verbatim(value).expect("the value was found to end well") {
-            object = object.with_verbatim(verbatim);
+        if let Some(verbatim) = verbatim {
+            object = object.with_verbatim(serde_json::from_value(verbatim).expect("texts were found there"));
         }
         if self.inner.revision != 0 {
             object.set_resource_version(self.inner.revision.to_string());
@@ -138,7 +148,7 @@ impl Stored {
 
     /// The length of the whole JSON in bytes, at most.
     pub fn len(&self) -> usize {
-        self.inner.layout.json_end + 42
+        self.inner.layout.members_end + 43
     }
 
     /// How many bytes the object is in another form; `measure` is asked once, and the answer remembered.
@@ -171,14 +181,15 @@ impl Stored {
     }
 
     fn write_rest(&self, out: &mut Vec<u8>) {
-        let Inner { value, layout: Layout { head_end, middle_end, json_end }, revision, .. } = &*self.inner;
+        let Inner { value, layout: Layout { head_end, middle_end, members_end, .. }, revision, .. } = &*self.inner;
         out.extend_from_slice(&value[*head_end..*middle_end]);
         if *revision != 0 {
             out.extend_from_slice(b"\"resourceVersion\":\"");
             out.extend_from_slice(revision.to_string().as_bytes());
             out.extend_from_slice(if value[*middle_end] == b'}' { b"\"" } else { b"\"," });
         }
-        out.extend_from_slice(&value[*middle_end..*json_end]);
+        out.extend_from_slice(&value[*middle_end..*members_end]);
+        out.push(b'}');
     }
 
     /// The whole object as JSON.
@@ -201,20 +212,24 @@ impl Handed for Stored {
 struct Layout {
     head_end: usize,
     middle_end: usize,
-    json_end: usize,
+    /// Before the brace that ends the object, and before its verbatim texts.
+    members_end: usize,
+    has_verbatim: bool,
 }
 
-impl Layout {
-    /// What stands behind the JSON.
-    fn verbatim(&self, value: &[u8]) -> serde_json::Result<Option<Verbatim>> {
-        let rest = value[self.json_end..].trim_ascii();
-        if rest.is_empty() { Ok(None) } else { serde_json::from_slice(rest).map(Some) }
-    }
+/// A value with verbatim texts, as far as it has to be looked at.
+#[derive(Deserialize)]
+struct WithVerbatim {
+    #[serde(rename = "coracle.dev/verbatim")]
+    _verbatim: Verbatim,
 }
 
+/// The member of a value that is none of the object.
+const VERBATIM: &str = "coracle.dev/verbatim";
 const METADATA: &[u8] = b"\"metadata\":{";
 
-fn head(kind: &str, api_version: &str) -> Vec<u8> {
+/// What the value of an object of this kind and version begins with.
+pub(crate) fn render_head(kind: &str, api_version: &str) -> Vec<u8> {
     let mut out = b"{\"kind\":".to_vec();
     write_value(&Value::from(kind), &mut out);
     out.extend_from_slice(b",\"apiVersion\":");
@@ -229,7 +244,7 @@ fn write_value(value: &Value, out: &mut Vec<u8>) {
 
 /// The bytes to store: kind, version and metadata first, then the rest, without the resource version.
 pub fn render(object: &Object) -> Bytes {
-    let mut out = head(object.kind(), object.api_version());
+    let mut out = render_head(object.kind(), object.api_version());
     out.extend_from_slice(METADATA);
     let empty = Map::new();
     let metadata = object.field("metadata").and_then(Value::as_object).unwrap_or(&empty);
@@ -237,12 +252,11 @@ pub fn render(object: &Object) -> Bytes {
     out.push(b'}');
     let rest = object.tree().iter().filter(|(name, _)| !matches!(name.as_str(), "kind" | "apiVersion" | "metadata"));
     write_members(rest, true, &mut out);
-    out.push(b'}');
     if !object.verbatim().is_empty() {
-        out.push(b'\n');
+        out.extend_from_slice(format!("\n,\"{VERBATIM}\":").as_bytes());
         serde_json::to_writer(&mut out, object.verbatim()).expect("texts can be written to memory");
-        out.push(b'\n');
     }
+    out.push(b'}');
     // A copy of the right size: an allocator that shrinks in place would keep what the text has grown into.
     Bytes::copy_from_slice(&out)
 }
@@ -272,11 +286,11 @@ fn find_layout(value: &[u8]) -> Option<Layout> {
     let head_end = value.len() - rest.len();
     let inside = rest.strip_prefix(METADATA)?;
     let middle_end = value.len() - inside.len();
-    let json_end = match value.strip_suffix(b"\n") {
-        Some(lines) => lines.iter().position(|byte| *byte == b'\n').unwrap_or(lines.len()),
-        None => value.len(),
-    };
-    (middle_end < json_end).then_some(Layout { head_end, middle_end, json_end })
+    // Kubernetes ends the JSON that it stores with a line feed.
+    let members = value.strip_suffix(b"\n").unwrap_or(value).strip_suffix(b"}")?;
+    let feed = members.iter().position(|byte| *byte == b'\n');
+    let members_end = feed.unwrap_or(members.len());
+    (middle_end < members_end).then_some(Layout { head_end, middle_end, members_end, has_verbatim: feed.is_some() })
 }
 
 /// The length of the JSON text that `bytes` begins with.
@@ -346,8 +360,10 @@ mod tests {
         let stored = Stored::from_value(render(&object), 42).unwrap();
         assert_eq!(stored.object().verbatim(), &verbatim);
         assert_eq!(stored.to_json(), Stored::from_value(render(&self::object()), 42).unwrap().to_json());
-        let torn = [&render(&object)[..], b"{\n"].concat();
-        assert!(Stored::from_value(torn.into(), 42).is_err());
+        let torn = render(&object).slice(..render(&object).len() - 2);
+        assert!(Stored::from_value(torn, 42).is_err());
+        let of_everybody: Value = serde_json::from_slice(&render(&object)).unwrap();
+        assert_eq!(of_everybody["coracle.dev/verbatim"], json!({"/data": r#"{"a": "b"}"#}));
     }
 
     #[test]

@@ -79,6 +79,9 @@ impl Watch {
         let waiter = Arc::new(Waiter::default());
         let mut guard = cache.state();
         let state = &mut *guard;
+        if !matches!(query.start, WatchStart::After(_)) {
+            state.unreadable.check(&cache.resource, &query.selection)?;
+        }
         let epoch = state.epoch;
         let (after, missed, initial) = match query.start {
             WatchStart::After(revision) => {

@@ -8,11 +8,14 @@ use super::check::{check, check_update};
 use super::custom_kind::CustomKind;
 use super::definition::{Definition, MANAGER, list, resource};
 use super::deletion::{CLEANUP, delete_objects};
-use crate::{Hooks, KindSpec, ListOptions, Registry, Request, Verb};
+use super::former_version;
+use crate::{Former, Hooks, KindSpec, ListOptions, Registry, Request, Verb};
 
 /// CustomResourceDefinitions: they define kinds, which are served as soon as they are stored.
 pub fn definitions() -> KindSpec {
     KindSpec {
+        store_directory: "apiextensions.k8s.io/customresourcedefinitions".to_owned(),
+        former_versions: &[("apiextensions.k8s.io/v1beta1", Former::Json(former_version::to_v1))],
         set_defaults,
         takes_any_finalizer: true,
         prepare_create: |object, _| {

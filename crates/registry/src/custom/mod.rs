@@ -17,6 +17,7 @@ mod definitions;
 mod deletion;
 mod field_path;
 mod follow;
+mod former_version;
 mod json_path;
 mod rule_check;
 mod rule_cost;

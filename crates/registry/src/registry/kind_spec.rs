@@ -26,6 +26,15 @@ impl Generation {
     pub const BY_SPEC: Self = Self::Fields(&["spec"]);
 }
 
+/// How an object that is stored in a version which is served no longer becomes one of the hub's.
+#[derive(Clone, Copy, Debug)]
+pub enum Former {
+    /// Fields and their places in messages are the hub's.
+    SameFields,
+    /// It is stored as JSON, and this makes the hub's form of it.
+    Json(fn(&mut Object)),
+}
+
 /// One kind in one of its versions: all that is special about it, as plain data and pure functions, beside the few
 /// hooks and subresources that do I/O. What is not said is what a plain kind does.
 ///
@@ -58,6 +67,8 @@ pub struct KindSpec {
     pub to_hub: fn(&mut Object),
     /// Turns an object of the hub's version into one of this.
     pub from_hub: fn(&mut Object),
+    /// The versions in which kube-apiserver may have stored objects, though nobody is served them any longer.
+    pub former_versions: &'static [(&'static str, Former)],
     /// What a served version makes of what is wrong with an object (new, old for an update), which is in the stored
     /// form: it may name fields in its own words, and be stricter. Asked of the served version where that is not the
     /// stored one.
@@ -164,6 +175,7 @@ impl KindSpec {
             published_schema: None,
             to_hub: |_| {},
             from_hub: |_| {},
+            former_versions: &[],
             review: |_, _, wrong| wrong,
             set_defaults: |_| {},
             set_part_defaults: |_, _| {},

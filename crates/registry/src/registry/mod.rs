@@ -6,6 +6,7 @@ mod authorizer;
 mod conversion;
 mod elsewhere;
 mod extensions;
+mod foreign_values;
 mod hooks;
 mod kind;
 mod kind_spec;
@@ -26,7 +27,7 @@ pub use extensions::{Extension, Extensions, Told};
 pub(crate) use hooks::NoHooks;
 pub use hooks::{Hooks, Reservation};
 pub use kind::Kind;
-pub use kind_spec::{Generation, KindSpec, unknown_finalizer};
+pub use kind_spec::{Former, Generation, KindSpec, unknown_finalizer};
 pub use kinds::Kinds;
 pub(crate) use kinds::ServedVersion;
 pub use offers::{Form, Offers, Rank, Refusals};
@@ -155,7 +156,8 @@ fn resolve(strategy: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>], root: Option
     let stored = hub.as_ref().unwrap_or(strategy);
     let name = row.resource().group_resource();
     let directory = stored.spec().store_directory.clone();
-    let mut store = Resource::new(name, directory, row.scope == coracle_meta::Scope::Namespaced);
+    let store = Resource::new(name, directory, row.scope == coracle_meta::Scope::Namespaced);
+    let mut store = foreign_values::readable(store, stored, all);
     if let Some(root) = root {
         store.root = Arc::clone(root);
     }

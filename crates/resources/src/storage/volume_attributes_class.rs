@@ -1,6 +1,6 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
-use coracle_registry::{KindSpec, TableColumn};
+use coracle_registry::{Former, KindSpec, TableColumn};
 
 use super::classes::{forbidden_changes, parameters, provisioner};
 use crate::built_in::built_in;
@@ -9,6 +9,7 @@ use crate::field_checks::Wrong;
 /// `volumeattributesclasses`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
+        former_versions: &[("storage.k8s.io/v1beta1", Former::SameFields)],
         validate: wrong,
         validate_change: wrong_change,
         columns: columns(),

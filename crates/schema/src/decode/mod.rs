@@ -8,7 +8,8 @@
 //! The pass against the type does what a decode into a Go struct and an encode out of it does: unknown fields go,
 //! zeros are left out or printed as the type says, times and quantities take their canonical form.
 //! Start at [`decode`] (a body), [`decode_value`] (what a patch has made), [`from_unstructured`] (before it, where a patch
-//! was merged as a map) and [`normalize`] (before a write).
+//! was merged as a map) and [`normalize`] (before a write); [`decode_stored`] reads
+//! what kube-apiserver has stored.
 
 mod foreign;
 mod go;
@@ -16,6 +17,7 @@ pub(crate) mod json;
 mod normal;
 pub(crate) mod raw;
 mod retired;
+mod stored;
 mod typed;
 mod unstructured;
 mod yaml;
@@ -29,6 +31,7 @@ use serde_json::Value;
 
 use crate::table::{KindSchema, Table};
 use raw::Raw;
+pub use stored::{decode_stored, kind_of_stored};
 pub(crate) use typed::schema_type;
 use typed::{Form, Pass};
 pub use unstructured::from_unstructured;

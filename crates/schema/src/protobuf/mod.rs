@@ -92,6 +92,24 @@ pub(crate) fn decode_raw(body: &[u8], expected: &GroupVersionKind, schema: &Kind
     Ok(raw)
 }
 
+/// The version and the kind that a message in its envelope says it is of; `None` if this is no message.
+pub(crate) fn stored_type(value: &[u8]) -> Option<Result<(String, String), String>> {
+    let envelope = Envelope::read(value.strip_prefix(MAGIC)?).map_err(|error| error.to_string());
+    Some(envelope.map(|envelope| (envelope.api_version, envelope.kind)))
+}
+
+/// Reads a message in its envelope, of whatever version it says that it is; `None` if this is no message.
+pub(crate) fn stored_raw(value: &[u8], schema: &KindSchema) -> Option<Result<Raw, String>> {
+    let envelope = value.strip_prefix(MAGIC)?;
+    let read = || {
+        let envelope = Envelope::read(envelope)?;
+        let mut raw = decode::message(envelope.raw, schema.root())?;
+        envelope.name(&mut raw);
+        Ok(raw)
+    };
+    Some(read().map_err(|error: WireError| error.to_string()))
+}
+
 /// Writes an object (or a list of them) of a built-in kind with its envelope.
 pub fn encode(tree: &Map<String, Value>, schema: &KindSchema) -> Vec<u8> {
     let type_meta = type_meta_of(tree);
