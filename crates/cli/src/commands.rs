@@ -17,6 +17,7 @@ mod front_proxy_flags;
 mod kube_apiserver;
 mod kubectl;
 mod run;
+mod scheduler_configuration;
 mod server_flags;
 mod service_account_flags;
 mod store;

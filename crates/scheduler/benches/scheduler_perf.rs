@@ -7,14 +7,13 @@
 //! arguments, only workloads whose names hold one of them run; `--nodes N` changes how many nodes there are. Rates are
 //! those of CPU time, where the system tells it (`schedstat`): others may be at work on the same machine.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Random;
 use coracle_api::core_v1::{Node, Pod};
 use coracle_meta::LabelSelector;
-use coracle_scheduler::{Backoff, Budget, Decision, PodVolumes, State, Surroundings};
+use coracle_scheduler::{Assumed, Backoff, Budget, Decision, PodVolumes, State, Surroundings};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -108,8 +107,8 @@ impl Surroundings for Alone {
         self.owner.clone()
     }
 
-    fn volumes(&self, _: &Pod, _: &BTreeSet<String>) -> Result<PodVolumes, String> {
-        Ok(PodVolumes::default())
+    fn volumes(&self, _: &Pod, _: &Assumed) -> PodVolumes {
+        PodVolumes::default()
     }
 
     fn budgets(&self) -> Vec<Budget> {

@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use coracle_meta::ObjectKey;
 
+use crate::attachable::Attachable;
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
@@ -31,6 +32,10 @@ impl Cache {
     /// Everything as one cycle sees it.
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    pub(crate) fn attachable_mut(&mut self) -> &mut Attachable {
+        self.snapshot.attachable_mut()
     }
 
     /// A node is new or changed; gives it before and after, with its pods. None if it is as it was.

@@ -120,6 +120,11 @@ pub fn schedule(
     if snapshot.is_empty() {
         return Err(Failure::NoNodes);
     }
+    for filter in &profile.filters {
+        if let Some(why) = filter.refuse(pod) {
+            return Err(Failure::Unfit(Box::new(Unfit::refused(filter.name(), snapshot.len(), why))));
+        }
+    }
     let checks = Checks::prepare(profile, pod, snapshot);
     if let Some(node) = pod.nominated_node.as_ref().and_then(|name| snapshot.node(name))
         && checks.rejection(node).is_none()
@@ -160,7 +165,7 @@ pub fn schedule(
 
 impl Unfit {
     /// No node comes into question at all, as a filter says.
-    pub(crate) fn refused(by: &'static str, nodes: usize, why: String) -> Self {
+    fn refused(by: &'static str, nodes: usize, why: String) -> Self {
         let error = FitError { nodes, pre_filter: Some(why), ..FitError::default() };
         Self { error, rejected_by: BTreeSet::from([by]), resolvable: Vec::new() }
     }

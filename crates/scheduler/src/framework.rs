@@ -100,6 +100,11 @@ pub trait Filter: std::fmt::Debug + Send + Sync {
     /// Looks at the pod and at what is counted in the snapshot; none if the filter has nothing to say of this pod.
     fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>>;
 
+    /// Why no node at all comes into question. In Kubernetes: a rejection by `PreFilter`.
+    fn refuse(&self, _pod: &PodInfo) -> Option<String> {
+        None
+    }
+
     /// What of a node matters for its check.
     fn looks_at(&self) -> LooksAt;
 
@@ -148,11 +153,37 @@ pub enum ClusterEvent {
     /// A pod is gone from its node, or has finished.
     PodGone(Arc<PodInfo>),
     /// A claim is new or changed.
-    Claim(ObjectKey),
+    Claim {
+        /// Which.
+        key: ObjectKey,
+        /// Whether it is new.
+        is_new: bool,
+    },
     /// A volume is new or changed.
-    Volume,
+    Volume {
+        /// Whether it is new, or its labels name other zones than before.
+        zones_changed: bool,
+    },
     /// A class of volumes is new, or allows other topologies.
-    StorageClass,
+    StorageClass {
+        /// Whether it is new.
+        is_new: bool,
+        /// Whether its claims wait for their pods.
+        waits: bool,
+    },
+    /// What drivers a node has, and how many volumes of them it takes, is told for the first time or changed.
+    CsiNode {
+        /// Whether it is told for the first time.
+        is_new: bool,
+        /// Whether it takes more of some driver.
+        takes_more: bool,
+    },
+    /// A driver no longer says how much room it has.
+    CsiDriver(String),
+    /// A driver has more room for volumes somewhere.
+    StorageCapacity,
+    /// A volume is attached to a node no longer.
+    AttachmentGone,
 }
 
 /// Whether it is worth trying a rejected pod again.

@@ -54,11 +54,11 @@ mod tests {
     fn events_are_kept_only_for_pods_that_were_in_flight_when_they_happened() {
         let key = |name: &str| ObjectKey::new("default", name);
         let mut events = InFlightEvents::default();
-        events.happened(&ClusterEvent::Volume);
+        events.happened(&ClusterEvent::AttachmentGone);
         events.enter(&key("a"));
-        events.happened(&ClusterEvent::Volume);
+        events.happened(&ClusterEvent::AttachmentGone);
         events.enter(&key("b"));
-        events.happened(&ClusterEvent::StorageClass);
+        events.happened(&ClusterEvent::StorageCapacity);
         assert_eq!((events.missed(&key("a")).count(), events.missed(&key("b")).count()), (2, 1));
         events.leave(&key("a"));
         assert_eq!((events.missed(&key("b")).count(), events.recent.len()), (1, 1));

@@ -11,6 +11,8 @@
 //! In Kubernetes: `pkg/scheduler`. The names are the same; volumes, resource claims and extenders are absent.
 
 mod arguments;
+mod assumed;
+mod attachable;
 mod budgets;
 mod cache;
 mod configuration;
@@ -39,15 +41,17 @@ mod taints;
 mod tally;
 mod volumes;
 mod watch;
+mod watch_volumes;
 
+pub use assumed::Assumed;
 pub use configuration::{Configuration, ConfigurationError};
 pub use cycle::{Choice, Failure, Unfit, schedule};
-pub use filters::Placed;
+pub use filters::{Lack, Placed};
 pub use framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Reason, Reasons, Score, Verdict};
 pub use message::FitError;
 pub use node_info::NodeInfo;
 pub use pod_info::{
-    AffinityTerm, HostPort, NodeSelectorTerm, PodInfo, PodVolumes, SpreadConstraint, Unbound, VolumeInfo,
+    AffinityTerm, Bound, Disk, HostPort, NodeSelectorTerm, PodInfo, PodVolumes, SpreadConstraint, Unbound, VolumeInfo,
 };
 pub use preemption::{Budget, Victims, preempt};
 pub use profile::Profile;

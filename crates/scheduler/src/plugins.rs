@@ -112,10 +112,10 @@ pub(crate) const PLUGINS: &[Plugin] = &[
     Plugin::new("NodeResourcesFit", &[PreFilter, F, PreScore, S])
         .filter(f::node_resources_fit::make)
         .score(1, s::node_resources_fit::make),
-    Plugin::new("VolumeRestrictions", &[PreFilter, F]),
-    Plugin::new("NodeVolumeLimits", &[PreFilter, F]),
+    Plugin::new("VolumeRestrictions", &[PreFilter, F]).filter(f::volume_restrictions::make),
+    Plugin::new("NodeVolumeLimits", &[PreFilter, F]).filter(f::node_volume_limits::make),
     Plugin::new("VolumeBinding", &[PreFilter, F, Reserve, PreBind, PreScore, S]).filter(f::volume_binding::make),
-    Plugin::new("VolumeZone", &[PreFilter, F]),
+    Plugin::new("VolumeZone", &[PreFilter, F]).filter(f::volume_zone::make),
     Plugin::new("PodTopologySpread", &[PreFilter, F, PreScore, S])
         .filter(f::pod_topology_spread::make)
         .score(2, s::pod_topology_spread::make),

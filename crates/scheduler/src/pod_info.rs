@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use coracle_api::core_v1::PersistentVolumeClaim;
@@ -58,6 +58,10 @@ pub struct PodInfo {
     pub siblings: Option<LabelSelector>,
     /// The images of its containers.
     pub images: Vec<String>,
+    /// The disks that it uses without a claim, as far as two pods cannot use one.
+    pub disks: Vec<Disk>,
+    /// The drivers of volumes that live and die with it.
+    pub inline_drivers: Vec<String>,
     /// The names of its claims, those that are made for it among them.
     pub claims: Vec<String>,
     /// What is known of those claims when a node is sought.
@@ -67,10 +71,45 @@ pub struct PodInfo {
 /// The volumes of a pod. In Kubernetes: `PodVolumeClaims`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PodVolumes {
-    /// The volumes of claims that are bound; none for one that is gone.
-    pub bound: Vec<Option<VolumeInfo>>,
+    /// Why no node at all comes into question.
+    pub refusal: Option<String>,
+    /// The volumes of claims that are bound.
+    pub bound: Vec<Bound>,
     /// The claims that wait for the pod to get a node.
     pub unbound: Vec<Unbound>,
+    /// The claims that one pod alone may use (`ReadWriteOncePod`).
+    pub exclusive: Vec<String>,
+}
+
+/// A volume of a claim.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bound {
+    /// Its name.
+    pub name: String,
+    /// What is known of it; none if it is gone.
+    pub volume: Option<VolumeInfo>,
+}
+
+/// A disk that a pod uses without a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// What sort of disk.
+    pub kind: &'static str,
+    /// Its name there.
+    pub name: String,
+    /// Where it is to be found; two disks are the same if they have one of these in common, or neither has any.
+    pub monitors: Vec<String>,
+    /// Whether the pod only reads.
+    pub read_only: bool,
+}
+
+impl Disk {
+    /// Whether two pods cannot use it on one node. In Kubernetes: `isVolumeConflict`.
+    pub fn conflicts(&self, other: &Self) -> bool {
+        let overlap = self.monitors.iter().any(|one| other.monitors.contains(one));
+        let is_same = self.kind == other.kind && self.name == other.name && (overlap || self.kind != "rbd");
+        is_same && !(self.read_only && other.read_only)
+    }
 }
 
 /// What scheduling looks at of a volume.
@@ -80,6 +119,8 @@ pub struct VolumeInfo {
     pub name: String,
     /// From which nodes it can be reached: one of the terms has to hold; none if from all.
     pub nodes: Option<Vec<NodeSelectorTerm>>,
+    /// The zones and regions that its labels name, by label.
+    pub zones: Vec<(String, BTreeSet<String>)>,
 }
 
 /// A claim that waits for its pod.
@@ -93,6 +134,8 @@ pub struct Unbound {
     pub candidates: Vec<VolumeInfo>,
     /// Where a volume can be made, everywhere if there are none of these; none if nobody makes one.
     pub topologies: Option<Vec<LabelSelector>>,
+    /// The largest volume that can be made, in bytes, and where; none if nobody counts.
+    pub room: Option<Vec<(i64, LabelSelector)>>,
 }
 
 /// A port of the node. In Kubernetes: `ContainerPort` with a `hostPort`.
@@ -168,6 +211,11 @@ impl PodInfo {
     /// Whether other pods' placement depends on where this one runs.
     pub fn has_affinity(&self) -> bool {
         !self.affinity.is_empty() || !self.anti_affinity.is_empty() || !self.preferred_pods.is_empty()
+    }
+
+    /// Whether it uses this claim.
+    pub fn has_claim(&self, claim: &ObjectKey) -> bool {
+        self.key.namespace == claim.namespace && self.claims.contains(&claim.name)
     }
 
     /// Whether it tolerates this taint.

@@ -8,7 +8,7 @@ use coracle_api::pod_resources::Amounts;
 use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, Resource};
 
 use crate::node_info::NodeInfo;
-use crate::pod_info::{AffinityTerm, HostPort, NodeSelectorTerm, PodInfo, PodVolumes, SpreadConstraint};
+use crate::pod_info::{AffinityTerm, Disk, HostPort, NodeSelectorTerm, PodInfo, PodVolumes, SpreadConstraint};
 use crate::resources::{Resources, with_assumed};
 use crate::taints::{Taint, Toleration};
 
@@ -63,6 +63,8 @@ pub fn pod_info(pod: &Pod, siblings: Option<LabelSelector>) -> PodInfo {
         names_spread: !spec.topology_spread_constraints.is_empty(),
         siblings,
         images: spec.containers.iter().map(|container| container.image.clone()).collect(),
+        disks: spec.volumes.iter().filter_map(disk).collect(),
+        inline_drivers: spec.volumes.iter().filter_map(|one| Some(one.csi.as_ref()?.driver.clone())).collect(),
         claims: claims_of(pod).map(|(name, _)| name).collect(),
         volumes: PodVolumes::default(),
     }
@@ -90,6 +92,24 @@ pub(crate) fn claims_of(pod: &Pod) -> impl Iterator<Item = (String, bool)> {
         Some(source) => Some((source.claim_name.clone(), false)),
         None => volume.ephemeral.as_ref().map(|_| (format!("{}-{}", pod.name(), volume.name), true)),
     })
+}
+
+/// A disk that two pods cannot use at once. In Kubernetes: `needsRestrictionsCheck`.
+fn disk(volume: &core::Volume) -> Option<Disk> {
+    let disk = |kind, name: &str, read_only| Disk { kind, name: name.to_owned(), monitors: Vec::new(), read_only };
+    if let Some(source) = &volume.gce_persistent_disk {
+        return Some(disk("gce", &source.pd_name, source.read_only));
+    }
+    if let Some(source) = &volume.aws_elastic_block_store {
+        // Not even for reading.
+        return Some(disk("aws", &source.volume_id, false));
+    }
+    if let Some(source) = &volume.iscsi {
+        return Some(disk("iscsi", &source.iqn, source.read_only));
+    }
+    let source = volume.rbd.as_ref()?;
+    let name = format!("{}/{}", source.pool, source.image);
+    Some(Disk { monitors: source.monitors.clone(), ..disk("rbd", &name, source.read_only) })
 }
 
 /// What the pod asks for, and what it is taken to use.

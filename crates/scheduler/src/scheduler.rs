@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
+use crate::assumed::Assumed;
 use crate::cycle::{Failure, Unfit};
 use crate::filters::Placed;
 use crate::message::note;
@@ -29,6 +30,7 @@ use crate::state::{self, Decision, State, Surroundings};
 use crate::status::{disruption_patch, unscheduled_patch};
 use crate::volumes::Volumes;
 use crate::watch::{Shared, watch};
+use crate::watch_volumes::watch_volumes;
 
 /// Who records in the event log.
 const ACTOR: &str = "scheduler";
@@ -80,6 +82,7 @@ pub async fn run(
         .map(|timings| LeaderElection::new(&process, "kube-scheduler", config.lease.clone(), timings));
     let shared = Arc::new(Shared::new(State::new(&config.profiles, config.backoff, &ambient.random)));
     watch(&process.informers, &shared);
+    watch_volumes(&process.informers, &shared);
     let scheduler = Scheduler {
         around: Around {
             siblings: Siblings::new(&process.informers),
@@ -129,8 +132,8 @@ impl Surroundings for Around {
         self.siblings.selector(pod)
     }
 
-    fn volumes(&self, pod: &Pod, taken: &BTreeSet<String>) -> Result<PodVolumes, String> {
-        self.volumes.observe(pod, taken)
+    fn volumes(&self, pod: &Pod, assumed: &Assumed) -> PodVolumes {
+        self.volumes.observe(pod, assumed)
     }
 
     fn budgets(&self) -> Vec<Budget> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
 
+use crate::attachable::Attachable;
 use crate::node_info::NodeInfo;
 use crate::owned_terms::{OwnedTerm, OwnedTerms};
 use crate::pod_info::{AffinityTerm, PodInfo};
@@ -34,6 +35,9 @@ pub struct Snapshot {
     anti_affinity: OwnedTerms,
     likes: OwnedTerms,
     needs: OwnedTerms,
+    /// How many pods on nodes use a claim.
+    claims: BTreeMap<ObjectKey, i64>,
+    attachable: Attachable,
     /// The slots that changed, in order; what is before the first of these is forgotten.
     changes: VecDeque<usize>,
     forgotten: usize,
@@ -79,6 +83,8 @@ impl Default for Snapshot {
             anti_affinity: OwnedTerms::new(required_anti_affinity),
             likes: OwnedTerms::new(liked),
             needs: OwnedTerms::new(needed),
+            claims: BTreeMap::new(),
+            attachable: Attachable::default(),
             changes: VecDeque::new(),
             forgotten: 0,
             tallies: Mutex::default(),
@@ -163,6 +169,20 @@ impl Snapshot {
     /// How many nodes have an image.
     pub(crate) fn nodes_with_image(&self, image: &str) -> usize {
         self.images.get(image).copied().unwrap_or(0)
+    }
+
+    /// How many pods on nodes use a claim.
+    pub(crate) fn users_of_claim(&self, claim: &ObjectKey) -> i64 {
+        self.claims.get(claim).copied().unwrap_or(0)
+    }
+
+    /// Which volumes of drivers are where.
+    pub(crate) fn attachable(&self) -> &Attachable {
+        &self.attachable
+    }
+
+    pub(crate) fn attachable_mut(&mut self) -> &mut Attachable {
+        &mut self.attachable
     }
 
     /// The terms by which pods on nodes do not bear this one.
@@ -270,6 +290,7 @@ impl Snapshot {
         self.anti_affinity.change(node, &pod, 1);
         self.likes.change(node, &pod, 1);
         self.needs.change(node, &pod, 1);
+        count_claims(&mut self.claims, &pod, 1);
         Arc::make_mut(node).add(pod);
         self.changed(slot);
         true
@@ -286,6 +307,7 @@ impl Snapshot {
             self.anti_affinity.change(node, &pod, -1);
             self.likes.change(node, &pod, -1);
             self.needs.change(node, &pod, -1);
+            count_claims(&mut self.claims, &pod, -1);
         }
         self.changed(slot);
     }
@@ -340,6 +362,7 @@ impl Snapshot {
             self.likes.change(node, pod, sign);
             self.needs.change(node, pod, sign);
         }
+        node.pods.iter().for_each(|pod| count_claims(&mut self.claims, pod, sign));
     }
 
     /// The first node of each zone by name, then the second of each, and so on.
@@ -350,6 +373,18 @@ impl Snapshot {
         }
         let longest = zones.values().map(Vec::len).max().unwrap_or(0);
         (0..longest).flat_map(|at| zones.values().filter_map(move |zone| zone.get(at).copied())).collect()
+    }
+}
+
+/// In Kubernetes: `updatePVCRefCounts`.
+fn count_claims(claims: &mut BTreeMap<ObjectKey, i64>, pod: &PodInfo, sign: i64) {
+    for claim in &pod.claims {
+        let key = ObjectKey::new(pod.key.namespace.as_str(), claim.as_str());
+        let users = claims.entry(key.clone()).or_default();
+        *users += sign;
+        if *users == 0 {
+            claims.remove(&key);
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use coracle_journal::EntryId;
 use coracle_meta::{LabelSelector, ObjectKey, Resource};
 use tokio::time::Instant;
 
+use crate::assumed::Assumed;
+use crate::attachable::Attachable;
 use crate::cache::Cache;
 use crate::cycle::{Choice, Failure, Unfit, schedule};
 use crate::filters::{Placed, place};
@@ -29,7 +31,7 @@ pub struct State {
     queue: SchedulingQueue,
     cache: Cache,
     waiting: BTreeMap<ObjectKey, Pending>,
-    taken: BTreeMap<ObjectKey, Vec<String>>,
+    assumed: Assumed,
     start: usize,
     ties: Random,
     offsets: Random,
@@ -49,11 +51,8 @@ pub trait Surroundings {
     /// What selects the pods of the same owner and services; none if there are none.
     fn siblings(&self, pod: &Pod) -> Option<LabelSelector>;
 
-    /// The pod's volumes, without those in `taken`, which other pods are about to get.
-    ///
-    /// # Errors
-    /// Why no node at all comes into question.
-    fn volumes(&self, pod: &Pod, taken: &BTreeSet<String>) -> Result<PodVolumes, String>;
+    /// The pod's volumes, beside what claims are about to get.
+    fn volumes(&self, pod: &Pod, assumed: &Assumed) -> PodVolumes;
 
     /// The budgets that preemption spares where it can.
     fn budgets(&self) -> Vec<Budget>;
@@ -93,7 +92,7 @@ impl State {
             queue: SchedulingQueue::new(backoff),
             cache: Cache::default(),
             waiting: BTreeMap::new(),
-            taken: BTreeMap::new(),
+            assumed: Assumed::default(),
             start: 0,
             ties: random.split("ties"),
             offsets: random.split("preemption"),
@@ -119,26 +118,16 @@ impl State {
         let Pending { pod, info, profile, causes } = pending;
         let mut info = PodInfo::clone(&info);
         info.siblings = around.siblings(&pod);
-        let taken =
-            if info.claims.is_empty() { BTreeSet::new() } else { self.taken.values().flatten().cloned().collect() };
+        if !info.claims.is_empty() {
+            info.volumes = around.volumes(&pod, &self.assumed);
+        }
         let snapshot = self.cache.snapshot();
-        let result = match around.volumes(&pod, &taken) {
-            Err(why) if !snapshot.is_empty() && profile.binds_volumes => {
-                Err(Failure::Unfit(Box::new(Unfit::refused("VolumeBinding", snapshot.len(), why))))
-            }
-            volumes => {
-                info.volumes = volumes.unwrap_or_default();
-                schedule(&profile, &info, snapshot, self.start, &self.ties)
-            }
-        };
+        let result = schedule(&profile, &info, snapshot, self.start, &self.ties);
         let info = Arc::new(info);
         let decision = match result {
             Ok(choice) => {
-                let placed = snapshot
-                    .node(&choice.node)
-                    .filter(|_| profile.binds_volumes)
-                    .and_then(|node| place(&info.volumes, node))
-                    .unwrap_or_default();
+                let node = snapshot.node(&choice.node).filter(|_| profile.binds_volumes);
+                let placed = node.and_then(|node| place(&info.volumes, node).ok()).unwrap_or_default();
                 self.start += choice.evaluated;
                 self.take(&info, &choice.node, &placed);
                 Decision::Bind(choice, placed)
@@ -194,16 +183,7 @@ impl State {
     }
 
     fn take(&mut self, info: &Arc<PodInfo>, node: &str, placed: &[(Unbound, Placed)]) {
-        let volumes: Vec<String> = placed
-            .iter()
-            .filter_map(|(_, how)| match how {
-                Placed::Volume(name) => Some(name.clone()),
-                Placed::Provisioned => None,
-            })
-            .collect();
-        if !volumes.is_empty() {
-            self.taken.insert(info.key.clone(), volumes);
-        }
+        self.assumed.take(&info.key, node, placed);
         self.queue.chosen(&info.key);
         self.cache.assume(node, info.clone());
     }
@@ -215,14 +195,14 @@ impl State {
 
     /// The API server accepted the choice.
     pub fn bound(&mut self, key: &ObjectKey) {
-        self.taken.remove(key);
+        self.assumed.release(key);
         self.queue.remove(key);
         self.waiting.remove(key);
     }
 
     /// The choice came to nothing: the pod is tried again after a while. True if it still waits.
     pub fn gave_up(&mut self, key: &ObjectKey, now: Instant) -> bool {
-        self.taken.remove(key);
+        self.assumed.release(key);
         self.cache.forget(key);
         self.queue.fail(key, now);
         self.waiting.contains_key(key)
@@ -240,6 +220,11 @@ impl State {
     /// A namespace has these labels; none if it is gone.
     pub fn namespace(&mut self, name: &str, labels: Option<BTreeMap<String, String>>) {
         self.cache.set_namespace(name, labels);
+    }
+
+    /// Which volumes of drivers are where.
+    pub(crate) fn attachable_mut(&mut self) -> &mut Attachable {
+        self.cache.attachable_mut()
     }
 
     /// A node is new or changed.
@@ -324,8 +309,8 @@ mod tests {
             None
         }
 
-        fn volumes(&self, _: &Pod, _: &BTreeSet<String>) -> Result<PodVolumes, String> {
-            Ok(PodVolumes::default())
+        fn volumes(&self, _: &Pod, _: &Assumed) -> PodVolumes {
+            PodVolumes::default()
         }
 
         fn budgets(&self) -> Vec<Budget> {

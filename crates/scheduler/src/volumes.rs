@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_api::core_v1::{PersistentVolume, PersistentVolumeClaim, Pod};
-use coracle_api::storage_v1::StorageClass;
+use coracle_api::storage_v1::{CSIDriver, CSIStorageCapacity, StorageClass};
 use coracle_client::{Api, Client};
 use coracle_controller_runtime::reference_to;
 use coracle_informer::{InformerFactory, Lister};
@@ -13,9 +13,11 @@ use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, ObjectKey, Re
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::filters::Placed;
-use crate::pod_info::{PodVolumes, Unbound, VolumeInfo};
+use crate::assumed::Assumed;
+use crate::filters::{Placed, ZONE_LABELS};
+use crate::pod_info::{Bound, PodVolumes, Unbound, VolumeInfo};
 use crate::read::{claims_of, node_term};
+use crate::watch_volumes::largest;
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
@@ -26,6 +28,8 @@ pub(crate) struct Volumes {
     claims: Lister<PersistentVolumeClaim>,
     volumes: Lister<PersistentVolume>,
     classes: Lister<StorageClass>,
+    drivers: Lister<CSIDriver>,
+    capacities: Lister<CSIStorageCapacity>,
     /// Rings whenever a claim or a volume changes.
     changes: Arc<watch::Sender<()>>,
 }
@@ -38,33 +42,48 @@ impl Volumes {
         let (of_claims, of_volumes) = (changes.clone(), changes.clone());
         claims.add_handler("scheduler", move |_, _| of_claims.send_modify(|()| {}));
         volumes.add_handler("scheduler", move |_, _| of_volumes.send_modify(|()| {}));
-        Self { claims: claims.lister(), volumes: volumes.lister(), classes: informers.informer().lister(), changes }
+        Self {
+            claims: claims.lister(),
+            volumes: volumes.lister(),
+            classes: informers.informer().lister(),
+            drivers: informers.informer().lister(),
+            capacities: informers.informer().lister(),
+            changes,
+        }
     }
 
-    /// The volumes of a pod as filters look at them; without those in `taken`, which other pods are about to get.
-    ///
+    /// The volumes of a pod as filters look at them, beside what claims are about to get.
+    pub(crate) fn observe(&self, pod: &Pod, assumed: &Assumed) -> PodVolumes {
+        let mut volumes = PodVolumes::default();
+        volumes.refusal = self.look(pod, assumed, &mut volumes).err();
+        volumes
+    }
+
     /// # Errors
     /// Why no node at all comes into question.
-    pub(crate) fn observe(&self, pod: &Pod, taken: &BTreeSet<String>) -> Result<PodVolumes, String> {
+    fn look(&self, pod: &Pod, assumed: &Assumed, volumes: &mut PodVolumes) -> Result<(), String> {
         let mut found = Vec::new();
         for (name, is_made) in claims_of(pod) {
             found.push(self.claim(pod, &name, is_made)?);
         }
-        let mut volumes = PodVolumes::default();
         for claim in found {
+            if claim.spec.access_modes.iter().any(|mode| mode == "ReadWriteOncePod") {
+                volumes.exclusive.push(claim.key().name);
+            }
             if claim.is_bound() {
-                let volume = self.volumes.get(&ObjectKey::cluster(claim.spec.volume_name.as_str()));
-                volumes.bound.push(volume.map(|volume| volume_info(&volume)));
+                let name = claim.spec.volume_name.clone();
+                let volume = self.volumes.get(&ObjectKey::cluster(name.as_str()));
+                volumes.bound.push(Bound { name, volume: volume.map(|volume| volume_info(&volume)) });
                 continue;
             }
             let class = self.classes.get(&ObjectKey::cluster(claim.storage_class()));
             let waits = class.filter(|class| class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer"));
             match waits.filter(|_| claim.spec.volume_name.is_empty()) {
-                Some(class) => volumes.unbound.push(self.unbound(claim, &class, taken)),
+                Some(class) => volumes.unbound.push(self.unbound(claim, &class, assumed)),
                 None => return Err("pod has unbound immediate PersistentVolumeClaims".to_owned()),
             }
         }
-        Ok(volumes)
+        Ok(())
     }
 
     fn claim(&self, pod: &Pod, name: &str, is_made: bool) -> Result<Arc<PersistentVolumeClaim>, String> {
@@ -91,17 +110,18 @@ impl Volumes {
     }
 
     /// A claim that waits for its pod, with the volumes that it may get: a reserved one, or else the smallest first.
-    fn unbound(&self, claim: Arc<PersistentVolumeClaim>, class: &StorageClass, taken: &BTreeSet<String>) -> Unbound {
-        let selector = claim.volume_selector();
+    fn unbound(&self, claim: Arc<PersistentVolumeClaim>, class: &StorageClass, assumed: &Assumed) -> Unbound {
+        let (selector, key) = (claim.volume_selector(), claim.key());
+        let owner = |volume: &PersistentVolume| assumed.owner_of(volume.metadata.name.as_deref().unwrap_or_default());
+        let is_for = |volume: &PersistentVolume| volume.is_for(&claim) || owner(volume) == Some(&key);
         let mut volumes = self.volumes.list();
         volumes.retain(|volume| {
             volume.suits(&claim)
                 && volume.has_modes_of(&claim)
-                && (volume.is_for(&claim) || volume.is_free_for(&claim, &selector))
-                && !taken.contains(volume.metadata.name.as_deref().unwrap_or_default())
+                && (is_for(volume) || (volume.is_free_for(&claim, &selector) && owner(volume).is_none()))
         });
-        if volumes.iter().any(|volume| volume.is_for(&claim)) {
-            volumes.retain(|volume| volume.is_for(&claim));
+        if volumes.iter().any(|volume| is_for(volume)) {
+            volumes.retain(|volume| is_for(volume));
         }
         volumes.sort_by_key(|volume| volume.storage());
         let can_make = !matches!(class.provisioner.as_str(), "" | "kubernetes.io/no-provisioner");
@@ -118,11 +138,31 @@ impl Volumes {
             nothing: term.match_label_expressions.is_empty(),
         };
         Unbound {
-            selected_node: claim.metadata.annotations.get(SELECTED_NODE).cloned(),
+            selected_node: claim
+                .metadata
+                .annotations
+                .get(SELECTED_NODE)
+                .cloned()
+                .or_else(|| assumed.node_of(&key).map(str::to_owned)),
+            room: self.room(class),
             candidates: volumes.iter().map(|volume| volume_info(volume)).collect(),
             topologies: can_make.then(|| class.allowed_topologies.iter().map(topology).collect()),
             claim,
         }
+    }
+
+    /// Where there is room for volumes of a class, if its driver says so.
+    fn room(&self, class: &StorageClass) -> Option<Vec<(i64, LabelSelector)>> {
+        let driver = self.drivers.get(&ObjectKey::cluster(class.provisioner.as_str()))?;
+        driver.spec.storage_capacity.filter(|counts| *counts)?;
+        let name = class.key().name;
+        let capacities = self.capacities.list();
+        let of_class = capacities.iter().filter(|capacity| capacity.storage_class_name == name);
+        let room = of_class.filter_map(|capacity| {
+            let nodes = capacity.node_topology.as_deref().and_then(|selector| selector.to_selector().ok())?;
+            Some((largest(capacity)?, nodes))
+        });
+        Some(room.collect())
     }
 
     /// Binds what waits for the pod, and waits until all of it is bound.
@@ -140,7 +180,7 @@ impl Volumes {
         for (unbound, how) in placed {
             match how {
                 Placed::Volume(name) => self.reserve(client, name, &unbound.claim).await?,
-                Placed::Provisioned if unbound.selected_node.is_none() => {
+                Placed::Provisioned if !unbound.claim.metadata.annotations.contains_key(SELECTED_NODE) => {
                     let mut claim = unbound.claim.as_ref().clone();
                     claim.metadata.annotations.insert(SELECTED_NODE.to_owned(), node.to_owned());
                     Api::of(client).update(&claim).await.map_err(|error| error.to_string())?;
@@ -201,10 +241,18 @@ impl Volumes {
     }
 }
 
+/// The zones that a label names; none if it names none well. In Kubernetes: `LabelZonesToSet`.
+fn zones(volume: &PersistentVolume, label: &str) -> Option<BTreeSet<String>> {
+    let zones = volume.metadata.labels.get(label)?.split("__").map(str::trim);
+    let zones: Option<BTreeSet<_>> = zones.map(|zone| (!zone.is_empty()).then(|| zone.to_owned())).collect();
+    zones
+}
+
 fn volume_info(volume: &PersistentVolume) -> VolumeInfo {
     let required = volume.spec.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
     VolumeInfo {
         name: volume.metadata.name.clone().unwrap_or_default(),
         nodes: required.map(|required| required.node_selector_terms.iter().map(node_term).collect()),
+        zones: ZONE_LABELS.into_iter().filter_map(|label| Some((label.to_owned(), zones(volume, label)?))).collect(),
     }
 }

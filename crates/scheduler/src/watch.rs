@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use coracle_api::core_v1::{Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod};
-use coracle_api::storage_v1::StorageClass;
+use coracle_api::core_v1::{Namespace, Node, Pod};
 use coracle_informer::{InformerFactory, Notification};
 use coracle_meta::Resource;
 use parking_lot::{Mutex, MutexGuard};
@@ -31,7 +30,7 @@ impl Shared {
     }
 
     /// Tells the waiting pods what happened.
-    fn happened(&self, event: &ClusterEvent) {
+    pub(crate) fn happened(&self, event: &ClusterEvent) {
         self.lock().tell(event, Instant::now());
         self.changed.notify_one();
     }
@@ -40,32 +39,11 @@ impl Shared {
 /// Adds the scheduler's handlers.
 pub(crate) fn watch(informers: &InformerFactory, shared: &Arc<Shared>) {
     let (pods, nodes, namespaces) = (shared.clone(), shared.clone(), shared.clone());
-    let (claims, volumes, classes) = (shared.clone(), shared.clone(), shared.clone());
     informers.informer::<Namespace>().add_handler("scheduler", move |notification, _| {
         let namespace = notification.object();
         let gone = matches!(notification, Notification::Deleted { .. });
         let labels = (!gone).then(|| namespace.metadata.labels.clone());
         namespaces.lock().namespace(&namespace.key().name, labels);
-    });
-    informers.informer::<PersistentVolumeClaim>().add_handler("scheduler", move |notification, _| {
-        if !matches!(notification, Notification::Deleted { .. }) {
-            claims.happened(&ClusterEvent::Claim(notification.object().key()));
-        }
-    });
-    informers.informer::<PersistentVolume>().add_handler("scheduler", move |notification, _| {
-        if !matches!(notification, Notification::Deleted { .. }) {
-            volumes.happened(&ClusterEvent::Volume);
-        }
-    });
-    informers.informer::<StorageClass>().add_handler("scheduler", move |notification, _| {
-        let helps = match notification {
-            Notification::Added { .. } => true,
-            Notification::Updated { old, new } => old.allowed_topologies != new.allowed_topologies,
-            Notification::Deleted { .. } => false,
-        };
-        if helps {
-            classes.happened(&ClusterEvent::StorageClass);
-        }
     });
     informers.informer::<Node>().add_handler("scheduler", move |notification, _| {
         let node = notification.object();

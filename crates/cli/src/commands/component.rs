@@ -14,6 +14,7 @@ use coracle_cluster::{Ended, Kubelet, LeaderTimings, NodeSpec, controllers};
 use coracle_journal::Recorder;
 use coracle_meta::ObjectKey;
 
+use crate::commands::scheduler_configuration;
 use crate::commands::up::{controller_flags, runtime, unreadable};
 use crate::exit;
 use crate::interrupt::interrupted;
@@ -217,7 +218,7 @@ impl Identities for ServiceAccounts {
 
 impl Scheduler {
     pub(crate) fn run(self) -> Result<u8> {
-        let read_file = self.config.as_deref().map(scheduler_configuration).transpose()?;
+        let read_file = self.config.as_deref().map(scheduler_configuration::read).transpose()?;
         let (mut config, said, named) = match read_file {
             Some(Configuration { config, leader_election, kubeconfig, .. }) => (config, leader_election, kubeconfig),
             None => Default::default(),
@@ -241,15 +242,6 @@ impl SimulatedNodes {
             Ok(Ended::Asked)
         })
     }
-}
-
-/// What a scheduler's configuration file says; what of it has no meaning is told.
-pub(crate) fn scheduler_configuration(file: &Path) -> Result<Configuration> {
-    let shown = file.display();
-    let text = std::fs::read_to_string(file).map_err(|error| exit::Usage(format!("cannot read {shown}: {error}")))?;
-    let read = Configuration::read(&shown.to_string(), &text).map_err(|error| exit::Usage(error.to_string()))?;
-    read.notes.iter().for_each(|note| eprintln!("note: {note}"));
-    Ok(read)
 }
 
 /// A future that ends when the process is asked to stop.

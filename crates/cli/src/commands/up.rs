@@ -11,8 +11,8 @@ use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
 use coracle_cluster::{Audit, Cluster, StoreSpec, controllers};
 
 use crate::commands::audit_flags::close;
-use crate::commands::component::scheduler_configuration;
 use crate::commands::env::StateArgs;
+use crate::commands::scheduler_configuration;
 use crate::commands::server_flags::{Door, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
 use crate::interrupt::interrupted;
@@ -90,7 +90,7 @@ impl Up {
         if !self.empty && controllers.service_lb_range.is_none() {
             controllers.service_lb_range = LOAD_BALANCERS.parse().ok();
         }
-        let scheduler = self.scheduler_config.as_deref().map(scheduler_configuration).transpose()?;
+        let scheduler = self.scheduler_config.as_deref().map(scheduler_configuration::read).transpose()?;
         folder.create()?;
         let claim = folder.claim()?;
         let mut spec = self.server.spec(&folder.pki())?;

@@ -95,7 +95,7 @@ impl Filter for InterPodAffinity {
                 let labels_changed = before.as_ref().is_none_or(|before| before.labels != after.labels);
                 Hint::when(labels_changed && has(after))
             }
-            ClusterEvent::Claim(_) | ClusterEvent::Volume | ClusterEvent::StorageClass => Hint::Skip,
+            _ => Hint::Skip,
         }
     }
 }

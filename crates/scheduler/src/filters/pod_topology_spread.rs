@@ -106,7 +106,7 @@ impl Filter for PodTopologySpread {
             ClusterEvent::Node { after, .. } => Hint::when(
                 self.required(pod).iter().all(|constraint| after.labels.contains_key(&constraint.topology_key)),
             ),
-            ClusterEvent::Claim(_) | ClusterEvent::Volume | ClusterEvent::StorageClass => Hint::Skip,
+            _ => Hint::Skip,
         }
     }
 }

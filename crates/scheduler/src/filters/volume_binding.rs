@@ -18,18 +18,23 @@ pub(crate) fn make(_: &Arguments) -> Box<dyn Filter> {
 
 const NODE_CONFLICT: &str = "node(s) didn't match PersistentVolume's node affinity";
 const NO_VOLUME: &str = "node(s) didn't find available persistent volumes to bind";
+const NO_ROOM: &str = "node(s) did not have enough free storage";
 const VOLUME_GONE: &str = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 
 fn verdict(volumes: &PodVolumes, node: &NodeInfo) -> Verdict {
     let mut reasons = Vec::new();
     // The first bound claim that has something to say ends the look at bound ones.
-    match volumes.bound.iter().find(|volume| volume.as_ref().is_none_or(|volume| !reaches(volume, node))) {
+    let mut bound = volumes.bound.iter().map(|bound| bound.volume.as_ref());
+    match bound.find(|volume| volume.is_none_or(|volume| !reaches(volume, node))) {
         Some(None) => reasons.push(VOLUME_GONE),
         Some(Some(_)) => reasons.push(NODE_CONFLICT),
         None => {}
     }
-    if place(volumes, node).is_none() {
-        reasons.push(NO_VOLUME);
+    if let Err(lack) = place(volumes, node) {
+        reasons.push(match lack {
+            Lack::Volume => NO_VOLUME,
+            Lack::Room => NO_ROOM,
+        });
         reasons.sort_by_key(|reason| *reason == VOLUME_GONE);
     }
     if reasons.is_empty() { Verdict::Fits } else { Verdict::Unresolvable(reasons.into_iter().collect()) }
@@ -44,15 +49,30 @@ pub enum Placed {
     Provisioned,
 }
 
-/// A volume for each claim that waits for the pod, the smallest claims first; none if one of them gets none.
-pub(crate) fn place(volumes: &PodVolumes, node: &NodeInfo) -> Option<Vec<(Unbound, Placed)>> {
+/// Why a claim gets no volume on a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// There is none for it, and nobody makes one there.
+    Volume,
+    /// There is no room for making one.
+    Room,
+}
+
+/// A volume for each claim that waits for the pod, the smallest claims first.
+///
+/// # Errors
+/// What one of them lacks.
+pub(crate) fn place(volumes: &PodVolumes, node: &NodeInfo) -> Result<Vec<(Unbound, Placed)>, Lack> {
+    let is_elsewhere = |unbound: &Unbound| unbound.selected_node.as_ref().is_some_and(|node_| **node_ != *node.name);
+    if volumes.unbound.iter().any(is_elsewhere) {
+        return Err(Lack::Volume);
+    }
     let mut taken = BTreeSet::new();
     let mut claims: Vec<_> = volumes.unbound.iter().collect();
     claims.sort_by_key(|unbound| unbound.claim.requested_storage());
     let mut placed = Vec::new();
     for unbound in claims {
         let found = match &unbound.selected_node {
-            Some(selected) if **selected != *node.name => return None,
             Some(_) => None,
             None => unbound.candidates.iter().find(|one| reaches(one, node) && !taken.contains(&one.name)),
         };
@@ -61,14 +81,22 @@ pub(crate) fn place(volumes: &PodVolumes, node: &NodeInfo) -> Option<Vec<(Unboun
                 taken.insert(volume.name.clone());
                 Placed::Volume(volume.name.clone())
             }
-            None if unbound.topologies.as_ref().is_some_and(|topologies| is_in(topologies, node)) => {
-                Placed::Provisioned
+            None if !unbound.topologies.as_ref().is_some_and(|topologies| is_in(topologies, node)) => {
+                return Err(Lack::Volume);
             }
-            None => return None,
+            None if !has_room(unbound, node) => return Err(Lack::Room),
+            None => Placed::Provisioned,
         };
         placed.push((unbound.clone(), how));
     }
-    Some(placed)
+    Ok(placed)
+}
+
+/// In Kubernetes: `hasEnoughCapacity`.
+fn has_room(unbound: &Unbound, node: &NodeInfo) -> bool {
+    let wanted = unbound.claim.spec.resources.requests.get("storage").map(|size| size.value());
+    let (Some(wanted), Some(room)) = (wanted, &unbound.room) else { return true };
+    room.iter().any(|(most, nodes)| *most >= wanted && nodes.matches(&node.labels))
 }
 
 /// Whether the node is in one of the topologies; in any if there are none.
@@ -89,16 +117,22 @@ impl Filter for VolumeBinding {
         (!pod.claims.is_empty()).then(|| -> Check<'a> { Box::new(|node| verdict(&pod.volumes, node)) })
     }
 
+    fn refuse(&self, pod: &PodInfo) -> Option<String> {
+        pod.volumes.refusal.clone()
+    }
+
     fn cares_for(&self, event: &ClusterEvent) -> bool {
-        !matches!(event, ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_))
+        !matches!(event, ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_) | ClusterEvent::AttachmentGone)
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
         Hint::when(match event {
             ClusterEvent::Node { before, after } => before.as_ref().is_none_or(|before| before.labels != after.labels),
-            ClusterEvent::Claim(key) => key.namespace == pod.key.namespace && pod.claims.contains(&key.name),
-            ClusterEvent::Volume | ClusterEvent::StorageClass => true,
-            ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_) => false,
+            ClusterEvent::Claim { key, .. } => pod.has_claim(key),
+            ClusterEvent::Volume { .. } | ClusterEvent::StorageClass { .. } | ClusterEvent::StorageCapacity => true,
+            ClusterEvent::CsiNode { is_new, .. } => *is_new,
+            ClusterEvent::CsiDriver(name) => pod.inline_drivers.contains(name),
+            ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_) | ClusterEvent::AttachmentGone => false,
         })
     }
 }
@@ -111,7 +145,7 @@ fn reaches(volume: &VolumeInfo, node: &NodeInfo) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pod_info::{NodeSelectorTerm, VolumeInfo};
+    use crate::pod_info::{Bound, NodeSelectorTerm, VolumeInfo};
     use coracle_api::core_v1::PersistentVolumeClaim;
     use coracle_meta::{LabelOperator, LabelRequirement};
     use std::sync::Arc;
@@ -121,7 +155,7 @@ mod tests {
             LabelRequirement { key: "zone".to_owned(), operator: LabelOperator::In, values: vec![zone.to_owned()] };
         let expressions = LabelSelector { requirements: vec![zone], nothing: false };
         let term = NodeSelectorTerm { expressions, ..NodeSelectorTerm::default() };
-        VolumeInfo { name: name.to_owned(), nodes: Some(vec![term]) }
+        VolumeInfo { name: name.to_owned(), nodes: Some(vec![term]), ..VolumeInfo::default() }
     }
 
     fn node(zone: &str) -> NodeInfo {
@@ -131,12 +165,21 @@ mod tests {
     fn unbound(size: &str, candidates: &[VolumeInfo]) -> Unbound {
         let mut claim = PersistentVolumeClaim::default();
         claim.spec.resources.requests.insert("storage".to_owned(), size.parse().unwrap());
-        Unbound { claim: Arc::new(claim), selected_node: None, candidates: candidates.to_vec(), topologies: None }
+        Unbound {
+            claim: Arc::new(claim),
+            selected_node: None,
+            candidates: candidates.to_vec(),
+            topologies: None,
+            room: None,
+        }
     }
 
     #[test]
     fn a_bound_volume_has_to_be_there_and_to_be_reached() {
-        let of = |bound| PodVolumes { bound: vec![bound], ..PodVolumes::default() };
+        let of = |volume| {
+            let bound = vec![Bound { name: "v".to_owned(), volume }];
+            PodVolumes { bound, ..PodVolumes::default() }
+        };
         assert_eq!(verdict(&of(Some(volume("v", "a"))), &node("a")), Verdict::Fits);
         assert_eq!(verdict(&of(Some(volume("v", "b"))), &node("a")), Verdict::unresolvable(NODE_CONFLICT));
         assert_eq!(verdict(&of(None), &node("a")), Verdict::unresolvable(VOLUME_GONE));
@@ -167,5 +210,19 @@ mod tests {
         one.topologies = Some(Vec::new());
         one.selected_node = Some("other".to_owned());
         assert_eq!(with(&one), Verdict::unresolvable(NO_VOLUME));
+    }
+
+    #[test]
+    fn a_volume_is_made_where_there_is_room() {
+        let with = |room| {
+            let unbound = Unbound { topologies: Some(Vec::new()), room, ..unbound("2Gi", &[]) };
+            verdict(&PodVolumes { unbound: vec![unbound], ..PodVolumes::default() }, &node("a"))
+        };
+        let there = |zone: &str| LabelSelector::parse(&format!("zone={zone}")).unwrap();
+        assert_eq!(with(None), Verdict::Fits, "nobody counts");
+        assert_eq!(with(Some(vec![(2 << 30, there("a"))])), Verdict::Fits);
+        for room in [vec![], vec![(1 << 30, there("a"))], vec![(2 << 30, there("b"))]] {
+            assert_eq!(with(Some(room)), Verdict::unresolvable(NO_ROOM));
+        }
     }
 }

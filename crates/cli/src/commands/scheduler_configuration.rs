@@ -1,0 +1,33 @@
+use std::path::Path;
+
+use anyhow::Result;
+use coracle_cluster::scheduler::Configuration;
+
+use crate::exit;
+
+/// What a scheduler's configuration file says; what of it has no meaning is told.
+pub(super) fn read(file: &Path) -> Result<Configuration> {
+    let shown = file.display();
+    let text = std::fs::read_to_string(file).map_err(|error| exit::Usage(format!("cannot read {shown}: {error}")))?;
+    let read = Configuration::read(&shown.to_string(), &text).map_err(|error| exit::Usage(error.to_string()))?;
+    read.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    Ok(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_says_something_wrong_is_named_with_the_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("s.yaml");
+        let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
+        std::fs::write(&file, format!("{head}parallelism: 0\n")).unwrap();
+        let said = read(&file).unwrap_err().to_string();
+        assert!(said.contains("s.yaml:3: parallelism"), "{said}");
+        assert!(read(&folder.path().join("nowhere.yaml")).unwrap_err().to_string().starts_with("cannot read"));
+        std::fs::write(&file, head).unwrap();
+        assert_eq!(read(&file).unwrap().config.profiles.len(), 1);
+    }
+}
