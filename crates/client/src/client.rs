@@ -54,10 +54,14 @@ pub struct Client {
     recorder: Recorder,
     origin: Option<Origin>,
     observer: Option<Arc<Observer>>,
+    reaches: Option<Arc<Reaches>>,
 }
 
 /// Told of each call that was answered, or was not.
 type Observer = dyn Fn(&Answered) + Send + Sync;
+
+/// Whether calls arrive at all.
+type Reaches = dyn Fn() -> bool + Send + Sync;
 
 /// A call that a client made, for those who count them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,6 +98,7 @@ impl Client {
             recorder: Recorder::off(),
             origin: None,
             observer: None,
+            reaches: None,
         }
     }
 
@@ -101,6 +106,13 @@ impl Client {
     #[must_use]
     pub fn observed_by(mut self, observer: impl Fn(&Answered) + Send + Sync + 'static) -> Self {
         self.observer = Some(Arc::new(observer));
+        self
+    }
+
+    /// The same way, on which nothing arrives while `reaches` says no: each call fails as one that found no connection.
+    #[must_use]
+    pub fn reaching_while(mut self, reaches: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.reaches = Some(Arc::new(reaches));
         self
     }
 
@@ -181,6 +193,9 @@ impl Client {
         loop {
             if let Some(limit) = &self.limit {
                 limit.wait().await;
+            }
+            if self.reaches.as_ref().is_some_and(|reaches| !reaches()) {
+                return Err(transport_error(request, "no route to host".into()));
             }
             let message = self.message(request, audit_id.as_deref())?;
             let began = Instant::now();

@@ -6,7 +6,9 @@ use coracle_kubelet::NodeSpec;
 
 use crate::{ApiServerSpec, Audit, ServiceRoutes, StoreSpec, Transport};
 
-/// What stands between a component and the API server: a latency, a fault. Called once for each start of a component.
+/// What stands between a component and the API server: a latency, a fault. Called once for each start of a component, and
+/// of each simulated node as `kubelet/NAME`; what nodes read they read together as `kubelet`, but those with informers of
+/// their own.
 pub type TransportLayer = Arc<dyn Fn(&str, Transport) -> Transport + Send + Sync>;
 
 /// What a cluster is made of. Everything has a default.

@@ -110,11 +110,22 @@ impl Cluster {
             let layer = builder.layer.clone();
             move |node: &str| {
                 let user = User::new(format!("system:node:{node}"), ["system:nodes"]);
-                let transport = layered(front.clone().asking_as(Arc::new(user)), Component::Kubelet, layer.as_ref());
+                let name = format!("{}/{node}", Component::Kubelet.word());
+                let transport = layered(front.clone().asking_as(Arc::new(user)), &name, layer.as_ref());
                 Client::new(transport, &ambient.split(node)).with_recorder(recorder.clone())
             }
         };
-        let kubelet = Kubelet::with_clients(kubelet_config, node_client, kubelet_ambient, recorder.clone());
+        let reader = {
+            let (front, ambient, recorder) = (control_plane.transport(), kubelet_ambient.clone(), recorder.clone());
+            let layer = builder.layer.clone();
+            move || {
+                let user = User::new(crate::SIMULATED_NODES_USER, std::iter::empty::<String>());
+                let transport =
+                    layered(front.clone().asking_as(Arc::new(user)), Component::Kubelet.word(), layer.as_ref());
+                Client::new(transport, &ambient).with_recorder(recorder.clone())
+            }
+        };
+        let kubelet = Kubelet::with_clients(kubelet_config, reader, node_client, kubelet_ambient, recorder.clone());
         let kubelet = Arc::new(kubelet);
         nodes.served_by(&kubelet);
         if builder.csi_driver {
@@ -353,12 +364,12 @@ fn component_transport(
         Component::CsiDriver => service_account(csi::NAMESPACE, csi::ACCOUNT),
         _ => User::new(format!("system:kube-{}", component.word()), std::iter::empty::<String>()),
     };
-    layered(control_plane.transport().asking_as(Arc::new(user)), component, layer)
+    layered(control_plane.transport().asking_as(Arc::new(user)), component.word(), layer)
 }
 
-fn layered(transport: Transport, component: Component, layer: Option<&TransportLayer>) -> Transport {
+fn layered(transport: Transport, name: &str, layer: Option<&TransportLayer>) -> Transport {
     match layer {
-        Some(layer) => layer(component.word(), transport),
+        Some(layer) => layer(name, transport),
         None => transport,
     }
 }
@@ -400,7 +411,7 @@ impl Identities for Accounts {
         let transport = self.transport.clone().asking_as(Arc::new(user));
         // Two clients must not draw the same audit ids.
         let ambient = self.ambient.split(account);
-        Client::new(layered(transport, Component::ControllerManager, self.layer.as_ref()), &ambient)
+        Client::new(layered(transport, Component::ControllerManager.word(), self.layer.as_ref()), &ambient)
     }
 }
 

@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use coracle_ambient::Ambient;
@@ -16,13 +17,13 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::Metrics;
 use crate::event_correlator::{Correlated, EventCorrelator};
 use crate::event_series::EventSeries;
 use crate::lanes::Lanes;
 use crate::metrics::EventFate;
+use crate::{Metrics, Speaker};
 
-/// How many events wait to be posted; later ones are dropped. In Kubernetes: `maxQueuedEvents`.
+/// How many events of one speaker wait to be posted; later ones are dropped. In Kubernetes: `maxQueuedEvents`.
 const MAX_QUEUED: usize = 1000;
 /// How many are posted at a time, those of one object in their order.
 ///
@@ -37,6 +38,22 @@ const RETRY_DELAY: Duration = Duration::from_secs(10);
 pub(crate) enum Queued {
     Event(core_v1::Event),
     Series(events_v1::Event),
+}
+
+/// An event in the queue.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) event: Queued,
+    /// Who says it, if it is not the program itself.
+    pub(crate) speaker: Option<Speaker>,
+    pub(crate) causes: Vec<EntryId>,
+}
+
+/// What is to be written of an event, by whom.
+struct Task {
+    write: Write,
+    speaker: Option<Speaker>,
+    causes: Vec<EntryId>,
 }
 
 /// What is to be written of an event.
@@ -60,20 +77,34 @@ impl Write {
 }
 
 /// The events of a process on their way to the API.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EventQueue {
-    queue: Mutex<VecDeque<(Queued, Vec<EntryId>)>>,
+    queue: Mutex<VecDeque<Waiting>>,
+    room: usize,
     filled: Notify,
+    /// How many that are being posted wait for the API to be reached: they hold nobody up.
+    asleep: AtomicUsize,
     last_draw: Mutex<u64>,
 }
 
 impl EventQueue {
+    /// The queue of a program that speaks for so many.
+    pub(crate) fn of_speakers(count: usize) -> Self {
+        Self {
+            queue: Mutex::default(),
+            room: MAX_QUEUED.saturating_mul(count.max(1)),
+            filled: Notify::new(),
+            asleep: AtomicUsize::new(0),
+            last_draw: Mutex::default(),
+        }
+    }
+
     /// Queues an event; false if it is dropped, because too many wait.
-    pub(crate) fn push(&self, event: Queued, causes: &[EntryId]) -> bool {
+    pub(crate) fn push(&self, event: Waiting) -> bool {
         let mut queue = self.queue.lock();
-        let has_room = queue.len() < MAX_QUEUED;
+        let has_room = queue.len() < self.room;
         if has_room {
-            queue.push_back((event, causes.to_vec()));
+            queue.push_back(event);
             self.filled.notify_one();
         }
         has_room
@@ -81,23 +112,25 @@ impl EventQueue {
 
     /// Posts events until it is dropped.
     pub(crate) async fn post(&self, sink: &EventSink<'_>) {
+        self.asleep.store(0, Ordering::Relaxed);
         let (mut correlator, mut series) = (EventCorrelator::new(), EventSeries::default());
         let mut lanes = Lanes::default();
         let (mut under_way, mut due) = (FuturesUnordered::new(), VecDeque::new());
         loop {
             due.extend(series.due(Instant::now()).into_iter().map(Write::Series));
-            while under_way.len() < AT_ONCE && lanes.waiting() < MAX_QUEUED {
-                let (write, causes) = match due.pop_front() {
-                    Some(write) => (Some(write), Vec::new()),
+            while under_way.len() < AT_ONCE + self.asleep.load(Ordering::Relaxed) && lanes.waiting() < MAX_QUEUED {
+                let task = match due.pop_front() {
+                    Some(write) => Some(Task { write, speaker: None, causes: Vec::new() }),
                     None => {
-                        let Some((queued, causes)) = self.queue.lock().pop_front() else { break };
-                        (sink.correlated(queued, &mut correlator, &mut series), causes)
+                        let Some(Waiting { event, speaker, causes }) = self.queue.lock().pop_front() else { break };
+                        let write = sink.correlated(event, &mut correlator, &mut series);
+                        write.map(|write| Task { write, speaker, causes })
                     }
                 };
-                let Some(write) = write else { continue };
-                let lane = write.about();
-                let begins = lanes.enter(&lane, (write, causes));
-                under_way.extend(begins.map(|(write, causes)| sink.write(lane, write, causes)));
+                let Some(task) = task else { continue };
+                let lane = task.write.about();
+                let begins = lanes.enter(&lane, task);
+                under_way.extend(begins.map(|task| sink.write(lane, task)));
             }
             let done = match under_way.is_empty() {
                 true => {
@@ -110,9 +143,9 @@ impl EventQueue {
                 },
             };
             if let Some(lane) = done
-                && let Some((write, causes)) = lanes.leave(&lane)
+                && let Some(task) = lanes.leave(&lane)
             {
-                under_way.push(sink.write(lane, write, causes));
+                under_way.push(sink.write(lane, task));
             }
         }
     }
@@ -144,6 +177,7 @@ impl EventQueue {
 
 /// Where the events of a program go. In Kubernetes: `record.EventSink`.
 pub(crate) struct EventSink<'a> {
+    pub(crate) queue: &'a EventQueue,
     /// The program, as the event log calls it.
     pub(crate) program: &'a str,
     pub(crate) client: &'a Client,
@@ -153,9 +187,10 @@ pub(crate) struct EventSink<'a> {
 }
 
 impl EventSink<'_> {
-    fn events<K: Resource>(&self, event: &K, causes: Vec<EntryId>) -> Api<K> {
+    fn events<K: Resource>(&self, event: &K, speaker: Option<&Speaker>, causes: Vec<EntryId>) -> Api<K> {
         let subject = format!("events/{}", event.key());
-        Api::of(&self.client.on_behalf_of(Origin::new(self.program, &subject, causes)))
+        let (actor, client) = speaker.map_or((self.program, self.client), |speaker| (&*speaker.actor, &speaker.client));
+        Api::of(&client.on_behalf_of(Origin::new(actor, &subject, causes)))
     }
 
     /// What is to be written of an event, if anything.
@@ -175,18 +210,19 @@ impl EventSink<'_> {
     }
 
     /// Writes an event; gives the lane that is free then.
-    async fn write(&self, lane: String, write: Write, causes: Vec<EntryId>) -> String {
+    async fn write(&self, lane: String, task: Task) -> String {
+        let Task { write, speaker, causes } = task;
         match &write {
             Write::Create(event) => {
-                let events = self.events(event, causes);
+                let events = self.events(event, speaker.as_ref(), causes);
                 self.attempt(|| create(&events, event)).await;
             }
             Write::Count(event, patch) => {
-                let events = self.events(event, causes);
+                let events = self.events(event, speaker.as_ref(), causes);
                 self.attempt(|| count(&events, event, patch)).await;
             }
             Write::Series(event) => {
-                let events = self.events(event, causes);
+                let events = self.events(event, speaker.as_ref(), causes);
                 self.attempt(|| write_series(&events, event)).await;
             }
         }
@@ -200,7 +236,10 @@ impl EventSink<'_> {
                 Err(Error::Transport { .. }) if tried < MAX_TRIES => {
                     // The first wait is drawn, so that not all components come back at once.
                     let share = if tried == 1 { self.ambient.random.fraction() } else { 1.0 };
+                    self.queue.asleep.fetch_add(1, Ordering::Relaxed);
+                    self.queue.filled.notify_one();
                     sleep(RETRY_DELAY.mul_f64(share)).await;
+                    self.queue.asleep.fetch_sub(1, Ordering::Relaxed);
                 }
                 Err(error) => {
                     self.metrics.event(EventFate::Refused);

@@ -2,8 +2,8 @@ use coracle_api::core_v1::{Event, EventSource, ObjectReference};
 use coracle_journal::EntryId;
 use coracle_meta::{Resource, format_time};
 
-use crate::event_queue::Queued;
-use crate::{Pass, Process};
+use crate::event_queue::{Queued, Waiting};
+use crate::{Pass, Process, Speaker};
 
 /// Whether an event is as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,7 @@ impl EventType {
 pub struct EventRecorder {
     process: Process,
     source: EventSource,
+    speaker: Option<Speaker>,
     causes: Vec<EntryId>,
 }
 
@@ -60,13 +61,20 @@ impl EventRecorder {
     /// The events of a component: `replicaset-controller`.
     pub fn new(process: &Process, component: &str) -> Self {
         let source = EventSource { component: component.to_owned(), ..EventSource::default() };
-        Self { process: process.clone(), source, causes: Vec::new() }
+        Self { process: process.clone(), source, speaker: None, causes: Vec::new() }
     }
 
     /// The same, with the name of the host in its events, as kubelets have it.
     #[must_use]
     pub fn on_host(mut self, host: &str) -> Self {
         host.clone_into(&mut self.source.host);
+        self
+    }
+
+    /// The same, in the name of somebody for whom the program speaks.
+    #[must_use]
+    pub fn speaking_as(mut self, speaker: &Speaker) -> Self {
+        self.speaker = Some(speaker.clone());
         self
     }
 
@@ -107,7 +115,8 @@ impl EventRecorder {
         event.metadata.namespace = Some(namespace.to_owned());
         event.metadata.name = Some(self.process.events.name(&self.process.ambient, &reference.name));
         event.involved_object = reference;
-        self.process.say(Queued::Event(event), &self.causes);
+        let (speaker, causes) = (self.speaker.clone(), self.causes.clone());
+        self.process.say(Waiting { event: Queued::Event(event), speaker, causes });
     }
 }
 

@@ -27,6 +27,7 @@ mod process;
 mod reconciler;
 mod series_recorder;
 mod slow_start;
+mod speaker;
 mod worker;
 mod writes;
 
@@ -43,4 +44,5 @@ pub use process::Process;
 pub use reconciler::{Action, Pass, ReconcileError, Reconciler};
 pub use series_recorder::{Note, SeriesRecorder};
 pub use slow_start::slow_start;
+pub use speaker::Speaker;
 pub use writes::unless_gone;

@@ -3,11 +3,11 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_informer::InformerFactory;
-use coracle_journal::{EntryId, Recorder};
+use coracle_journal::Recorder;
 use coracle_workqueue::{Key, RateLimiter, WorkQueue};
 
 use crate::Metrics;
-use crate::event_queue::{EventQueue, EventSink, Queued};
+use crate::event_queue::{EventQueue, EventSink, Waiting};
 use crate::metrics::EventFate;
 
 /// What the controllers of one program share: the way to the API, the caches, the queue of events to be posted.
@@ -60,7 +60,7 @@ impl Process {
             ambient: ambient.clone(),
             recorder: recorder.clone(),
             metrics: Metrics::default(),
-            events: Arc::default(),
+            events: Arc::new(EventQueue::of_speakers(1)),
         }
     }
 
@@ -75,6 +75,12 @@ impl Process {
     pub fn on_host(mut self, host: &str) -> Self {
         host.clone_into(&mut self.host);
         self
+    }
+
+    /// The same program with room for the events of so many speakers. What was said before is not posted.
+    #[must_use]
+    pub fn with_speakers(self, count: usize) -> Self {
+        Self { events: Arc::new(EventQueue::of_speakers(count)), ..self }
     }
 
     /// The same program, with another way for what its controllers write; informers and events stay as they are.
@@ -97,16 +103,16 @@ impl Process {
     }
 
     /// Lets an event be posted later.
-    pub(crate) fn say(&self, event: Queued, causes: &[EntryId]) {
-        if !self.events.push(event, causes) {
+    pub(crate) fn say(&self, event: Waiting) {
+        if !self.events.push(event) {
             self.metrics.event(EventFate::QueueFull);
         }
     }
 
     /// Runs the informers and posts the events, until it is dropped. To be called once.
     pub async fn run(&self) {
-        let Self { name, client, ambient, metrics, .. } = self;
-        let sink = EventSink { program: name, client, ambient, metrics };
+        let Self { name, client, ambient, metrics, events, .. } = self;
+        let sink = EventSink { queue: events, program: name, client, ambient, metrics };
         tokio::join!(biased; self.informers.run(), self.events.post(&sink));
     }
 }

@@ -7,6 +7,8 @@ use coracle_journal::EntryId;
 use coracle_meta::{ObjectKey, Resource};
 use parking_lot::Mutex;
 
+use crate::Speaker;
+
 /// Brings the world closer to what one object asks for.
 ///
 /// It is told a key and not what happened to it (level, not edge): it looks at what is, in the caches, decides, and
@@ -53,6 +55,12 @@ use parking_lot::Mutex;
 pub trait Reconciler<K = ObjectKey>: Send + Sync + 'static {
     /// Does what is to be done for `key` at the moment. An object that is not there any more is no error.
     fn reconcile(&self, pass: &Pass, key: &K) -> impl Future<Output = Result<Action, ReconcileError>> + Send;
+
+    /// In whose name `key` is worked on; none for the controller's own.
+    fn speaker(&self, key: &K) -> Option<Speaker> {
+        let _ = key;
+        None
+    }
 }
 
 /// When a key is worked on again. In Kubernetes: `reconcile.Result` of controller-runtime; in kube-rs: `Action`.

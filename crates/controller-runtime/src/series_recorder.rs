@@ -3,7 +3,7 @@ use coracle_api::events_v1::Event;
 use coracle_journal::EntryId;
 use coracle_meta::format_micro_time;
 
-use crate::event_queue::Queued;
+use crate::event_queue::{Queued, Waiting};
 use crate::{EventType, Process};
 
 /// Tells people what a component did and why, as `events.k8s.io/v1` events; posted by [`Process::run`].
@@ -58,6 +58,6 @@ impl SeriesRecorder {
         event.metadata.namespace = Some(namespace.to_owned());
         event.metadata.name = Some(self.process.events.name(&self.process.ambient, &regarding.name));
         event.regarding = regarding;
-        self.process.say(Queued::Series(event), &self.causes);
+        self.process.say(Waiting { event: Queued::Series(event), speaker: None, causes: self.causes.clone() });
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::metrics::{Metrics, Synced};
 use crate::own_writes::{Caches, Unseen};
-use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler};
+use crate::{Action, OwnWrites, Pass, ReconcileError, Reconciler, Speaker};
 
 /// What the workers of a controller share: each takes a key, reconciles it, and gives it back.
 pub(crate) struct Worker<K> {
@@ -33,11 +33,16 @@ pub(crate) struct Worker<K> {
 /// A reconciler whose type is forgotten, so that what is around it is compiled once a type of key.
 pub(crate) trait AnyReconciler<K>: Send + Sync {
     fn reconcile<'a>(&'a self, pass: &'a Pass, key: &'a K) -> BoxFuture<'a, Result<Action, ReconcileError>>;
+    fn speaker(&self, key: &K) -> Option<Speaker>;
 }
 
 impl<K: Key, R: Reconciler<K>> AnyReconciler<K> for R {
     fn reconcile<'a>(&'a self, pass: &'a Pass, key: &'a K) -> BoxFuture<'a, Result<Action, ReconcileError>> {
         Box::pin(Reconciler::reconcile(self, pass, key))
+    }
+
+    fn speaker(&self, key: &K) -> Option<Speaker> {
+        Reconciler::speaker(self, key)
     }
 }
 
@@ -74,11 +79,13 @@ impl<K: Key> Worker<K> {
     }
 
     async fn sync(&self, work: &Work<K>) {
-        let start = self
-            .recorder
-            .record(&self.actor, Stage::SyncStart, || Detail::about(work.key.to_string()).caused_by(work.cause));
-        let origin = Origin::new(&self.actor, &work.key.to_string(), start);
-        let pass = Pass::new(self.client.on_behalf_of(origin.clone()), start);
+        let speaker = self.reconciler.speaker(&work.key);
+        let (actor, client) =
+            speaker.as_ref().map_or((&*self.actor, &self.client), |speaker| (&*speaker.actor, &speaker.client));
+        let start =
+            self.recorder.record(actor, Stage::SyncStart, || Detail::about(work.key.to_string()).caused_by(work.cause));
+        let origin = Origin::new(actor, &work.key.to_string(), start);
+        let pass = Pass::new(client.on_behalf_of(origin.clone()), start);
         let began = Instant::now();
         let seen: Vec<i64> = self.caches.iter().map(AnyInformer::revision).collect();
         let reconcile = self.reconciler.reconcile(&pass, &work.key);
@@ -93,7 +100,7 @@ impl<K: Key> Worker<K> {
             let cache = self.caches.iter().position(|cache| cache.resource() == resource)?;
             seen.get(cache).copied()
         });
-        let result = self.settle(&work.key, result, start, &done);
+        let result = self.settle(actor, &work.key, result, start, &done);
         let sync = Synced { result, waited: work.waited, worked: began.elapsed(), writes, unchanged };
         self.metrics.synced(self.queue.name(), &sync);
     }
@@ -102,6 +109,7 @@ impl<K: Key> Worker<K> {
     /// `handleErr`.
     fn settle(
         &self,
+        actor: &str,
         key: &K,
         result: Result<Action, ReconcileError>,
         start: Option<EntryId>,
@@ -115,7 +123,7 @@ impl<K: Key> Worker<K> {
             Err(_) if gives_up() => "error",
             Err(_) => "retry",
         };
-        let entry = self.recorder.record(&self.actor, Stage::SyncEnd, || {
+        let entry = self.recorder.record(actor, Stage::SyncEnd, || {
             let detail = Detail::about(key.to_string()).caused_by(start).with("result", word);
             let mut detail = detail.with("writes", done.writes).with("reads", json!(done.reads));
             if !done.decided.is_empty() {
@@ -132,12 +140,12 @@ impl<K: Key> Worker<K> {
                 self.queue.add_after(key.clone(), *delay, entry.as_slice());
             }
             ("retry", Err(error)) => {
-                tracing::debug!(actor = self.actor, %key, error = chain(error), "a sync failed");
+                tracing::debug!(actor, %key, error = chain(error), "a sync failed");
                 self.queue.add_rate_limited(key.clone(), entry.as_slice());
             }
             ("requeue", _) => self.queue.add_rate_limited(key.clone(), entry.as_slice()),
             ("error", Err(error)) => {
-                tracing::warn!(actor = self.actor, %key, error = chain(error), "gave a key up");
+                tracing::warn!(actor, %key, error = chain(error), "gave a key up");
                 self.queue.forget(key);
             }
             _ => self.queue.forget(key),

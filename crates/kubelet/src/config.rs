@@ -53,6 +53,9 @@ pub struct NodeSpec {
     pub taints: Vec<(String, String, String)>,
     /// What it has: `cpu`, `memory`, `pods`, `ephemeral-storage` and others, as quantities.
     pub capacity: BTreeMap<String, String>,
+    /// Whether it reads through informers of its own, as itself, and not through those that nodes share: for a node
+    /// between which and the API something is to happen that shall not touch the others.
+    pub own_informers: bool,
 }
 
 impl NodeSpec {
@@ -64,7 +67,15 @@ impl NodeSpec {
             labels: BTreeMap::new(),
             taints: Vec::new(),
             capacity: capacity.map(|(name, amount)| (name.to_owned(), amount.to_owned())).into(),
+            own_informers: false,
         }
+    }
+
+    /// With informers of its own.
+    #[must_use]
+    pub fn with_own_informers(mut self) -> Self {
+        self.own_informers = true;
+        self
     }
 
     /// With another label.

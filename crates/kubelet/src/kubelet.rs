@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,13 +8,12 @@ use coracle_controller_runtime::Process;
 use coracle_journal::Recorder;
 use coracle_meta::KUBERNETES_VERSION;
 use futures_util::future::select;
-use parking_lot::Mutex;
-use tokio::sync::Notify;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::JoinSet;
 
-use crate::agent::Agent;
-use crate::machine::Machine;
+use crate::fleet::Fleet;
 use crate::node_api::NodeApi;
+use crate::nodes::Nodes;
+use crate::orders::Order;
 use crate::{Config, NodeSpec};
 
 /// Several simulated nodes in one process; clones are handles of the same ones.
@@ -28,26 +26,12 @@ pub struct Kubelet {
 }
 
 struct Inner {
-    config: Config,
-    client: Box<dyn Fn(&str) -> Client + Send + Sync>,
+    config: Arc<Config>,
+    reader: Box<dyn Fn() -> Client + Send + Sync>,
+    client_of: Arc<dyn Fn(&str) -> Client + Send + Sync>,
     ambient: Ambient,
     recorder: Recorder,
-    nodes: Mutex<Nodes>,
-    /// Rings when a node is to be started or stopped.
-    changed: Notify,
-}
-
-#[derive(Default)]
-struct Nodes {
-    by_name: BTreeMap<String, SimulatedNode>,
-    made: u32,
-}
-
-struct SimulatedNode {
-    spec: NodeSpec,
-    machine: Arc<Machine>,
-    wanted: bool,
-    agent: Option<AbortHandle>,
+    nodes: Arc<Nodes>,
 }
 
 impl std::fmt::Debug for Kubelet {
@@ -59,80 +43,67 @@ impl std::fmt::Debug for Kubelet {
 impl Kubelet {
     /// Nodes that all speak through one client.
     pub fn new(config: Config, client: Client, ambient: Ambient, recorder: Recorder) -> Self {
-        Self::with_clients(config, move |_| client.clone(), ambient, recorder)
+        let reader = client.clone();
+        Self::with_clients(config, move || reader.clone(), move |_| client.clone(), ambient, recorder)
     }
 
-    /// Nodes that speak through a client each, so that the API server can tell them apart: `client` gives that of a name.
+    /// Nodes that write through a client each, so that the API server can tell them apart: `client_of` gives that of a
+    /// name. What they read they read together, through `reader`, which may list all pods and Nodes; but a node with
+    /// [own informers](NodeSpec::own_informers) reads as itself.
     pub fn with_clients(
         config: Config,
-        client: impl Fn(&str) -> Client + Send + Sync + 'static,
+        reader: impl Fn() -> Client + Send + Sync + 'static,
+        client_of: impl Fn(&str) -> Client + Send + Sync + 'static,
         ambient: Ambient,
         recorder: Recorder,
     ) -> Self {
-        let specs = config.nodes.clone();
-        let nodes = Mutex::default();
-        let kubelet = Self {
-            inner: Arc::new(Inner {
-                config,
-                client: Box::new(client),
-                ambient,
-                recorder,
-                nodes,
-                changed: Notify::new(),
-            }),
-        };
-        for spec in specs {
-            kubelet.add_node(spec);
-        }
-        kubelet
+        let nodes = Arc::new(Nodes::default());
+        config.nodes.iter().cloned().for_each(|spec| nodes.add(spec));
+        let (reader, client_of) = (Box::new(reader), Arc::new(client_of));
+        Self { inner: Arc::new(Inner { config: Arc::new(config), reader, client_of, ambient, recorder, nodes }) }
     }
 
     /// One more node; one of the same name is left as it is.
     pub fn add_node(&self, spec: NodeSpec) {
-        let mut nodes = self.inner.nodes.lock();
-        let number = nodes.made;
-        if !nodes.by_name.contains_key(&spec.name) {
-            nodes.made += 1;
-            let machine = Arc::new(Machine::new(number));
-            nodes.by_name.insert(spec.name.clone(), SimulatedNode { spec, machine, wanted: true, agent: None });
-        }
-        drop(nodes);
-        self.inner.changed.notify_one();
+        self.inner.nodes.add(spec);
     }
 
     /// The names of the nodes, whether they run or not.
     pub fn nodes(&self) -> Vec<String> {
-        self.inner.nodes.lock().by_name.keys().cloned().collect()
+        self.inner.nodes.names()
     }
 
-    /// Cuts a node's power. False if there is none of this name.
+    /// Stops a node's kubelet: the node falls silent where it stands, and its pods go on. False if there is none of this
+    /// name.
     pub fn stop_node(&self, name: &str) -> bool {
-        self.want(name, false)
+        self.set(name, &[Order::Kubelet], false)
     }
 
-    /// Gives a node its power back. False if there is none of this name.
+    /// Starts a node that was stopped or has no power. False if there is none of this name.
     pub fn start_node(&self, name: &str) -> bool {
-        self.want(name, true)
+        self.set(name, &[Order::Power, Order::Kubelet], true)
     }
 
-    fn want(&self, name: &str, wanted: bool) -> bool {
-        let mut nodes = self.inner.nodes.lock();
-        let Some(node) = nodes.by_name.get_mut(name) else { return false };
-        node.wanted = wanted;
-        if let Some(agent) = node.agent.take_if(|_| !wanted) {
-            agent.abort();
-        }
-        drop(nodes);
-        self.inner.changed.notify_one();
-        true
+    /// Cuts a node's power: what ran on it is lost, and begins anew when it is started. False if there is none of this
+    /// name.
+    pub fn kill_node(&self, name: &str) -> bool {
+        self.set(name, &[Order::Power], false)
+    }
+
+    /// Cuts a node off, or ends that: it goes on with what it saw last, and nothing goes between it and the API. False if
+    /// there is none of this name.
+    pub fn partition_node(&self, name: &str, is_cut_off: bool) -> bool {
+        self.set(name, &[Order::Partition], !is_cut_off)
+    }
+
+    fn set(&self, name: &str, orders: &[Order], is_usual: bool) -> bool {
+        self.inner.nodes.set(name, orders, is_usual, self.inner.ambient.clock.now())
     }
 
     /// The API of a node, as a tower service: `/containerLogs/{namespace}/{pod}/{container}`. None if the node is not
-    /// one of these, or has no power.
+    /// one of these, does not run, or cannot be reached.
     pub fn service_for(&self, name: &str) -> Option<NodeApi> {
-        let nodes = self.inner.nodes.lock();
-        let node = nodes.by_name.get(name).filter(|node| node.wanted)?;
-        Some(NodeApi::new(node.machine.clone(), self.inner.ambient.clock.clone()))
+        Some(NodeApi::new(self.inner.nodes.machine(name)?, self.inner.ambient.clock.clone()))
     }
 
     /// Runs the nodes until `shutdown`, or until it is dropped; it may be called again afterwards.
@@ -140,43 +111,49 @@ impl Kubelet {
     /// # Panics
     /// If a node does.
     pub async fn run(&self, shutdown: impl Future<Output = ()> + Send) {
-        let mut agents = JoinSet::new();
-        self.forget_agents();
-        let nodes = async {
+        let nodes = &self.inner.nodes;
+        nodes.forget_agents();
+        let mut fleets = JoinSet::new();
+        fleets.spawn(self.fleet(None).run());
+        let mut apart = Vec::new();
+        let running = async {
             loop {
-                self.start_wanted(&mut agents);
+                let mut changed = pin!(nodes.changed.notified());
+                changed.as_mut().enable();
+                for name in nodes.apart().into_iter().filter(|name| !apart.contains(name)).collect::<Vec<_>>() {
+                    fleets.spawn(self.fleet(Some(&name)).run());
+                    apart.push(name);
+                }
                 let ended = async {
-                    match agents.join_next().await {
-                        Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                        Some(_) => {}
-                        None => std::future::pending().await,
+                    if let Some(Err(error)) = fleets.join_next().await
+                        && error.is_panic()
+                    {
+                        std::panic::resume_unwind(error.into_panic());
                     }
                 };
-                select(pin!(ended), pin!(self.inner.changed.notified())).await;
+                select(pin!(ended), changed).await;
             }
         };
         // Looks at the left one first, always.
-        select(pin!(shutdown), pin!(nodes)).await;
+        select(pin!(shutdown), pin!(running)).await;
     }
 
-    /// The agents of an earlier run ended with it, however it ended.
-    fn forget_agents(&self) {
-        self.inner.nodes.lock().by_name.values_mut().for_each(|node| node.agent = None);
-    }
-
-    /// An agent that has ended by itself is not started again: its Node is somebody else's.
-    fn start_wanted(&self, agents: &mut JoinSet<()>) {
-        for (name, node) in &mut self.inner.nodes.lock().by_name {
-            if node.wanted && node.agent.is_none() {
-                node.agent = Some(agents.spawn(self.agent(name, node).run()));
-            }
+    /// All nodes that share what they read, or one that reads by itself.
+    fn fleet(&self, only: Option<&str>) -> Fleet {
+        let inner = &self.inner;
+        let user_agent = format!("kubelet/{KUBERNETES_VERSION}");
+        let client = only.map_or_else(|| (inner.reader)(), |name| (inner.client_of)(name)).with_user_agent(&user_agent);
+        let (name, ambient) = match only {
+            None => ("kubelet".to_owned(), inner.ambient.clone()),
+            Some(name) => (format!("kubelet/{name}"), inner.ambient.split(name)),
+        };
+        let process = Process::new(&name, &client, &ambient, &inner.recorder).with_speakers(inner.nodes.count());
+        Fleet {
+            nodes: inner.nodes.clone(),
+            config: inner.config.clone(),
+            process,
+            client_of: inner.client_of.clone(),
+            only: only.map(Arc::from),
         }
-    }
-
-    fn agent(&self, name: &str, node: &SimulatedNode) -> Agent {
-        let client = (self.inner.client)(name).with_user_agent(&format!("kubelet/{KUBERNETES_VERSION}"));
-        let ambient = self.inner.ambient.split(name);
-        let process = Process::new(&format!("kubelet/{name}"), &client, &ambient, &self.inner.recorder).on_host(name);
-        Agent { spec: node.spec.clone(), config: self.inner.config.clone(), machine: node.machine.clone(), process }
     }
 }

@@ -327,6 +327,13 @@ impl Runtime {
         }
     }
 
+    /// Puts a container in the place of one.
+    pub(crate) fn put(&mut self, place: Place, container: ContainerRuntime) {
+        if let Some(own) = self.container_mut(place) {
+            *own = container;
+        }
+    }
+
     fn container_mut(&mut self, place: Place) -> Option<&mut ContainerRuntime> {
         match place {
             Place::Init(index) => self.init.get_mut(index),

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use coracle_ambient::Timestamp;
 use coracle_meta::ObjectKey;
@@ -25,6 +26,9 @@ pub(crate) struct Machine {
     pub(crate) spoke: Notify,
     /// How the agent that speaks for it reaches the API.
     reach: Mutex<Option<Reach>>,
+    is_cut_off: AtomicBool,
+    /// How often it has lost its power.
+    power_cuts: AtomicU32,
 }
 
 impl std::fmt::Debug for Machine {
@@ -56,6 +60,8 @@ pub(crate) struct Running {
     pub(crate) share: Share,
     /// Which of the pod's containers has this name; those that have been started.
     pub(crate) places: BTreeMap<String, Place>,
+    /// When the machine lost its power with it, if the pod has not begun anew since.
+    pub(crate) lost: Option<Timestamp>,
 }
 
 /// One run of a container whose program is known.
@@ -120,7 +126,36 @@ impl Machine {
             state: Mutex::new(State { pods: BTreeMap::new(), addresses: PodAddresses::of_node(number) }),
             spoke: Notify::new(),
             reach: Mutex::default(),
+            is_cut_off: AtomicBool::new(false),
+            power_cuts: AtomicU32::new(0),
         }
+    }
+
+    /// Whether nothing goes between it and the API.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.is_cut_off.load(Ordering::Relaxed)
+    }
+
+    /// Cuts it off, or ends that; whether it was otherwise before.
+    pub(crate) fn cut_off(&self, is_cut_off: bool) -> bool {
+        self.is_cut_off.swap(is_cut_off, Ordering::Relaxed) != is_cut_off
+    }
+
+    /// Its power is cut: all that ran on it has ended.
+    pub(crate) fn lose_power(&self, now: Timestamp) {
+        self.power_cuts.fetch_add(1, Ordering::Relaxed);
+        for running in self.state.lock().pods.values_mut() {
+            running.lost.get_or_insert(now);
+            running.talks.values_mut().filter_map(VecDeque::back_mut).for_each(|talk| {
+                talk.stopped.get_or_insert(now);
+            });
+        }
+        self.spoke.notify_waiters();
+    }
+
+    /// How often it has lost its power.
+    pub(crate) fn power_cuts(&self) -> u32 {
+        self.power_cuts.load(Ordering::Relaxed)
     }
 
     /// From now on, an agent speaks for it.
@@ -168,8 +203,10 @@ impl Machine {
             talks: BTreeMap::new(),
             share: Share::default(),
             places: BTreeMap::new(),
+            lost: None,
         });
         running.runtime = runtime;
+        running.lost = None;
         running.log.extend(said);
         while running.log.len() > LINES {
             running.log.pop_front();

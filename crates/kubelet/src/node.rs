@@ -10,13 +10,56 @@ use serde_json::{Value, json};
 use crate::NodeSpec;
 
 /// By which a simulated node knows that it registered a Node itself, and not somebody else one of the same name.
-pub(crate) const SIMULATED: &str = "coracle.dev/simulated";
+const SIMULATED: &str = "coracle.dev/simulated";
+
+/// By which others say that a Node is to be simulated, as KWOK has it: the annotation and its value.
+const FAKE: (&str, &str) = ("kwok.x-k8s.io/node", "fake");
+
+/// Whether this Node is, or is to be, a simulated node's.
+pub(crate) fn is_simulated(node: &Node) -> bool {
+    let annotations = &node.metadata.annotations;
+    annotations.contains_key(SIMULATED) || annotations.get(FAKE.0).is_some_and(|value| value == FAKE.1)
+}
+
+/// The node that somebody made by its Node.
+pub(crate) fn spec_of(node: &Node) -> NodeSpec {
+    let mut spec = NodeSpec::new(node.metadata.name.as_deref().unwrap_or_default());
+    for (resource, amount) in &node.status.capacity {
+        spec.capacity.insert(resource.clone(), amount.to_string());
+    }
+    spec
+}
+
+/// What a Node that was there already lacks of what its node registers: a patch of its labels, and one of its status.
+/// In Kubernetes: `reconcileExtendedResource`, `updateDefaultLabels` and the setters of `nodestatus`.
+pub(crate) fn lacks(found: &Node, own: &Node) -> (Option<Value>, Option<Value>) {
+    let has = &found.metadata.labels;
+    let labels: serde_json::Map<String, Value> = (own.metadata.labels.iter())
+        .filter(|(name, _)| !has.contains_key(*name))
+        .map(|(name, value)| (name.clone(), json!(value)))
+        .collect();
+    let (said, own) = (&found.status, &own.status);
+    let mut status = serde_json::Map::new();
+    let mut put = |is_lacking: bool, name: &str, value: Value| {
+        if is_lacking {
+            status.insert(name.to_owned(), value);
+        }
+    };
+    put(said.capacity.is_empty(), "capacity", json!(own.capacity));
+    put(said.allocatable.is_empty(), "allocatable", json!(own.allocatable));
+    put(said.addresses.is_empty(), "addresses", json!(own.addresses));
+    put(said.node_info.boot_id != own.node_info.boot_id, "nodeInfo", json!(own.node_info));
+    put(said.daemon_endpoints.kubelet_endpoint.port == 0, "daemonEndpoints", json!(own.daemon_endpoints));
+    put(said.images.is_empty(), "images", json!(own.images));
+    let labels = (!labels.is_empty()).then(|| json!({"metadata": {"labels": labels}}));
+    (labels, (!status.is_empty()).then(|| json!({ "status": status })))
+}
 
 /// The port at which a kubelet's API is expected.
 const KUBELET_PORT: i32 = 10250;
 
 /// The object that a node registers.
-pub(crate) fn node(spec: &NodeSpec, address: &str, now: Timestamp) -> Node {
+pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, now: Timestamp) -> Node {
     let mut node = Node::default();
     node.metadata.name = Some(spec.name.clone());
     let system = [
@@ -52,7 +95,7 @@ pub(crate) fn node(spec: &NodeSpec, address: &str, now: Timestamp) -> Node {
     node.status.conditions = conditions(None, now);
     let kubelet_endpoint = DaemonEndpoint { port: KUBELET_PORT, unknown: None };
     node.status.daemon_endpoints = NodeDaemonEndpoints { kubelet_endpoint, unknown: None };
-    node.status.node_info = system_info(&spec.name);
+    node.status.node_info = system_info(&spec.name, boots);
     node.status.images = vec![ContainerImage {
         names: vec!["registry.k8s.io/pause:3.10.1".to_owned()],
         size_bytes: 320_448,
@@ -119,12 +162,12 @@ fn allocatable_changes(node: &Node) -> serde_json::Map<String, Value> {
 }
 
 /// The ids of a machine follow from its name, so that a node that is started again is the same machine.
-fn system_info(name: &str) -> NodeSystemInfo {
+fn system_info(name: &str, boots: u32) -> NodeSystemInfo {
     let random = Random::from_seed(0).split(name);
     let id = |what: &str| random.split(what).uuid();
     NodeSystemInfo {
         architecture: "amd64".to_owned(),
-        boot_id: id("boot"),
+        boot_id: if boots == 0 { id("boot") } else { id(&format!("boot {boots}")) },
         container_runtime_version: "containerd://2.1.4".to_owned(),
         kernel_version: "6.12.0".to_owned(),
         kube_proxy_version: String::new(),
@@ -145,7 +188,7 @@ mod tests {
     #[test]
     fn a_node_that_was_given_up_reports_again_with_new_times() {
         let (then, now) = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z").map_times();
-        let mut registered = node(&NodeSpec::new("node-1").with_label("zone", "a"), "172.18.0.2", then);
+        let mut registered = node(&NodeSpec::new("node-1").with_label("zone", "a"), "172.18.0.2", 0, then);
         assert_eq!(registered.metadata.labels["kubernetes.io/hostname"], "node-1");
         assert!(is_reported(&registered, now));
         registered.status.conditions[3].status = "Unknown".to_owned();
@@ -158,7 +201,7 @@ mod tests {
     #[test]
     fn an_extended_resource_is_allocatable_as_the_node_has_it() {
         let now = parse_time("2026-01-01T00:00:00Z").unwrap();
-        let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", now);
+        let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", 0, now);
         node.status.allocatable.insert("cpu".to_owned(), Quantity::parse("1").unwrap());
         assert!(is_reported(&node, now), "what is not extended is as whoever wrote it wants it");
         node.status.capacity.insert("example.com/dongle".to_owned(), Quantity::parse("4").unwrap());

@@ -3,21 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_ambient::Clock;
+use coracle_ambient::{Clock, Timestamp};
 use coracle_api::core_v1::{ConfigMap, Container, Node, Pod, Secret};
-use coracle_client::{DeleteParams, Patch};
-use coracle_controller_runtime::{Action, EventRecorder, EventType, Pass, ReconcileError, Reconciler};
+use coracle_client::{DeleteParams, Error, Patch};
+use coracle_controller_runtime::{Action, EventType, Pass, ReconcileError, Reconciler, Speaker};
 use coracle_informer::Lister;
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::ObjectKey;
 use serde_json::{Value, json};
 
 use crate::Delays;
+use crate::agent::Agent;
 use crate::container::{Change, LOOKS_AGAIN, State, signed};
 use crate::fetch::fetch;
 use crate::lifecycle::{PodStage, Runtime, Step, next};
-use crate::machine::{Machine, Talk};
+use crate::machine::Talk;
+use crate::nodes::Nodes;
 use crate::place::Place;
+use crate::pod_key::PodKey;
+use crate::power_cut::after_power_cut;
 use crate::program::transcript;
 use crate::refusal::{Share, refusal};
 use crate::sources::{Facts, Sources, references};
@@ -29,37 +33,45 @@ use crate::telling::{Told, about, line_of_change, lines_of_stage, of_change, of_
 const OWN_CONDITIONS: [&str; 5] =
     ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
 
-/// Lets each pod of a node go its way, and says where it is.
+/// Lets each pod of the nodes go its way, and says where it is, each as its node.
 pub(crate) struct Pods {
-    pub(crate) node: String,
-    pub(crate) actor: String,
-    pub(crate) machine: Arc<Machine>,
-    pub(crate) pods: Lister<Pod>,
-    pub(crate) nodes: Lister<Node>,
+    pub(crate) nodes: Arc<Nodes>,
+    pub(crate) node_objects: Lister<Node>,
     pub(crate) delays: Delays,
-    pub(crate) events: EventRecorder,
     pub(crate) recorder: Recorder,
     pub(crate) clock: Clock,
 }
 
-impl Reconciler for Pods {
-    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(pod) = self.pods.get(key) else {
-            self.machine.remove(key);
+impl Reconciler<PodKey> for Pods {
+    fn speaker(&self, key: &PodKey) -> Option<Speaker> {
+        self.nodes.agent(&key.node).map(|node| node.at_work.clone())
+    }
+
+    async fn reconcile(&self, pass: &Pass, key: &PodKey) -> Result<Action, ReconcileError> {
+        // A node that is not at work asks for all its pods when it is.
+        let Some(node) = self.nodes.agent(&key.node).filter(|node| node.is_at_work()) else { return Ok(Action::Done) };
+        let key = &key.pod;
+        let Some(pod) = node.view.pod(key) else {
+            node.machine.remove(key);
             return Ok(Action::Done);
         };
-        let sources = self.sources(pass, key, &pod).await?;
-        let mut course = self.course(pass, key, &pod, sources);
+        let sources = sources(&node, pass, key, &pod).await?;
+        if node.has_ended() {
+            return Ok(Action::Done);
+        }
+        let mut course = self.course(&node, pass, key, &pod, sources);
         let step = course.advance();
         let Course { runtime, around, .. } = course;
         if let Some(runtime) = &runtime {
-            let status = pod_status(&pod, runtime, &around, &self.machine.address, self.clock.now());
+            let status = pod_status(&pod, runtime, &around, &node.machine.address, self.clock.now());
             if let Some(patch) = status_patch(&pod, &status) {
                 match pass.api::<Pod>().patch_status(key, &Patch::Strategic(patch)).await {
                     // Gone, or another pod of the same name: the cache will tell.
                     Err(error) if error.is_not_found() || error.is_conflict() => return Ok(Action::Done),
-                    written => written?,
-                };
+                    // It goes on, and says so when it can be reached again.
+                    Err(Error::Transport { .. }) if node.machine.is_cut_off() => {}
+                    written => drop(written?),
+                }
             }
         }
         let waits = match step {
@@ -67,6 +79,7 @@ impl Reconciler for Pods {
                 let uid = pod.metadata.uid.clone().unwrap_or_default();
                 match pass.api::<Pod>().delete(key, &DeleteParams::now().with_uid(uid)).await {
                     Err(error) if error.is_not_found() || error.is_conflict() => {}
+                    Err(Error::Transport { .. }) if node.machine.is_cut_off() => {}
                     deleted => {
                         deleted?;
                     }
@@ -88,6 +101,7 @@ impl Reconciler for Pods {
 /// One pod on its way, as far as it goes at the moment.
 struct Course<'p> {
     pods: &'p Pods,
+    node: &'p Agent,
     pass: &'p Pass,
     key: &'p ObjectKey,
     pod: &'p Pod,
@@ -96,22 +110,29 @@ struct Course<'p> {
     runtime: Option<Runtime>,
 }
 
-impl Pods {
-    /// What the pod's containers are configured with, as long as any of them is to be made, or may be made again.
-    async fn sources(&self, pass: &Pass, key: &ObjectKey, pod: &Pod) -> Result<Sources, ReconcileError> {
-        let wanted = references(pod);
-        let is_settled = || self.machine.is_settled(key, pod.metadata.uid.as_deref().unwrap_or_default());
-        if wanted.is_empty() || pod.is_finished() || is_settled() {
-            return Ok(Sources::default());
-        }
-        Ok(fetch(&pass.api::<ConfigMap>(), &pass.api::<Secret>(), &key.namespace, wanted).await?)
+/// What the pod's containers are configured with, as long as any of them is to be made, or may be made again.
+async fn sources(node: &Agent, pass: &Pass, key: &ObjectKey, pod: &Pod) -> Result<Sources, ReconcileError> {
+    let wanted = references(pod);
+    let is_settled = || node.machine.is_settled(key, pod.metadata.uid.as_deref().unwrap_or_default());
+    if wanted.is_empty() || pod.is_finished() || is_settled() {
+        return Ok(Sources::default());
     }
+    Ok(fetch(&pass.api::<ConfigMap>(), &pass.api::<Secret>(), &key.namespace, wanted).await?)
+}
 
-    fn course<'p>(&'p self, pass: &'p Pass, key: &'p ObjectKey, pod: &'p Pod, sources: Sources) -> Course<'p> {
+impl Pods {
+    fn course<'p>(
+        &'p self,
+        node: &'p Agent,
+        pass: &'p Pass,
+        key: &'p ObjectKey,
+        pod: &'p Pod,
+        sources: Sources,
+    ) -> Course<'p> {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        let known = self.machine.pod(key).filter(|running| running.uid == uid);
+        let known = node.machine.pod(key).filter(|running| running.uid == uid);
         if known.is_none() {
-            self.machine.remove(key);
+            node.machine.remove(key);
         }
         let mut around = Surroundings::of(pod);
         let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
@@ -125,8 +146,31 @@ impl Pods {
                 around.transcripts.insert(name.clone(), talk.transcript.clone());
             }
         }
-        let runtime = known.map(|running| running.runtime);
-        Course { pods: self, pass, key, pod, around, sources, runtime }
+        let runtime = known.map(|running| match running.lost {
+            Some(cut) => self.begins_anew(node, key, pod, &around, &running.runtime, cut),
+            None => running.runtime,
+        });
+        Course { pods: self, node, pass, key, pod, around, sources, runtime }
+    }
+}
+
+impl Pods {
+    /// The pod after its machine has lost its power and got it back.
+    fn begins_anew(
+        &self,
+        node: &Agent,
+        key: &ObjectKey,
+        pod: &Pod,
+        around: &Surroundings,
+        lost: &Runtime,
+        cut: Timestamp,
+    ) -> Runtime {
+        let mut runtime = after_power_cut(lost, pod, around, cut, self.clock.now());
+        if runtime.stage == PodStage::Active {
+            runtime.ip = node.machine.new_address();
+        }
+        node.machine.set(key, pod.metadata.uid.as_deref().unwrap_or_default(), runtime.clone(), Vec::new());
+        runtime
     }
 }
 
@@ -154,35 +198,35 @@ impl Course<'_> {
         let mut share = None;
         if is_new {
             let own = Share::of(self.pod);
-            let node = pods.nodes.get(&ObjectKey::cluster(pods.node.as_str()));
-            let refused = node.and_then(|node| refusal(self.pod, &own, &node, &pods.machine.taken()));
+            let node = pods.node_objects.get(&ObjectKey::cluster(&*self.node.name));
+            let refused = node.and_then(|node| refusal(self.pod, &own, &node, &self.node.machine.taken()));
             if let Some((reason, message)) = refused {
                 changed = Runtime::refused(self.pod, reason, message, now);
             }
             share = Some(own);
         }
         if changed.ip.is_none() && !matches!(changed.stage, PodStage::Starting | PodStage::Ended) {
-            changed.ip = pods.machine.new_address();
+            changed.ip = self.node.machine.new_address();
         }
         self.record(&changed);
         of_stage(self.pod, &changed, &self.around).into_iter().for_each(|told| self.tell(&told));
         let before = self.runtime.as_ref();
         let lines = before.map(|before| lines_of_stage(self.pod, before, &changed, &self.around, now));
         let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
-        pods.machine.set(self.key, uid, changed.clone(), lines.unwrap_or_default());
+        self.node.machine.set(self.key, uid, changed.clone(), lines.unwrap_or_default());
         if let Some(share) = share {
-            pods.machine.take(self.key, share);
+            self.node.machine.take(self.key, share);
         } else if self.runtime.is_none() {
-            pods.machine.take(self.key, Share::of(self.pod));
+            self.node.machine.take(self.key, Share::of(self.pod));
             for place in changed.places() {
                 if let (Some(container), true) = (self.around.container(self.pod, place), changed.has_run_at(place)) {
-                    pods.machine.name(self.key, &container.name, place);
+                    self.node.machine.name(self.key, &container.name, place);
                 }
             }
         }
         if changed.stage == PodStage::Ended {
             for name in self.around.transcripts.keys() {
-                pods.machine.silence(self.key, name, now);
+                self.node.machine.silence(self.key, name, now);
             }
         }
         self.runtime = Some(changed);
@@ -210,14 +254,14 @@ impl Course<'_> {
         let uid = self.pod.metadata.uid.as_deref().unwrap_or_default();
         let is_stopped = matches!(change, Change::Probed(..))
             && changed.container(place).is_some_and(|own| own.state != State::Running);
-        pods.machine.set(self.key, uid, changed.clone(), line.into_iter().collect());
+        self.node.machine.set(self.key, uid, changed.clone(), line.into_iter().collect());
         if *change == Change::Starts {
-            pods.machine.name(self.key, &container.name, place);
+            self.node.machine.name(self.key, &container.name, place);
         }
         if let Some(talk) = talk {
-            pods.machine.talk(self.key, &container.name, talk);
+            self.node.machine.talk(self.key, &container.name, talk);
         } else if is_stopped {
-            pods.machine.silence(self.key, &container.name, now);
+            self.node.machine.silence(self.key, &container.name, now);
         }
         self.runtime = Some(changed);
     }
@@ -225,7 +269,7 @@ impl Course<'_> {
     /// What a container says in the run that it begins, if its program is known.
     fn talk(&self, container: &Container, changed: &Runtime, place: Place) -> Option<Talk> {
         let now = self.pods.clock.now();
-        let facts = Facts { node: &self.pods.node, host_ip: &self.pods.machine.address, pod_ip: changed.ip.as_deref() };
+        let facts = Facts { node: &self.node.name, host_ip: &self.node.machine.address, pod_ip: changed.ip.as_deref() };
         let world = self.sources.world(self.pod, container, &facts);
         let transcript = Arc::new(transcript(container, &world, now)?);
         let restarts = changed.container(place)?.restarts;
@@ -237,15 +281,15 @@ impl Course<'_> {
         let before = self.runtime.as_ref().map_or_else(|| "Bound".to_owned(), |runtime| runtime.word(pod));
         let after = to.word(pod);
         if before != after {
-            pods.recorder.record(&pods.actor, Stage::KubeletTransition, || {
+            pods.recorder.record(&self.node.voice.actor, Stage::KubeletTransition, || {
                 let detail = Detail::about(format!("pods/{}", self.key)).caused_by(self.pass.cause());
-                detail.with("from", before).with("to", after).with("node", pods.node.as_str())
+                detail.with("from", before).with("to", after).with("node", &*self.node.name)
             });
         }
     }
 
     fn tell(&self, told: &Told) {
-        let events = self.pods.events.in_pass(self.pass);
+        let events = self.node.events.in_pass(self.pass);
         events.event_on(about(self.pod, told.place, &self.around), told.event_type, told.reason, told.message.as_str());
     }
 

@@ -1,0 +1,251 @@
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coracle_api::core_v1::{Node, Pod};
+use coracle_client::Client;
+use coracle_controller_runtime::{Controller, EventRecorder, EventType, Process};
+use coracle_informer::{Lister, Notification, Selection, SharedInformer};
+use coracle_meta::{ObjectKey, Resource};
+use coracle_workqueue::WorkQueue;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::Instant;
+
+use crate::agent::Agent;
+use crate::heartbeat::beat;
+use crate::node::{is_simulated, spec_of};
+use crate::nodes::Nodes;
+use crate::orders::differ;
+use crate::pod_key::PodKey;
+use crate::pods::Pods;
+use crate::reach::Reach;
+use crate::registration::{Registered, register};
+use crate::view::View;
+use crate::{Config, NodeSpec};
+
+/// How long a node waits before it tries to register again.
+const RETRY: Duration = Duration::from_millis(500);
+/// How many pods are worked on at once.
+const POD_WORKERS: usize = 32;
+/// How many nodes register or say that they are alive at once.
+const NODE_WORKERS: usize = 16;
+
+/// Nodes that share one informer of pods, one of Nodes, one queue of pods and one of nodes.
+///
+/// ```text
+/// informer of pods  --> queue of pods (node, key)  --> workers --> Pods::reconcile as that node
+/// informer of Nodes --> what annotations ask for, a Node that is to be simulated
+///                         v
+/// queue of nodes (due times) --> workers --> obey; register, renew the Lease, report the status, as that node
+/// ```
+/// No task, watch or worker belongs to a node or a pod.
+pub(crate) struct Fleet {
+    pub(crate) nodes: Arc<Nodes>,
+    pub(crate) config: Arc<Config>,
+    pub(crate) process: Process,
+    /// The way of a node to the API.
+    pub(crate) client_of: Arc<dyn Fn(&str) -> Client + Send + Sync>,
+    /// The one node that it is about; none for all that have no informers of their own.
+    pub(crate) only: Option<Arc<str>>,
+}
+
+/// What the workers of a fleet share.
+struct Caches {
+    pods: SharedInformer<Pod>,
+    nodes: Lister<Node>,
+    events: EventRecorder,
+    pod_queue: WorkQueue<PodKey>,
+    due: WorkQueue<Arc<str>>,
+}
+
+impl Fleet {
+    /// Works until it is dropped.
+    pub(crate) async fn run(self) {
+        let (own, bound) = self.selections();
+        let nodes = self.process.informers.selected::<Node>(own);
+        let pods = self.process.informers.selected::<Pod>(bound);
+        View::index(&pods);
+        let reconciler = Pods {
+            nodes: self.nodes.clone(),
+            node_objects: nodes.lister(),
+            delays: self.config.delays.clone(),
+            recorder: self.process.recorder.clone(),
+            clock: self.process.ambient.clock.clone(),
+        };
+        let keys = {
+            let nodes = self.nodes.clone();
+            move |change: &Notification<Pod>| keys_of(change, &nodes)
+        };
+        let workers = if self.only.is_some() { 4 } else { POD_WORKERS };
+        let controller = Controller::new(&self.process, "pods", reconciler).watches(&pods, keys).workers(workers);
+        let caches = Caches {
+            nodes: nodes.lister(),
+            events: EventRecorder::new(&self.process, "kubelet"),
+            pods: pods.clone(),
+            pod_queue: controller.queue(),
+            due: WorkQueue::new("nodes"),
+        };
+        let (table, due, only) = (self.nodes.clone(), caches.due.clone(), self.only.clone());
+        nodes.add_handler(&self.process.actor("nodes"), move |change, causes| {
+            let name = change.object().metadata.name.as_deref().unwrap_or_default();
+            if is_of_interest(change, &table) && only.is_some() == table.is_apart(name) {
+                due.add(name.into(), causes);
+            }
+        });
+        let nodes_at_work = async {
+            nodes.synced().await;
+            // What annotations ask of a node counts before it says its first word.
+            for node in caches.nodes.list() {
+                self.obey(node.metadata.name.as_deref().unwrap_or_default(), &caches);
+            }
+            let mut workers: FuturesUnordered<_> = (0..NODE_WORKERS).map(|_| self.look_after_nodes(&caches)).collect();
+            futures_util::future::join(self.start_silent(&caches), async { while workers.next().await.is_some() {} })
+                .await
+        };
+        tokio::join!(biased; self.process.run(), nodes_at_work, controller.run());
+    }
+
+    /// What is read: everything, unless it is about one node.
+    fn selections(&self) -> (Selection, Selection) {
+        let fields = |fields: String| Selection { fields, ..Selection::default() };
+        match &self.only {
+            None => (Selection::default(), fields("spec.nodeName!=".to_owned())),
+            Some(name) => (fields(format!("metadata.name={name}")), fields(format!("spec.nodeName={name}"))),
+        }
+    }
+
+    fn is_own(&self, spec: &NodeSpec) -> bool {
+        match &self.only {
+            None => !spec.own_informers,
+            Some(name) => spec.name == **name,
+        }
+    }
+
+    /// Gives each node that has power and no agent one, now and whenever there is one.
+    async fn start_silent(&self, caches: &Caches) {
+        loop {
+            let mut changed = pin!(self.nodes.changed.notified());
+            changed.as_mut().enable();
+            for (spec, machine) in self.nodes.silent(|spec| self.is_own(spec)) {
+                let client = (self.client_of)(&spec.name);
+                let view = |name: &Arc<str>| View::new(name, caches.pods.lister());
+                let agent = Arc::new(Agent::new(&spec, &machine, client, &self.process, view));
+                let name = agent.name.clone();
+                self.nodes.speaks(agent);
+                caches.due.add(name, &[]);
+            }
+            for agent in self.nodes.take_back(|spec| self.is_own(spec)) {
+                agent.beat.lock().next = Instant::now();
+                caches.due.add(agent.name.clone(), &[]);
+                self.look_at_pods(&agent, caches);
+            }
+            changed.await;
+        }
+    }
+
+    async fn look_after_nodes(&self, caches: &Caches) {
+        while let Some(work) = caches.due.get().await {
+            self.obey(&work.key, caches);
+            if let Some(agent) = self.nodes.agent(&work.key)
+                && let Some(delay) = self.look_after(&agent, caches).await
+            {
+                caches.due.add_after(work.key.clone(), delay, &[]);
+            }
+            caches.due.done(&work.key);
+        }
+    }
+
+    /// Does what annotations of a Node ask for; one that is to be simulated is from now on.
+    fn obey(&self, name: &str, caches: &Caches) {
+        let Some(node) = caches.nodes.get(&ObjectKey::cluster(name)) else { return self.nodes.lose(name) };
+        if !self.nodes.contains(name) && is_simulated(&node) {
+            self.nodes.adopt(spec_of(&node));
+        }
+        for problem in self.nodes.obey(name, &node, self.process.ambient.clock.now()) {
+            caches.events.event(&*node, EventType::Warning, "InvalidAnnotation", problem);
+        }
+    }
+
+    /// Does what is due for a node; gives how long until something is again. None if nothing is, because the Node of
+    /// this name is somebody else's.
+    async fn look_after(&self, agent: &Agent, caches: &Caches) -> Option<Duration> {
+        let clock = &self.process.ambient.clock;
+        let (is_registered, next) = {
+            let state = agent.beat.lock();
+            (state.is_registered, state.next)
+        };
+        let early = next.saturating_duration_since(Instant::now());
+        if is_registered && !early.is_zero() {
+            return Some(early);
+        }
+        let node = match is_registered {
+            // A Node that somebody deleted is not made again before the agent is started again.
+            true => caches.nodes.get(&ObjectKey::cluster(&*agent.name)),
+            false => match register(agent, &self.config, clock).await {
+                Ok(Registered::As(node)) => {
+                    self.begin(agent, &node, caches);
+                    Some(Arc::from(node))
+                }
+                Ok(Registered::Taken) => return None,
+                Err(error) => {
+                    tracing::debug!(%error, node = &*agent.name, "a node could not register");
+                    return (!agent.has_ended()).then_some(RETRY);
+                }
+            },
+        };
+        if let Some(node) = node {
+            beat(agent, &node, &self.config, clock).await;
+        }
+        let mut state = agent.beat.lock();
+        state.next += self.config.lease_renewal;
+        (!agent.has_ended()).then(|| state.next.saturating_duration_since(Instant::now()))
+    }
+
+    /// The node has registered: from now on it looks after its pods.
+    fn begin(&self, agent: &Agent, node: &Node, caches: &Caches) {
+        {
+            let mut state = agent.beat.lock();
+            state.is_registered = true;
+            (state.next, state.reported) = (Instant::now(), Instant::now());
+        }
+        agent.tell(node);
+        agent.machine.reached_by(Reach {
+            node: agent.name.to_string(),
+            pods: caches.pods.lister(),
+            client: agent.voice.client.clone(),
+        });
+        self.look_at_pods(agent, caches);
+    }
+
+    /// A pod that is gone since the node last ran, or could be reached, is told by no event.
+    fn look_at_pods(&self, agent: &Agent, caches: &Caches) {
+        let bound = agent.view.pods().into_iter().map(|pod| pod.key());
+        let keys: std::collections::BTreeSet<ObjectKey> = agent.machine.keys().into_iter().chain(bound).collect();
+        for pod in keys {
+            caches.pod_queue.add(PodKey { node: agent.name.clone(), pod }, &[]);
+        }
+    }
+}
+
+/// Whether a change of a Node asks something of us.
+fn is_of_interest(change: &Notification<Node>, table: &Nodes) -> bool {
+    let is_known = || table.contains(change.object().metadata.name.as_deref().unwrap_or_default());
+    match change {
+        Notification::Added { object, .. } => is_simulated(object),
+        Notification::Updated { old, new } => is_simulated(new) && (differ(old, new) || !is_known()),
+        Notification::Deleted { .. } => is_known(),
+    }
+}
+
+/// The pods of our nodes that a change is about.
+fn keys_of(change: &Notification<Pod>, nodes: &Nodes) -> Vec<PodKey> {
+    let of = |pod: &Arc<Pod>| {
+        let agent = nodes.agent(&pod.spec.node_name)?;
+        Some(PodKey { node: agent.name.clone(), pod: pod.key() })
+    };
+    let new = of(change.object());
+    // Another pod may have the name by now, on another node.
+    let old = change.old().filter(|old| old.spec.node_name != change.object().spec.node_name).and_then(of);
+    new.into_iter().chain(old).collect()
+}

@@ -1,0 +1,79 @@
+//! How a node says that it is alive: by its Lease, and now and then by its status.
+
+use coracle_ambient::Clock;
+use coracle_api::coordination_v1::{Lease, LeaseSpec};
+use coracle_api::core_v1::Node;
+use coracle_client::{Api, Error, Patch};
+use coracle_meta::{ObjectKey, OwnerReference, format_micro_time};
+use tokio::time::Instant;
+
+use crate::Config;
+use crate::agent::Agent;
+use crate::node::{is_reported, status_patch};
+
+/// Where Leases of nodes are.
+const LEASES: &str = "kube-node-lease";
+
+/// Renews the Lease of an agent's Node, and reports its status if that is due or not as it should be.
+pub(crate) async fn beat(agent: &Agent, node: &Node, config: &Config, clock: &Clock) {
+    if let Err(error) = renew(agent, node, config, clock).await {
+        tracing::debug!(%error, node = &*agent.name, "a lease could not be renewed");
+    }
+    let is_due = agent.beat.lock().reported.elapsed() >= config.status_report;
+    if (is_due || !is_reported(node, clock.now())) && report(agent, node, clock).await.is_ok() {
+        agent.beat.lock().reported = Instant::now();
+    }
+}
+
+async fn report(agent: &Agent, node: &Node, clock: &Clock) -> Result<(), Error> {
+    let patch = Patch::Strategic(status_patch(node, clock.now()));
+    let key = ObjectKey::cluster(&*agent.name);
+    Api::<Node>::of(&agent.voice.client).patch_status(&key, &patch).await.map(drop)
+}
+
+/// In Kubernetes: `backoffEnsureLease` and `retryUpdateLease`: the Lease is read only if it is not known.
+async fn renew(agent: &Agent, node: &Node, config: &Config, clock: &Clock) -> Result<(), Error> {
+    let leases: Api<Lease> = Api::of(&agent.voice.client);
+    let key = ObjectKey::new(LEASES, &*agent.name);
+    let known = agent.beat.lock().lease.take();
+    if let Some(lease) = known {
+        match leases.update(&renewed(agent, lease, config, clock)).await {
+            Ok(lease) => {
+                agent.beat.lock().lease = Some(lease);
+                return Ok(());
+            }
+            Err(error) if error.is_conflict() || error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let lease = match leases.find(&key).await? {
+        Some(lease) => leases.update(&renewed(agent, lease, config, clock)).await?,
+        None => leases.create(&renewed(agent, new_lease(&key, node), config, clock)).await?,
+    };
+    agent.beat.lock().lease = Some(lease);
+    Ok(())
+}
+
+fn renewed(agent: &Agent, mut lease: Lease, config: &Config, clock: &Clock) -> Lease {
+    lease.spec = LeaseSpec {
+        holder_identity: Some(agent.name.to_string()),
+        lease_duration_seconds: i32::try_from(config.lease_duration.as_secs()).ok(),
+        renew_time: Some(format_micro_time(clock.now())),
+        ..LeaseSpec::default()
+    };
+    lease
+}
+
+fn new_lease(key: &ObjectKey, node: &Node) -> Lease {
+    let mut lease = Lease::default();
+    lease.metadata.name = Some(key.name.clone());
+    lease.metadata.namespace = Some(key.namespace.clone());
+    lease.metadata.owner_references = vec![OwnerReference {
+        api_version: "v1".to_owned(),
+        kind: "Node".to_owned(),
+        name: key.name.clone(),
+        uid: node.metadata.uid.clone().unwrap_or_default(),
+        ..OwnerReference::default()
+    }];
+    lease
+}

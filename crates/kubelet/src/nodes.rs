@@ -1,0 +1,226 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use coracle_ambient::Timestamp;
+use coracle_api::core_v1::Node;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::NodeSpec;
+use crate::agent::Agent;
+use crate::machine::Machine;
+use crate::orders::Order;
+
+/// The table of the nodes that a process simulates: each has a machine, and an agent while its kubelet runs.
+#[derive(Default)]
+pub(crate) struct Nodes {
+    table: Mutex<Table>,
+    /// Rings when a node is to be started, or can be reached again.
+    pub(crate) changed: Notify,
+}
+
+#[derive(Default)]
+struct Table {
+    by_name: BTreeMap<Arc<str>, SimulatedNode>,
+    /// How many there have ever been.
+    made: u32,
+}
+
+struct SimulatedNode {
+    spec: Arc<NodeSpec>,
+    machine: Arc<Machine>,
+    has_power: bool,
+    is_stopped: bool,
+    /// Whether it is one for its Node's sake: somebody made that and said that it is simulated.
+    is_adopted: bool,
+    /// What annotations of its Node said last.
+    obeyed: BTreeMap<Order, String>,
+    agent: Option<Arc<Agent>>,
+    /// Whether it can be reached again, and nobody has looked after it since.
+    is_back: bool,
+}
+
+impl SimulatedNode {
+    fn runs(&self) -> bool {
+        self.has_power && !self.is_stopped
+    }
+
+    fn set(&mut self, order: Order, is_usual: bool, now: Timestamp) {
+        match order {
+            Order::Power => {
+                if self.has_power && !is_usual {
+                    self.machine.lose_power(now);
+                }
+                self.has_power = is_usual;
+            }
+            Order::Kubelet => self.is_stopped = !is_usual,
+            Order::Partition => {
+                let changes = self.machine.cut_off(!is_usual);
+                if let Some(agent) = self.agent.as_ref().filter(|_| changes) {
+                    if is_usual {
+                        agent.view.thaw()
+                    } else {
+                        agent.view.freeze()
+                    }
+                    self.is_back = is_usual;
+                }
+            }
+        }
+        if let Some(agent) = (!self.runs()).then(|| self.agent.take()).flatten() {
+            agent.end();
+        }
+    }
+}
+
+impl Nodes {
+    /// One more node; one of the same name is left as it is.
+    pub(crate) fn add(&self, spec: NodeSpec) {
+        self.insert(spec, false);
+    }
+
+    /// One more node, for the sake of a Node that somebody made.
+    pub(crate) fn adopt(&self, spec: NodeSpec) {
+        self.insert(spec, true);
+    }
+
+    fn insert(&self, spec: NodeSpec, is_adopted: bool) {
+        let mut table = self.table.lock();
+        if table.by_name.contains_key(spec.name.as_str()) {
+            return;
+        }
+        let machine = Arc::new(Machine::new(table.made));
+        table.made += 1;
+        let node = SimulatedNode {
+            spec: Arc::new(spec),
+            machine,
+            has_power: true,
+            is_stopped: false,
+            is_adopted,
+            obeyed: BTreeMap::new(),
+            agent: None,
+            is_back: false,
+        };
+        table.by_name.insert(node.spec.name.as_str().into(), node);
+        drop(table);
+        self.changed.notify_waiters();
+    }
+
+    /// The Node is gone: one that was there for its sake goes with it.
+    pub(crate) fn lose(&self, name: &str) {
+        let mut table = self.table.lock();
+        if table.by_name.get(name).is_some_and(|node| node.is_adopted)
+            && let Some(SimulatedNode { agent: Some(agent), .. }) = table.by_name.remove(name)
+        {
+            agent.end();
+        }
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.table.lock().by_name.keys().map(ToString::to_string).collect()
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.table.lock().by_name.len()
+    }
+
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.table.lock().by_name.contains_key(name)
+    }
+
+    /// Does as somebody says; false if there is no node of this name.
+    pub(crate) fn set(&self, name: &str, orders: &[Order], is_usual: bool, now: Timestamp) -> bool {
+        let mut table = self.table.lock();
+        let Some(node) = table.by_name.get_mut(name) else { return false };
+        orders.iter().for_each(|order| node.set(*order, is_usual, now));
+        drop(table);
+        self.changed.notify_waiters();
+        true
+    }
+
+    /// Does what annotations say now and did not say before; gives what is wrong with them.
+    pub(crate) fn obey(&self, name: &str, object: &Node, now: Timestamp) -> Vec<String> {
+        let mut table = self.table.lock();
+        let Some(node) = table.by_name.get_mut(name) else { return Vec::new() };
+        let mut problems = Vec::new();
+        let mut has_changed = false;
+        for order in Order::ALL {
+            let said = order.said(object);
+            if said == node.obeyed.get(&order).map(String::as_str) {
+                continue;
+            }
+            match order.is_usual(said) {
+                Ok(is_usual) => {
+                    node.set(order, is_usual, now);
+                    has_changed = true;
+                }
+                Err(problem) => problems.push(problem),
+            }
+            match said {
+                Some(said) => node.obeyed.insert(order, said.to_owned()),
+                None => node.obeyed.remove(&order),
+            };
+        }
+        drop(table);
+        if has_changed {
+            self.changed.notify_waiters();
+        }
+        problems
+    }
+
+    /// The machine of a node whose kubelet runs and can be reached.
+    pub(crate) fn machine(&self, name: &str) -> Option<Arc<Machine>> {
+        let table = self.table.lock();
+        let machine = table.by_name.get(name).filter(|node| node.runs()).map(|node| node.machine.clone());
+        machine.filter(|machine| !machine.is_cut_off())
+    }
+
+    /// What speaks for a node at the moment.
+    pub(crate) fn agent(&self, name: &str) -> Option<Arc<Agent>> {
+        self.table.lock().by_name.get(name)?.agent.clone()
+    }
+
+    /// The nodes for which `is_own` whose kubelets are to run and for which nobody speaks.
+    pub(crate) fn silent(&self, is_own: impl Fn(&NodeSpec) -> bool) -> Vec<(Arc<NodeSpec>, Arc<Machine>)> {
+        let table = self.table.lock();
+        let silent = table.by_name.values().filter(|node| node.runs() && node.agent.is_none() && is_own(&node.spec));
+        silent.map(|node| (node.spec.clone(), node.machine.clone())).collect()
+    }
+
+    /// The agents of the nodes for which `is_own` that can be reached again since this was last asked.
+    pub(crate) fn take_back(&self, is_own: impl Fn(&NodeSpec) -> bool) -> Vec<Arc<Agent>> {
+        let mut table = self.table.lock();
+        let back = table.by_name.values_mut().filter(|node| node.is_back && is_own(&node.spec));
+        back.filter_map(|node| {
+            node.is_back = false;
+            node.agent.clone()
+        })
+        .collect()
+    }
+
+    /// The names of the nodes that read through informers of their own.
+    pub(crate) fn apart(&self) -> Vec<Arc<str>> {
+        let table = self.table.lock();
+        table.by_name.iter().filter(|(_, node)| node.spec.own_informers).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether a node reads through informers of its own.
+    pub(crate) fn is_apart(&self, name: &str) -> bool {
+        self.table.lock().by_name.get(name).is_some_and(|node| node.spec.own_informers)
+    }
+
+    /// From now on, this agent speaks for its node, if that still is to run.
+    pub(crate) fn speaks(&self, agent: Arc<Agent>) {
+        let mut table = self.table.lock();
+        match table.by_name.get_mut(&agent.name).filter(|node| node.runs()) {
+            Some(node) => node.agent = Some(agent),
+            None => agent.end(),
+        }
+    }
+
+    /// The agents of an earlier run ended with it, however it ended.
+    pub(crate) fn forget_agents(&self) {
+        let mut table = self.table.lock();
+        table.by_name.values_mut().filter_map(|node| node.agent.take()).for_each(|agent| agent.end());
+    }
+}

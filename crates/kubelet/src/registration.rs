@@ -1,0 +1,58 @@
+use coracle_ambient::Clock;
+use coracle_api::core_v1::Node;
+use coracle_client::{Api, Error, Patch};
+use coracle_controller_runtime::EventType;
+use coracle_meta::ObjectKey;
+
+use crate::Config;
+use crate::agent::Agent;
+use crate::csi;
+use crate::node::{is_simulated, lacks, node};
+
+/// What became of an attempt to register a node.
+pub(crate) enum Registered {
+    /// The Node is there, and is its own.
+    As(Box<Node>),
+    /// A Node of this name is somebody else's.
+    Taken,
+}
+
+/// Makes the Node of an agent, or finds the one that was made before.
+///
+/// # Errors
+/// What the API server answers; it is to be tried again.
+pub(crate) async fn register(agent: &Agent, config: &Config, clock: &Clock) -> Result<Registered, Error> {
+    let registered = register_node(agent, clock).await?;
+    if let (Registered::As(node), true) = (&registered, config.csi_driver) {
+        csi::register(&agent.voice.client, node).await?;
+    }
+    Ok(registered)
+}
+
+async fn register_node(agent: &Agent, clock: &Clock) -> Result<Registered, Error> {
+    let nodes: Api<Node> = Api::of(&agent.voice.client);
+    let key = ObjectKey::cluster(&*agent.name);
+    let object = node(&agent.spec, &agent.machine.address, agent.machine.power_cuts(), clock.now());
+    let mut found = match nodes.create(&object).await {
+        Err(error) if error.is_already_exists() => nodes.get(&key).await?,
+        created => return Ok(Registered::As(Box::new(created?))),
+    };
+    if is_simulated(&found) {
+        let booted = &object.status.node_info.boot_id;
+        let has_rebooted = !found.status.node_info.boot_id.is_empty() && found.status.node_info.boot_id != *booted;
+        let (labels, status) = lacks(&found, &object);
+        if let Some(labels) = labels {
+            found = nodes.patch(&key, &Patch::Strategic(labels)).await?;
+        }
+        if let Some(status) = status {
+            found = nodes.patch_status(&key, &Patch::Strategic(status)).await?;
+        }
+        if has_rebooted {
+            let message = format!("Node {} has been rebooted, boot id: {booted}", agent.name);
+            agent.events.event_on(agent.reference(&found), EventType::Warning, "Rebooted", message);
+        }
+        return Ok(Registered::As(Box::new(found)));
+    }
+    tracing::warn!(node = %key, "a Node of this name exists and was not registered by a simulated node");
+    Ok(Registered::Taken)
+}
