@@ -45,6 +45,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
             "api",
             "expression",
             "template",
+            "exposition",
             "meta",
             "ambient",
             "journal",

@@ -25,6 +25,7 @@ pub struct Builder {
     pub(crate) layer: Option<TransportLayer>,
     pub(crate) components: Components,
     pub(crate) csi_driver: bool,
+    pub(crate) metrics_server: bool,
 }
 
 /// Which components run beside the API server.
@@ -54,6 +55,7 @@ impl Default for Builder {
             layer: None,
             components: Components::All,
             csi_driver: false,
+            metrics_server: false,
         }
     }
 }
@@ -155,6 +157,13 @@ impl Builder {
     #[must_use]
     pub fn csi_driver(mut self) -> Self {
         self.csi_driver = true;
+        self
+    }
+
+    /// Whether `metrics.k8s.io` is served, of what the nodes' pods use, as metrics-server serves it; it is not by default.
+    #[must_use]
+    pub fn metrics_server(mut self, is_there: bool) -> Self {
+        self.metrics_server = is_there;
         self
     }
 

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::component::{Component, Running};
 use crate::control_plane::ControlPlane;
+use crate::metrics_server::{self, MetricsServer};
 use crate::node_transport::LocalNodes;
 use crate::restartable::Restartable;
 use crate::signer::Signer;
@@ -73,12 +74,17 @@ impl Cluster {
         Builder::default()
     }
 
-    pub(crate) async fn start(builder: Builder) -> Result<Self, Error> {
+    pub(crate) async fn start(mut builder: Builder) -> Result<Self, Error> {
         let ambient = builder.ambient.unwrap_or_else(clock::default_ambient);
         let recorder = builder.recorder;
         let tasks = Tasks::default();
         let store = builder.store.open_restartable(&ambient, &recorder, &tasks).await?;
         let nodes = LocalNodes::default();
+        if builder.metrics_server {
+            let (namespace, name) = metrics_server::SERVICE;
+            let server = Transport::to(MetricsServer::new(nodes.clone()));
+            builder.api_server.service_routes.answer_for_service(namespace, name, server);
+        }
         let control_plane = ControlPlane::start_among(
             tasks.clone(),
             &builder.api_server,
@@ -88,6 +94,7 @@ impl Cluster {
             &recorder,
         )
         .await?;
+        metrics_server::settle(control_plane.registry(), builder.metrics_server).await?;
         if store.is_shared() {
             control_plane.follow();
         }

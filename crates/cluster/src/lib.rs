@@ -23,6 +23,7 @@ mod elsewhere;
 mod error;
 mod kinds;
 mod kubernetes_service;
+mod metrics_server;
 mod node_transport;
 mod outgoing;
 mod paper;

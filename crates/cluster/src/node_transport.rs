@@ -2,7 +2,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use coracle_apiserver::{Body as AnswerBody, NodeTransport};
-use coracle_kubelet::Kubelet;
+use coracle_kubelet::{Kubelet, NodeApi};
 use coracle_meta::Status;
 use http::{Request, Response};
 use parking_lot::Mutex;
@@ -22,13 +22,18 @@ impl LocalNodes {
     pub(crate) fn served_by(&self, kubelet: &Arc<Kubelet>) {
         *self.kubelet.lock() = Arc::downgrade(kubelet);
     }
+
+    /// The API of a node; none of one that is not here, or has no power.
+    pub(crate) fn api_of(&self, node: &str) -> Option<NodeApi> {
+        let kubelet = self.kubelet.lock().upgrade();
+        kubelet?.service_for(node)
+    }
 }
 
 #[async_trait]
 impl NodeTransport for LocalNodes {
     async fn call(&self, node: &str, request: Request<AnswerBody>) -> Result<Response<AnswerBody>, Status> {
-        let kubelet = self.kubelet.lock().upgrade();
-        let Some(service) = kubelet.and_then(|kubelet| kubelet.service_for(node)) else {
+        let Some(service) = self.api_of(node) else {
             return Err(Status::internal(format!("node {node:?} has no API that this server can reach")));
         };
         let answer = Transport::to(service).oneshot(request).await.map_err(Status::internal)?;

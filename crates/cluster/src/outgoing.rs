@@ -138,10 +138,14 @@ impl Ways {
         registry: &Registry,
         service: &ServiceAddress,
         trust: &Trust,
-        request: http::Request<Body>,
+        mut request: http::Request<Body>,
     ) -> Result<http::Response<Body>, Unreachable> {
         match self.way_to(registry, service).await.map_err(Unreachable::Unresolved)? {
-            Route::Here(here) => here.send(request).await.map_err(|error| Unreachable::NoAnswer(error.to_string())),
+            Route::Here(here) => {
+                // Who answers here may look for objects; a registry that it kept would keep itself.
+                request.extensions_mut().insert(registry.clone());
+                here.send(request).await.map_err(|error| Unreachable::NoAnswer(error.to_string()))
+            }
             Route::Address(address) => {
                 let origin = format!("https://{address}");
                 let sent = self.network.send(&origin, service.server_name(), trust, request).await;

@@ -79,14 +79,26 @@ impl Exposition {
 
     /// One number of a metric.
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+        self.begin_sample(name, labels);
+        let _ = writeln!(self.0, " {value}");
+    }
+
+    /// One number of a metric as it was at a moment, in milliseconds since 1970.
+    pub fn sample_at(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display, millis: i64) {
+        self.begin_sample(name, labels);
+        let _ = writeln!(self.0, " {value} {millis}");
+    }
+
+    fn begin_sample(&mut self, name: &str, labels: &[(&str, &str)]) {
         self.0.push_str(name);
         for (at, (label, text)) in labels.iter().enumerate() {
             let _ = write!(self.0, "{}{label}=\"", if at == 0 { '{' } else { ',' });
             text.chars().for_each(|sign| self.push_escaped(sign));
             self.0.push('"');
         }
-        let end = if labels.is_empty() { "" } else { "}" };
-        let _ = writeln!(self.0, "{end} {value}");
+        if !labels.is_empty() {
+            self.0.push('}');
+        }
     }
 
     /// All numbers of a histogram with these labels.
@@ -131,8 +143,8 @@ mod tests {
         text.metric("a_total", MetricKind::Counter, "As.");
         text.sample("a_total", &[], 3);
         text.sample("a_total", &[("b", "c"), ("d", "\"\\\n")], 1.5);
-        let expected =
-            "# HELP a_total As.\n# TYPE a_total counter\na_total 3\na_total{b=\"c\",d=\"\\\"\\\\\\n\"} 1.5\n";
+        text.sample_at("a_total", &[("b", "c")], 2, 1_000);
+        let expected = "# HELP a_total As.\n# TYPE a_total counter\na_total 3\na_total{b=\"c\",d=\"\\\"\\\\\\n\"} 1.5\na_total{b=\"c\"} 2 1000\n";
         assert_eq!(text.into_text(), expected);
     }
 

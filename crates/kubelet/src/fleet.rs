@@ -7,7 +7,7 @@ use coracle_client::Client;
 use coracle_controller_runtime::{Controller, EventRecorder, EventType, Process};
 use coracle_informer::{Lister, Notification, Selection, SharedInformer};
 use coracle_meta::{ObjectKey, Resource};
-use coracle_workqueue::WorkQueue;
+use coracle_workqueue::{RateLimiter, WorkQueue};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
@@ -66,19 +66,22 @@ impl Fleet {
         let nodes = self.process.informers.selected::<Node>(own);
         let pods = self.process.informers.selected::<Pod>(bound);
         View::index(&pods);
+        let queue = self.process.queue("pods", RateLimiter::default());
         let reconciler = Pods {
             nodes: self.nodes.clone(),
             node_objects: nodes.lister(),
             delays: self.config.delays.clone(),
             recorder: self.process.recorder.clone(),
             clock: self.process.ambient.clock.clone(),
+            queue: queue.clone(),
         };
         let keys = {
             let nodes = self.nodes.clone();
             move |change: &Notification<Pod>| keys_of(change, &nodes)
         };
         let workers = if self.only.is_some() { 4 } else { POD_WORKERS };
-        let controller = Controller::new(&self.process, "pods", reconciler).watches(&pods, keys).workers(workers);
+        let controller = Controller::on_queue(&self.process, "pods", queue, reconciler);
+        let controller = controller.watches(&pods, keys).workers(workers);
         let caches = Caches {
             nodes: nodes.lister(),
             events: EventRecorder::new(&self.process, "kubelet"),
@@ -87,10 +90,15 @@ impl Fleet {
             due: WorkQueue::new("nodes"),
         };
         let (table, due, only) = (self.nodes.clone(), caches.due.clone(), self.only.clone());
+        let looks = caches.pod_queue.clone();
         nodes.add_handler(&self.process.actor("nodes"), move |change, causes| {
             let name = change.object().metadata.name.as_deref().unwrap_or_default();
             if is_of_interest(change, &table) && only.is_some() == table.is_apart(name) {
                 due.add(name.into(), causes);
+            }
+            let agent = table.agent(name).filter(|_| only.is_some() == table.is_apart(name));
+            if let Some(agent) = agent.filter(|agent| agent.machine.may_be_short(change.object())) {
+                looks.add(PodKey::of_node(&agent.name), causes);
             }
         });
         let nodes_at_work = async {
@@ -213,8 +221,10 @@ impl Fleet {
         agent.machine.reached_by(Reach {
             node: agent.name.to_string(),
             pods: caches.pods.lister(),
+            nodes: caches.nodes.clone(),
             client: agent.voice.client.clone(),
         });
+        caches.pod_queue.add(PodKey::of_node(&agent.name), &[]);
         self.look_at_pods(agent, caches);
     }
 

@@ -20,13 +20,14 @@ pub(crate) async fn beat(agent: &Agent, node: &Node, config: &Config, clock: &Cl
         tracing::debug!(%error, node = &*agent.name, "a lease could not be renewed");
     }
     let is_due = agent.beat.lock().reported.elapsed() >= config.status_report;
-    if (is_due || !is_reported(node, clock.now())) && report(agent, node, clock).await.is_ok() {
+    let pressed = agent.machine.shortage.pressed();
+    if (is_due || !is_reported(node, &pressed, clock.now())) && report(agent, node, clock).await.is_ok() {
         agent.beat.lock().reported = Instant::now();
     }
 }
 
 async fn report(agent: &Agent, node: &Node, clock: &Clock) -> Result<(), Error> {
-    let patch = Patch::Strategic(status_patch(node, clock.now()));
+    let patch = Patch::Strategic(status_patch(node, &agent.machine.shortage.pressed(), clock.now()));
     let key = ObjectKey::cluster(&*agent.name);
     Api::<Node>::of(&agent.voice.client).patch_status(&key, &patch).await.map(drop)
 }

@@ -53,6 +53,8 @@ pub(crate) struct Runtime {
     pub(crate) failure: Option<(&'static str, String)>,
     /// Whether the node did not take it.
     pub(crate) is_refused: bool,
+    /// Whether the node let it go for its own sake.
+    pub(crate) is_disrupted: bool,
 }
 
 /// What happens next to a pod.
@@ -95,6 +97,11 @@ pub(crate) fn next(
         PodStage::Stopping => stop(pod, runtime, around, delays, now),
         _ if pod.is_terminating() && !runtime.has_run() => runtime.ended(now),
         _ if pod.is_terminating() => Step::Become(Box::new(runtime.at(PodStage::Stopping, now))),
+        _ if around.leaves.is_some() => {
+            let is_disrupted = around.leaves.as_ref().is_some_and(|leaving| leaving.is_disruption);
+            let failure = around.leaves.as_ref().map(|leaving| (leaving.reason, leaving.message.clone()));
+            Runtime { failure, is_disrupted, ..runtime.clone() }.ended(now)
+        }
         _ if deadline(pod, runtime, now).is_some_and(|left| !left.is_positive()) => {
             let message = "Pod was active on the node longer than the specified deadline".to_owned();
             Runtime { failure: Some(("DeadlineExceeded", message)), ..runtime.clone() }.ended(now)
@@ -234,6 +241,7 @@ impl Runtime {
             ephemeral: new(pod.spec.ephemeral_containers.len()),
             failure: None,
             is_refused: false,
+            is_disrupted: false,
         }
     }
 

@@ -2,17 +2,20 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use coracle_ambient::Timestamp;
+use coracle_api::core_v1::Node;
 use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::addresses::{PodAddresses, node_address};
 use crate::container::State as ContainerState;
+use crate::eviction::Shortage;
 use crate::lifecycle::{PodStage, Runtime};
 use crate::place::Place;
 use crate::program::Transcript;
 use crate::reach::Reach;
 use crate::refusal::{Share, Taken};
+use crate::usage::{Meters, is_told};
 
 /// How many lines of a pod's log are kept.
 const LINES: usize = 1000;
@@ -29,6 +32,10 @@ pub(crate) struct Machine {
     is_cut_off: AtomicBool,
     /// How often it has lost its power.
     power_cuts: AtomicU32,
+    /// What its pods use.
+    pub(crate) meters: Meters,
+    /// What it is short of, and who goes for it.
+    pub(crate) shortage: Shortage,
 }
 
 impl std::fmt::Debug for Machine {
@@ -128,6 +135,8 @@ impl Machine {
             reach: Mutex::default(),
             is_cut_off: AtomicBool::new(false),
             power_cuts: AtomicU32::new(0),
+            meters: Meters::default(),
+            shortage: Shortage::default(),
         }
     }
 
@@ -166,6 +175,11 @@ impl Machine {
     /// How the agent that speaks for it reaches the API; none if none has yet.
     pub(crate) fn reach(&self) -> Option<Reach> {
         self.reach.lock().clone()
+    }
+
+    /// Whether a change of its Node may make it short of something, or relieve it.
+    pub(crate) fn may_be_short(&self, node: &Node) -> bool {
+        is_told(node) || self.meters.is_system_told() || !self.shortage.is_at_rest()
     }
 
     /// What it knows of this pod, if it runs here.

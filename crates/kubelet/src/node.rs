@@ -8,6 +8,7 @@ use coracle_meta::{KUBERNETES_VERSION, Quantity, format_time, names};
 use serde_json::{Value, json};
 
 use crate::NodeSpec;
+use crate::eviction::Pressed;
 
 /// By which a simulated node knows that it registered a Node itself, and not somebody else one of the same name.
 const SIMULATED: &str = "coracle.dev/simulated";
@@ -92,7 +93,7 @@ pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, now: Timestamp) -
     node.status.addresses = [("InternalIP", address), ("Hostname", spec.name.as_str())]
         .map(|(type_, address)| NodeAddress { type_: type_.to_owned(), address: address.to_owned(), unknown: None })
         .into();
-    node.status.conditions = conditions(None, now);
+    node.status.conditions = conditions(None, &Pressed::default(), now);
     let kubelet_endpoint = DaemonEndpoint { port: KUBELET_PORT, unknown: None };
     node.status.daemon_endpoints = NodeDaemonEndpoints { kubelet_endpoint, unknown: None };
     node.status.node_info = system_info(&spec.name, boots);
@@ -104,14 +105,10 @@ pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, now: Timestamp) -
     node
 }
 
-/// What the node says of itself: everything is well. Times of transition are kept where nothing changes.
-pub(crate) fn conditions(before: Option<&Node>, now: Timestamp) -> Vec<NodeCondition> {
-    let well = [
-        ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-        ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-        ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-        ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
-    ];
+/// What the node says of itself: what it is short of, and that it is ready. Times of transition are kept where nothing changes.
+pub(crate) fn conditions(before: Option<&Node>, pressed: &Pressed, now: Timestamp) -> Vec<NodeCondition> {
+    let well = ("Ready", "True", "KubeletReady", "kubelet is posting ready status");
+    let said = pressed.said().into_iter().chain([well]);
     let condition = |(type_, status, reason, message): (&str, &str, &str, &str)| {
         let same = before.and_then(|node| node.condition(type_)).filter(|condition| condition.status == status);
         NodeCondition {
@@ -126,12 +123,12 @@ pub(crate) fn conditions(before: Option<&Node>, now: Timestamp) -> Vec<NodeCondi
             unknown: None,
         }
     };
-    well.map(condition).into()
+    said.map(condition).collect()
 }
 
 /// The patch by which a node reports itself.
-pub(crate) fn status_patch(before: &Node, now: Timestamp) -> Value {
-    let mut status = json!({"conditions": conditions(Some(before), now)});
+pub(crate) fn status_patch(before: &Node, pressed: &Pressed, now: Timestamp) -> Value {
+    let mut status = json!({"conditions": conditions(Some(before), pressed, now)});
     let allocatable = allocatable_changes(before);
     if !allocatable.is_empty() {
         status["allocatable"] = allocatable.into();
@@ -140,8 +137,8 @@ pub(crate) fn status_patch(before: &Node, now: Timestamp) -> Value {
 }
 
 /// Whether the API says of the node what it says itself; the times of its heartbeats aside.
-pub(crate) fn is_reported(node: &Node, now: Timestamp) -> bool {
-    let said = conditions(Some(node), now).iter().all(|own| {
+pub(crate) fn is_reported(node: &Node, pressed: &Pressed, now: Timestamp) -> bool {
+    let said = conditions(Some(node), pressed, now).iter().all(|own| {
         node.condition(&own.type_).is_some_and(|said| said.status == own.status && said.reason == own.reason)
     });
     said && allocatable_changes(node).is_empty()
@@ -190,10 +187,10 @@ mod tests {
         let (then, now) = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z").map_times();
         let mut registered = node(&NodeSpec::new("node-1").with_label("zone", "a"), "172.18.0.2", 0, then);
         assert_eq!(registered.metadata.labels["kubernetes.io/hostname"], "node-1");
-        assert!(is_reported(&registered, now));
+        assert!(is_reported(&registered, &Pressed::default(), now));
         registered.status.conditions[3].status = "Unknown".to_owned();
-        assert!(!is_reported(&registered, now));
-        let reported = conditions(Some(&registered), now);
+        assert!(!is_reported(&registered, &Pressed::default(), now));
+        let reported = conditions(Some(&registered), &Pressed::default(), now);
         assert_eq!(reported[3].last_transition_time.as_deref(), Some("2026-01-01T00:05:00Z"));
         assert_eq!(reported[0].last_transition_time.as_deref(), Some("2026-01-01T00:00:00Z"));
     }
@@ -203,11 +200,11 @@ mod tests {
         let now = parse_time("2026-01-01T00:00:00Z").unwrap();
         let mut node = node(&NodeSpec::new("node-1"), "172.18.0.2", 0, now);
         node.status.allocatable.insert("cpu".to_owned(), Quantity::parse("1").unwrap());
-        assert!(is_reported(&node, now), "what is not extended is as whoever wrote it wants it");
+        assert!(is_reported(&node, &Pressed::default(), now), "what is not extended is as whoever wrote it wants it");
         node.status.capacity.insert("example.com/dongle".to_owned(), Quantity::parse("4").unwrap());
         node.status.allocatable.insert("example.com/gone".to_owned(), Quantity::parse("1").unwrap());
-        assert!(!is_reported(&node, now));
-        let patch = status_patch(&node, now);
+        assert!(!is_reported(&node, &Pressed::default(), now));
+        let patch = status_patch(&node, &Pressed::default(), now);
         assert_eq!(patch["status"]["allocatable"], json!({"example.com/dongle": "4", "example.com/gone": null}));
     }
 

@@ -16,17 +16,18 @@ use http_body_util::{BodyExt, Full, StreamBody};
 use tower::Service;
 
 use crate::machine::{Line, Machine};
+use crate::node_routes::{Page, page};
 use crate::remote_command::{Input, Remote, as_frame, input_of};
 
 /// The body of an answer of a node's API.
 pub type NodeApiBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// The API of one simulated node as a tower service: the logs of its containers.
+/// The API of one simulated node as a tower service: the logs of its containers, commands in them, what they use.
 ///
 /// In Kubernetes: the server of the kubelet, `pkg/kubelet/server`.
 #[derive(Clone, Debug)]
 pub struct NodeApi {
-    machine: Arc<Machine>,
+    pub(crate) machine: Arc<Machine>,
     clock: Clock,
 }
 
@@ -89,8 +90,7 @@ impl NodeApi {
                 let key = ObjectKey::new(*namespace, *pod);
                 self.remote(verb, key, container, query, input).unwrap_or_else(|(status, why)| plain(status, why))
             }
-            ["healthz"] => plain(StatusCode::OK, "ok".to_owned()),
-            _ => plain(StatusCode::NOT_FOUND, "404 page not found\n".to_owned()),
+            other => told(page(&self.machine, other, query, self.clock.now())),
         }
     }
 
@@ -221,6 +221,12 @@ impl Follower {
 
 const TEXT: http::HeaderValue = http::HeaderValue::from_static("text/plain");
 
+fn told(page: Page) -> Response<NodeApiBody> {
+    let mut response = plain(page.status, page.text);
+    response.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(page.media_type));
+    response
+}
+
 fn plain(status: StatusCode, text: String) -> Response<NodeApiBody> {
     let mut response = Response::new(BodyExt::boxed_unsync(Full::from(text)));
     *response.status_mut() = status;
@@ -322,7 +328,8 @@ mod tests {
         assert_eq!(text(&api, logs, "previous=true").await.0, 400);
         assert_eq!(text(&api, "/containerLogs/default/web/other", "").await.0, 400);
         assert_eq!(text(&api, "/containerLogs/default/none/c", "").await.0, 404);
-        assert_eq!(text(&api, "/run/default/web/c", "").await.0, 404);
+        assert_eq!(text(&api, "/run/default/web/c", "").await.0, 501);
+        assert_eq!(text(&api, "/elsewhere", "").await.0, 404);
     }
 
     #[tokio::test(start_paused = true)]

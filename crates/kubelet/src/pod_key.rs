@@ -10,8 +10,20 @@ pub(crate) struct PodKey {
     pub(crate) pod: ObjectKey,
 }
 
+impl PodKey {
+    /// The node itself: no pod has an empty name.
+    pub(crate) fn of_node(node: &Arc<str>) -> Self {
+        Self { node: node.clone(), pod: ObjectKey::cluster("") }
+    }
+
+    /// Whether it is the node itself.
+    pub(crate) fn is_node(&self) -> bool {
+        self.pod.name.is_empty()
+    }
+}
+
 impl fmt::Display for PodKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.pod.fmt(f)
+        if self.is_node() { self.node.fmt(f) } else { self.pod.fmt(f) }
     }
 }

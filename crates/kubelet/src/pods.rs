@@ -10,14 +10,17 @@ use coracle_controller_runtime::{Action, EventType, Pass, ReconcileError, Reconc
 use coracle_informer::Lister;
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::ObjectKey;
+use coracle_workqueue::WorkQueue;
 use serde_json::{Value, json};
 
 use crate::Delays;
 use crate::agent::Agent;
 use crate::container::{Change, LOOKS_AGAIN, State, signed};
+use crate::eviction::pressed_out;
 use crate::fetch::fetch;
 use crate::lifecycle::{PodStage, Runtime, Step, next};
 use crate::machine::Talk;
+use crate::measured::runs;
 use crate::nodes::Nodes;
 use crate::place::Place;
 use crate::pod_key::PodKey;
@@ -30,8 +33,8 @@ use crate::surroundings::Surroundings;
 use crate::telling::{Told, about, line_of_change, lines_of_stage, of_change, of_stage};
 
 /// The conditions that a node speaks of; others are somebody else's.
-const OWN_CONDITIONS: [&str; 5] =
-    ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"];
+const OWN_CONDITIONS: [&str; 6] =
+    ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", "DisruptionTarget"];
 
 /// Lets each pod of the nodes go its way, and says where it is, each as its node.
 pub(crate) struct Pods {
@@ -40,6 +43,8 @@ pub(crate) struct Pods {
     pub(crate) delays: Delays,
     pub(crate) recorder: Recorder,
     pub(crate) clock: Clock,
+    /// The keys that are worked on: pods, and the node itself when it may be short of something.
+    pub(crate) queue: WorkQueue<PodKey>,
 }
 
 impl Reconciler<PodKey> for Pods {
@@ -50,9 +55,15 @@ impl Reconciler<PodKey> for Pods {
     async fn reconcile(&self, pass: &Pass, key: &PodKey) -> Result<Action, ReconcileError> {
         // A node that is not at work asks for all its pods when it is.
         let Some(node) = self.nodes.agent(&key.node).filter(|node| node.is_at_work()) else { return Ok(Action::Done) };
+        if key.is_node() {
+            return self.relieve(pass, &node).await;
+        }
         let key = &key.pod;
         let Some(pod) = node.view.pod(key) else {
             node.machine.remove(key);
+            node.machine.meters.forget(key, self.clock.now());
+            node.machine.shortage.forget(key);
+            self.look_at_node(&node, false);
             return Ok(Action::Done);
         };
         let sources = sources(&node, pass, key, &pod).await?;
@@ -61,6 +72,7 @@ impl Reconciler<PodKey> for Pods {
         }
         let mut course = self.course(&node, pass, key, &pod, sources);
         let step = course.advance();
+        course.measure();
         let Course { runtime, around, .. } = course;
         if let Some(runtime) = &runtime {
             let status = pod_status(&pod, runtime, &around, &node.machine.address, self.clock.now());
@@ -140,6 +152,7 @@ impl Pods {
             let lacks = containers.filter_map(|own| Some((own.name.clone(), sources.lacked_by(pod, own)?)));
             around.lacks = lacks.collect();
         }
+        around.leaves = node.machine.shortage.leaving(key, uid);
         around.waits_for_volumes = !sources.0.is_empty() && sources.lacked_by_volumes(pod).is_some();
         for (name, talks) in known.iter().flat_map(|running| &running.talks) {
             if let Some(talk) = talks.back() {
@@ -199,7 +212,11 @@ impl Course<'_> {
         if is_new {
             let own = Share::of(self.pod);
             let node = pods.node_objects.get(&ObjectKey::cluster(&*self.node.name));
-            let refused = node.and_then(|node| refusal(self.pod, &own, &node, &self.node.machine.taken()));
+            let machine = &self.node.machine;
+            let refused = node.and_then(|node| {
+                pressed_out(self.pod, &machine.shortage.pressed())
+                    .or_else(|| refusal(self.pod, &own, &node, &machine.taken()))
+            });
             if let Some((reason, message)) = refused {
                 changed = Runtime::refused(self.pod, reason, message, now);
             }
@@ -291,6 +308,16 @@ impl Course<'_> {
     fn tell(&self, told: &Told) {
         let events = self.node.events.in_pass(self.pass);
         events.event_on(about(self.pod, told.place, &self.around), told.event_type, told.reason, told.message.as_str());
+    }
+
+    /// What the containers use from now on is counted.
+    fn measure(&self) {
+        let Some(runtime) = &self.runtime else { return };
+        let (meters, now) = (&self.node.machine.meters, self.pods.clock.now());
+        self.pods.look_at_node(self.node, self.around.is_told());
+        for message in meters.observe(self.pod, runtime.seen, &runs(self.pod, runtime, &self.around, now), now) {
+            self.tell(&Told { place: None, event_type: EventType::Warning, reason: "InvalidUsage", message });
+        }
     }
 
     fn tell_of_volumes(&self) {

@@ -1,4 +1,4 @@
-use coracle_api::core_v1::Pod;
+use coracle_api::core_v1::{Node, Pod};
 use coracle_client::Client;
 use coracle_informer::Lister;
 
@@ -7,5 +7,6 @@ use coracle_informer::Lister;
 pub(crate) struct Reach {
     pub(crate) node: String,
     pub(crate) pods: Lister<Pod>,
+    pub(crate) nodes: Lister<Node>,
     pub(crate) client: Client,
 }

@@ -110,6 +110,9 @@ fn conditions(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Vec<PodCondition>
         }
     };
     let sandbox = !matches!(runtime.stage, PodStage::Starting | PodStage::Ended);
+    let disrupted = runtime.failure.as_ref().filter(|_| runtime.is_disrupted);
+    let disrupted =
+        disrupted.map(|(_, message)| wanted("DisruptionTarget", true, "TerminationByKubelet", message.clone()));
     let wanted = [
         wanted("PodReadyToStartContainers", sandbox, "", String::new()),
         initialized(pod, runtime),
@@ -117,8 +120,9 @@ fn conditions(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Vec<PodCondition>
         containers("ContainersReady"),
         wanted("PodScheduled", true, "", String::new()),
     ];
-    let foreign = pod.status.conditions.iter().filter(|condition| !wanted.iter().any(|w| w.type_ == condition.type_));
-    foreign.cloned().chain(wanted.iter().map(|wanted| stamp(pod, wanted, now))).collect()
+    let is_own = |type_: &str| wanted.iter().chain(&disrupted).any(|wanted| wanted.type_ == type_);
+    let foreign = pod.status.conditions.iter().filter(|condition| !is_own(&condition.type_));
+    foreign.cloned().chain(wanted.iter().chain(&disrupted).map(|wanted| stamp(pod, wanted, now))).collect()
 }
 
 /// In Kubernetes: `GeneratePodInitializedCondition`.

@@ -9,6 +9,7 @@ use crate::behaviour::Behaviour;
 use crate::container::{Part, Wanted};
 use crate::place::{Place, part};
 use crate::program::Transcript;
+use crate::usage::limited;
 
 /// What a node knows of a pod beyond its object.
 #[derive(Clone, Debug, Default)]
@@ -21,8 +22,19 @@ pub(crate) struct Surroundings {
     pub(crate) lacks: BTreeMap<String, String>,
     /// Whether a volume cannot be made, without which no container is.
     pub(crate) waits_for_volumes: bool,
+    /// Why the node lets it go, if it does.
+    pub(crate) leaves: Option<Leaving>,
     /// Whether any annotation of the pod says how it behaves.
     has_behaviour: bool,
+}
+
+/// Why a node lets a pod go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Leaving {
+    pub(crate) reason: &'static str,
+    pub(crate) message: String,
+    /// Whether it is for the node's sake, and no fault of the pod.
+    pub(crate) is_disruption: bool,
 }
 
 impl Surroundings {
@@ -34,6 +46,11 @@ impl Surroundings {
         }
     }
 
+    /// Whether annotations may say of its containers that they use much.
+    pub(crate) fn is_told(&self) -> bool {
+        self.has_behaviour
+    }
+
     pub(crate) fn container<'p>(&'p self, pod: &'p Pod, place: Place) -> Option<&'p Container> {
         match place {
             Place::Init(index) => pod.spec.init_containers.get(index),
@@ -43,7 +60,10 @@ impl Surroundings {
     }
 
     pub(crate) fn behaviour(&self, pod: &Pod, container: &Container, is_init: bool) -> Behaviour {
-        if self.has_behaviour { Behaviour::of(pod, &container.name, is_init) } else { Behaviour::default() }
+        if !self.has_behaviour {
+            return Behaviour::default();
+        }
+        limited(Behaviour::of(pod, &container.name, is_init), pod, container, is_init)
     }
 
     /// What a container is to be.

@@ -5,6 +5,7 @@ use coracle_api::core_v1::{Container, ObjectReference, Pod, Probe};
 use coracle_controller_runtime::{EventType, reference_to};
 
 use crate::container::{Change, State, Which};
+use crate::eviction::EVICTED;
 use crate::hold::Hold;
 use crate::lifecycle::{PodStage, Runtime};
 use crate::machine::Line;
@@ -106,6 +107,10 @@ pub(crate) fn of_stage(pod: &Pod, after: &Runtime, around: &Surroundings) -> Vec
             told.collect()
         }
         (PodStage::Ended, Some((reason, message))) => {
+            // Who is evicted is told so when it is chosen.
+            if *reason == EVICTED && !after.is_refused {
+                return Vec::new();
+            }
             let event_type = if after.is_refused { EventType::Warning } else { EventType::Normal };
             vec![Told { place: None, event_type, reason, message: message.clone() }]
         }

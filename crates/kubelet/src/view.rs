@@ -7,7 +7,7 @@ use coracle_meta::{ObjectKey, Resource};
 use parking_lot::Mutex;
 
 /// The index of pods by their nodes.
-const BY_NODE: &str = "node";
+pub(crate) const BY_NODE: &str = "node";
 
 /// What one node sees of its pods in a cache that it shares with others.
 ///

@@ -63,6 +63,11 @@ impl Quantity {
         Self { nanos: i128::from(value) * (NANOS / 1000), format: Format::DecimalSi }
     }
 
+    /// An amount in billionths, in the decimal family.
+    pub fn of_nano(value: i64) -> Self {
+        Self { nanos: i128::from(value), format: Format::DecimalSi }
+    }
+
     /// The same amount in the binary family.
     #[must_use]
     pub fn in_binary(self) -> Self {
@@ -96,6 +101,11 @@ impl Quantity {
     /// The amount in thousandths, rounded up. In Kubernetes: `Quantity.MilliValue`.
     pub fn milli_value(self) -> i64 {
         clamp(div_up(self.nanos, NANOS / 1000))
+    }
+
+    /// The amount in billionths, cut to what there is room for.
+    pub fn nano_value(self) -> i64 {
+        clamp(self.nanos)
     }
 
     /// The amount as a floating-point number. In Kubernetes: `Quantity.AsApproximateFloat64`.

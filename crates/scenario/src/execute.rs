@@ -109,6 +109,7 @@ async fn start(
     let at_start = spec.nodes.value.shapes().into_iter().filter(|shape| shape.joins == Joins::AtStart);
     let nodes = at_start.map(|shape| node_spec(&shape)).collect();
     let builder = Cluster::builder().node_specs(nodes).recorder(recorder).pod_delays(delays).controllers(controllers);
+    let builder = builder.metrics_server(spec.metrics_server);
     let builder = match mode {
         Mode::Real => builder,
         Mode::Scaled(_) | Mode::Virtual => {

@@ -38,6 +38,9 @@ pub(crate) struct Up {
     /// How many simulated nodes
     #[arg(long, default_value_t = 2)]
     nodes: usize,
+    /// Serve metrics.k8s.io, of what the pods use, as metrics-server does [default: true, or false with --empty]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    metrics_server: Option<bool>,
     /// A flag of the controllers, as NAME=VALUE
     #[arg(long, value_name = "NAME=VALUE")]
     kube_controller_manager_arg: Vec<String>,
@@ -111,6 +114,7 @@ impl Up {
         if self.nodes > 0 && !self.empty {
             builder = builder.csi_driver();
         }
+        builder = builder.metrics_server(self.metrics_server.unwrap_or(!self.empty));
         let cluster = builder.start().await?;
         if let Some(address) = self.controller_metrics {
             let listener = MetricsListener::bind(address, &metrics).await?;
@@ -211,6 +215,7 @@ where
         server: ServerFlags::default(),
         ephemeral: true,
         empty: true,
+        metrics_server: None,
         nodes: 2,
         controller_metrics: None,
         scheduler_config: None,

@@ -5,6 +5,7 @@ mod determinism;
 mod exit_codes;
 mod keys;
 mod kubectl;
+mod kubectl_nodes;
 mod kubectl_releases;
 mod program;
 mod scenarios;

@@ -8,6 +8,7 @@ pub(crate) mod event;
 pub(crate) mod limit_range;
 pub(crate) mod namespace;
 pub(crate) mod node;
+mod node_proxy;
 pub(crate) mod persistent_volume;
 pub(crate) mod persistent_volume_claim;
 pub(crate) mod pod;

@@ -7,7 +7,7 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
-use super::pod_connect::NoProxy;
+use super::node_proxy::NodeProxy;
 use crate::built_in::{built_in, drop_fields};
 use crate::cells::text_or;
 use crate::field_checks::{Wrong, cidr, each_invalid, required_one_of};
@@ -30,7 +30,7 @@ pub(crate) fn kind() -> KindSpec {
         selectable: Some(&["spec.unschedulable"]),
         field: |object, name| (name == "spec.unschedulable").then(|| object.flag("spec.unschedulable").to_string()),
         columns: columns(),
-        subresources: vec![Subresource::Connect(Arc::new(NoProxy))],
+        subresources: vec![Subresource::Connect(Arc::new(NodeProxy))],
         ..built_in("", "v1", "nodes")
     }
 }

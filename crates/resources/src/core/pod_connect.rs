@@ -185,7 +185,8 @@ fn container(pod: &Object, query: &[(String, String)]) -> Result<String, Status>
     }
 }
 
-fn escaped(text: &str) -> String {
+/// As part of a path or a query.
+pub(crate) fn escaped(text: &str) -> String {
     let sign = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
         byte => format!("%{byte:02X}"),
@@ -193,7 +194,7 @@ fn escaped(text: &str) -> String {
     text.bytes().map(sign).collect()
 }
 
-/// `proxy` of pods, services and nodes: there is nothing behind it that speaks HTTP.
+/// `proxy` of pods and services: there is nothing behind it that speaks HTTP.
 pub(crate) struct NoProxy;
 
 #[async_trait]

@@ -20,12 +20,14 @@ pub struct ClusterSpec {
     pub seed: Option<u64>,
     /// How long things take.
     pub latency: Latency,
+    /// Whether `metrics.k8s.io` is served, of what pods use.
+    pub metrics_server: bool,
 }
 
 impl Default for ClusterSpec {
     fn default() -> Self {
         let nodes = Spanned::new(Nodes::Count(2), Location::UNKNOWN, Location::UNKNOWN);
-        Self { nodes, mode: None, seed: None, latency: Latency::default() }
+        Self { nodes, mode: None, seed: None, latency: Latency::default(), metrics_server: false }
     }
 }
 

@@ -1,0 +1,82 @@
+//! What every release of kubectl shows of what is used, and how it empties a node.
+
+use crate::kubectl_releases::{Release, with_each_release};
+use crate::program::eventually;
+
+#[test]
+fn every_release_of_kubectl_shows_what_is_used_and_drains_a_node() {
+    with_each_release("kubectl-nodes", &["--nodes=7"], |kubectl| {
+        kubectl.says(&format!("create namespace {}", kubectl.namespace), "created");
+        let node = a_node_of_its_own(kubectl);
+        what_is_used_is_shown(kubectl, &node);
+        a_node_is_drained(kubectl, &node);
+    });
+}
+
+/// A node for each release: the sessions go side by side.
+fn a_node_of_its_own(kubectl: &Release<'_>) -> String {
+    let minor: usize = kubectl.namespace.rsplit('-').next().unwrap().parse().unwrap();
+    format!("node-{}", minor - 26)
+}
+
+fn what_is_used_is_shown(kubectl: &Release<'_>, node: &str) {
+    let pods = kubectl.file(
+        "pods.yaml",
+        &format!(
+            r#"
+apiVersion: v1
+kind: Pod
+metadata:
+  name: busy
+  labels: {{app: used}}
+  annotations: {{coracle.dev/cpu: 250m, coracle.dev/memory: 64Mi, coracle.dev/b.cpu: 30m}}
+spec: {{nodeName: {node}, containers: [{{name: a, image: web}}, {{name: b, image: web}}]}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: idle, labels: {{app: used}}, annotations: {{coracle.dev/memory: 300Mi}}}}
+spec: {{nodeName: {node}, containers: [{{name: a, image: web}}]}}
+"#
+        ),
+    );
+    kubectl.says(&format!("create -f {pods}"), "pod/busy created");
+    kubectl.says("wait --for=condition=Ready pod -l app=used --timeout=60s", "condition met");
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+    let shown = eventually("both pods are measured", || {
+        let shown = kubectl.command("top pods --no-headers --sort-by=cpu").output().unwrap();
+        let shown: Vec<String> = String::from_utf8(shown.stdout).unwrap().lines().map(words).collect();
+        (shown.len() == 2).then_some(shown)
+    });
+    assert_eq!(shown, ["busy 280m 128Mi", "idle 1m 300Mi"]);
+    let rows = |line: &str| kubectl.say(line).lines().map(words).collect::<Vec<String>>();
+    assert_eq!(rows("top pods --sort-by=memory")[..2], ["NAME CPU(cores) MEMORY(bytes)", "idle 1m 300Mi"]);
+    assert_eq!(
+        rows("top pods --containers"),
+        ["POD NAME CPU(cores) MEMORY(bytes)", "busy a 250m 64Mi", "busy b 30m 64Mi", "idle a 1m 300Mi"]
+    );
+    kubectl.says("top pods -l app=used --sum", "428Mi");
+    let nodes = rows(&format!("top nodes {node}"));
+    assert_eq!(nodes[0], "NAME CPU(cores) CPU(%) MEMORY(bytes) MEMORY(%)".replace("(%)", "%"));
+    assert_eq!(nodes[1], format!("{node} 331m 4% 684Mi 2%"));
+    kubectl.says("top nodes --sort-by=memory", node);
+    assert!(kubectl.say("get podmetrics busy").contains("WINDOW"));
+    kubectl.says(&format!("get --raw /api/v1/nodes/{node}/proxy/stats/summary"), "usageCoreNanoSeconds");
+    kubectl.says("explain nodemetrics.usage", "memory working set");
+}
+
+fn a_node_is_drained(kubectl: &Release<'_>, node: &str) {
+    kubectl.says("create deployment web --image=nginx --replicas=3", "created");
+    kubectl.says("create poddisruptionbudget web --selector=app=web --min-available=2", "created");
+    kubectl.says("rollout status deployment/web --timeout=60s", "successfully rolled out");
+    let refused = kubectl.fails(&format!("drain {node} --timeout=60s"));
+    let refused = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.contains("cannot delete"), "{refused}");
+    let drained =
+        kubectl.say(&format!("drain {node} --force --ignore-daemonsets --delete-emptydir-data --timeout=60s"));
+    assert!(drained.contains(&format!("node/{node} drained")) && drained.contains("pod/busy evicted"), "{drained}");
+    let left = kubectl.say(&format!("get pods --field-selector=spec.nodeName={node} -o name"));
+    assert_eq!(left, "");
+    kubectl.says(&format!("get node {node}"), "SchedulingDisabled");
+    kubectl.says(&format!("uncordon {node}"), "uncordoned");
+    kubectl.says("rollout status deployment/web --timeout=60s", "successfully rolled out");
+}

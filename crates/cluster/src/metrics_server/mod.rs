@@ -1,0 +1,181 @@
+//! `metrics.k8s.io`: what pods and nodes use, answered in this process as another API server would answer it.
+//!
+//! ```text
+//! aggregator --request--> Asked (pure) --registry: which objects; nodes: what they counted--> window (pure) --> metrics, table (pure)
+//! ```
+//! Nothing is scraped: when somebody asks, counters are read as they were at the last two beats of 15 s.
+//! In Kubernetes: `sigs.k8s.io/metrics-server`. Which roles and objects it needs say `manifests`.
+
+mod asked;
+mod documents;
+mod manifests;
+mod metrics;
+mod table;
+mod window;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::task::{Context, Poll};
+
+use coracle_ambient::Timestamp;
+use coracle_kubelet::NodeApi;
+use coracle_meta::fields::Fields;
+use coracle_meta::{GroupResource, GroupVersionResource, Object, ObjectKey, Status};
+use coracle_registry::{DeleteOptions, GetOptions, ListOptions, Registry, Request, Stored, Verb};
+use futures_util::future::BoxFuture;
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use serde_json::Value;
+use tower::Service;
+
+use self::asked::{Asked, What, Which};
+use self::manifests::{API_SERVICE, SIMULATED, manifests};
+use self::window::Beats;
+use crate::bootstrap::create_if_missing;
+use crate::node_transport::LocalNodes;
+use crate::{Body, boxed};
+
+/// The Service that it answers for.
+pub(crate) const SERVICE: (&str, &str) = ("kube-system", "metrics-server");
+const GROUP: &str = "metrics.k8s.io";
+const VERSION: &str = "v1beta1";
+
+/// Answers for the nodes of this process. The registry that is asked which objects there are comes with each request.
+#[derive(Clone, Debug)]
+pub(crate) struct MetricsServer {
+    nodes: LocalNodes,
+}
+
+/// Lets the cluster have what leads to the metrics server, or takes away what an earlier start has left of that.
+pub(crate) async fn settle(registry: &Registry, is_there: bool) -> Result<(), Status> {
+    if is_there {
+        for object in manifests() {
+            create_if_missing(registry, object).await?;
+        }
+        return Ok(());
+    }
+    let api_services = GroupVersionResource::new("apiregistration.k8s.io", "v1", "apiservices");
+    let about = |verb| Request::new(verb, api_services.clone(), registry.ambient().clock.now()).object("", API_SERVICE);
+    match registry.get(&about(Verb::Get), &GetOptions::default()).await {
+        Ok(found) if found.object().at("metadata.annotations").get(SIMULATED).is_some() => {
+            registry.delete(&about(Verb::Delete), &DeleteOptions::default()).await.map(drop)
+        }
+        Err(status) if !status.is_not_found() => Err(status),
+        _ => Ok(()),
+    }
+}
+
+impl MetricsServer {
+    pub(crate) fn new(nodes: LocalNodes) -> Self {
+        Self { nodes }
+    }
+
+    async fn answer(&self, request: http::Request<Body>) -> Result<Value, Status> {
+        let asked = Asked::read(request.method(), request.uri(), request.headers())?;
+        let which = match asked.what {
+            What::Document(document) => return Ok(document),
+            What::Metrics(which) => which,
+        };
+        let registry = request.extensions().get::<Registry>();
+        let registry = registry.ok_or_else(|| Status::internal("nobody said which objects there are"))?;
+        let now = registry.ambient().clock.now();
+        let names = match which {
+            Which::Nodes => metrics::NODES,
+            Which::Pods => metrics::PODS,
+        };
+        let mut found = Found { nodes: &self.nodes, apis: BTreeMap::new(), beats: Beats::before(now), now };
+        let about = Request::new(Verb::List, GroupVersionResource::new("", "v1", names.resource), now)
+            .object(&asked.namespace, &asked.name);
+        if asked.name.is_empty() {
+            let options =
+                ListOptions { label_selector: asked.labels, field_selector: asked.fields, ..ListOptions::default() };
+            let listed = registry.list(&about, &options).await?;
+            let mut items: Vec<Value> =
+                listed.items.iter().map(Stored::object).filter_map(|object| found.metrics(which, &object)).collect();
+            items.sort_by_cached_key(|item| {
+                (item.text("metadata.namespace").to_owned(), item.text("metadata.name").to_owned())
+            });
+            return Ok(asked.form.of_list(&names, items));
+        }
+        let object = registry.get(&about, &GetOptions::default()).await?.object();
+        let metrics = found.metrics(which, &object).ok_or_else(|| {
+            let key = ObjectKey::new(asked.namespace.as_str(), asked.name.as_str());
+            Status::not_found(&GroupResource::new(GROUP, names.metrics), &key.to_string())
+        })?;
+        Ok(asked.form.of_one(&names, metrics))
+    }
+}
+
+/// What is found out for one answer.
+struct Found<'a> {
+    nodes: &'a LocalNodes,
+    /// The nodes that have been asked for; none for those that do not answer.
+    apis: BTreeMap<String, Option<NodeApi>>,
+    beats: Beats,
+    now: Timestamp,
+}
+
+impl Found<'_> {
+    fn node(&mut self, name: &str) -> Option<NodeApi> {
+        if let Some(known) = self.apis.get(name) {
+            return known.clone();
+        }
+        let api = self.nodes.api_of(name);
+        self.apis.insert(name.to_owned(), api.clone());
+        api
+    }
+
+    /// What a node or pod used; none if nothing is known of it.
+    fn metrics(&mut self, which: Which, object: &Object) -> Option<Value> {
+        let (beats, now) = (self.beats, self.now);
+        match which {
+            Which::Nodes => {
+                let node = self.node(object.name())?;
+                let used = beats.node(&node.used(beats.before)?, &node.used(beats.last)?);
+                Some(metrics::of_node(object, &used, beats.last, now))
+            }
+            Which::Pods => {
+                let node = self.node(object.text("spec.nodeName"))?;
+                let key = ObjectKey::new(object.namespace(), object.name());
+                let last = node.used_by(&key, beats.last).filter(|reading| reading.uid == object.uid())?;
+                let used = beats.pod(node.used_by(&key, beats.before).as_ref(), &last)?;
+                Some(metrics::of_pod(object, &used, beats.last, now))
+            }
+        }
+    }
+}
+
+impl Service<http::Request<Body>> for MetricsServer {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let server = self.clone();
+        Box::pin(async move {
+            let (code, document) = match server.answer(request).await {
+                Ok(document) => (StatusCode::OK, document),
+                Err(status) => {
+                    let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                    (code, refusal(&status))
+                }
+            };
+            let mut response = Response::new(boxed(Full::from(document.to_string())));
+            *response.status_mut() = code;
+            let json = http::HeaderValue::from_static("application/json");
+            response.headers_mut().insert(http::header::CONTENT_TYPE, json);
+            Ok(response)
+        })
+    }
+}
+
+fn refusal(status: &Status) -> Value {
+    let mut document = serde_json::to_value(status).unwrap_or_default();
+    document["kind"] = "Status".into();
+    document["apiVersion"] = "v1".into();
+    document
+}

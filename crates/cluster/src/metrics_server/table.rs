@@ -1,0 +1,106 @@
+use coracle_meta::Quantity;
+use coracle_meta::fields::Fields;
+use serde_json::{Value, json};
+
+use super::metrics::Names;
+use super::{GROUP, VERSION};
+
+/// In which form metrics are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As they are.
+    Objects,
+    /// As a table of this version of `meta.k8s.io`, whose rows hold so much of their objects.
+    Table { version: String, rows: Rows },
+}
+
+/// What a row holds of its object. In Kubernetes: `IncludeObjectPolicy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rows {
+    Nothing,
+    Metadata,
+    Object,
+}
+
+impl Form {
+    pub(super) fn of_one(&self, names: &Names, mut metrics: Value) -> Value {
+        if let Self::Table { version, rows } = self {
+            return table(version, *rows, names, vec![metrics]);
+        }
+        name(&mut metrics, names.kind);
+        metrics
+    }
+
+    pub(super) fn of_list(&self, names: &Names, items: Vec<Value>) -> Value {
+        if let Self::Table { version, rows } = self {
+            return table(version, *rows, names, items);
+        }
+        let mut list = json!({"metadata": {}, "items": items});
+        name(&mut list, &format!("{}List", names.kind));
+        list
+    }
+}
+
+fn name(object: &mut Value, kind: &str) {
+    object["kind"] = kind.into();
+    object["apiVersion"] = format!("{GROUP}/{VERSION}").into();
+}
+
+/// In Kubernetes: `addPodMetricsToTable`, `addNodeMetricsToTable`: of nothing, it has no columns.
+fn table(version: &str, rows: Rows, names: &Names, items: Vec<Value>) -> Value {
+    let column = |name: &str, format: &str, description: &str| json!({"name": name, "type": "string", "format": format, "description": description, "priority": 0});
+    let columns = (!items.is_empty()).then(|| {
+        [
+            column("Name", "name", "Name of the resource"),
+            column("cpu", "quantity", ""),
+            column("memory", "quantity", ""),
+            column("Window", "duration", ""),
+        ]
+    });
+    let rows: Vec<Value> = items.into_iter().map(|item| row(version, rows, names, item)).collect();
+    let (kind, version) = ("Table", format!("meta.k8s.io/{version}"));
+    json!({"kind": kind, "apiVersion": version, "metadata": {}, "columnDefinitions": columns, "rows": rows})
+}
+
+fn row(version: &str, rows: Rows, names: &Names, mut item: Value) -> Value {
+    let cells = json!([item.text("metadata.name"), total(&item, "cpu"), total(&item, "memory"), item.text("window")]);
+    let object = match rows {
+        Rows::Nothing => Value::Null,
+        Rows::Metadata => json!({
+            "kind": "PartialObjectMetadata", "apiVersion": format!("meta.k8s.io/{version}"), "metadata": item.at("metadata"),
+        }),
+        Rows::Object => {
+            name(&mut item, names.kind);
+            item
+        }
+    };
+    json!({"cells": cells, "object": object})
+}
+
+/// What all containers use of a resource, or the node.
+fn total(item: &Value, resource: &str) -> String {
+    let amount = |of: &Value| Quantity::parse(of.at("usage").text(resource)).unwrap_or_default();
+    match item.list("containers") {
+        [] => amount(item).to_string(),
+        [first, others @ ..] => others.iter().map(amount).fold(amount(first), |sum, own| sum + own).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::metrics::PODS;
+    use super::*;
+
+    #[test]
+    fn a_row_sums_up_what_containers_use() {
+        let container = |cpu: &str, memory: &str| json!({"usage": {"cpu": cpu, "memory": memory}});
+        let containers = [container("250m", "64Mi"), container("1500n", "1Mi")];
+        let item = json!({"metadata": {"name": "web"}, "window": "15s", "containers": containers});
+        let form = Form::Table { version: "v1".to_owned(), rows: Rows::Metadata };
+        let table = form.of_list(&PODS, vec![item]);
+        assert_eq!(table["rows"][0]["cells"], json!(["web", "250001500n", "65Mi", "15s"]));
+        assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
+        assert_eq!(table["columnDefinitions"][3]["name"], "Window");
+        assert_eq!(form.of_list(&PODS, Vec::new())["columnDefinitions"], Value::Null);
+    }
+}

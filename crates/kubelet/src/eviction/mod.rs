@@ -1,0 +1,48 @@
+//! Which of its resources a node is short of, and which pods go for it.
+//!
+//! ```text
+//! reading, capacity --signals (pure)--> Signal: what is left, and how much there should be --rank, message (pure)--> Evicted
+//!                                            \--Pressure: for how long a node says so--> conditions of the Node
+//! ```
+//! In Kubernetes: `pkg/kubelet/eviction`, with hard thresholds alone.
+
+mod limits;
+mod pressure;
+mod ranking;
+mod shortage;
+mod signals;
+
+pub(crate) use self::limits::beyond_local_limits;
+pub(crate) use self::pressure::Pressed;
+pub(crate) use self::ranking::{ranked, shortage_message};
+pub(crate) use self::shortage::Shortage;
+pub(crate) use self::signals::{Signal, signals};
+
+/// The reason of a pod that goes.
+pub(crate) const EVICTED: &str = "Evicted";
+/// Pods of this priority and above stay whatever happens. In Kubernetes: `IsCriticalPod`.
+const CRITICAL: i32 = 2_000_000_000;
+
+/// Whether a pod is never made to go.
+pub(crate) fn is_critical(pod: &coracle_api::core_v1::Pod) -> bool {
+    let annotations = &pod.metadata.annotations;
+    let is_static = annotations.get("kubernetes.io/config.source").is_some_and(|source| source != "api");
+    is_static || annotations.contains_key("kubernetes.io/config.mirror") || pod.spec.priority >= Some(CRITICAL)
+}
+
+/// Why a node that is short of something does not take a pod; none if it does.
+pub(crate) fn pressed_out(pod: &coracle_api::core_v1::Pod, pressed: &Pressed) -> Option<(&'static str, String)> {
+    if pressed.is_none() || is_critical(pod) {
+        return None;
+    }
+    let taint = coracle_api::core_v1::Taint {
+        key: "node.kubernetes.io/memory-pressure".to_owned(),
+        effect: "NoSchedule".to_owned(),
+        ..Default::default()
+    };
+    let is_borne = || pod.spec.tolerations.iter().any(|toleration| toleration.tolerates(&taint));
+    if pressed.is_by_memory_alone() && (pod.status.qos_class != "BestEffort" || is_borne()) {
+        return None;
+    }
+    Some((EVICTED, format!("The node had condition: {}. ", pressed.words())))
+}

@@ -1,0 +1,127 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use coracle_ambient::Timestamp;
+use jiff::SignedDuration;
+
+use super::signals::{Scarce, Signal};
+
+/// For how long a node says that it is short of something after it last was. In Kubernetes:
+/// `evictionPressureTransitionPeriod`.
+const TRANSITION: SignedDuration = SignedDuration::from_mins(5);
+
+/// What a node says that it is short of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pressed(BTreeSet<Scarce>);
+
+/// A condition of a Node: its type, status, reason and message.
+pub(crate) type Said = (&'static str, &'static str, &'static str, &'static str);
+
+/// How a node says that it is short of something, and that it is not, each with the event that tells of it.
+struct Words {
+    scarce: Scarce,
+    short: Said,
+    well: Said,
+    events: [&'static str; 2],
+}
+
+const WORDS: [Words; 3] = [
+    Words {
+        scarce: Scarce::Memory,
+        short: ("MemoryPressure", "True", "KubeletHasInsufficientMemory", "kubelet has insufficient memory available"),
+        well: ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        events: ["NodeHasInsufficientMemory", "NodeHasSufficientMemory"],
+    },
+    Words {
+        scarce: Scarce::Disk,
+        short: ("DiskPressure", "True", "KubeletHasDiskPressure", "kubelet has disk pressure"),
+        well: ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        events: ["NodeHasDiskPressure", "NodeHasNoDiskPressure"],
+    },
+    Words {
+        scarce: Scarce::Pids,
+        short: ("PIDPressure", "True", "KubeletHasInsufficientPID", "kubelet has insufficient PID available"),
+        well: ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        events: ["NodeHasInsufficientPID", "NodeHasSufficientPID"],
+    },
+];
+
+impl Pressed {
+    /// The conditions of the Node.
+    pub(crate) fn said(&self) -> [Said; 3] {
+        WORDS.map(|words| if self.0.contains(&words.scarce) { words.short } else { words.well })
+    }
+
+    /// The events that tell what is other than before.
+    pub(crate) fn changes_since(&self, before: &Self) -> Vec<&'static str> {
+        let changed = WORDS.iter().filter(|words| self.0.contains(&words.scarce) != before.0.contains(&words.scarce));
+        changed.map(|words| words.events[usize::from(!self.0.contains(&words.scarce))]).collect()
+    }
+
+    /// Whether it is by memory and by nothing else.
+    pub(crate) fn is_by_memory_alone(&self) -> bool {
+        self.0.len() == 1 && self.0.contains(&Scarce::Memory)
+    }
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As Go prints a list of conditions.
+    pub(crate) fn words(&self) -> String {
+        let short = WORDS.iter().filter(|words| self.0.contains(&words.scarce)).map(|words| words.short.0);
+        format!("[{}]", short.collect::<Vec<_>>().join(" "))
+    }
+}
+
+/// What a node was short of, and until when.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pressure {
+    /// When it was last short of each; none while it is.
+    seen: BTreeMap<Scarce, Option<Timestamp>>,
+}
+
+impl Pressure {
+    /// Takes in what the node is short of now.
+    pub(crate) fn observe(&mut self, signals: &[Signal], now: Timestamp) {
+        for until in self.seen.values_mut() {
+            until.get_or_insert(now);
+        }
+        self.seen.extend(signals.iter().map(|signal| (signal.scarce, None)));
+        self.seen.retain(|_, until| until.is_none_or(|until| now.duration_since(until) < TRANSITION));
+    }
+
+    /// What the node says.
+    pub(crate) fn pressed(&self) -> Pressed {
+        Pressed(self.seen.keys().copied().collect())
+    }
+
+    /// When it says something else though nothing has changed.
+    pub(crate) fn changes_at(&self) -> Option<Timestamp> {
+        self.seen.values().filter_map(|until| until.and_then(|until| until.checked_add(TRANSITION).ok())).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    #[test]
+    fn a_node_says_so_for_five_minutes_after_it_was_last_short() {
+        let (mut pressure, short) =
+            (Pressure::default(), [Signal { scarce: Scarce::Memory, available: 1, threshold: 2 }]);
+        pressure.observe(&short, at(0));
+        assert_eq!((pressure.pressed().words().as_str(), pressure.changes_at()), ("[MemoryPressure]", None));
+        pressure.observe(&[], at(100));
+        assert_eq!(pressure.changes_at(), Some(at(400)));
+        pressure.observe(&[], at(399));
+        assert!(pressure.pressed().is_by_memory_alone());
+        assert_eq!(pressure.pressed().said()[0].1, "True");
+        assert_eq!(Pressed::default().changes_since(&pressure.pressed()), ["NodeHasSufficientMemory"]);
+        pressure.observe(&[], at(400));
+        assert!(pressure.pressed().is_none());
+    }
+}

@@ -1,0 +1,43 @@
+//! What is counted of a pod's containers, and what the counters said, for who asks in this process.
+
+use coracle_ambient::Timestamp;
+use coracle_api::core_v1::Pod;
+use coracle_meta::ObjectKey;
+
+use crate::container::State;
+use crate::lifecycle::{PodStage, Runtime};
+use crate::place::Place;
+use crate::surroundings::Surroundings;
+use crate::usage::{Meters, Run};
+use crate::{NodeApi, NodeReading, PodReading};
+
+/// Where the containers of a pod are, as its counters want to know it.
+pub(crate) fn runs<'p>(pod: &'p Pod, runtime: &Runtime, around: &'p Surroundings, now: Timestamp) -> Vec<Run<'p>> {
+    let run = |place: Place| {
+        let (container, own) = (around.container(pod, place)?, runtime.container(place)?);
+        let is_running = own.state == State::Running && runtime.stage != PodStage::Ended;
+        Some(Run {
+            container,
+            is_init: matches!(place, Place::Init(_)),
+            since: is_running.then_some(own.since),
+            ended: own.exit.as_ref().map_or(now, |exit| exit.at),
+        })
+    };
+    runtime.places().filter_map(run).collect()
+}
+
+impl NodeApi {
+    fn meters(&self) -> &Meters {
+        &self.machine.meters
+    }
+
+    /// What the node used at a moment, at most a minute ago; none before it had begun to count.
+    pub fn used(&self, at: Timestamp) -> Option<NodeReading> {
+        self.meters().read(at)
+    }
+
+    /// What one of its pods used at a moment, at most a minute ago; none if no container of it ran then.
+    pub fn used_by(&self, pod: &ObjectKey, at: Timestamp) -> Option<PodReading> {
+        self.meters().read_pod(pod, at)
+    }
+}

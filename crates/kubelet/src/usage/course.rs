@@ -1,0 +1,157 @@
+use std::time::Duration;
+
+use coracle_meta::{Quantity, parse_duration};
+
+/// What an amount is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Billionths: of a core.
+    Nano,
+    /// Whole ones: bytes, processes.
+    One,
+}
+
+/// How much of something a container uses, by its age: in steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Course {
+    first: u64,
+    /// From which age on how much it is then, the youngest age first.
+    later: Box<[(Duration, u64)]>,
+}
+
+impl Course {
+    /// Always the same.
+    pub(crate) fn constant(amount: u64) -> Self {
+        Self { first: amount, later: Box::default() }
+    }
+
+    /// Reads `250m` or a list by age, `100m,10s:500m,1m:20m`; before the first age of a list that names one, it is
+    /// `default`.
+    ///
+    /// # Errors
+    /// Which part cannot be read, and why.
+    pub(crate) fn parse(text: &str, unit: Unit, default: u64) -> Result<Self, String> {
+        let mut course = Self::constant(default);
+        let mut later: Vec<(Duration, u64)> = Vec::new();
+        for (at, part) in text.split(',').map(str::trim).enumerate() {
+            match part.split_once(':') {
+                None if at == 0 => course.first = amount(part, unit)?,
+                None => return Err(format!("{part:?} does not say from which age on")),
+                Some((age, rest)) => {
+                    let from = parse_duration(age).ok_or_else(|| format!("{age:?} is no duration"))?;
+                    if later.last().is_some_and(|(before, _)| *before >= from) {
+                        return Err(format!("{age:?} is not after the age before it"));
+                    }
+                    later.push((from, amount(rest, unit)?));
+                }
+            }
+        }
+        if let Some((_, first)) = later.first().copied().filter(|(from, _)| from.is_zero()) {
+            course.first = first;
+            later.remove(0);
+        }
+        course.later = later.into();
+        Ok(course)
+    }
+
+    /// The same, but never more than a limit.
+    pub(crate) fn at_most(&self, limit: u64) -> Self {
+        let later = self.later.iter().map(|(from, amount)| (*from, (*amount).min(limit)));
+        Self { first: self.first.min(limit), later: later.collect() }
+    }
+
+    /// How much it is at an age.
+    pub(crate) fn at(&self, age: Duration) -> u64 {
+        let passed = self.later.iter().rev().find(|(from, _)| *from <= age);
+        passed.map_or(self.first, |(_, amount)| *amount)
+    }
+
+    /// The first age at which it is more than `limit`.
+    pub(crate) fn exceeds(&self, limit: u64) -> Option<Duration> {
+        if self.first > limit {
+            return Some(Duration::ZERO);
+        }
+        self.later.iter().find(|(_, amount)| *amount > limit).map(|(from, _)| *from)
+    }
+
+    /// The first age after `age` at which it is another amount.
+    pub(crate) fn changes_after(&self, age: Duration) -> Option<Duration> {
+        self.later.iter().map(|(from, _)| *from).find(|from| *from > age)
+    }
+
+    /// All of it up to an age: amount times seconds.
+    pub(crate) fn sum(&self, age: Duration) -> u64 {
+        let ends = self.later.iter().map(|(from, _)| *from).chain([Duration::MAX]);
+        let steps = [(Duration::ZERO, self.first)].into_iter().chain(self.later.iter().copied());
+        let sums = steps.zip(ends).map(|((from, amount), end)| {
+            let held = end.min(age).saturating_sub(from);
+            u128::from(amount) * held.as_nanos() / 1_000_000_000
+        });
+        u64::try_from(sums.sum::<u128>()).unwrap_or(u64::MAX)
+    }
+}
+
+fn amount(text: &str, unit: Unit) -> Result<u64, String> {
+    let quantity = Quantity::parse(text.trim()).map_err(|error| format!("{text:?} is no quantity: {error}"))?;
+    let value = match unit {
+        Unit::Nano => quantity.nano_value(),
+        Unit::One => quantity.value(),
+    };
+    u64::try_from(value).map_err(|_| format!("{text:?} is below zero"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn seconds(count: u64) -> Duration {
+        Duration::from_secs(count)
+    }
+
+    #[test]
+    fn an_amount_holds_from_its_age_on_until_the_next() {
+        let course = Course::parse("100m, 10s:500m,1m:20m", Unit::Nano, 7).unwrap();
+        let at = |age| course.at(seconds(age)) / 1_000_000;
+        assert_eq!([at(0), at(9), at(10), at(59), at(60), at(9999)], [100, 100, 500, 500, 20, 20]);
+        assert_eq!(course.sum(seconds(70)), 1_000_000_000 + 25_000_000_000 + 200_000_000);
+        assert_eq!(
+            [50, 400, 500].map(|milli| course.exceeds(milli * 1_000_000)),
+            [Some(seconds(0)), Some(seconds(10)), None]
+        );
+        let waits = Course::parse("1m:64Mi", Unit::One, 5).unwrap();
+        assert_eq!((waits.at(seconds(59)), waits.at(seconds(60))), (5, 64 << 20));
+        assert_eq!(Course::parse("0s:3", Unit::One, 5).unwrap(), Course::constant(3));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said() {
+        let why = |text: &str| Course::parse(text, Unit::One, 0).unwrap_err();
+        assert!(why("much").starts_with("\"much\" is no quantity: "));
+        assert_eq!(why("-1"), "\"-1\" is below zero");
+        assert_eq!(why("1,2"), "\"2\" does not say from which age on");
+        assert_eq!(why("1,soon:2"), "\"soon\" is no duration");
+        assert_eq!(why("1,10s:2,10s:3"), "\"10s\" is not after the age before it");
+        assert!(why("").contains("is no quantity"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_parser_panic(text in "\\PC*", age in any::<u32>()) {
+            if let Ok(course) = Course::parse(&text, Unit::Nano, 1) {
+                course.sum(seconds(age.into()));
+            }
+        }
+
+        #[test]
+        fn a_sum_never_falls_and_grows_by_what_is_used(
+            steps in proptest::collection::btree_map(1..1000_u64, 0..1_000_000_u64, 0..5), age in 0..1200_u64,
+        ) {
+            let list: Vec<String> = steps.iter().map(|(from, amount)| format!("{from}s:{amount}")).collect();
+            let text = [vec!["3".to_owned()], list].concat().join(",");
+            let course = Course::parse(&text, Unit::One, 0).unwrap();
+            let grown = course.sum(seconds(age + 1)) - course.sum(seconds(age));
+            prop_assert_eq!(grown, course.at(seconds(age)));
+        }
+    }
+}

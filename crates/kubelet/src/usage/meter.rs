@@ -1,0 +1,142 @@
+use std::time::Duration;
+
+use coracle_ambient::Timestamp;
+
+use super::Usage;
+use super::reading::ContainerReading;
+
+/// What one run of a container has used: a counter that goes on as its usage is changed, and can be read for a moment
+/// that is past.
+#[derive(Clone, Debug)]
+pub(crate) struct Meter {
+    pub(crate) container: Box<str>,
+    began: Timestamp,
+    ended: Option<Timestamp>,
+    /// What it is told to use, since when; the oldest first.
+    spans: Vec<Span>,
+}
+
+/// A time in which nobody changed what a container is told to use.
+#[derive(Clone, Debug)]
+struct Span {
+    from: Timestamp,
+    /// What the counter said then: billionths of a core, times seconds.
+    counted: u64,
+    usage: Usage,
+}
+
+impl Meter {
+    pub(crate) fn new(container: &str, began: Timestamp, usage: Usage) -> Self {
+        let spans = vec![Span { from: began, counted: 0, usage }];
+        Self { container: container.into(), began, ended: None, spans }
+    }
+
+    /// Whether it counts the run that began then, which goes on.
+    pub(crate) fn counts(&self, began: Timestamp) -> bool {
+        self.began == began && self.ended.is_none()
+    }
+
+    /// From now on it is told to use this.
+    pub(crate) fn change(&mut self, usage: &Usage, now: Timestamp) {
+        if self.last().usage != *usage {
+            let counted = self.cpu(now);
+            self.spans.push(Span { from: now, counted, usage: usage.clone() });
+        }
+    }
+
+    /// The run has ended.
+    pub(crate) fn end(&mut self, at: Timestamp) {
+        self.ended.get_or_insert(at.max(self.began));
+    }
+
+    /// Forgets what is only needed to read moments before this one.
+    pub(crate) fn forget_before(&mut self, then: Timestamp) {
+        let needed = self.spans.iter().rposition(|span| span.from <= then).unwrap_or(0);
+        self.spans.drain(..needed);
+    }
+
+    /// Whether it ended before this moment; then all that it will ever say is its last count.
+    pub(crate) fn ended_before(&self, then: Timestamp) -> bool {
+        self.ended.is_some_and(|ended| ended < then)
+    }
+
+    /// The counter at a moment: billionths of a core, times seconds.
+    pub(crate) fn cpu(&self, at: Timestamp) -> u64 {
+        let at = self.ended.map_or(at, |ended| ended.min(at)).max(self.began);
+        let span = self.span(at);
+        let grown = span.usage.cpu.sum(self.age(at)).saturating_sub(span.usage.cpu.sum(self.age(span.from)));
+        span.counted.saturating_add(grown)
+    }
+
+    /// What is to be read of it at a moment; none if it does not run then.
+    pub(crate) fn read(&self, at: Timestamp) -> Option<ContainerReading> {
+        if at < self.began || self.ended.is_some_and(|ended| ended <= at) {
+            return None;
+        }
+        let (usage, age) = (&self.span(at).usage, self.age(at));
+        Some(ContainerReading {
+            name: self.container.to_string(),
+            started: self.began,
+            cpu: self.cpu(at),
+            cpu_now: usage.cpu.at(age),
+            memory: usage.memory.at(age),
+            storage: usage.storage.at(age),
+            pids: usage.pids.at(age),
+        })
+    }
+
+    /// What it is told to use.
+    pub(crate) fn usage(&self) -> &Usage {
+        &self.last().usage
+    }
+
+    /// When it next uses another amount of anything but processor time.
+    pub(crate) fn changes_after(&self, now: Timestamp) -> Option<Timestamp> {
+        let (usage, age) = (self.usage(), self.age(now));
+        let courses = [&usage.memory, &usage.storage, &usage.pids];
+        let next = courses.into_iter().filter_map(|course| course.changes_after(age)).min()?;
+        self.began.checked_add(next).ok().filter(|_| self.ended.is_none())
+    }
+
+    fn last(&self) -> &Span {
+        self.span(Timestamp::MAX)
+    }
+
+    fn span(&self, at: Timestamp) -> &Span {
+        // There is always a first, which every later moment may fall back to.
+        self.spans.iter().rev().find(|span| span.from <= at).unwrap_or(&self.spans[0])
+    }
+
+    fn age(&self, at: Timestamp) -> Duration {
+        Duration::try_from(at.duration_since(self.began)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Course, Usage};
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_767_225_600 + second).unwrap()
+    }
+
+    fn usage(cpu: u64, memory: u64) -> Usage {
+        let [cpu, memory] = [cpu, memory].map(Course::constant);
+        Usage { cpu, memory, storage: Course::constant(0), pids: Course::constant(1) }
+    }
+
+    #[test]
+    fn a_counter_goes_on_where_it_was_when_usage_changes_and_the_past_stays() {
+        let mut meter = Meter::new("c", at(0), usage(100, 1));
+        meter.change(&usage(100, 1), at(5));
+        meter.change(&usage(10, 2), at(10));
+        assert_eq!([meter.cpu(at(5)), meter.cpu(at(10)), meter.cpu(at(20))], [500, 1000, 1100]);
+        assert_eq!((meter.read(at(9)).unwrap().memory, meter.read(at(10)).unwrap().memory), (1, 2));
+        meter.forget_before(at(15));
+        assert_eq!((meter.cpu(at(20)), meter.spans.len()), (1100, 1));
+        meter.end(at(30));
+        assert_eq!((meter.cpu(at(99)), meter.read(at(30)).is_none()), (1200, true));
+        assert!(meter.read(at(29)).is_some() && meter.read(at(-1)).is_none());
+    }
+}

@@ -1,0 +1,264 @@
+use std::collections::BTreeMap;
+
+use coracle_ambient::Timestamp;
+use coracle_api::core_v1::{Container, Node, Pod};
+use coracle_meta::{ApiObject, ObjectKey};
+use jiff::SignedDuration;
+use parking_lot::Mutex;
+
+use super::Usage;
+use super::meter::Meter;
+use super::reading::{ContainerReading, NodeReading, PodReading};
+
+/// For how long what is past can be read.
+const KEPT: SignedDuration = SignedDuration::from_secs(60);
+
+/// The counters of a node: what its pods use and have used, and what runs beside them.
+#[derive(Debug, Default)]
+pub(crate) struct Meters {
+    counted: Mutex<Counted>,
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    /// What runs beside the pods; none before the node was first looked at.
+    system: Option<Meter>,
+    pods: BTreeMap<ObjectKey, PodMeter>,
+    /// Processor time of runs that are kept no more.
+    gone: u64,
+    /// The last runs of pods that are there no more.
+    going: Vec<Meter>,
+    /// What of the Node's annotations was found wrong.
+    faults: Vec<String>,
+}
+
+/// Where a container of a pod is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run<'p> {
+    pub(crate) container: &'p Container,
+    /// Whether it is one of the pod's init containers.
+    pub(crate) is_init: bool,
+    /// Since when it runs, if it does.
+    pub(crate) since: Option<Timestamp>,
+    /// When it ended, if it does not.
+    pub(crate) ended: Timestamp,
+}
+
+/// The runs of one pod's containers.
+#[derive(Debug)]
+struct PodMeter {
+    uid: Box<str>,
+    seen: Timestamp,
+    runs: Vec<Meter>,
+    /// Processor time of runs that are kept no more.
+    gone: u64,
+    /// What of its annotations was found wrong.
+    faults: Vec<String>,
+}
+
+impl Meters {
+    /// Takes in where a pod that was first seen then is on its way, and what its annotations say. Gives what is wrong with
+    /// those, if it is new.
+    pub(crate) fn observe(&self, pod: &Pod, seen: Timestamp, runs: &[Run<'_>], now: Timestamp) -> Vec<String> {
+        let key = pod.object_key();
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        let mut counted = self.counted.lock();
+        if counted.pods.get(&key).is_some_and(|known| *known.uid != *uid) {
+            counted.forget(&key, now);
+        }
+        counted.prune(now);
+        let known = counted.pods.entry(key).or_insert_with(|| PodMeter {
+            uid: uid.into(),
+            seen,
+            runs: Vec::new(),
+            gone: 0,
+            faults: Vec::new(),
+        });
+        let faults = known.observe(pod, runs, now);
+        let is_new = faults != known.faults;
+        known.faults.clone_from(&faults);
+        if is_new { faults } else { Vec::new() }
+    }
+
+    /// Takes in what a Node's annotations say of what runs beside the pods. Gives what is wrong with it, if it is new.
+    pub(crate) fn observe_node(&self, node: &Node, now: Timestamp) -> Vec<String> {
+        let mut faults = Vec::new();
+        let usage = Usage::of_system(node, &mut faults);
+        let mut counted = self.counted.lock();
+        match &mut counted.system {
+            Some(system) => {
+                system.change(&usage, now);
+                system.forget_before(now - KEPT);
+            }
+            system => *system = Some(Meter::new("", now, usage)),
+        }
+        let is_new = faults != counted.faults;
+        counted.faults.clone_from(&faults);
+        if is_new { faults } else { Vec::new() }
+    }
+
+    /// Whether the Node says, or said, what runs beside the pods.
+    pub(crate) fn is_system_told(&self) -> bool {
+        let counted = self.counted.lock();
+        let default = Usage::of_system(&Node::default(), &mut Vec::new());
+        counted.system.as_ref().is_some_and(|system| *system.usage() != default) || !counted.faults.is_empty()
+    }
+
+    /// When anything but processor time is next used in another amount, though nobody changes anything.
+    pub(crate) fn changes_after(&self, now: Timestamp) -> Option<Timestamp> {
+        let counted = self.counted.lock();
+        let runs = counted.pods.values().flat_map(|pod| &pod.runs).chain(&counted.system);
+        runs.filter_map(|run| run.changes_after(now)).min()
+    }
+
+    /// The pod is there no more.
+    pub(crate) fn forget(&self, key: &ObjectKey, now: Timestamp) {
+        self.counted.lock().forget(key, now);
+    }
+
+    /// What is used at a moment, at most a minute ago; none before the node was first looked at.
+    pub(crate) fn read(&self, at: Timestamp) -> Option<NodeReading> {
+        let counted = self.counted.lock();
+        let system = counted.system.as_ref().filter(|system| system.read(at).is_some())?;
+        let own = system.read(at)?;
+        let pods: Vec<PodReading> = counted.pods.iter().filter_map(|(key, pod)| pod.read(key, at)).collect();
+        let all = |amount: fn(&ContainerReading) -> u64| {
+            pods.iter().map(|pod| pod.total(amount)).sum::<u64>().saturating_add(amount(&own))
+        };
+        let runs = counted.pods.values().flat_map(|pod| &pod.runs).chain(&counted.going).chain([system]);
+        let gone = counted.pods.values().map(|pod| pod.gone).fold(counted.gone, u64::saturating_add);
+        let cpu = runs.map(|run| run.cpu(at)).fold(gone, u64::saturating_add);
+        Some(NodeReading {
+            at,
+            started: own.started,
+            cpu,
+            cpu_now: all(|own| own.cpu_now),
+            memory: all(|own| own.memory),
+            storage: all(|own| own.storage),
+            pids: all(|own| own.pids),
+            pods,
+        })
+    }
+
+    /// What one pod uses at a moment, at most a minute ago; none if no container of it ran then.
+    pub(crate) fn read_pod(&self, key: &ObjectKey, at: Timestamp) -> Option<PodReading> {
+        self.counted.lock().pods.get(key)?.read(key, at)
+    }
+}
+
+impl Counted {
+    fn forget(&mut self, key: &ObjectKey, now: Timestamp) {
+        if let Some(mut pod) = self.pods.remove(key) {
+            pod.runs.iter_mut().for_each(|run| run.end(now));
+            self.going.append(&mut pod.runs);
+            self.gone = self.gone.saturating_add(pod.gone);
+        }
+        self.prune(now);
+    }
+
+    /// Lets go of pods whose last moments nobody can ask for any more.
+    fn prune(&mut self, now: Timestamp) {
+        let gone = &mut self.gone;
+        self.going.retain(|run| keeps(run, gone, now));
+    }
+}
+
+impl PodMeter {
+    fn observe(&mut self, pod: &Pod, runs: &[Run<'_>], now: Timestamp) -> Vec<String> {
+        let mut faults = Vec::new();
+        for &Run { container, is_init, since, ended } in runs {
+            let usage = Usage::told(pod, container, is_init, &mut faults);
+            let known = self.runs.iter_mut().rev().find(|run| *run.container == *container.name);
+            match known {
+                Some(run) if since.is_some_and(|since| run.counts(since)) => run.change(&usage, now),
+                known => {
+                    known.into_iter().for_each(|run| run.end(ended));
+                    self.runs.extend(since.map(|since| Meter::new(&container.name, since, usage)));
+                }
+            }
+        }
+        let gone = &mut self.gone;
+        self.runs.retain_mut(|run| {
+            run.forget_before(now - KEPT);
+            keeps(run, gone, now)
+        });
+        faults
+    }
+
+    fn read(&self, key: &ObjectKey, at: Timestamp) -> Option<PodReading> {
+        let mut containers: Vec<ContainerReading> = self.runs.iter().filter_map(|run| run.read(at)).collect();
+        containers.sort_by(|a, b| a.name.cmp(&b.name));
+        let cpu = self.runs.iter().map(|run| run.cpu(at)).fold(self.gone, u64::saturating_add);
+        let (uid, started) = (self.uid.to_string(), self.seen);
+        (!containers.is_empty()).then(|| PodReading { key: key.clone(), uid, started, cpu, containers })
+    }
+}
+
+/// Whether a run is kept; one that is not leaves what it has used.
+fn keeps(run: &Meter, gone: &mut u64, now: Timestamp) -> bool {
+    let is_past = run.ended_before(now - KEPT);
+    if is_past {
+        *gone = gone.saturating_add(run.cpu(now));
+    }
+    !is_past
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_767_225_600 + second).unwrap()
+    }
+
+    fn pod(uid: &str, cpu: &str) -> Pod {
+        serde_json::from_value(json!({
+            "metadata": {"name": "web", "namespace": "default", "uid": uid, "annotations": {"coracle.dev/cpu": cpu}},
+            "spec": {"containers": [{"name": "c"}]},
+        }))
+        .unwrap()
+    }
+
+    fn running(pod: &Pod, since: Timestamp) -> [Run<'_>; 1] {
+        [Run { container: &pod.spec.containers[0], is_init: false, since: Some(since), ended: since }]
+    }
+
+    fn node(annotations: serde_json::Value) -> Node {
+        serde_json::from_value(json!({"metadata": {"name": "n", "annotations": annotations}})).unwrap()
+    }
+
+    fn seconds(nanos: u64) -> u64 {
+        nanos / 1_000_000_000
+    }
+
+    #[test]
+    fn a_nodes_counter_goes_on_after_its_pods_are_gone() {
+        let meters = Meters::default();
+        assert_eq!(meters.read(at(0)), None, "nobody has looked at the node");
+        meters.observe_node(&node(json!({"coracle.dev/cpu": "1", "coracle.dev/memory": "1Gi"})), at(0));
+        let web = pod("1", "2");
+        meters.observe(&web, at(0), &running(&web, at(0)), at(0));
+        let reading = meters.read(at(10)).unwrap();
+        assert_eq!((seconds(reading.cpu), reading.cpu_now, reading.pods.len()), (30, 3_000_000_000, 1));
+        assert_eq!(seconds(meters.read_pod(&web.object_key(), at(10)).unwrap().cpu), 20);
+        meters.forget(&web.object_key(), at(20));
+        assert!(meters.read(at(20)).unwrap().pods.is_empty());
+        assert_eq!(seconds(meters.read(at(10)).unwrap().cpu), 30, "what is past stays");
+        for later in [30, 500] {
+            meters.forget(&web.object_key(), at(later));
+            assert_eq!(seconds(meters.read(at(later)).unwrap().cpu), 40 + later as u64);
+        }
+    }
+
+    #[test]
+    fn a_pod_of_the_same_name_begins_anew_and_a_fault_is_told_once() {
+        let meters = Meters::default();
+        let (one, two) = (pod("1", "1"), pod("2", "much"));
+        assert_eq!(meters.observe(&one, at(0), &running(&one, at(0)), at(0)), [""; 0]);
+        let told = |second| meters.observe(&two, at(10), &running(&two, at(10)), at(second)).len();
+        assert_eq!((told(10), told(11)), (1, 0));
+        let reading = meters.read_pod(&two.object_key(), at(20)).unwrap();
+        assert_eq!((reading.uid.as_str(), reading.cpu), ("2", 10_000_000), "a thousandth of a core");
+    }
+}

@@ -1,0 +1,173 @@
+//! What the containers of a node use: of what annotations say to what is measured.
+//!
+//! ```text
+//! annotations, requests --Usage--> Course: how much, by age --Meter: one run--> Meters of a node --Reading--> statistics
+//! ```
+//! Nothing is sampled: a [`Meters`] is read for a moment, and computes what a counter would say then.
+//! In Kubernetes: what cAdvisor or the container runtime measures.
+
+mod course;
+mod meter;
+mod meters;
+mod out_of_memory;
+mod reading;
+
+use coracle_api::core_v1::{Container, Node, Pod};
+use coracle_meta::Quantity;
+
+pub(crate) use self::course::Course;
+use self::course::Unit;
+pub(crate) use self::meters::{Meters, Run};
+pub(crate) use self::out_of_memory::limited;
+pub use self::reading::{ContainerReading, NodeReading, PodReading};
+
+type Annotations = std::collections::BTreeMap<String, String>;
+
+const PREFIX: &str = "coracle.dev/";
+
+/// What a container uses where nobody says it and it requests nothing: a thousandth of a core, 16 MiB.
+const DEFAULT_CPU: u64 = 1_000_000;
+const DEFAULT_MEMORY: u64 = 16 << 20;
+/// What runs on a node beside its pods, where nobody says it.
+const SYSTEM_CPU: u64 = 50_000_000;
+const SYSTEM_MEMORY: u64 = 256 << 20;
+const SYSTEM_STORAGE: u64 = 2 << 30;
+const SYSTEM_PIDS: u64 = 100;
+/// Which part of what it requests, else.
+const DEFAULT_SHARE: u64 = 10;
+
+/// What one container uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Usage {
+    /// In billionths of a core.
+    pub(crate) cpu: Course,
+    /// In bytes.
+    pub(crate) memory: Course,
+    /// On the node's disk, in bytes.
+    pub(crate) storage: Course,
+    /// Processes.
+    pub(crate) pids: Course,
+}
+
+/// The annotations that say what is used, after the prefix.
+pub(crate) const CPU: &str = "cpu";
+pub(crate) const MEMORY: &str = "memory";
+pub(crate) const STORAGE: &str = "ephemeral-storage";
+pub(crate) const PIDS: &str = "pids";
+
+impl Usage {
+    /// What the pod's annotations say of one of its containers, or else a tenth of what it requests.
+    pub(crate) fn of(pod: &Pod, container: &Container, is_init: bool) -> Self {
+        Self::told(pod, container, is_init, &mut Vec::new())
+    }
+
+    /// The same, and what cannot be read: then all is as if nothing were said of that.
+    pub(crate) fn told(pod: &Pod, container: &Container, is_init: bool, faults: &mut Vec<String>) -> Self {
+        let requested = |resource: &str| container.resources.requests.get(resource).copied();
+        let share = |amount: Option<i64>, other: u64| {
+            let amount = amount.and_then(|amount| u64::try_from(amount).ok()).filter(|amount| *amount > 0);
+            amount.map_or(other, |amount| amount / DEFAULT_SHARE)
+        };
+        let mut course = |name: &str, unit: Unit, default: u64| {
+            let named = format!("{PREFIX}{}.{name}", container.name);
+            let of_all = (!is_init).then(|| format!("{PREFIX}{name}"));
+            let keys = [Some(named), of_all];
+            annotated(&pod.metadata.annotations, keys.into_iter().flatten(), unit, default, faults)
+        };
+        let cpu = course(CPU, Unit::Nano, share(requested("cpu").map(Quantity::nano_value), DEFAULT_CPU));
+        let limit = container.resources.limits.get("cpu").and_then(|limit| u64::try_from(limit.nano_value()).ok());
+        Self {
+            // Beyond its limit a container is throttled.
+            cpu: limit.map_or_else(|| cpu.clone(), |limit| cpu.at_most(limit)),
+            memory: course(MEMORY, Unit::One, share(requested("memory").map(Quantity::value), DEFAULT_MEMORY)),
+            storage: course(STORAGE, Unit::One, 0),
+            pids: course(PIDS, Unit::One, 1),
+        }
+    }
+
+    /// What the annotations of a Node say of what runs there beside the pods.
+    fn of_system(node: &Node, faults: &mut Vec<String>) -> Self {
+        let mut course = |name: &str, unit: Unit, default: u64| {
+            annotated(&node.metadata.annotations, [format!("{PREFIX}{name}")], unit, default, faults)
+        };
+        Self {
+            cpu: course(CPU, Unit::Nano, SYSTEM_CPU),
+            memory: course(MEMORY, Unit::One, SYSTEM_MEMORY),
+            storage: course(STORAGE, Unit::One, SYSTEM_STORAGE),
+            pids: course(PIDS, Unit::One, SYSTEM_PIDS),
+        }
+    }
+}
+
+/// Whether a Node says what runs there beside the pods.
+pub(crate) fn is_told(node: &Node) -> bool {
+    let names = [CPU, MEMORY, STORAGE, PIDS];
+    let is_one = |key: &String| key.strip_prefix(PREFIX).is_some_and(|name| names.contains(&name));
+    node.metadata.annotations.keys().any(is_one)
+}
+
+/// What the first of these annotations that is there says; what is wrong with it is added to `faults`.
+fn annotated(
+    annotations: &Annotations,
+    keys: impl IntoIterator<Item = String>,
+    unit: Unit,
+    default: u64,
+    faults: &mut Vec<String>,
+) -> Course {
+    let told = keys.into_iter().find_map(|key| annotations.get(&key).map(|text| (key, text)));
+    let Some((key, text)) = told else { return Course::constant(default) };
+    Course::parse(text, unit, default).unwrap_or_else(|why| {
+        let fault = format!("annotation {key} is not heeded: {why}");
+        if !faults.contains(&fault) {
+            faults.push(fault);
+        }
+        Course::constant(default)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use serde_json::json;
+
+    fn pod(annotations: serde_json::Value) -> Pod {
+        serde_json::from_value(json!({
+            "metadata": {"annotations": annotations},
+            "spec": {"containers": [
+                {"name": "a", "resources": {"requests": {"cpu": "1", "memory": "100Mi"}}}, {"name": "b"},
+            ]},
+        }))
+        .unwrap()
+    }
+
+    fn of(pod: &Pod, index: usize, is_init: bool) -> (u64, u64) {
+        let usage = Usage::of(pod, &pod.spec.containers[index], is_init);
+        (usage.cpu.at(Duration::ZERO) / 1_000_000, usage.memory.at(Duration::ZERO) >> 20)
+    }
+
+    #[test]
+    fn without_a_word_a_container_uses_a_tenth_of_what_it_requests_or_next_to_nothing() {
+        let pod = pod(json!({}));
+        assert_eq!((of(&pod, 0, false), of(&pod, 1, false)), ((100, 10), (1, 16)));
+    }
+
+    #[test]
+    fn what_is_said_of_one_container_wins_and_init_containers_have_to_be_named() {
+        let pod = pod(json!({"coracle.dev/cpu": "250m", "coracle.dev/b.cpu": "30m", "coracle.dev/b.memory": "64Mi"}));
+        assert_eq!((of(&pod, 0, false), of(&pod, 1, false)), ((250, 10), (30, 64)));
+        assert_eq!((of(&pod, 0, true), of(&pod, 1, true)), ((100, 10), (30, 64)));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said_once_and_leaves_the_default() {
+        let pod = pod(json!({"coracle.dev/cpu": "lots", "coracle.dev/memory": "64Mi"}));
+        let mut faults = Vec::new();
+        let usages = pod.spec.containers.iter().map(|own| Usage::told(&pod, own, false, &mut faults));
+        let usages: Vec<Usage> = usages.collect();
+        assert_eq!((&usages[0].cpu, usages[1].memory.at(Duration::ZERO)), (&Course::constant(100_000_000), 64 << 20));
+        assert_eq!(faults.len(), 1);
+        assert!(faults[0].starts_with("annotation coracle.dev/cpu is not heeded: \"lots\" is no quantity"));
+    }
+}

@@ -1,0 +1,85 @@
+//! `nodes/proxy`: whatever a node's own API answers.
+
+use async_trait::async_trait;
+use coracle_meta::{GroupVersionResource, Status};
+use coracle_registry::{Connect, Destination, GetOptions, Registry, Request, Verb};
+use serde_json::Value;
+
+use super::pod_connect::{NoProxy, escaped};
+
+/// Passes requests on to a node. In Kubernetes: `pkg/registry/core/node/rest.ProxyREST`.
+pub(crate) struct NodeProxy;
+
+/// The port of a kubelet, the only one that a simulated node has.
+const KUBELET_PORT: &str = "10250";
+
+/// What of a kubelet's API is no request with an answer, but a stream.
+const STREAMS: [&str; 4] = ["attach", "exec", "portForward", "run"];
+
+#[async_trait]
+impl Connect for NodeProxy {
+    fn name(&self) -> &str {
+        "proxy"
+    }
+
+    fn verbs(&self) -> &[Verb] {
+        NoProxy.verbs()
+    }
+
+    fn options(&self, request: &Request, path: &str, query: &[(String, String)]) -> Option<Value> {
+        NoProxy.options(request, path, query)
+    }
+
+    async fn connect(
+        &self,
+        registry: &Registry,
+        request: &Request,
+        path: &str,
+        query: &[(String, String)],
+    ) -> Result<Destination, Status> {
+        let (name, port) = name_and_port(&request.at.name);
+        let nodes = GroupVersionResource::new("", "v1", "nodes");
+        let asked = request.about(Verb::Get, nodes, "", name);
+        registry.get(&asked, &GetOptions::default()).await?;
+        if !["", KUBELET_PORT].contains(&port) {
+            return Err(not_supported(&format!("simulated nodes do not listen on port {port}")));
+        }
+        let first = path.split('/').next().unwrap_or_default();
+        if STREAMS.contains(&first) {
+            return Err(not_supported(&format!("{first} goes by way of the pod")));
+        }
+        let query: Vec<String> =
+            query.iter().map(|(name, value)| format!("{}={}", escaped(name), escaped(value))).collect();
+        let path = format!("/{}", path.split('/').map(escaped).collect::<Vec<_>>().join("/"));
+        Ok(Destination {
+            node: name.to_owned(),
+            path_and_query: if query.is_empty() { path } else { format!("{path}?{}", query.join("&")) },
+            is_stream: false,
+        })
+    }
+}
+
+fn not_supported(why: &str) -> Status {
+    Status::failure(501, "NotImplemented", format!("nodes/proxy is not supported: {why}"))
+}
+
+/// Which node is meant, and at which port. In Kubernetes: `SplitSchemeNamePort`.
+fn name_and_port(name: &str) -> (&str, &str) {
+    match name.split(':').collect::<Vec<_>>().as_slice() {
+        [name, port] | [_, name, port] => (name, port),
+        _ => (name, ""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_may_be_named_with_its_scheme_and_port() {
+        assert_eq!(name_and_port("node-1"), ("node-1", ""));
+        assert_eq!(name_and_port("node-1:10250"), ("node-1", "10250"));
+        assert_eq!(name_and_port("https:node-1:"), ("node-1", ""));
+        assert_eq!(name_and_port("https:node-1:10250"), ("node-1", "10250"));
+    }
+}
