@@ -48,6 +48,8 @@ const MAX_RETRIES: u32 = 10;
 pub struct Client {
     transport: Arc<dyn Transport>,
     user_agent: HeaderValue,
+    /// As whom it acts, if not as who it is.
+    user: Option<HeaderValue>,
     limit: Option<Arc<RateLimit>>,
     /// Audit ids are drawn apart, so that recording shifts nobody else's draws.
     audit_ids: Random,
@@ -93,6 +95,7 @@ impl Client {
         Self {
             transport: Arc::new(Shared(Mutex::new(service))),
             user_agent: HeaderValue::from_static("coracle"),
+            user: None,
             limit: None,
             audit_ids: ambient.random.split("audit"),
             recorder: Recorder::off(),
@@ -122,6 +125,14 @@ impl Client {
     pub fn with_user_agent(mut self, user_agent: &str) -> Self {
         self.user_agent = HeaderValue::from_str(user_agent).unwrap_or_else(|_| HeaderValue::from_static("unknown"));
         self
+    }
+
+    /// The same way, acting as another user, which the server has to allow. Signs that no header may carry name a user
+    /// that there is not. In Kubernetes: `rest.ImpersonationConfig`.
+    #[must_use]
+    pub fn impersonating(&self, user: &str) -> Self {
+        let user = HeaderValue::from_str(user).unwrap_or_else(|_| HeaderValue::from_static("unknown"));
+        Self { user: Some(user), ..self.clone() }
     }
 
     /// The same way, at most `per_second` calls a second and `burst` at once; clones of the result share the limit.
@@ -224,6 +235,9 @@ impl Client {
             .uri(&request.uri)
             .header(ACCEPT, request.accept)
             .header(USER_AGENT, &self.user_agent);
+        if let Some(user) = &self.user {
+            message = message.header("impersonate-user", user);
+        }
         if !request.content_type.is_empty() {
             message = message.header(CONTENT_TYPE, request.content_type);
         }

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
 use coracle_kubelet::NodeSpec;
+use coracle_kubelet::stages::{Programme, Stage};
 
 use crate::{ApiServerSpec, Audit, ServiceRoutes, StoreSpec, Transport};
 
@@ -20,6 +21,7 @@ pub struct Builder {
     pub(crate) api_server: ApiServerSpec,
     pub(crate) nodes: Vec<NodeSpec>,
     pub(crate) delays: coracle_kubelet::Delays,
+    pub(crate) stages: Option<Arc<Programme>>,
     pub(crate) controllers: coracle_controllers::Config,
     pub(crate) scheduler: coracle_scheduler::Config,
     pub(crate) layer: Option<TransportLayer>,
@@ -50,6 +52,7 @@ impl Default for Builder {
             api_server: ApiServerSpec::default(),
             nodes: Vec::new(),
             delays: coracle_kubelet::Delays::default(),
+            stages: None,
             controllers: coracle_controllers::Config::default(),
             scheduler: coracle_scheduler::Config::default(),
             layer: None,
@@ -79,6 +82,14 @@ impl Builder {
     #[must_use]
     pub fn pod_delays(mut self, delays: coracle_kubelet::Delays) -> Self {
         self.delays = delays;
+        self
+    }
+
+    /// Nodes and pods live by these Stages, and by those that are objects of the API; so do objects of any other kind that
+    /// a Stage names.
+    #[must_use]
+    pub fn stages(mut self, stages: Vec<Stage>) -> Self {
+        self.stages = Some(Arc::new(Programme::new(stages)));
         self
     }
 

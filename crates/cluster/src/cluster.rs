@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
@@ -6,10 +7,12 @@ use coracle_client::Client;
 use coracle_controllers::{Identities, TokenKey};
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_kubelet::Kubelet;
+use coracle_kubelet::stages::{Player, Programme};
 use coracle_meta::GroupVersion;
 use coracle_registry::{Registry, User};
 use coracle_store::Store;
 use futures_util::FutureExt;
+use futures_util::future::{OptionFuture, select};
 use parking_lot::Mutex;
 
 use crate::builder::{Builder, Components, TransportLayer};
@@ -34,6 +37,7 @@ pub struct Cluster {
     layer: Option<TransportLayer>,
     config: Config,
     kubelet: Arc<Kubelet>,
+    stages: Option<Arc<Programme>>,
     tasks: Tasks,
     running: Mutex<BTreeMap<Component, Running>>,
     /// What was started beside the components; ends with the cluster.
@@ -110,6 +114,7 @@ impl Cluster {
             nodes: builder.nodes,
             delays: builder.delays,
             csi_driver: builder.csi_driver,
+            stages: builder.stages.clone(),
             ..coracle_kubelet::Config::default()
         };
         let node_client = {
@@ -146,6 +151,7 @@ impl Cluster {
             layer: builder.layer,
             config: Config { controllers, scheduler: builder.scheduler },
             kubelet,
+            stages: builder.stages,
             tasks,
             running: Mutex::default(),
             beside: Mutex::default(),
@@ -248,12 +254,28 @@ impl Cluster {
             }
             Component::Kubelet => {
                 let kubelet = Kubelet::clone(&self.kubelet);
-                Running::start(tasks, name, |stop| async move { kubelet.run(stop.asked()).await })
+                let player = self.player(&ambient, recorder);
+                Running::start(tasks, name, |stop| async move {
+                    let play = OptionFuture::from(player.as_ref().map(Player::run)).map(drop);
+                    let play = play.then(|()| std::future::pending::<()>());
+                    select(pin!(kubelet.run(stop.asked())), pin!(play)).await;
+                })
             }
             Component::CsiDriver => {
                 Running::start(tasks, name, |stop| coracle_kubelet::csi::run(client, ambient, recorder, stop.asked()))
             }
         }
+    }
+
+    /// What plays the Stages by which nodes and pods live, if there are any: they may say anything of any object.
+    fn player(&self, ambient: &Ambient, recorder: Recorder) -> Option<Player> {
+        let programme = self.stages.clone()?;
+        let user = User::new("system:coracle:stages", ["system:masters"]);
+        let front = self.control_plane.transport().asking_as(Arc::new(user));
+        let client = Client::new(layered(front, Component::Kubelet.word(), self.layer.as_ref()), ambient);
+        let kubelet = Kubelet::clone(&self.kubelet);
+        let acts = move |node: &str| kubelet.acts(node);
+        Some(Player::new(programme, client, ambient.split("stages"), recorder, acts))
     }
 
     /// What runs all controllers, each with its own identity.

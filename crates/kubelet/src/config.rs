@@ -1,5 +1,8 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::stages::Programme;
 
 /// How long the things take that a real node would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +103,8 @@ pub struct Config {
     pub nodes: Vec<NodeSpec>,
     /// How long things take.
     pub delays: Delays,
+    /// The Stages by which nodes and pods live, if they live by any. A [`Player`](crate::stages::Player) plays them.
+    pub stages: Option<Arc<Programme>>,
     /// How often a node renews its Lease. In Kubernetes: a quarter of `nodeLeaseDurationSeconds`.
     pub lease_renewal: Duration,
     /// For how long a Lease speaks.
@@ -110,11 +115,19 @@ pub struct Config {
     pub csi_driver: bool,
 }
 
+impl Config {
+    /// Whether objects of this kind live by Stages.
+    pub(crate) fn plays(&self, kind: &str) -> bool {
+        self.stages.as_ref().is_some_and(|stages| stages.plays(kind))
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
             nodes: Vec::new(),
             delays: Delays::default(),
+            stages: None,
             lease_renewal: Duration::from_secs(10),
             lease_duration: Duration::from_secs(40),
             status_report: Duration::from_secs(300),

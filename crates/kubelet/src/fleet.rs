@@ -71,6 +71,7 @@ impl Fleet {
             nodes: self.nodes.clone(),
             node_objects: nodes.lister(),
             delays: self.config.delays.clone(),
+            stages: self.config.stages.clone(),
             recorder: self.process.recorder.clone(),
             clock: self.process.ambient.clock.clone(),
             queue: queue.clone(),
@@ -217,7 +218,9 @@ impl Fleet {
             state.is_registered = true;
             (state.next, state.reported) = (Instant::now(), Instant::now());
         }
-        agent.tell(node);
+        if !self.config.plays("Node") {
+            agent.tell(node);
+        }
         agent.machine.reached_by(Reach {
             node: agent.name.to_string(),
             pods: caches.pods.lister(),

@@ -19,6 +19,9 @@ pub(crate) async fn beat(agent: &Agent, node: &Node, config: &Config, clock: &Cl
     if let Err(error) = renew(agent, node, config, clock).await {
         tracing::debug!(%error, node = &*agent.name, "a lease could not be renewed");
     }
+    if config.plays("Node") {
+        return;
+    }
     let is_due = agent.beat.lock().reported.elapsed() >= config.status_report;
     let pressed = agent.machine.shortage.pressed();
     if (is_due || !is_reported(node, &pressed, clock.now())) && report(agent, node, clock).await.is_ok() {

@@ -57,7 +57,7 @@ impl Kubelet {
         ambient: Ambient,
         recorder: Recorder,
     ) -> Self {
-        let nodes = Arc::new(Nodes::default());
+        let nodes = Arc::new(Nodes::new(config.stages.clone()));
         config.nodes.iter().cloned().for_each(|spec| nodes.add(spec));
         let (reader, client_of) = (Box::new(reader), Arc::new(client_of));
         Self { inner: Arc::new(Inner { config: Arc::new(config), reader, client_of, ambient, recorder, nodes }) }
@@ -94,6 +94,11 @@ impl Kubelet {
     /// there is none of this name.
     pub fn partition_node(&self, name: &str, is_cut_off: bool) -> bool {
         self.set(name, &[Order::Partition], !is_cut_off)
+    }
+
+    /// Whether anything happens on a node: not if it has no power, is stopped or cut off. True for what is none of these.
+    pub fn acts(&self, name: &str) -> bool {
+        self.inner.nodes.acts(name)
     }
 
     fn set(&self, name: &str, orders: &[Order], is_usual: bool) -> bool {

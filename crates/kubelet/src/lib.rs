@@ -45,6 +45,7 @@ mod registration;
 mod relief;
 mod remote_command;
 mod sources;
+pub mod stages;
 mod statistics;
 mod status;
 mod surroundings;

@@ -10,11 +10,14 @@ use crate::NodeSpec;
 use crate::agent::Agent;
 use crate::machine::Machine;
 use crate::orders::Order;
+use crate::stages::Programme;
 
 /// The table of the nodes that a process simulates: each has a machine, and an agent while its kubelet runs.
 #[derive(Default)]
 pub(crate) struct Nodes {
     table: Mutex<Table>,
+    /// By what pods and nodes live, if not by kubelets alone: told when a node falls silent or comes back.
+    stages: Option<Arc<Programme>>,
     /// Rings when a node is to be started, or can be reached again.
     pub(crate) changed: Notify,
 }
@@ -73,6 +76,24 @@ impl SimulatedNode {
 }
 
 impl Nodes {
+    /// No nodes yet.
+    pub(crate) fn new(stages: Option<Arc<Programme>>) -> Self {
+        Self { stages, ..Self::default() }
+    }
+
+    /// Whether anything happens on a node: not on one that has no power, is stopped or is cut off. What is none of these
+    /// nodes is none of its business.
+    pub(crate) fn acts(&self, name: &str) -> bool {
+        let table = self.table.lock();
+        table.by_name.get(name).is_none_or(|node| node.runs() && !node.machine.is_cut_off())
+    }
+
+    fn wake_stages(&self) {
+        if let Some(stages) = &self.stages {
+            stages.wake();
+        }
+    }
+
     /// One more node; one of the same name is left as it is.
     pub(crate) fn add(&self, spec: NodeSpec) {
         self.insert(spec, false);
@@ -135,6 +156,7 @@ impl Nodes {
         orders.iter().for_each(|order| node.set(*order, is_usual, now));
         drop(table);
         self.changed.notify_waiters();
+        self.wake_stages();
         true
     }
 
@@ -164,6 +186,7 @@ impl Nodes {
         drop(table);
         if has_changed {
             self.changed.notify_waiters();
+            self.wake_stages();
         }
         problems
     }

@@ -28,6 +28,7 @@ use crate::power_cut::after_power_cut;
 use crate::program::transcript;
 use crate::refusal::{Share, refusal};
 use crate::sources::{Facts, Sources, references};
+use crate::stages::Programme;
 use crate::status::pod_status;
 use crate::surroundings::Surroundings;
 use crate::telling::{Told, about, line_of_change, lines_of_stage, of_change, of_stage};
@@ -41,6 +42,7 @@ pub(crate) struct Pods {
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) node_objects: Lister<Node>,
     pub(crate) delays: Delays,
+    pub(crate) stages: Option<Arc<Programme>>,
     pub(crate) recorder: Recorder,
     pub(crate) clock: Clock,
     /// The keys that are worked on: pods, and the node itself when it may be short of something.
@@ -66,6 +68,9 @@ impl Reconciler<PodKey> for Pods {
             self.look_at_node(&node, false);
             return Ok(Action::Done);
         };
+        if self.stages.as_ref().is_some_and(|stages| stages.plays("Pod")) {
+            return Ok(Action::Done);
+        }
         let sources = sources(&node, pass, key, &pod).await?;
         if node.has_ended() {
             return Ok(Action::Done);

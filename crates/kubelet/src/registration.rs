@@ -22,17 +22,22 @@ pub(crate) enum Registered {
 /// # Errors
 /// What the API server answers; it is to be tried again.
 pub(crate) async fn register(agent: &Agent, config: &Config, clock: &Clock) -> Result<Registered, Error> {
-    let registered = register_node(agent, clock).await?;
+    let registered = register_node(agent, config, clock).await?;
     if let (Registered::As(node), true) = (&registered, config.csi_driver) {
         csi::register(&agent.voice.client, node).await?;
     }
     Ok(registered)
 }
 
-async fn register_node(agent: &Agent, clock: &Clock) -> Result<Registered, Error> {
+async fn register_node(agent: &Agent, config: &Config, clock: &Clock) -> Result<Registered, Error> {
     let nodes: Api<Node> = Api::of(&agent.voice.client);
     let key = ObjectKey::cluster(&*agent.name);
-    let object = node(&agent.spec, &agent.machine.address, agent.machine.power_cuts(), clock.now());
+    let mut object = node(&agent.spec, &agent.machine.address, agent.machine.power_cuts(), clock.now());
+    // How it is, a stage says; also what a Node has that somebody made.
+    let by_stages = config.plays("Node");
+    if by_stages {
+        object.status.conditions.clear();
+    }
     let mut found = match nodes.create(&object).await {
         Err(error) if error.is_already_exists() => nodes.get(&key).await?,
         created => return Ok(Registered::As(Box::new(created?))),
@@ -44,7 +49,7 @@ async fn register_node(agent: &Agent, clock: &Clock) -> Result<Registered, Error
         if let Some(labels) = labels {
             found = nodes.patch(&key, &Patch::Strategic(labels)).await?;
         }
-        if let Some(status) = status {
+        if let Some(status) = status.filter(|_| !by_stages) {
             found = nodes.patch_status(&key, &Patch::Strategic(status)).await?;
         }
         if has_rebooted {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
+use coracle_cluster::kubelet::stages::{Stage, read_stages};
 use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
 use coracle_cluster::{Audit, Cluster, StoreSpec, controllers};
 
@@ -41,6 +42,10 @@ pub(crate) struct Up {
     /// Serve metrics.k8s.io, of what the pods use, as metrics-server does [default: true, or false with --empty]
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     metrics_server: Option<bool>,
+    /// Let nodes and pods live by KWOK's Stages: the sets fast, general and chaos, files of Stages, and objects, which
+    /// adds nothing to the Stages that are objects of the API
+    #[arg(long, value_name = "SET|FILE", value_delimiter = ',')]
+    stages: Vec<String>,
     /// A flag of the controllers, as NAME=VALUE
     #[arg(long, value_name = "NAME=VALUE")]
     kube_controller_manager_arg: Vec<String>,
@@ -89,6 +94,7 @@ impl Up {
     }
 
     async fn start(&self, folder: &StateFolder) -> Result<RunningCluster> {
+        let stages = stages(&self.stages)?;
         let mut controllers = controller_flags("--kube-controller-manager-arg", &self.kube_controller_manager_arg)?;
         if !self.empty && controllers.service_lb_range.is_none() {
             controllers.service_lb_range = LOAD_BALANCERS.parse().ok();
@@ -115,6 +121,9 @@ impl Up {
             builder = builder.csi_driver();
         }
         builder = builder.metrics_server(self.metrics_server.unwrap_or(!self.empty));
+        if let Some(stages) = stages {
+            builder = builder.stages(stages);
+        }
         let cluster = builder.start().await?;
         if let Some(address) = self.controller_metrics {
             let listener = MetricsListener::bind(address, &metrics).await?;
@@ -187,6 +196,16 @@ pub(crate) fn controller_flags(option: &str, flags: &[String]) -> Result<control
     controllers::Config::from_flags(pairs).map_err(|error| exit::Usage(error.to_string()).into())
 }
 
+/// The Stages that were asked for; none if nobody asked.
+fn stages(names: &[String]) -> Result<Option<Vec<Stage>>> {
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let files = names.iter().filter(|name| *name != "objects");
+    let read = files.map(|name| read_stages(name).map_err(|refusal| exit::Usage(format!("--stages: {refusal}"))));
+    Ok(Some(read.collect::<Result<Vec<_>, _>>()?.concat()))
+}
+
 /// A file that was named and is of no use is a mistake of whoever named it.
 pub(crate) fn unreadable(error: coracle_cluster::Error) -> exit::Usage {
     exit::Usage(error.to_string())
@@ -217,6 +236,7 @@ where
         empty: true,
         metrics_server: None,
         nodes: 2,
+        stages: Vec::new(),
         controller_metrics: None,
         scheduler_config: None,
         kube_controller_manager_arg: Vec::new(),

@@ -33,3 +33,26 @@ fn a_wrong_authorization_mode_is_a_wrong_command_line() {
         }
     }
 }
+
+#[test]
+fn a_stage_that_cannot_be_read_ends_the_start_with_its_file_line_and_path() {
+    let folder = Folder::new("stages");
+    let file = folder.join("stages.yaml");
+    let head = "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: a}\nspec:\n";
+    let refused = [
+        ("  resourceRef: {kind: Pod}\n  nexxt: {}\n", ":6: spec.nexxt: is no field of a Stage"),
+        (
+            "  resourceRef: {kind: Pod}\n  next:\n    statusTemplate: '{{ if }}'\n",
+            ":7: spec.next.statusTemplate: template: line 1: missing value for command",
+        ),
+    ];
+    for (spec, why) in refused {
+        std::fs::write(&file, format!("{head}{spec}")).unwrap();
+        let mut command = coracle();
+        command.args(["up", "--ephemeral", "--stages"]).arg(format!("fast,{}", file.display()));
+        let output = command.arg("--state-dir").arg(folder.join("state")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+        assert!(text(&output).contains(&format!("--stages: {}{why}", file.display())), "{}", text(&output));
+    }
+    assert!(!folder.join("state").exists(), "nothing has been started");
+}

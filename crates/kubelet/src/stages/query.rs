@@ -1,0 +1,270 @@
+//! jq. In KWOK: `pkg/utils/expression.Query`, over gojq.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jaq_core::data::JustLut;
+use jaq_core::load::lex::{Lexer, StrPart, Tok, Token};
+use jaq_core::load::{Arena, File, Loader};
+use jaq_core::{Compiler, Ctx, Filter, Vars, unwrap_valr};
+use jaq_json::{Map, Num, Rc, Val};
+use serde_json::Value as Json;
+
+/// How many values a query may give.
+const MOST_VALUES: usize = 1_000;
+
+/// Words that may never end, or that look outside: a query is to be a question about one object.
+const REFUSED: [&str; 18] = [
+    "def",
+    "repeat",
+    "recurse",
+    "range",
+    "while",
+    "until",
+    "combinations",
+    "input",
+    "inputs",
+    "debug",
+    "stderr",
+    "halt",
+    "halt_error",
+    "env",
+    "import",
+    "include",
+    "limit",
+    "walk",
+];
+
+/// What jq defines by functions that are not built in: dates, patterns, encodings, mathematics, and what tells others.
+const ABSENT: [&str; 30] = [
+    "debug",
+    "stderr",
+    "halt",
+    "halt_error",
+    "logb",
+    "significand",
+    "pow10",
+    "drem",
+    "nexttoward",
+    "scalb",
+    "gamma",
+    "capture_of_match",
+    "scan_",
+    "test",
+    "scan",
+    "match",
+    "capture",
+    "split",
+    "splits",
+    "sub",
+    "gsub",
+    "todate",
+    "fromdate",
+    "@sh",
+    "@html",
+    "@htmld",
+    "@uri",
+    "@urid",
+    "@base64",
+    "@base64d",
+];
+
+/// A question about an object.
+#[derive(Clone)]
+pub(crate) struct Query {
+    text: String,
+    plan: Plan,
+}
+
+#[derive(Clone)]
+enum Plan {
+    /// Fields below each other: what most queries are, answered without another copy of the object.
+    Fields(Vec<String>),
+    Filter(Arc<Filter<JustLut<Val>>>),
+}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Query({})", self.text)
+    }
+}
+
+impl Query {
+    /// Reads a query.
+    pub(crate) fn new(text: &str) -> Result<Self, String> {
+        let tokens = Lexer::new(text).lex().map_err(|_| format!("{text:?} is no jq"))?;
+        if let Some(word) = refused(&tokens) {
+            return Err(format!("{word:?} is not built: a query is to end"));
+        }
+        let plan = match fields(text) {
+            Some(fields) => Plan::Fields(fields),
+            None => Plan::Filter(Arc::new(compiled(text)?)),
+        };
+        Ok(Self { text: text.to_owned(), plan })
+    }
+
+    /// The values that are not null; none at all if the query fails on the way.
+    pub(crate) fn values(&self, object: &Json) -> Option<Vec<Json>> {
+        match &self.plan {
+            Plan::Fields(names) => {
+                let mut value = object;
+                for name in names {
+                    value = match value {
+                        Json::Null => return Some(Vec::new()),
+                        Json::Object(fields) => fields.get(name).unwrap_or(&Json::Null),
+                        _ => return None,
+                    };
+                }
+                Some(if value.is_null() { Vec::new() } else { vec![value.clone()] })
+            }
+            Plan::Filter(filter) => {
+                let context = Ctx::<JustLut<Val>>::new(&filter.lut, Vars::new([]));
+                let found = filter.id.run((context, to_jq(object))).map(unwrap_valr).take(MOST_VALUES);
+                let values: Result<Vec<Val>, _> = found.collect();
+                Some(values.ok()?.iter().map(from_jq).filter(|value| !value.is_null()).collect())
+            }
+        }
+    }
+}
+
+/// The names of `.a.b["c"]`; none for any other query.
+fn fields(text: &str) -> Option<Vec<String>> {
+    let (mut names, mut rest) = (Vec::new(), text.trim());
+    while !rest.is_empty() {
+        let after = rest.strip_prefix('.').or((!names.is_empty()).then_some(rest))?;
+        if let Some(quoted) = after.strip_prefix("[\"") {
+            let (name, left) = quoted.split_once("\"]")?;
+            if name.contains('\\') {
+                return None;
+            }
+            names.push(name.to_owned());
+            rest = left;
+        } else {
+            let is_dotted = after.len() < rest.len();
+            let end = after.find(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').unwrap_or(after.len());
+            if end == 0 || !is_dotted || after.starts_with(|sign: char| sign.is_ascii_digit()) {
+                return None;
+            }
+            names.push(after[..end].to_owned());
+            rest = &after[end..];
+        }
+    }
+    (!names.is_empty()).then_some(names)
+}
+
+fn refused(tokens: &[Token<&str>]) -> Option<String> {
+    tokens.iter().find_map(|Token(text, token)| match token {
+        Tok::Word if REFUSED.contains(text) => Some((*text).to_owned()),
+        Tok::Var if matches!(*text, "$ENV" | "$__prog_args") => Some((*text).to_owned()),
+        Tok::Block(tokens) => refused(tokens),
+        Tok::Str(parts) => parts.iter().find_map(|part| match part {
+            StrPart::Term(token) => refused(std::slice::from_ref(token)),
+            StrPart::Str(_) | StrPart::Char(_) => None,
+        }),
+        _ => None,
+    })
+}
+
+fn compiled(text: &str) -> Result<Filter<JustLut<Val>>, String> {
+    // A text is cut at a text without patterns.
+    let is_built = |name: &str, arguments: usize| !ABSENT.contains(&name) || (name == "split" && arguments == 1);
+    let built = jaq_std::defs().filter(|definition| is_built(definition.name, definition.args.len()));
+    let definitions = jaq_core::defs().chain(built).chain(jaq_json::defs());
+    let functions = jaq_core::funs().chain(jaq_std::base_funs()).chain(jaq_json::funs());
+    let arena = Arena::default();
+    let modules = Loader::new(definitions)
+        .load(&arena, File { code: text, path: () })
+        .map_err(|_| format!("{text:?} is no jq"))?;
+    let compiler = Compiler::default().with_funs(functions);
+    compiler.compile(modules).map_err(|errors| {
+        let names = errors.iter().flat_map(|(_, errors)| errors).map(|(name, _)| format!("{name:?}"));
+        format!("jq knows no {}", names.collect::<Vec<_>>().join(", "))
+    })
+}
+
+fn to_jq(json: &Json) -> Val {
+    match json {
+        Json::Null => Val::Null,
+        Json::Bool(value) => Val::Bool(*value),
+        Json::Number(number) => Val::Num(match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => Num::from_integral(whole),
+            (None, float) => Num::Float(float.unwrap_or(f64::NAN)),
+        }),
+        Json::String(text) => Val::utf8_str(text.clone().into_bytes()),
+        Json::Array(items) => Val::Arr(Rc::new(items.iter().map(to_jq).collect())),
+        Json::Object(fields) => {
+            let fields = fields.iter().map(|(key, value)| (Val::utf8_str(key.clone().into_bytes()), to_jq(value)));
+            Val::obj(fields.collect::<Map>())
+        }
+    }
+}
+
+fn from_jq(value: &Val) -> Json {
+    match value {
+        Val::Null => Json::Null,
+        Val::Bool(value) => Json::Bool(*value),
+        Val::Num(number) => match number.as_isize() {
+            Some(whole) => Json::from(whole),
+            None => serde_json::from_str(&value.to_string()).unwrap_or(Json::Null),
+        },
+        Val::BStr(bytes) | Val::TStr(bytes) => Json::String(String::from_utf8_lossy(bytes).into_owned()),
+        Val::Arr(items) => items.iter().map(from_jq).collect(),
+        Val::Obj(fields) => {
+            let text = |key: &Val| match key {
+                Val::TStr(bytes) | Val::BStr(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                other => other.to_string(),
+            };
+            Json::Object(fields.iter().map(|(key, value)| (text(key), from_jq(value))).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn gives(text: &str, expected: Option<Json>) {
+        let object = json!({"a": {"b": "x", "n": 3, "none": null}, "list": [{"t": "R", "s": "1"}, {"t": "S", "s": "2"}], "l.x": 1.5});
+        let values = Query::new(text).unwrap().values(&object);
+        assert_eq!(values.map(Json::Array), expected, "{text}");
+    }
+
+    #[test]
+    fn a_query_gives_what_is_there() {
+        gives(".a.b", Some(json!(["x"])));
+        gives(".a[\"b\"]", Some(json!(["x"])));
+        gives(".[\"l.x\"]", Some(json!([1.5])));
+        gives(".a.none", Some(json!([])));
+        gives(".nothing.below", Some(json!([])));
+        gives(".a.b.c", None);
+        gives(".list.[] | select( .t == \"R\" ) | .s", Some(json!(["1"])));
+        gives(".nothing.[].s", None);
+        gives(".list[].s, .a.n", Some(json!(["1", "2", 3])));
+        gives(".list | map(.s) | join(\"-\")", Some(json!(["1-2"])));
+        gives(".list[0].t + \"-x\" | split(\"-\") | .[1]", Some(json!(["x"])));
+        gives(".a", Some(json!([{"b": "x", "n": 3, "none": null}])));
+    }
+
+    #[test]
+    fn a_query_that_cannot_be_read_is_refused() {
+        let refused = |text: &str| Query::new(text).unwrap_err();
+        assert_eq!(refused(".a ("), "\".a (\" is no jq");
+        assert_eq!(refused(".a |"), "\".a |\" is no jq");
+        assert_eq!(refused("nonsense"), "jq knows no \"nonsense\"");
+        assert_eq!(refused("def f: f; f"), "\"def\" is not built: a query is to end");
+        assert_eq!(refused("\"\\(repeat(1))\""), "\"repeat\" is not built: a query is to end");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[.a-c\\[\\]\"| ()$,=0-9]{0,16}") {
+            if let Ok(query) = Query::new(&text) {
+                let _ = query.values(&json!({"a": [1, {"b": null}], "b": "x"}));
+            }
+        }
+    }
+}
