@@ -33,7 +33,22 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
         5,
         &["controller-runtime", "informer", "workqueue", "client", "api", "expression", "meta", "ambient", "journal"],
     ),
-    ("scheduler", 5, CONTROLLER_SIDE),
+    (
+        "scheduler",
+        5,
+        &[
+            "controller-runtime",
+            "informer",
+            "workqueue",
+            "client",
+            "api",
+            "expression",
+            "meta",
+            "ambient",
+            "journal",
+            "exposition",
+        ],
+    ),
     (
         "kubelet",
         5,

@@ -19,6 +19,8 @@ pub struct Schema {
     smallest: u64,
     /// How long the keys of a map can be, where they have a limit of their own.
     longest_key: Option<u64>,
+    /// Whether what is missing reads as an empty map.
+    is_endless: bool,
 }
 
 /// What a value is.
@@ -44,6 +46,8 @@ pub enum Shape {
     Duration,
     /// An amount, such as `1Gi`.
     Quantity,
+    /// A version as semver.org has it.
+    Semver,
     /// A list, and when two lists are the same.
     List(Arc<Schema>, Order),
     /// A map from texts.
@@ -96,11 +100,12 @@ impl Schema {
             Shape::Timestamp => (LARGEST_TIME, 21),
             Shape::Duration => (LARGEST_TIME, 3),
             Shape::Quantity => (0, 8),
+            Shape::Semver => (whole, 2),
             Shape::List(items, _) => (whole / (items.smallest + 1), 2),
             Shape::Map(values) => (whole / (values.smallest + 6), 2),
             Shape::Object(object) => (0, object.smallest()),
         };
-        Self { shape, largest, smallest, longest_key: None }
+        Self { shape, largest, smallest, longest_key: None, is_endless: false }
     }
 
     /// The same with a limit of its own, in characters or items.
@@ -124,6 +129,16 @@ impl Schema {
     #[must_use]
     pub fn with_longest_key(self, characters: u64) -> Self {
         Self { longest_key: Some(characters), ..self }
+    }
+
+    /// The same, where whoever looks for what is missing finds an empty map.
+    #[must_use]
+    pub fn with_empty_maps_for_missing(self) -> Self {
+        Self { is_endless: true, ..self }
+    }
+
+    pub(crate) fn is_endless(&self) -> bool {
+        self.is_endless
     }
 
     /// What values are.

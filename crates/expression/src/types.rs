@@ -154,6 +154,7 @@ impl Schema {
             Shape::Date | Shape::Timestamp => Type::Timestamp,
             Shape::Duration => Type::Duration,
             Shape::Quantity => Type::Named("kubernetes.Quantity"),
+            Shape::Semver => Type::Named("kubernetes.Semver"),
             Shape::List(items, _) => Type::list(items.as_type()),
             Shape::Map(values) => Type::map(Type::String, values.as_type()),
             Shape::Object(_) => Type::Object(Arc::clone(self)),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use coracle_ambient::Random;
 use coracle_api::core_v1::{Node, Pod};
 use coracle_meta::LabelSelector;
-use coracle_scheduler::{Assumed, Backoff, Budget, Decision, PodVolumes, State, Surroundings};
+use coracle_scheduler::{Assumed, Backoff, Budget, Decision, PodVolumes, Room, State, Surroundings};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -174,7 +174,7 @@ impl Bench {
                     self.bound += 1;
                 }
                 Decision::NoNodes => panic!("there are nodes"),
-                Decision::Unfit(_, Some(victims)) => {
+                Decision::Unfit(_, Room { victims: Some(victims), .. }) => {
                     let mut pod = attempt.pod.as_ref().clone();
                     pod.status.nominated_node_name.clone_from(&victims.node);
                     self.state.pod(Some(&attempt.pod), &Arc::new(pod), &[], self.now);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use coracle_meta::ObjectKey;
 
 use crate::attachable::Attachable;
+use crate::devices::Inventory;
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::snapshot::Snapshot;
@@ -36,6 +37,10 @@ impl Cache {
 
     pub(crate) fn attachable_mut(&mut self) -> &mut Attachable {
         self.snapshot.attachable_mut()
+    }
+
+    pub(crate) fn inventory_mut(&mut self) -> &mut Inventory {
+        self.snapshot.inventory_mut()
     }
 
     /// A node is new or changed; gives it before and after, with its pods. None if it is as it was.
@@ -92,6 +97,11 @@ impl Cache {
         if self.is_assumed(key) {
             self.remove(key);
         }
+    }
+
+    /// How many nodes and pods on nodes there are, and how many of those the API does not show yet.
+    pub(crate) fn sizes(&self) -> (usize, usize, usize) {
+        (self.snapshot.len(), self.pods.len(), self.pods.values().filter(|placed| placed.assumed).count())
     }
 
     /// Whether the scheduler has chosen a node for this pod that the API does not show yet.

@@ -1,14 +1,15 @@
-use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use coracle_ambient::Random;
 
-use crate::framework::{Check, Filter, LooksAt, Verdict};
+use crate::checks::Checks;
+use crate::framework::Verdict;
+use crate::memo::{FITS, Memo};
 use crate::message::FitError;
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
 use crate::profile::Profile;
-use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 
 /// Up to this many nodes all are looked at; above, only so many that enough fit.
@@ -54,74 +55,33 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// The filters with one pod, ready to look at nodes.
-pub(crate) struct Checks<'a> {
-    pod: &'a PodInfo,
-    snapshot: &'a Snapshot,
-    /// Where room is being made for the pod.
-    nomination: Option<usize>,
-    checks: Vec<(&'a dyn Filter, Check<'a>)>,
-}
-
-impl<'a> Checks<'a> {
-    /// Prepares the filters of a profile.
-    pub(crate) fn prepare(profile: &'a Profile, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Self {
-        let filters = profile.filters.iter().map(AsRef::as_ref);
-        let prepared = filters.filter_map(|filter| Some((filter, filter.prepare(pod, snapshot)?)));
-        Self { pod, snapshot, nomination: snapshot.nomination(&pod.key), checks: prepared.collect() }
-    }
-
-    /// The first filter that rejects the node, with its verdict; none if the pod fits.
-    ///
-    /// Where room is being made for other pods of at least the same priority, the pod has to fit beside them too.
-    pub(crate) fn rejection(&self, node: &NodeInfo) -> Option<(&'static str, Verdict)> {
-        let expected = self.expected(node);
-        expected.and_then(|expected| self.first(&expected, |_| true)).or_else(|| self.first(node, |_| true))
-    }
-
-    /// The node with the pods on it for which room is being made, if those matter.
-    pub(crate) fn expected(&self, node: &NodeInfo) -> Option<Cow<'a, NodeInfo>> {
-        self.snapshot.expected(node, self.pod, self.nomination)
-    }
-
-    /// As [`Self::rejection`], but for what the pods on the node say, whatever they are.
-    pub(crate) fn rejection_by_the_node(&self, node: &NodeInfo) -> Option<(&'static str, Verdict)> {
-        self.first(node, |filter| filter.looks_at() == LooksAt::Node)
-    }
-
-    /// Whether it matters who the pods on a node are, beside what they ask for together.
-    pub(crate) fn look_at_pods(&self) -> bool {
-        self.checks.iter().any(|(filter, _)| filter.looks_at() == LooksAt::Pods)
-    }
-
-    /// What the filters say that look at sums, if so many pods are on the node that ask for `used` together.
-    pub(crate) fn beside(&self, node: &NodeInfo, used: &Resources, pods: i64) -> Verdict {
-        let verdicts = self.checks.iter().filter_map(|(filter, _)| filter.beside(self.pod, node, used, pods));
-        verdicts.into_iter().find(|verdict| *verdict != Verdict::Fits).unwrap_or(Verdict::Fits)
-    }
-
-    fn first(&self, node: &NodeInfo, asked: impl Fn(&dyn Filter) -> bool) -> Option<(&'static str, Verdict)> {
-        let asked = self.checks.iter().filter(|(filter, _)| asked(*filter));
-        asked.map(|(filter, check)| (filter.name(), check(node))).find(|(_, verdict)| *verdict != Verdict::Fits)
-    }
-}
-
 /// Chooses a node for a pod. `start` says with which node to begin, so that in a large cluster all get their turn.
 ///
 /// # Errors
 /// Why it gets none.
 pub fn schedule(
-    profile: &Profile,
+    profile: &Arc<Profile>,
     pod: &PodInfo,
     snapshot: &Snapshot,
     start: usize,
+    random: &Random,
+) -> Result<Choice, Failure> {
+    schedule_with(&mut Memo::default(), profile, pod, (snapshot, start), random)
+}
+
+/// As [`schedule`], with what is remembered of the pods before.
+pub(crate) fn schedule_with(
+    memo: &mut Memo,
+    profile: &Arc<Profile>,
+    pod: &PodInfo,
+    (snapshot, start): (&Snapshot, usize),
     random: &Random,
 ) -> Result<Choice, Failure> {
     if snapshot.is_empty() {
         return Err(Failure::NoNodes);
     }
     for filter in &profile.filters {
-        if let Some(why) = filter.refuse(pod) {
+        if let Some(why) = filter.refuse(pod, snapshot) {
             return Err(Failure::Unfit(Box::new(Unfit::refused(filter.name(), snapshot.len(), why))));
         }
     }
@@ -133,20 +93,28 @@ pub fn schedule(
     }
     let error = FitError { nodes: snapshot.len(), ..FitError::default() };
     let mut unfit = Unfit { error, ..Unfit::default() };
-    let mut feasible: Vec<&NodeInfo> = Vec::new();
+    let mut feasible: Vec<usize> = Vec::new();
     let mut evaluated = 0;
     let enough = nodes_to_find(snapshot.len(), profile.percentage_of_nodes_to_score);
-    let mut look_at = |node| {
+    let mut memo = Memo::of(memo, profile, pod, &checks);
+    let mut counts: Vec<usize> = Vec::new();
+    let mut look_at = |node: &'_ Arc<NodeInfo>| {
         evaluated += 1;
-        match checks.rejection(node) {
-            None => feasible.push(node),
-            Some((name, verdict)) => unfit.count(name, verdict, node),
+        match &mut memo {
+            Some(memo) => match memo.verdict(node, snapshot, &checks) {
+                FITS => feasible.push(node.slot),
+                number => unfit.number(memo, number, &mut counts, node),
+            },
+            None => match checks.rejection(node) {
+                None => feasible.push(node.slot),
+                Some((name, verdict)) => unfit.count(name, verdict, node),
+            },
         }
         feasible.len() < enough
     };
     match only_nodes(profile, pod) {
         None => {
-            let _ = snapshot.nodes_from(start).all(|node| look_at(node));
+            let _ = snapshot.nodes_from(start).all(&mut look_at);
         }
         Some((filter, names)) => {
             let nodes: Vec<_> = names.iter().filter_map(|name| snapshot.node(name)).collect();
@@ -154,6 +122,11 @@ pub fn schedule(
             unfit.excluded(filter, snapshot.len() - nodes.len());
         }
     }
+    if let Some(memo) = memo {
+        unfit.count_numbers(memo, &counts);
+    }
+    let feasible: Vec<&NodeInfo> =
+        feasible.into_iter().filter_map(|slot| snapshot.at(slot)).map(AsRef::as_ref).collect();
     match feasible.as_slice() {
         [] => Err(Failure::Unfit(Box::new(unfit))),
         [only] => Ok(Choice { node: only.name.to_string(), evaluated, feasible: 1 }),
@@ -178,6 +151,27 @@ impl Unfit {
             Verdict::Rejected(reasons) => {
                 self.error.count(reasons);
                 self.resolvable.push(node.slot);
+            }
+        }
+    }
+
+    /// A node got a verdict by its number; what it says is counted at the end.
+    fn number(&mut self, memo: &Memo, number: u32, counts: &mut Vec<usize>, node: &NodeInfo) {
+        let at = number as usize;
+        if counts.len() <= at {
+            counts.resize(at + 1, 0);
+        }
+        counts[at] += 1;
+        if matches!(memo.verdicts()[at].1, Verdict::Rejected(_)) {
+            self.resolvable.push(node.slot);
+        }
+    }
+
+    fn count_numbers(&mut self, memo: &Memo, counts: &[usize]) {
+        for ((by, verdict), count) in memo.verdicts().iter().zip(counts).filter(|(_, count)| **count > 0) {
+            self.rejected_by.insert(by);
+            if let Verdict::Rejected(reasons) | Verdict::Unresolvable(reasons) = verdict {
+                reasons.clone().into_iter().for_each(|reason| self.error.count_nodes(*count, reason));
             }
         }
     }
@@ -220,9 +214,8 @@ fn best(profile: &Profile, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInf
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
+    use crate::resources::Resources;
     use crate::taints::Taint;
     use coracle_meta::ObjectKey;
     use proptest::prelude::*;
@@ -250,7 +243,7 @@ mod tests {
     #[test]
     fn without_a_node_nobody_rejects_the_pod() {
         let failure =
-            schedule(&Profile::default(), &pod("a", 0, 0), &Snapshot::default(), 0, &Random::from_seed(1)).unwrap_err();
+            schedule(&Arc::default(), &pod("a", 0, 0), &Snapshot::default(), 0, &Random::from_seed(1)).unwrap_err();
         assert_eq!(failure.to_string(), "no nodes available to schedule pods");
     }
 
@@ -262,8 +255,7 @@ mod tests {
         let mut tainted = node("beta", 4000, 0);
         tainted.taints = [Taint::new("dedicated", "NoSchedule")].into();
         let snapshot = snapshot(vec![node("alpha", 2000, 0), tainted, cordoned]);
-        let failure =
-            schedule(&Profile::default(), &pod("a", 3000, 0), &snapshot, 0, &Random::from_seed(1)).unwrap_err();
+        let failure = schedule(&Arc::default(), &pod("a", 3000, 0), &snapshot, 0, &Random::from_seed(1)).unwrap_err();
         assert_eq!(
             failure.to_string(),
             "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable."
@@ -277,8 +269,7 @@ mod tests {
         let mut full = node("a", 8000, 8000);
         full.add(Arc::new(pod("x", 4000, 4000)));
         let snapshot = snapshot(vec![full, node("b", 8000, 8000)]);
-        let choice =
-            schedule(&Profile::default(), &pod("new", 1000, 1000), &snapshot, 0, &Random::from_seed(1)).unwrap();
+        let choice = schedule(&Arc::default(), &pod("new", 1000, 1000), &snapshot, 0, &Random::from_seed(1)).unwrap();
         assert_eq!((choice.node.as_str(), choice.feasible), ("b", 2));
     }
 
@@ -287,9 +278,9 @@ mod tests {
         let mut snapshot = snapshot(vec![node("a", 1000, 0)]);
         let waiting = PodInfo { priority: 10, ..pod("waiting", 1000, 0) };
         snapshot.nominate("a", &Arc::new(waiting.clone()), true);
-        assert!(schedule(&Profile::default(), &pod("new", 1000, 0), &snapshot, 0, &Random::from_seed(1)).is_err());
+        assert!(schedule(&Arc::default(), &pod("new", 1000, 0), &snapshot, 0, &Random::from_seed(1)).is_err());
         let waiting = PodInfo { nominated_node: Some("a".to_owned()), ..waiting };
-        assert!(schedule(&Profile::default(), &waiting, &snapshot, 0, &Random::from_seed(1)).is_ok());
+        assert!(schedule(&Arc::default(), &waiting, &snapshot, 0, &Random::from_seed(1)).is_ok());
     }
 
     #[test]
@@ -298,7 +289,7 @@ mod tests {
             node(&format!("n{at:03}"), 1000, 1000).with_label("topology.kubernetes.io/zone", &(at / 100).to_string())
         });
         let snapshot = snapshot(nodes.collect());
-        let choice = schedule(&Profile::default(), &pod("a", 1, 1), &snapshot, 0, &Random::from_seed(1)).unwrap();
+        let choice = schedule(&Arc::default(), &pod("a", 1, 1), &snapshot, 0, &Random::from_seed(1)).unwrap();
         assert_eq!((choice.evaluated, choice.feasible), (144, 144));
         let order: Vec<_> = snapshot.nodes_from(1).take(5).map(|node| node.name.to_string()).collect();
         assert_eq!(order, ["n100", "n200", "n001", "n101", "n201"]);
@@ -319,7 +310,7 @@ mod tests {
             let mut snapshot = snapshot(nodes.collect());
             for (index, (cpu, memory)) in pods.into_iter().enumerate() {
                 let pod = pod(&format!("p{index}"), cpu, memory);
-                if let Ok(choice) = schedule(&Profile::default(), &pod, &snapshot, index, &random) {
+                if let Ok(choice) = schedule(&Arc::default(), &pod, &snapshot, index, &random) {
                     snapshot.add_pod(&choice.node, Arc::new(pod));
                 }
             }
@@ -327,6 +318,40 @@ mod tests {
                 prop_assert!(node.requested.milli_cpu <= node.allocatable.milli_cpu);
                 prop_assert!(node.requested.memory <= node.allocatable.memory);
                 prop_assert!(node.pods.len() as i64 <= node.allowed_pods);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_remembered_says_nothing_that_asking_anew_would_not_say(
+            nodes in proptest::collection::vec(0..3_i64, 2..8),
+            steps in proptest::collection::vec((0..8_usize, 0..4_u8, 0..2_i32), 1..40),
+        ) {
+            let nodes = nodes.into_iter().enumerate();
+            let mut snapshot = snapshot(nodes.map(|(at, cores)| node(&format!("n{at}"), cores * 1000, 4000)).collect());
+            let profile: Arc<Profile> = Arc::default();
+            let mut memo = Memo::default();
+            for (at, (which, what, priority)) in steps.into_iter().enumerate() {
+                let name = format!("n{}", which % snapshot.len());
+                match what {
+                    0 => {
+                        snapshot.add_pod(&name, Arc::new(pod(&format!("there-{at}"), 400, 100)));
+                    }
+                    1 => {
+                        let waiting = PodInfo { priority: 1, ..pod(&format!("nominated-{at}"), 700, 0) };
+                        snapshot.nominate(&name, &Arc::new(waiting), true);
+                    }
+                    2 => {
+                        let changed = NodeInfo { unschedulable: at % 2 == 0, ..NodeInfo::clone(snapshot.node(&name).unwrap()) };
+                        snapshot.put(changed);
+                    }
+                    _ => {}
+                }
+                let new = PodInfo { priority, ..pod(&format!("new-{at}"), 600, 100) };
+                let (one, other) = (Random::from_seed(1), Random::from_seed(1));
+                let remembered = schedule_with(&mut memo, &profile, &new, (&snapshot, at), &one);
+                prop_assert_eq!(remembered, schedule(&profile, &new, &snapshot, at, &other));
             }
         }
     }

@@ -101,7 +101,7 @@ pub trait Filter: std::fmt::Debug + Send + Sync {
     fn prepare<'a>(&'a self, pod: &'a PodInfo, snapshot: &'a Snapshot) -> Option<Check<'a>>;
 
     /// Why no node at all comes into question. In Kubernetes: a rejection by `PreFilter`.
-    fn refuse(&self, _pod: &PodInfo) -> Option<String> {
+    fn refuse(&self, _pod: &PodInfo, _snapshot: &Snapshot) -> Option<String> {
         None
     }
 
@@ -184,6 +184,17 @@ pub enum ClusterEvent {
     StorageCapacity,
     /// A volume is attached to a node no longer.
     AttachmentGone,
+    /// A claim on devices is new or changed.
+    ResourceClaim {
+        /// Which.
+        key: ObjectKey,
+        /// Whether it had devices, and has none any more.
+        is_freed: bool,
+    },
+    /// The devices of a slice are new or changed.
+    ResourceSlice,
+    /// A class of devices is new or changed.
+    DeviceClass,
 }
 
 /// Whether it is worth trying a rejected pod again.

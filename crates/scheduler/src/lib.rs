@@ -8,19 +8,25 @@
 //! Start at [`schedule`]: one pod, one snapshot, one choice, no I/O. [`SchedulingQueue`] decides whose turn it is,
 //! [`State`] is both with what informers told, and [`run`] is the loop around it that talks to the API server.
 //! Not here: what a pod or a node is (`api`), whether a binding is accepted (the API server).
-//! In Kubernetes: `pkg/scheduler`. The names are the same; volumes, resource claims and extenders are absent.
+//! In Kubernetes: `pkg/scheduler`. The names are the same; extenders are absent.
 
 mod arguments;
 mod assumed;
 mod attachable;
+mod bind_claims;
 mod budgets;
 mod cache;
+mod candidate;
+mod checks;
 mod configuration;
 mod cycle;
+mod devices;
 mod filters;
 mod framework;
 mod in_flight;
+mod memo;
 mod message;
+mod metrics;
 mod node_affinity;
 mod node_info;
 mod owned_terms;
@@ -30,6 +36,7 @@ mod preemption;
 mod profile;
 mod queue;
 mod read;
+mod reserved;
 mod resources;
 mod scheduler;
 mod scores;
@@ -41,6 +48,7 @@ mod taints;
 mod tally;
 mod volumes;
 mod watch;
+mod watch_devices;
 mod watch_volumes;
 
 pub use assumed::Assumed;
@@ -49,16 +57,19 @@ pub use cycle::{Choice, Failure, Unfit, schedule};
 pub use filters::{Lack, Placed};
 pub use framework::{Check, ClusterEvent, Filter, Hint, LooksAt, Reason, Reasons, Score, Verdict};
 pub use message::FitError;
+pub use metrics::Metrics;
 pub use node_info::NodeInfo;
 pub use pod_info::{
-    AffinityTerm, Bound, Disk, HostPort, NodeSelectorTerm, PodInfo, PodVolumes, SpreadConstraint, Unbound, VolumeInfo,
+    AffinityTerm, Bound, Disk, HostPort, NodeSelectorTerm, PodClaims, PodInfo, PodVolumes, SpreadConstraint, Unbound,
+    VolumeInfo,
 };
 pub use preemption::{Budget, Victims, preempt};
 pub use profile::Profile;
 pub use queue::{Backoff, QueuedPod, SchedulingQueue, Waiting};
 pub use read::{node_info, pod_info};
+pub use reserved::{Reserved, ReservedClaim};
 pub use resources::Resources;
 pub use scheduler::{Config, run};
 pub use snapshot::Snapshot;
-pub use state::{Attempt, Decision, State, Surroundings};
+pub use state::{Attempt, Decision, Room, State, Surroundings};
 pub use taints::{Taint, Toleration};

@@ -122,7 +122,9 @@ pub(crate) const PLUGINS: &[Plugin] = &[
     Plugin::new("InterPodAffinity", &[PreFilter, F, PreScore, S])
         .filter(f::inter_pod_affinity::make)
         .score(2, s::inter_pod_affinity::make),
-    Plugin::new("DynamicResources", &[PreEnqueue, PreFilter, F, PostFilter, S, Reserve, PreBind]),
+    Plugin::new("DynamicResources", &[PreEnqueue, PreFilter, F, PostFilter, S, Reserve, PreBind])
+        .filter(f::dynamic_resources::make)
+        .score(2, s::dynamic_resources::make),
     Plugin::new("DefaultPreemption", &[PreEnqueue, PostFilter]),
     Plugin::new("NodeResourcesBalancedAllocation", &[PreScore, S]).score(1, s::balanced_allocation::make),
     Plugin::new("ImageLocality", &[S]).score(1, s::image_locality::make),

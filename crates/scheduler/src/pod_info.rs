@@ -62,10 +62,21 @@ pub struct PodInfo {
     pub disks: Vec<Disk>,
     /// The drivers of volumes that live and die with it.
     pub inline_drivers: Vec<String>,
+    /// Its claims on devices.
+    pub resource_claims: PodClaims,
     /// The names of its claims, those that are made for it among them.
     pub claims: Vec<String>,
     /// What is known of those claims when a node is sought.
     pub volumes: PodVolumes,
+}
+
+/// The claims on devices that a pod names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodClaims {
+    /// Their names, and whether they have to be made for the pod.
+    pub names: Vec<(String, bool)>,
+    /// Why one of them has no name.
+    pub unknown: Option<String>,
 }
 
 /// The volumes of a pod. In Kubernetes: `PodVolumeClaims`.
@@ -213,9 +224,24 @@ impl PodInfo {
         !self.affinity.is_empty() || !self.anti_affinity.is_empty() || !self.preferred_pods.is_empty()
     }
 
+    /// Whether it claims devices.
+    pub fn claims_devices(&self) -> bool {
+        !self.resource_claims.names.is_empty() || self.resource_claims.unknown.is_some()
+    }
+
     /// Whether it uses this claim.
     pub fn has_claim(&self, claim: &ObjectKey) -> bool {
         self.key.namespace == claim.namespace && self.claims.contains(&claim.name)
+    }
+
+    /// Whether what is found out for it holds for another one: they differ in nothing but who they are.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let who = |of: &Self| (of.key.clone(), of.uid.clone(), of.started.clone(), of.nominated_node.clone());
+        let (mut key, uid, started, nominated_node) = who(other);
+        key.namespace.clone_from(&self.key.namespace);
+        let terminating = other.terminating;
+        self.key.namespace == other.key.namespace
+            && Self { key, uid, started, nominated_node, terminating, ..self.clone() } == *other
     }
 
     /// Whether it tolerates this taint.

@@ -1,11 +1,15 @@
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use coracle_ambient::Random;
 use coracle_meta::LabelSelector;
 
-use crate::cycle::{Checks, Unfit};
-use crate::framework::{Reasons, Verdict};
+use crate::candidate::{Candidate, Found};
+use crate::checks::Checks;
+use crate::cycle::Unfit;
+use crate::framework::Verdict;
+use crate::memo::Memo;
 use crate::message::FitError;
 use crate::node_info::NodeInfo;
 use crate::pod_info::PodInfo;
@@ -34,30 +38,28 @@ pub struct Victims {
     pub pods: Vec<Arc<PodInfo>>,
 }
 
-/// A node where there may be room.
-struct Candidate<'a> {
-    node: &'a NodeInfo,
-    pods: Vec<&'a Arc<PodInfo>>,
-    violations: usize,
-}
-
-impl Candidate<'_> {
-    fn victims(&self) -> Victims {
-        Victims { node: self.node.name.to_string(), pods: self.pods.iter().map(|&pod| pod.clone()).collect() }
-    }
-}
-
 /// Whether preemption makes room for a pod, and if not, what to say about it. Of many nodes a part is tried that is enough
 /// to choose from, from a random one on.
 ///
 /// # Errors
 /// What to say where nobody makes room.
 pub fn preempt(
-    profile: &Profile,
+    profile: &Arc<Profile>,
     pod: &PodInfo,
     snapshot: &Snapshot,
     unfit: &Unfit,
     budgets: &[Budget],
+    random: &Random,
+) -> Result<Victims, String> {
+    preempt_with(&mut Memo::default(), profile, pod, (snapshot, unfit, budgets), random)
+}
+
+/// As [`preempt`], with what is remembered of the pods before.
+pub(crate) fn preempt_with(
+    memo: &mut Memo,
+    profile: &Arc<Profile>,
+    pod: &PodInfo,
+    (snapshot, unfit, budgets): (&Snapshot, &Unfit, &[Budget]),
     random: &Random,
 ) -> Result<Victims, String> {
     let arguments = profile.preemption.clone().unwrap_or_default();
@@ -74,22 +76,40 @@ pub fn preempt(
     let offset = if tried > enough { random.below(tried as u64) as usize } else { 0 };
     let (before, after) = unfit.resolvable.split_at(offset);
     let find = if checks.look_at_pods() { victims_by_trial } else { victims_by_sums };
-    let mut candidates: Vec<Candidate<'_>> = Vec::new();
+    // What budgets allow changes with each pod that goes.
+    let mut memo = Memo::of(memo, profile, pod, &checks).filter(|_| budgets.is_empty());
+    let mut candidates: Vec<Cow<'_, Candidate>> = Vec::new();
+    let mut remembered: Vec<&NodeInfo> = Vec::new();
     let mut some_violates_nothing = false;
     for node in after.iter().chain(before).filter_map(|slot| snapshot.at(*slot)) {
-        match find(pod, node, &checks, budgets) {
-            Ok(victims) => {
-                some_violates_nothing |= victims.violations == 0;
-                candidates.push(victims);
-            }
-            Err(reasons) => explanation.count(reasons),
+        let asked = || find(pod, node, &checks, budgets);
+        match &mut memo {
+            Some(memo) => match memo.victims(node, snapshot, asked) {
+                Ok(_) => {
+                    some_violates_nothing = true;
+                    remembered.push(node);
+                }
+                Err(reasons) => explanation.count(reasons.clone()),
+            },
+            None => match asked() {
+                Ok(victims) => {
+                    some_violates_nothing |= victims.violations == 0;
+                    candidates.push(Cow::Owned(victims));
+                }
+                Err(reasons) => explanation.count(reasons),
+            },
         }
-        if candidates.len() >= enough && some_violates_nothing {
+        if candidates.len() + remembered.len() >= enough && some_violates_nothing {
             break;
         }
     }
-    let best = candidates.iter().min_by_key(|candidate| rank(candidate));
-    best.map(Candidate::victims).ok_or_else(|| {
+    if let Some(memo) = memo {
+        let memo: &Memo = memo;
+        candidates.extend(remembered.iter().filter_map(|node| memo.known_victims(node)).map(Cow::Borrowed));
+    }
+    let best = candidates.iter().min_by_key(|candidate| candidate.rank());
+    let victims = |best: &Cow<'_, Candidate>| Victims { node: best.node.to_string(), pods: best.pods.clone() };
+    best.map(victims).ok_or_else(|| {
         explanation.count_nodes(snapshot.len() - tried, "Preemption is not helpful for scheduling");
         explanation.to_string()
     })
@@ -102,12 +122,7 @@ fn waits_for_a_victim(pod: &PodInfo, snapshot: &Snapshot) -> bool {
 }
 
 /// Where only sums matter: as [`victims_by_trial`], without trying: what goes is taken off the sum, what stays is added.
-fn victims_by_sums<'a>(
-    pod: &PodInfo,
-    node: &'a NodeInfo,
-    checks: &Checks<'_>,
-    budgets: &[Budget],
-) -> Result<Candidate<'a>, Reasons> {
+fn victims_by_sums(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets: &[Budget]) -> Found {
     let expected = checks.expected(node);
     let full = expected.as_deref().unwrap_or(node);
     let (mut used, mut pods) = (full.requested.clone(), full.pods.len() as i64);
@@ -141,12 +156,7 @@ fn victims_by_sums<'a>(
 
 /// The fewest and least important pods whose going makes room: all of lower priority are taken off, and given back one
 /// by one where the pod still fits, those that a budget protects and the most important first.
-fn victims_by_trial<'a>(
-    pod: &PodInfo,
-    node: &'a NodeInfo,
-    checks: &Checks<'_>,
-    budgets: &[Budget],
-) -> Result<Candidate<'a>, Reasons> {
+fn victims_by_trial(pod: &PodInfo, node: &NodeInfo, checks: &Checks<'_>, budgets: &[Budget]) -> Found {
     let lower = lower_than(pod, node);
     if lower.is_empty() {
         return Err([NO_VICTIMS].into_iter().collect());
@@ -177,12 +187,12 @@ fn lower_than<'a>(pod: &PodInfo, node: &'a NodeInfo) -> Vec<&'a Arc<PodInfo>> {
     lower
 }
 
-fn give_back<'a>(
-    node: &'a NodeInfo,
-    lower: Vec<&'a Arc<PodInfo>>,
+fn give_back(
+    node: &NodeInfo,
+    lower: Vec<&Arc<PodInfo>>,
     budgets: &[Budget],
     mut stays: impl FnMut(&Arc<PodInfo>) -> bool,
-) -> Candidate<'a> {
+) -> Candidate {
     let (mut violating, mut pods) = split_by_budgets(lower, budgets);
     violating.retain(|other| !stays(other));
     pods.retain(|other| !stays(other));
@@ -191,7 +201,7 @@ fn give_back<'a>(
         pods.extend(violating);
         pods.sort_by(|a, b| (importance(a), &a.key).cmp(&(importance(b), &b.key)));
     }
-    Candidate { node, pods, violations }
+    Candidate { node: node.name.clone(), pods: pods.into_iter().cloned().collect(), violations }
 }
 
 /// Smaller is more important: higher priority, then longer running; then it is by the key, as pods of a node are.
@@ -220,16 +230,6 @@ fn split_by_budgets<'a>(pods: Vec<&'a Arc<PodInfo>>, budgets: &[Budget]) -> Spli
         }
         violates
     })
-}
-
-/// Smaller is better: fewest violations, lowest highest priority, lowest sum, fewest, latest start of the most important.
-fn rank<'a>(victims: &Candidate<'a>) -> (usize, i32, i64, usize, Reverse<Option<&'a str>>, &'a str) {
-    let highest = victims.pods.first().map_or(i32::MIN, |pod| pod.priority);
-    // Shifted so that many pods of negative priority do not look cheaper than few.
-    let sum = victims.pods.iter().map(|pod| i64::from(pod.priority) + i64::from(i32::MAX) + 1).sum();
-    let most_important = victims.pods.iter().filter(|pod| pod.priority == highest);
-    let earliest = most_important.filter_map(|pod| pod.started.as_deref()).min();
-    (victims.violations, highest, sum, victims.pods.len(), Reverse(earliest), &victims.node.name)
 }
 
 #[cfg(test)]
@@ -264,9 +264,9 @@ mod tests {
     }
 
     fn tried(pod: &PodInfo, snapshot: &Snapshot, budgets: &[Budget]) -> Result<(String, Vec<String>), String> {
-        match schedule(&Profile::default(), pod, snapshot, 0, &Random::from_seed(1)) {
+        match schedule(&Arc::default(), pod, snapshot, 0, &Random::from_seed(1)) {
             Err(Failure::Unfit(unfit)) => {
-                preempt(&Profile::default(), pod, snapshot, &unfit, budgets, &Random::from_seed(1))
+                preempt(&Arc::default(), pod, snapshot, &unfit, budgets, &Random::from_seed(1))
                     .map(|victims| (victims.node, victims.pods.iter().map(|pod| pod.key.name.clone()).collect()))
             }
             other => panic!("the pod fits: {other:?}"),
@@ -326,10 +326,10 @@ mod tests {
         });
         let full: Snapshot = nodes.collect();
         let high = pod("high", 10, 1000);
-        let Err(Failure::Unfit(unfit)) = schedule(&Profile::default(), &high, &full, 0, &Random::from_seed(1)) else {
+        let Err(Failure::Unfit(unfit)) = schedule(&Arc::default(), &high, &full, 0, &Random::from_seed(1)) else {
             panic!("it fits")
         };
-        let (random, profile) = (Random::from_seed(1), Profile::default());
+        let (random, profile) = (Random::from_seed(1), Arc::default());
         let chosen: std::collections::BTreeSet<_> =
             (0..20).map(|_| preempt(&profile, &high, &full, &unfit, &[], &random).unwrap().node).collect();
         assert!(chosen.len() > 10, "of equals the first by name is taken, among other nodes each time: {chosen:?}");
@@ -354,10 +354,10 @@ mod tests {
             let selector = LabelSelector::parse("name!=p0").unwrap();
             let budget = budget.map(|allowed| Budget { namespace: "default".to_owned(), selector, allowed });
             let (new, budgets) = (pod("new", 2, wanted), budget.as_slice());
-            let profile = Profile::default();
+            let profile: Arc<Profile> = Arc::default();
             let checks = Checks::prepare(&profile, &new, &snapshot);
             let node = snapshot.node("a").unwrap();
-            let shown = |found: Result<Candidate<'_>, _>| found.map(|found| (found.violations, found.victims()));
+            let shown = |found: Found| found;
             prop_assert_eq!(
                 shown(victims_by_sums(&new, node, &checks, budgets)),
                 shown(victims_by_trial(&new, node, &checks, budgets))

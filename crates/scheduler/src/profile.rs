@@ -23,6 +23,10 @@ pub struct Profile {
     pub(crate) binds_volumes: bool,
     /// Whether a pod that finds no place lets go of what was allocated for it alone.
     pub(crate) deallocates: bool,
+    /// Whether claims on devices are met before pods are bound.
+    pub(crate) binds_claims: bool,
+    /// Whether pods wait until their claims on devices are made.
+    pub(crate) awaits_claims: bool,
     /// Whether pods wait for their scheduling gates to go.
     pub(crate) heeds_gates: bool,
 }
@@ -46,6 +50,8 @@ impl Profile {
             percentage_of_nodes_to_score: 0,
             binds_volumes: true,
             deallocates: true,
+            binds_claims: true,
+            awaits_claims: true,
             heeds_gates: true,
         }
     }

@@ -73,6 +73,8 @@ pub struct QueuedPod {
     pub attempts: u32,
     /// The plug-ins that rejected it last; none after an error.
     pub rejected_by: BTreeSet<&'static str>,
+    /// When it came into the queue.
+    pub came_at: Instant,
     queued_at: Instant,
     /// When it came, while it has not failed.
     failed_at: Instant,
@@ -120,6 +122,7 @@ impl SchedulingQueue {
             priority,
             attempts: 0,
             rejected_by: BTreeSet::new(),
+            came_at: now,
             queued_at: now,
             failed_at: now,
             rejections: 0,
@@ -243,6 +246,16 @@ impl SchedulingQueue {
             Place::Unschedulable => Waiting::Unschedulable,
             Place::InFlight => Waiting::InFlight,
         })
+    }
+
+    /// How many pods are active, back off, and wait for something that helps.
+    pub(crate) fn sizes(&self) -> [usize; 3] {
+        [self.active.len(), self.backoff.len() + self.error_backoff.len(), self.unschedulable.len()]
+    }
+
+    /// The pods that wait for something that helps, by the plug-ins that rejected them.
+    pub(crate) fn rejected(&self) -> impl Iterator<Item = (&'static str, &BTreeSet<ObjectKey>)> {
+        self.rejected_by.iter().filter(|(_, pods)| !pods.is_empty()).map(|(plugin, pods)| (*plugin, pods))
     }
 
     /// How many pods are here, in flight or waiting.

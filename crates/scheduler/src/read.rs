@@ -8,7 +8,9 @@ use coracle_api::pod_resources::Amounts;
 use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, Resource};
 
 use crate::node_info::NodeInfo;
-use crate::pod_info::{AffinityTerm, Disk, HostPort, NodeSelectorTerm, PodInfo, PodVolumes, SpreadConstraint};
+use crate::pod_info::{
+    AffinityTerm, Disk, HostPort, NodeSelectorTerm, PodClaims, PodInfo, PodVolumes, SpreadConstraint,
+};
 use crate::resources::{Resources, with_assumed};
 use crate::taints::{Taint, Toleration};
 
@@ -65,6 +67,7 @@ pub fn pod_info(pod: &Pod, siblings: Option<LabelSelector>) -> PodInfo {
         images: spec.containers.iter().map(|container| container.image.clone()).collect(),
         disks: spec.volumes.iter().filter_map(disk).collect(),
         inline_drivers: spec.volumes.iter().filter_map(|one| Some(one.csi.as_ref()?.driver.clone())).collect(),
+        resource_claims: resource_claims(pod),
         claims: claims_of(pod).map(|(name, _)| name).collect(),
         volumes: PodVolumes::default(),
     }
@@ -110,6 +113,30 @@ fn disk(volume: &core::Volume) -> Option<Disk> {
     let source = volume.rbd.as_ref()?;
     let name = format!("{}/{}", source.pool, source.image);
     Some(Disk { monitors: source.monitors.clone(), ..disk("rbd", &name, source.read_only) })
+}
+
+/// In Kubernetes: `resourceclaim.Name` of `dynamic-resource-allocation`.
+fn resource_claims(pod: &Pod) -> PodClaims {
+    let mut claims = PodClaims::default();
+    for one in &pod.spec.resource_claims {
+        if let Some(name) = &one.resource_claim_name {
+            claims.names.push((name.clone(), false));
+            continue;
+        }
+        let made = pod.status.resource_claim_statuses.iter().find(|status| status.name == one.name);
+        match (made, &one.resource_claim_template_name) {
+            // One that needs none says so without a name.
+            (Some(made), Some(_)) => {
+                claims.names.extend(made.resource_claim_name.clone().map(|name| (name, true)));
+            }
+            (None, Some(_)) => claims.unknown = Some(format!("pod \"{}\": ResourceClaim not created yet", pod.key())),
+            (_, None) => {
+                let what = format!("spec.resourceClaim {:?}: none of the supported fields are set", one.name);
+                claims.unknown = Some(format!("pod \"{}\", {what}", pod.key()));
+            }
+        }
+    }
+    claims
 }
 
 /// What the pod asks for, and what it is taken to use.

@@ -18,18 +18,21 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::assumed::Assumed;
+use crate::bind_claims::{bind_claims, deallocate, unreserve};
 use crate::cycle::{Failure, Unfit};
-use crate::filters::Placed;
 use crate::message::note;
-use crate::pod_info::{PodInfo, PodVolumes, Unbound};
-use crate::preemption::{Budget, Victims};
+use crate::metrics::{Metrics, Outcome};
+use crate::pod_info::{PodInfo, PodVolumes};
+use crate::preemption::Budget;
 use crate::profile::Profile;
 use crate::queue::Backoff;
+use crate::reserved::Reserved;
 use crate::siblings::Siblings;
-use crate::state::{self, Decision, State, Surroundings};
+use crate::state::{self, Decision, Room, State, Surroundings};
 use crate::status::{disruption_patch, unscheduled_patch};
 use crate::volumes::Volumes;
 use crate::watch::{Shared, watch};
+use crate::watch_devices::watch_devices;
 use crate::watch_volumes::watch_volumes;
 
 /// Who records in the event log.
@@ -49,6 +52,8 @@ pub struct Config {
     pub leader_election: Option<LeaderTimings>,
     /// The Lease that is stood for.
     pub lease: ObjectKey,
+    /// What it does is counted here.
+    pub metrics: Metrics,
 }
 
 impl Default for Config {
@@ -59,6 +64,7 @@ impl Default for Config {
             host: "coracle".to_owned(),
             leader_election: None,
             lease: ObjectKey::new("kube-system", "kube-scheduler"),
+            metrics: Metrics::default(),
         }
     }
 }
@@ -83,7 +89,11 @@ pub async fn run(
     let shared = Arc::new(Shared::new(State::new(&config.profiles, config.backoff, &ambient.random)));
     watch(&process.informers, &shared);
     watch_volumes(&process.informers, &shared);
+    watch_devices(&process.informers, &shared);
+    let sizes = shared.clone();
+    config.metrics.watch(move || sizes.lock().sizes());
     let scheduler = Scheduler {
+        metrics: config.metrics,
         around: Around {
             siblings: Siblings::new(&process.informers),
             volumes: Volumes::new(&process.informers),
@@ -115,6 +125,7 @@ struct Scheduler {
     recorder: Recorder,
     shared: Arc<Shared>,
     around: Around,
+    metrics: Metrics,
     /// By the profiles' names.
     events: BTreeMap<String, SeriesRecorder>,
 }
@@ -148,6 +159,9 @@ struct Attempt {
     info: Arc<PodInfo>,
     profile: Arc<Profile>,
     cause: Option<EntryId>,
+    tries: u32,
+    came_at: Instant,
+    began_at: Instant,
 }
 
 impl Scheduler {
@@ -158,9 +172,13 @@ impl Scheduler {
             while let Some(ended) = tasks.try_join_next() {
                 ended.unwrap_or_else(|error: tokio::task::JoinError| std::panic::resume_unwind(error.into_panic()));
             }
-            let next = self.shared.lock().next(Instant::now(), &self.around);
+            let now = Instant::now();
+            let next = self.shared.lock().next(now, &self.around);
             match next {
-                Some(attempt) => self.follow(attempt, &mut tasks),
+                Some(attempt) => {
+                    self.metrics.decided(now.elapsed());
+                    self.follow(attempt, now, &mut tasks);
+                }
                 None => self.wait().await,
             }
             // One pod at a time, so that others of this process get their turn between.
@@ -181,22 +199,31 @@ impl Scheduler {
     }
 
     /// Has the API server told what was decided, beside the next decisions.
-    fn follow(&self, attempt: state::Attempt, tasks: &mut JoinSet<()>) {
+    fn follow(&self, attempt: state::Attempt, began_at: Instant, tasks: &mut JoinSet<()>) {
         let cause = self.record(&attempt);
-        let state::Attempt { pod, info, profile, decision, .. } = attempt;
-        let attempt = Attempt { pod, info, profile, cause };
+        let state::Attempt { pod, info, profile, decision, tries, came_at, .. } = attempt;
+        let attempt = Attempt { pod, info, profile, cause, tries, came_at, began_at };
         match decision {
-            Decision::Bind(choice, placed) => {
-                tasks.spawn(self.clone().place(attempt, choice.node, placed));
+            Decision::Bind(choice, reserved) => {
+                tasks.spawn(self.clone().place(attempt, choice.node, reserved));
             }
             Decision::NoNodes => {
+                self.ended(&attempt, Outcome::Unschedulable);
                 let text = Failure::NoNodes.to_string();
                 tasks.spawn(self.clone().say_unscheduled(attempt, "Unschedulable", text, None));
             }
-            Decision::Unfit(unfit, victims) => {
-                tasks.spawn(self.clone().unfit(attempt, *unfit, victims));
+            Decision::Unfit(unfit, room) => {
+                if attempt.profile.preemption.is_some() && unfit.error.pre_filter.is_none() {
+                    self.metrics.preempted(room.victims.as_ref().map(|victims| victims.pods.len()));
+                }
+                self.ended(&attempt, Outcome::Unschedulable);
+                tasks.spawn(self.clone().unfit(attempt, *unfit, room));
             }
         }
+    }
+
+    fn ended(&self, attempt: &Attempt, outcome: Outcome) {
+        self.metrics.ended(outcome, &attempt.profile.name, attempt.began_at.elapsed());
     }
 
     fn record(&self, attempt: &state::Attempt) -> Option<EntryId> {
@@ -221,34 +248,50 @@ impl Scheduler {
     }
 
     /// Has the pod's claims bound first, if they wait for that; meanwhile the pod says where it is going.
-    async fn place(self, attempt: Attempt, node: String, placed: Vec<(Unbound, Placed)>) {
+    async fn place(self, attempt: Attempt, node: String, reserved: Reserved) {
         let key = attempt.info.key.clone();
-        if !placed.is_empty() {
+        let client = self.client.on_behalf_of(self.origin(&attempt));
+        if !reserved.is_empty() {
             let patch = json!({"metadata": {"uid": attempt.info.uid}, "status": {"nominatedNodeName": node}});
             if let Err(error) = self.pods(&attempt).patch_status(&key, &Patch::Strategic(patch)).await {
                 tracing::debug!(%error, pod = %key, "its node could not be written to the pod");
             }
-            let client = self.client.on_behalf_of(self.origin(&attempt));
-            if let Err(why) =
-                self.around.volumes.bind(&client, &node, &placed, attempt.profile.volume_binding.timeout).await
-            {
+        }
+        let began = Instant::now();
+        if !reserved.volumes.is_empty() {
+            let patience = attempt.profile.volume_binding.timeout;
+            if let Err(why) = self.around.volumes.bind(&client, &node, &reserved.volumes, patience).await {
+                self.metrics.at_point("PreBind", false, &attempt.profile.name, began.elapsed());
                 let text = format!("running PreBind plugin \"VolumeBinding\": {why}");
                 return self.give_up(attempt, text, false).await;
             }
         }
-        self.bind(attempt, node).await;
+        if let Err(why) = bind_claims(&client, &attempt.pod, &reserved.claims).await {
+            unreserve(&client, &attempt.pod, &reserved.claims).await;
+            self.metrics.at_point("PreBind", false, &attempt.profile.name, began.elapsed());
+            let text = format!("running PreBind plugin \"DynamicResources\": {why}");
+            return self.give_up(attempt, text, false).await;
+        }
+        self.metrics.at_point("PreBind", true, &attempt.profile.name, began.elapsed());
+        self.bind(attempt, node, &reserved).await;
     }
 
-    async fn bind(self, attempt: Attempt, node: String) {
+    async fn bind(self, attempt: Attempt, node: String, reserved: &Reserved) {
         let key = attempt.info.key.clone();
+        let began = Instant::now();
         let bound = self.pods(&attempt).bind(&key, &attempt.info.uid, &node).await;
+        self.metrics.at_point("Bind", bound.is_ok(), &attempt.profile.name, began.elapsed());
         match bound {
             Ok(()) => {
                 let text = format!("Successfully assigned {key} to {node}");
                 self.say(&attempt, EventType::Normal, "Scheduled", "Binding", &text);
                 self.shared.lock().bound(&key);
+                self.ended(&attempt, Outcome::Scheduled);
+                self.metrics.scheduled(attempt.tries, attempt.came_at.elapsed());
             }
             Err(error) => {
+                let client = self.client.on_behalf_of(self.origin(&attempt));
+                unreserve(&client, &attempt.pod, &reserved.claims).await;
                 let text = format!("binding rejected: running Bind plugin \"DefaultBinder\": {error}");
                 self.give_up(attempt, text, error.is_not_found()).await;
             }
@@ -258,6 +301,7 @@ impl Scheduler {
     /// The choice came to nothing: the pod is tried again after a while.
     async fn give_up(self, attempt: Attempt, text: String, is_gone: bool) {
         let key = attempt.info.key.clone();
+        self.ended(&attempt, Outcome::Error);
         let waits = self.shared.lock().gave_up(&key, Instant::now());
         self.shared.changed.notify_one();
         if waits && !is_gone {
@@ -266,7 +310,11 @@ impl Scheduler {
     }
 
     /// Says why, and makes room if that is possible.
-    async fn unfit(self, attempt: Attempt, unfit: Unfit, victims: Option<Victims>) {
+    async fn unfit(self, attempt: Attempt, unfit: Unfit, room: Room) {
+        if let Some(claim) = &room.deallocated {
+            deallocate(&self.client.on_behalf_of(self.origin(&attempt)), claim).await;
+        }
+        let victims = room.victims;
         let node = victims.as_ref().map(|victims| victims.node.clone());
         if let Some(victims) = &victims {
             for victim in victims.pods.iter().filter(|victim| !victim.terminating) {

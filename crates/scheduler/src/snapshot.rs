@@ -6,6 +6,7 @@ use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
 
 use crate::attachable::Attachable;
+use crate::devices::Inventory;
 use crate::node_info::NodeInfo;
 use crate::owned_terms::{OwnedTerm, OwnedTerms};
 use crate::pod_info::{AffinityTerm, PodInfo};
@@ -38,6 +39,7 @@ pub struct Snapshot {
     /// How many pods on nodes use a claim.
     claims: BTreeMap<ObjectKey, i64>,
     attachable: Attachable,
+    inventory: Inventory,
     /// The slots that changed, in order; what is before the first of these is forgotten.
     changes: VecDeque<usize>,
     forgotten: usize,
@@ -85,6 +87,7 @@ impl Default for Snapshot {
             needs: OwnedTerms::new(needed),
             claims: BTreeMap::new(),
             attachable: Attachable::default(),
+            inventory: Inventory::default(),
             changes: VecDeque::new(),
             forgotten: 0,
             tallies: Mutex::default(),
@@ -134,6 +137,16 @@ impl Snapshot {
         self.slots.get(slot)?.node.as_ref()
     }
 
+    /// How much has changed so far.
+    pub(crate) fn now(&self) -> usize {
+        self.forgotten + self.changes.len()
+    }
+
+    /// When something changed last at a place, or as to who is to have room there.
+    pub(crate) fn changed_at(&self, slot: usize) -> usize {
+        self.slots.get(slot).map_or(usize::MAX, |slot| slot.changed)
+    }
+
     /// Where room is being made for a pod.
     pub(crate) fn nomination(&self, pod: &ObjectKey) -> Option<usize> {
         self.nominations.get(pod).copied()
@@ -181,6 +194,15 @@ impl Snapshot {
         &self.attachable
     }
 
+    /// Which devices there are, and who has them.
+    pub(crate) fn inventory(&self) -> &Inventory {
+        &self.inventory
+    }
+
+    pub(crate) fn inventory_mut(&mut self) -> &mut Inventory {
+        &mut self.inventory
+    }
+
     pub(crate) fn attachable_mut(&mut self) -> &mut Attachable {
         &mut self.attachable
     }
@@ -217,7 +239,7 @@ impl Snapshot {
 
     /// What there is of an interest, as of now.
     pub(crate) fn tally(&self, interest: Interest) -> Arc<Tally> {
-        let now = self.forgotten + self.changes.len();
+        let now = self.now();
         let mut tallies = self.tallies.lock();
         let known = tallies.iter().position(|(_, tally)| tally.interest == interest).map(|at| tallies.remove(at));
         let known = known.filter(|(seen, _)| *seen >= self.forgotten);
@@ -314,16 +336,16 @@ impl Snapshot {
 
     /// Room is being made on a node for a pod (true), or no longer.
     pub(crate) fn nominate(&mut self, node: &str, pod: &Arc<PodInfo>, is_nominated: bool) {
-        let Some(slot) = self.by_name.get(node) else { return };
-        let at = &mut self.slots[*slot];
+        let Some(slot) = self.by_name.get(node).copied() else { return };
+        let at = &mut self.slots[slot];
         at.nominated.retain(|other| other.key != pod.key);
         self.nominations.remove(&pod.key);
         if is_nominated {
             at.nominated.push(pod.clone());
-            self.nominations.insert(pod.key.clone(), *slot);
+            self.nominations.insert(pod.key.clone(), slot);
         }
         at.floor = at.nominated.iter().map(|pod| pod.priority).min().unwrap_or(i32::MAX);
-        at.expected = OnceLock::new();
+        self.changed(slot);
     }
 
     /// A namespace has these labels; none if it is gone.

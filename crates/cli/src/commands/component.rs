@@ -46,6 +46,9 @@ pub(crate) struct Scheduler {
     /// A KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1: profiles, plug-ins and their arguments
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Tell here how the scheduler fares: /healthz and /metrics, for anybody who asks
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    metrics: Option<SocketAddr>,
     #[command(flatten)]
     election: Election,
 }
@@ -189,7 +192,8 @@ impl ControllerManager {
         let anonymous = kubeconfig.without_credentials().connect().map_err(refused)?;
         until_interrupted(&kubeconfig, |client, ambient, recorder, stop| async move {
             if let Some(address) = self.metrics {
-                let listener = MetricsListener::bind(address, &config.metrics).await.context("--metrics")?;
+                let metrics = config.metrics.clone();
+                let listener = MetricsListener::bind(address, move || metrics.text()).await.context("--metrics")?;
                 tokio::spawn(async move { match listener.serve().await {} });
             }
             if config.own_identity_for_all {
@@ -228,6 +232,11 @@ impl Scheduler {
             return Err(exit::Usage("--kubeconfig is missing: how to reach the API server".to_owned()).into());
         };
         until_interrupted(&read(&kubeconfig)?, |client, ambient, recorder, stop| async move {
+            if let Some(address) = self.metrics {
+                let metrics = config.metrics.clone();
+                let listener = MetricsListener::bind(address, move || metrics.text()).await.context("--metrics")?;
+                tokio::spawn(async move { match listener.serve().await {} });
+            }
             Ok(coracle_cluster::scheduler::run(config, client, ambient, recorder, stop).await)
         })
     }

@@ -52,6 +52,9 @@ pub(crate) struct Up {
     /// A KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1: profiles, plug-ins and their arguments
     #[arg(long, value_name = "FILE")]
     scheduler_config: Option<PathBuf>,
+    /// Tell here how the scheduler fares: /healthz and /metrics, for anybody who asks
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    scheduler_metrics: Option<SocketAddr>,
     /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
     #[arg(long, value_name = "ADDRESS:PORT")]
     controller_metrics: Option<SocketAddr>,
@@ -115,6 +118,7 @@ impl Up {
         let store = if self.ephemeral { StoreSpec::Memory } else { StoreSpec::Sled(folder.data()) };
         let metrics = controllers.metrics.clone();
         let scheduler = scheduler.map(|read| read.config).unwrap_or_default();
+        let scheduler_metrics = scheduler.metrics.clone();
         let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec);
         let mut builder = builder.controllers(controllers).scheduler(scheduler);
         if self.nodes > 0 && !self.empty {
@@ -126,8 +130,12 @@ impl Up {
         }
         let cluster = builder.start().await?;
         if let Some(address) = self.controller_metrics {
-            let listener = MetricsListener::bind(address, &metrics).await?;
+            let listener = MetricsListener::bind(address, move || metrics.text()).await?;
             cluster.spawn("metrics", async move { match listener.serve().await {} });
+        }
+        if let Some(address) = self.scheduler_metrics {
+            let listener = MetricsListener::bind(address, move || scheduler_metrics.text()).await?;
+            cluster.spawn("scheduler-metrics", async move { match listener.serve().await {} });
         }
         let kubeconfig = folder.kubeconfig();
         door.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
@@ -239,6 +247,7 @@ where
         stages: Vec::new(),
         controller_metrics: None,
         scheduler_config: None,
+        scheduler_metrics: None,
         kube_controller_manager_arg: Vec::new(),
     };
     let code = runtime()?.block_on(async {

@@ -1,8 +1,8 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_controllers::Metrics;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -19,14 +19,22 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many clients are served at once.
 const MOST: usize = 64;
 
-/// A socket that tells how the controllers fare: `/healthz`, `/livez`, `/readyz` and `/metrics`, over HTTP and without
+/// Metrics as text.
+type Text = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// A socket that tells how a component fares: `/healthz`, `/livez`, `/readyz` and `/metrics`, over HTTP and without
 /// asking who wants to know. It carries no object and no name of one.
 ///
-/// In Kubernetes: the port 10257 of kube-controller-manager, which speaks HTTPS and asks.
-#[derive(Debug)]
+/// In Kubernetes: the port 10257 of kube-controller-manager and 10259 of kube-scheduler, which speak HTTPS and ask.
 pub struct MetricsListener {
     socket: TcpListener,
-    metrics: Metrics,
+    metrics: Text,
+}
+
+impl std::fmt::Debug for MetricsListener {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MetricsListener").field("socket", &self.socket).finish_non_exhaustive()
+    }
 }
 
 impl MetricsListener {
@@ -34,9 +42,12 @@ impl MetricsListener {
     ///
     /// # Errors
     /// If the address cannot be listened at.
-    pub async fn bind(address: SocketAddr, metrics: &Metrics) -> Result<Self, Error> {
+    pub async fn bind(
+        address: SocketAddr,
+        metrics: impl Fn() -> String + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
         let socket = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
-        Ok(Self { socket, metrics: metrics.clone() })
+        Ok(Self { socket, metrics: Arc::new(metrics) })
     }
 
     /// Where it listens.
@@ -70,10 +81,10 @@ impl MetricsListener {
     }
 }
 
-fn answer(request: &Request<Incoming>, metrics: &Metrics) -> Response<Full<Bytes>> {
+fn answer(request: &Request<Incoming>, metrics: &Text) -> Response<Full<Bytes>> {
     let (status, text) = match (request.method(), request.uri().path()) {
         (&Method::GET, "/healthz" | "/livez" | "/readyz") => (StatusCode::OK, "ok".to_owned()),
-        (&Method::GET, "/metrics") => (StatusCode::OK, metrics.text()),
+        (&Method::GET, "/metrics") => (StatusCode::OK, metrics()),
         (&Method::GET, _) => (StatusCode::NOT_FOUND, "there are /healthz and /metrics\n".to_owned()),
         _ => (StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned()),
     };
@@ -89,6 +100,8 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
 
+    use coracle_controllers::Metrics;
+
     use super::*;
 
     async fn ask(address: SocketAddr, request: &str) -> String {
@@ -101,7 +114,7 @@ mod tests {
 
     #[tokio::test]
     async fn it_tells_health_and_metrics_and_nothing_else() {
-        let listener = MetricsListener::bind(([127, 0, 0, 1], 0).into(), &Metrics::default()).await.unwrap();
+        let listener = MetricsListener::bind(([127, 0, 0, 1], 0).into(), || Metrics::default().text()).await.unwrap();
         let address = listener.address();
         tokio::spawn(listener.serve());
         assert!(ask(address, "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.ends_with("\r\n\r\nok"));

@@ -102,7 +102,7 @@ impl<'p, 'v> Machine<'p, 'v> {
         match value {
             Value::Map(map) => match map.find(key) {
                 Some(found) => found.map(Some),
-                None => missing("no such key"),
+                None => map.instead_of_missing().map_or_else(|| missing("no such key"), |empty| Ok(Some(empty))),
             },
             Value::List(list) => {
                 let place = index(key)?;

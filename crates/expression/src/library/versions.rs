@@ -112,6 +112,14 @@ fn check_word(word: &str, is_pre: bool) -> Result<(), String> {
     Ok(())
 }
 
+impl std::str::FromStr for Semver {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse(text)
+    }
+}
+
 impl Semver {
     /// Which of two versions is older; what they were built from does not count.
     pub(crate) fn compare(&self, other: &Self) -> Ordering {

@@ -46,6 +46,10 @@ fn from_text<'v>(text: &'v str, schema: Option<&Schema>) -> Result<Value<'v>, Fa
             let amount = Quantity::parse(text).map_err(|_| invalid("quantity"))?;
             Ok(Value::opaque(Opaque::Quantity(amount)))
         }
+        Some(Shape::Semver) => {
+            let version = text.parse().map_err(|_: String| invalid("semantic version"))?;
+            Ok(Value::opaque(Opaque::Semver(version)))
+        }
         Some(Shape::Date) => Time::of_date(text).map(Value::Timestamp).ok_or_else(|| invalid("date formatted string")),
         Some(Shape::Timestamp) => {
             Time::lenient(text).map(Value::Timestamp).ok_or_else(|| invalid("date-time formatted string"))

@@ -1,5 +1,6 @@
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Map as Fields, Value as Json};
 
@@ -47,6 +48,14 @@ impl<'v> Map<'v> {
             other => Key::of(other).into_iter().collect(),
         };
         alike.iter().find_map(|key| entries.get(key)).cloned().map(Ok)
+    }
+
+    /// What whoever looks for what is missing finds, if anything.
+    pub(crate) fn instead_of_missing(&self) -> Option<Value<'v>> {
+        match self {
+            Self::Json(_, Some(schema)) if schema.is_endless() => Some(Value::Map(Map::Owned(Arc::default()))),
+            _ => None,
+        }
     }
 
     /// The keys that expressions see.

@@ -1,9 +1,6 @@
 //! Expressions that select devices.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
-
-use coracle_expression::{Environment, Error, Expression, Field, Object, Schema, Shape, Type};
+use coracle_expression::{Error, Expression, Type, device_environment, device_schema};
 use coracle_meta::FieldError;
 use coracle_meta::fields::Fields;
 use serde_json::Value;
@@ -14,12 +11,6 @@ use crate::field_checks::Wrong;
 const MOST_SELECTORS: usize = 32;
 const LONGEST_EXPRESSION: usize = 10 << 10;
 const GREATEST_COST: u64 = 1_000_000;
-
-const LONGEST_DRIVER: u64 = 63;
-const LONGEST_DOMAIN: u64 = 63;
-const LONGEST_IDENTIFIER: u64 = 32;
-const LONGEST_VALUE: u64 = 64;
-const MOST_ATTRIBUTES: u64 = 32;
 
 /// What is wrong with a list of selectors. In Kubernetes: `validateSelectorSlice`.
 pub(super) fn wrong_selectors(selectors: &[Value], path: &str) -> Wrong {
@@ -34,9 +25,9 @@ fn wrong_expression(text: &str, path: String) -> Option<FieldError> {
     if text.len() > LONGEST_EXPRESSION {
         return Some(FieldError::too_long(path, LONGEST_EXPRESSION));
     }
-    match Expression::compile_in(text, &environment()) {
+    match Expression::compile_in(text, &device_environment()) {
         Ok(expression) => match expression.output_type() {
-            Type::Bool | Type::Dyn if expression.greatest_cost(&DEVICE) > GREATEST_COST => {
+            Type::Bool | Type::Dyn if expression.greatest_cost(device_schema()) > GREATEST_COST => {
                 Some(FieldError::forbidden(path, "too complex, exceeds cost limit"))
             }
             Type::Bool | Type::Dyn => None,
@@ -49,29 +40,6 @@ fn wrong_expression(text: &str, path: String) -> Option<FieldError> {
         Err(error) => Some(FieldError::internal(path, format!("program instantiation failed: {error}"))),
     }
 }
-
-fn environment() -> Environment {
-    Environment::new().with("device", DEVICE.as_type()).with_bindings()
-}
-
-/// What an expression sees as `device`: the driver, and attributes and capacities by domain and name.
-static DEVICE: LazyLock<Arc<Schema>> = LazyLock::new(|| {
-    let text = |longest| Schema::new(Shape::String).with_longest(longest);
-    let map = |values, longest_key| {
-        let shape = Shape::Map(Arc::new(values));
-        Schema::new(shape).with_longest(MOST_ATTRIBUTES).with_longest_key(longest_key)
-    };
-    let by_domain = |values| map(map(values, LONGEST_IDENTIFIER), LONGEST_DOMAIN);
-    let field = |name: &str, schema| {
-        (name.to_owned(), Field { key: name.to_owned(), schema: Arc::new(schema), is_required: true })
-    };
-    let fields = BTreeMap::from([
-        field("driver", text(LONGEST_DRIVER)),
-        field("attributes", by_domain(Schema::new(Shape::Any).with_longest(LONGEST_VALUE))),
-        field("capacity", by_domain(Schema::new(Shape::Quantity))),
-    ]);
-    Arc::new(Schema::new(Shape::Object(Object { name: "kubernetes.DRADevice".to_owned(), fields })))
-});
 
 #[cfg(test)]
 mod tests {
@@ -105,8 +73,8 @@ mod tests {
             (r#"device.capacity.exists_one(x, x == "dra.example.com")"#.to_owned(), 164),
             (r#"device.capacity["dra.example.com"].exists_one(x, x == "memory")"#.to_owned(), 133),
         ] {
-            let expression = Expression::compile_in(&text, &environment()).unwrap();
-            assert_eq!(expression.greatest_cost(&DEVICE), expected, "{text}");
+            let expression = Expression::compile_in(&text, &device_environment()).unwrap();
+            assert_eq!(expression.greatest_cost(device_schema()), expected, "{text}");
         }
     }
 

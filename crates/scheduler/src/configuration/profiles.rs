@@ -51,6 +51,8 @@ fn profile(reader: &mut Reader, at: &At<'_>, is_only: bool, percentage: usize) -
         percentage_of_nodes_to_score: own_percentage.unwrap_or(percentage),
         heeds_gates: sets.has("SchedulingGates", Point::PreEnqueue),
         binds_volumes: sets.has("VolumeBinding", Point::Filter),
+        binds_claims: sets.has("DynamicResources", Point::Filter),
+        awaits_claims: sets.has("DynamicResources", Point::PreEnqueue),
         deallocates: sets.has("DynamicResources", Point::PostFilter),
         preemption: sets.has("DefaultPreemption", Point::PostFilter).then_some(arguments.preemption),
         volume_binding: arguments.volume_binding,

@@ -61,6 +61,7 @@ fn plug_ins_are_turned_off_and_on_by_point_and_everywhere() {
         ("NodeAffinity", 2),
         ("PodTopologySpread", 2),
         ("InterPodAffinity", 2),
+        ("DynamicResources", 2),
         ("NodeResourcesBalancedAllocation", 1),
     ];
     assert_eq!(scores(&given), expected, "what a point reconfigures comes first");

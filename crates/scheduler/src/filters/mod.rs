@@ -1,5 +1,6 @@
 //! The filters, a file each.
 
+pub(crate) mod dynamic_resources;
 pub(crate) mod inter_pod_affinity;
 pub(crate) mod node_affinity;
 pub(crate) mod node_name;
@@ -13,6 +14,7 @@ pub(crate) mod volume_binding;
 pub(crate) mod volume_restrictions;
 pub(crate) mod volume_zone;
 
+pub(crate) use dynamic_resources::to_allocate;
 pub(crate) use inter_pod_affinity::meant;
 pub(crate) use pod_topology_spread::interest;
 pub(crate) use volume_binding::place;

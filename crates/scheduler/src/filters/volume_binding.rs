@@ -117,12 +117,21 @@ impl Filter for VolumeBinding {
         (!pod.claims.is_empty()).then(|| -> Check<'a> { Box::new(|node| verdict(&pod.volumes, node)) })
     }
 
-    fn refuse(&self, pod: &PodInfo) -> Option<String> {
+    fn refuse(&self, pod: &PodInfo, _: &Snapshot) -> Option<String> {
         pod.volumes.refusal.clone()
     }
 
     fn cares_for(&self, event: &ClusterEvent) -> bool {
-        !matches!(event, ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_) | ClusterEvent::AttachmentGone)
+        matches!(
+            event,
+            ClusterEvent::Node { .. }
+                | ClusterEvent::Claim { .. }
+                | ClusterEvent::Volume { .. }
+                | ClusterEvent::StorageClass { .. }
+                | ClusterEvent::StorageCapacity
+                | ClusterEvent::CsiNode { .. }
+                | ClusterEvent::CsiDriver(_)
+        )
     }
 
     fn hint(&self, pod: &PodInfo, event: &ClusterEvent) -> Hint {
@@ -132,7 +141,7 @@ impl Filter for VolumeBinding {
             ClusterEvent::Volume { .. } | ClusterEvent::StorageClass { .. } | ClusterEvent::StorageCapacity => true,
             ClusterEvent::CsiNode { is_new, .. } => *is_new,
             ClusterEvent::CsiDriver(name) => pod.inline_drivers.contains(name),
-            ClusterEvent::PodAssigned(_) | ClusterEvent::PodGone(_) | ClusterEvent::AttachmentGone => false,
+            _ => false,
         })
     }
 }

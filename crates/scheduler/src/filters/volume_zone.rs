@@ -37,7 +37,7 @@ impl Filter for VolumeZone {
         LooksAt::Node
     }
 
-    fn refuse(&self, pod: &PodInfo) -> Option<String> {
+    fn refuse(&self, pod: &PodInfo, _: &Snapshot) -> Option<String> {
         let gone = pod.volumes.bound.iter().find(|bound| bound.volume.is_none())?;
         Some(format!("persistentvolume {:?} not found", gone.name))
     }

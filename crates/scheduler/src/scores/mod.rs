@@ -1,6 +1,7 @@
 //! The scores, a file each; a node's total is the sum of each score times its weight.
 
 pub(crate) mod balanced_allocation;
+pub(crate) mod dynamic_resources;
 pub(crate) mod image_locality;
 pub(crate) mod inter_pod_affinity;
 pub(crate) mod node_affinity;

@@ -1,0 +1,88 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use coracle_api::core_v1 as core;
+use coracle_api::resource_v1::ResourceSlice;
+
+use crate::node_info::NodeInfo;
+use crate::read::node_term;
+
+/// The slices that say what a pool has, by driver and pool.
+pub(super) type ByPool = BTreeMap<(String, String), BTreeSet<String>>;
+
+/// What of a pool a node reaches.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    pub(super) driver: String,
+    pub(super) name: String,
+    pub(super) slices: Vec<Arc<ResourceSlice>>,
+    /// Whether not all is told yet: its driver is at it.
+    pub(super) is_incomplete: bool,
+    /// Whether two of its devices have one name.
+    pub(super) is_invalid: bool,
+}
+
+/// Whether one of the terms of a selector chooses a node.
+pub(super) fn chooses(selector: &core::NodeSelector, node: &NodeInfo) -> bool {
+    selector.node_selector_terms.iter().any(|term| node_term(term).matches(node))
+}
+
+/// Whether a node reaches the devices of a slice. Those that choose nodes device by device belong to a feature that is off.
+fn reaches(slice: &ResourceSlice, node: &NodeInfo) -> bool {
+    let spec = &slice.spec;
+    if spec.per_device_node_selection.is_some() {
+        return false;
+    }
+    match (spec.node_name.as_deref().unwrap_or_default(), &spec.node_selector) {
+        ("", _) if spec.all_nodes == Some(true) => true,
+        ("", Some(selector)) => chooses(selector, node),
+        ("", None) => false,
+        (name, _) => *name == *node.name,
+    }
+}
+
+/// The pools of a node in the order of their names, each of its newest generation. In Kubernetes: `GatherPools`.
+pub(super) fn gather<'a>(
+    near: impl Iterator<Item = &'a Arc<ResourceSlice>>,
+    all: &BTreeMap<String, Arc<ResourceSlice>>,
+    by_pool: &ByPool,
+    node: &NodeInfo,
+) -> Vec<Pool> {
+    let mut found: BTreeMap<(String, String), Vec<Arc<ResourceSlice>>> = BTreeMap::new();
+    for slice in near.filter(|slice| reaches(slice, node)) {
+        let pool = &slice.spec.pool;
+        let slices = found.entry((slice.spec.driver.clone(), pool.name.clone())).or_default();
+        let generation = slices.first().map_or(pool.generation, |first| first.spec.pool.generation);
+        if pool.generation > generation {
+            slices.clear();
+        }
+        if pool.generation >= generation {
+            slices.push(slice.clone());
+        }
+    }
+    found.into_iter().filter_map(|(id, slices)| pool(id, slices, all, by_pool)).collect()
+}
+
+/// None if slices that the node does not reach are newer: what it reaches is of the past.
+fn pool(
+    id: (String, String),
+    slices: Vec<Arc<ResourceSlice>>,
+    all: &BTreeMap<String, Arc<ResourceSlice>>,
+    by_pool: &ByPool,
+) -> Option<Pool> {
+    let first = &slices.first()?.spec.pool;
+    let (generation, count) = (first.generation, first.resource_slice_count);
+    let mut told = slices.len() as i64;
+    if told != count {
+        let whole = by_pool.get(&id).into_iter().flatten().filter_map(|name| all.get(name));
+        let generations: Vec<i64> = whole.map(|slice| slice.spec.pool.generation).collect();
+        if generations.iter().any(|one| *one > generation) {
+            return None;
+        }
+        told = generations.iter().filter(|one| **one == generation).count() as i64;
+    }
+    let mut names = BTreeSet::new();
+    let mut devices = slices.iter().flat_map(|slice| &slice.spec.devices);
+    let is_invalid = !devices.all(|device| names.insert(device.name.as_str()));
+    Some(Pool { driver: id.0, name: id.1, is_incomplete: told != count, is_invalid, slices: slices.clone() })
+}
