@@ -14,6 +14,7 @@ mod etcd_servers;
 mod exec;
 mod flag_table;
 mod front_proxy_flags;
+mod import;
 mod kube_apiserver;
 mod kubectl;
 mod run;
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     Kubectl(kubectl::Kubectl),
     /// Any program, with KUBECONFIG set; a cluster is started for it if none runs
     Exec(exec::Exec),
+    /// Make objects of another cluster anew, from what `kubectl get -o yaml` printed
+    Import(import::Import),
     /// Only the store, speaking etcd's protocol
     Store(Box<store::StoreCommand>),
     /// Only the API server
@@ -74,6 +77,7 @@ impl Command {
             Self::Env(command) => command.run(),
             Self::Kubectl(command) => command.run(),
             Self::Exec(command) => command.run(),
+            Self::Import(command) => command.run(),
             Self::Store(command) => command.run(),
             Self::Apiserver(command) => command.run(),
             Self::ControllerManager(command) => command.run(),

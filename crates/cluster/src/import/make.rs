@@ -1,0 +1,204 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use coracle_client::{Api, Client, Error, Patch, WatchParams};
+use coracle_meta::{GroupVersion, GroupVersionResource, Object, ObjectKey, WatchEvent};
+use serde_json::{Value, json};
+
+use super::kinds::KnownKinds;
+use super::plan::{Found, Item, plan, recognize, references, uid_of};
+use super::prepare::prepared;
+use super::{Document, Fate, ImportReport, Imported};
+
+/// How to import.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportOptions {
+    /// Whether only to tell what would be made.
+    pub dry_run: bool,
+    /// Whether objects are made without owners that are neither in the file nor in the cluster, instead of being refused.
+    pub drop_unknown_owners: bool,
+}
+
+/// Nothing was made.
+#[derive(Debug, thiserror::Error)]
+pub enum NotImported {
+    /// What is wrong with the objects, a line each, with its place.
+    #[error("{}", .0.join("\n"))]
+    Wrong(Vec<String>),
+    /// The cluster could not be asked what it has.
+    #[error("the cluster cannot be asked what it has")]
+    Unreachable(#[from] Error),
+}
+
+/// Makes objects of another cluster anew. All that can be known beforehand is checked before the first is made.
+///
+/// # Errors
+/// If nothing was made; what the cluster refuses later is in the report.
+pub async fn import(
+    client: &Client,
+    documents: &[Document],
+    options: ImportOptions,
+) -> Result<ImportReport, NotImported> {
+    let kinds = KnownKinds::new(client.discover().await?, documents);
+    let items = recognize(documents, &kinds).map_err(NotImported::Wrong)?;
+    let found = look(client, &items, &kinds).await?;
+    let known = known_uids(&items, &found);
+    let items = plan(items, &found, options.drop_unknown_owners).map_err(NotImported::Wrong)?;
+    let mut making = Making { client, uids: known, report: ImportReport::default() };
+    for item in &items {
+        let fate = match (&item.skip, options.dry_run) {
+            (Some(why), _) => Fate::Skipped(why.clone()),
+            (None, true) => Fate::WouldBeMade,
+            (None, false) => making.make(item).await.unwrap_or_else(Fate::Refused),
+        };
+        let Item { place, what, notes, .. } = item.clone();
+        let notes = if item.skip.is_some() { Vec::new() } else { [notes, prepared(&item.object).notes].concat() };
+        making.report.objects.push(Imported { place, what, fate, notes });
+    }
+    for (at, item) in items.iter().enumerate() {
+        if making.report.objects[at].fate == Fate::Made
+            && let Err(error) = making.link(item).await
+        {
+            making.report.objects[at].notes.push(format!("its owners could not be said: {error}"));
+        }
+    }
+    Ok(making.report)
+}
+
+/// What uids of the file are here, as far as is known before anything is made.
+fn known_uids(items: &[Item], found: &Found) -> BTreeMap<String, String> {
+    let existing = found.existing.iter().map(|(at, uid)| (items[*at].object.uid().to_owned(), uid.clone()));
+    existing.chain(found.owners.iter().map(|uid| (uid.clone(), uid.clone()))).collect()
+}
+
+/// Asks the cluster for what the file speaks of.
+async fn look(client: &Client, items: &[Item], kinds: &KnownKinds) -> Result<Found, Error> {
+    let mut found = Found::default();
+    let of_file: BTreeSet<&str> = items.iter().map(|item| item.object.uid()).collect();
+    for (at, item) in items.iter().enumerate() {
+        let is_served = kinds.is_served(&item.gvk) && item.kind.creatable;
+        if is_served && let Some(there) = api(client, item).find(&item.object.key()).await? {
+            found.existing.insert(at, there.uid().to_owned());
+        }
+        let unknown = references(&item.object);
+        for reference in unknown.iter().filter(|reference| !of_file.contains(uid_of(reference))) {
+            let text = |name: &str| reference[name].as_str().unwrap_or_default();
+            let kind = GroupVersion::parse(text("apiVersion")).map(|version| version.kind(text("kind")));
+            let Some(kind) = kind.and_then(|gvk| kinds.of(&gvk)) else { continue };
+            let namespace = if kind.namespaced { item.object.namespace() } else { "" };
+            let owners = Api::<Object>::dynamic(client, kind.resource.clone());
+            let owner = owners.find(&ObjectKey::new(namespace, text("name"))).await;
+            if owner.is_ok_and(|owner| owner.is_some_and(|owner| owner.uid() == uid_of(reference))) {
+                found.owners.insert(uid_of(reference).to_owned());
+            }
+        }
+    }
+    let namespaces = Api::<Object>::dynamic(client, GroupVersionResource::new("", "v1", "namespaces"));
+    let all = namespaces.list_all(&Default::default()).await?;
+    found.namespaces = all.items.iter().map(|namespace| namespace.name().to_owned()).collect();
+    Ok(found)
+}
+
+fn api(client: &Client, item: &Item) -> Api<Object> {
+    Api::dynamic(client, item.kind.resource.clone())
+}
+
+struct Making<'c> {
+    client: &'c Client,
+    /// The uids of the file, and what they are here.
+    uids: BTreeMap<String, String>,
+    report: ImportReport,
+}
+
+impl Making<'_> {
+    /// References with the uids that owners have here; without those that were not made.
+    fn here(&self, references: &[Value]) -> Vec<Value> {
+        let here = references.iter().filter_map(|reference| {
+            let mut reference = reference.clone();
+            reference["uid"] = self.uids.get(uid_of(&reference))?.as_str().into();
+            Some(reference)
+        });
+        here.collect()
+    }
+
+    async fn make(&mut self, item: &Item) -> Result<Fate, String> {
+        let api = api(self.client, item);
+        let key = item.object.key();
+        let mut prepared = prepared(&item.object);
+        let owners = self.here(&item.owners);
+        if !owners.is_empty() {
+            prepared.object.set("metadata.ownerReferences", owners);
+        }
+        let old_uid = item.object.uid().to_owned();
+        match api.create(&prepared.object).await {
+            Ok(made) => drop(self.uids.insert(old_uid, made.uid().to_owned())),
+            // Controllers make some by themselves: the account of a namespace, the endpoints of a service.
+            Err(error) if error.is_already_exists() => {
+                let there = api.find(&key).await.ok().flatten();
+                self.uids.extend(there.map(|there| (old_uid, there.uid().to_owned())));
+                return Ok(Fate::Skipped("it is there already, made by the cluster itself".to_owned()));
+            }
+            Err(error) => return Err(told(&error)),
+        }
+        if item.gvk.kind == "CustomResourceDefinition" {
+            return established(&api, &key).await.map(|()| Fate::Made);
+        }
+        if let Some(status) = item.object.field("status").filter(|_| item.kind.has_status) {
+            let patch = Patch::Merge(json!({"status": status}));
+            api.patch_status(&key, &patch)
+                .await
+                .map_err(|error| format!("made, but without its status: {}", told(&error)))?;
+        }
+        if let Some(afterwards) = prepared.afterwards {
+            let patched = api.patch(&key, &Patch::Merge(afterwards)).await;
+            patched.map_err(|error| format!("made, but left suspended: {}", told(&error)))?;
+        }
+        Ok(Fate::Made)
+    }
+
+    /// Says who controls an object, now that both are there, and the uids that its labels name.
+    async fn link(&self, item: &Item) -> Result<(), String> {
+        let controllers = self.here(&item.controllers);
+        if controllers.is_empty() {
+            return Ok(());
+        }
+        let owners = [self.here(&item.owners), controllers].concat();
+        let labels = item.object.labels().into_iter();
+        let labels: BTreeMap<String, &String> =
+            labels.filter_map(|(name, value)| Some((name, self.uids.get(&value)?))).collect();
+        let patch = Patch::Merge(json!({"metadata": {"ownerReferences": owners, "labels": labels}}));
+        let patched = api(self.client, item).patch(&item.object.key(), &patch).await;
+        patched.map(drop).map_err(|error| told(&error))
+    }
+}
+
+/// Waits until the kinds of a definition are served.
+async fn established(api: &Api<Object>, key: &ObjectKey) -> Result<(), String> {
+    const MOST_SECONDS: u32 = 30;
+    let is_established = |object: &Object| {
+        let conditions = object.field("status.conditions").and_then(Value::as_array);
+        conditions
+            .into_iter()
+            .flatten()
+            .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+    };
+    let fields = format!("metadata.name={}", key.name);
+    let params = WatchParams { fields, timeout_seconds: MOST_SECONDS, ..WatchParams::default() };
+    let mut watch = api.watch(&params).await.map_err(|error| told(&error))?;
+    while let Some(event) = watch.next().await.map_err(|error| told(&error))? {
+        if matches!(&event, WatchEvent::Added(object) | WatchEvent::Modified(object) if is_established(object)) {
+            return Ok(());
+        }
+    }
+    Err(format!("made, but its kinds are not served after {MOST_SECONDS} s"))
+}
+
+/// An error with what it comes from.
+fn told(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,68 @@
+use std::fmt;
+
+/// What became of one object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is there.
+    Made,
+    /// It can be made, as far as is known without making it.
+    WouldBeMade,
+    /// It is left out, and why.
+    Skipped(String),
+    /// The cluster refused it, or a part of it, and why.
+    Refused(String),
+}
+
+/// One object of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// Where it stands: the file and the line.
+    pub place: String,
+    /// Kind, namespace and name, as people say them.
+    pub what: String,
+    /// What became of it.
+    pub fate: Fate,
+    /// What of it is not as it was.
+    pub notes: Vec<String>,
+}
+
+/// What became of all objects, in the order in which they were made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportReport {
+    /// One for each object of the file.
+    pub objects: Vec<Imported>,
+}
+
+impl ImportReport {
+    /// How many objects were made or would be, were skipped, were refused.
+    pub fn counts(&self) -> (usize, usize, usize) {
+        let count = |is: fn(&Fate) -> bool| self.objects.iter().filter(|object| is(&object.fate)).count();
+        (
+            count(|fate| matches!(fate, Fate::Made | Fate::WouldBeMade)),
+            count(|fate| matches!(fate, Fate::Skipped(_))),
+            count(|fate| matches!(fate, Fate::Refused(_))),
+        )
+    }
+}
+
+impl fmt::Display for Imported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, what, fate, notes } = self;
+        match fate {
+            Fate::Made => write!(f, "made     {what}")?,
+            Fate::WouldBeMade => write!(f, "would make {what}")?,
+            Fate::Skipped(why) => write!(f, "skipped  {what}: {why}")?,
+            Fate::Refused(why) => write!(f, "refused  {what} ({place}): {why}")?,
+        }
+        notes.iter().try_for_each(|note| write!(f, "\n         {note}"))
+    }
+}
+
+impl fmt::Display for ImportReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.objects.iter().try_for_each(|object| writeln!(f, "{object}"))?;
+        let (made, skipped, refused) = self.counts();
+        let is_dry = self.objects.iter().any(|object| object.fate == Fate::WouldBeMade);
+        write!(f, "{made} {}made, {skipped} skipped, {refused} refused", if is_dry { "would be " } else { "" })
+    }
+}
