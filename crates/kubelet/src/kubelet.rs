@@ -6,7 +6,7 @@ use coracle_ambient::Ambient;
 use coracle_client::Client;
 use coracle_controller_runtime::Process;
 use coracle_journal::Recorder;
-use coracle_meta::KUBERNETES_VERSION;
+use coracle_meta::{KUBERNETES_VERSION, ObjectKey};
 use futures_util::future::select;
 use tokio::task::JoinSet;
 
@@ -103,6 +103,11 @@ impl Kubelet {
 
     fn set(&self, name: &str, orders: &[Order], is_usual: bool) -> bool {
         self.inner.nodes.set(name, orders, is_usual, self.inner.ambient.clock.now())
+    }
+
+    /// The pods of which a container runs on the machine beneath a node, whatever the API says of them.
+    pub fn running_on(&self, name: &str) -> Vec<ObjectKey> {
+        self.inner.nodes.running_on(name)
     }
 
     /// The API of a node, as a tower service: `/containerLogs/{namespace}/{pod}/{container}`. None if the node is not

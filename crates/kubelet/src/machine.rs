@@ -206,6 +206,19 @@ impl Machine {
         self.state.lock().pods.keys().cloned().collect()
     }
 
+    /// The pods of which a container runs.
+    pub(crate) fn running(&self) -> Vec<ObjectKey> {
+        let state = self.state.lock();
+        let runs = |running: &Running| {
+            let mut places = running.runtime.places();
+            running.lost.is_none()
+                && places.any(|place| {
+                    running.runtime.container(place).is_some_and(|own| own.state == ContainerState::Running)
+                })
+        };
+        state.pods.iter().filter(|(_, running)| runs(running)).map(|(key, _)| key.clone()).collect()
+    }
+
     /// The pod is now at this point, and has said these lines.
     pub(crate) fn set(&self, key: &ObjectKey, uid: &str, runtime: Runtime, said: Vec<Line>) {
         let mut state = self.state.lock();

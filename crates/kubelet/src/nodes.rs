@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Node;
+use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -97,6 +98,12 @@ impl Nodes {
     /// One more node; one of the same name is left as it is.
     pub(crate) fn add(&self, spec: NodeSpec) {
         self.insert(spec, false);
+    }
+
+    /// The pods of which a container runs on the machine of this node.
+    pub(crate) fn running_on(&self, name: &str) -> Vec<ObjectKey> {
+        let machine = self.table.lock().by_name.get(name).map(|node| Arc::clone(&node.machine));
+        machine.map(|machine| machine.running()).unwrap_or_default()
     }
 
     /// One more node, for the sake of a Node that somebody made.
