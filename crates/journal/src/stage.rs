@@ -74,6 +74,9 @@ pub enum Stage {
     /// A simulated node moved a pod from one state to the next. data: from, to, node.
     #[serde(rename = "kubelet.transition")]
     KubeletTransition,
+    /// A simulated node did something with a volume of a pod. data: step, volume, node, error (absent if it went well).
+    #[serde(rename = "kubelet.volume")]
+    KubeletVolume,
     /// A scenario step began. data: name, operation.
     #[serde(rename = "step.start")]
     StepStart,

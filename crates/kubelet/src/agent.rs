@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use crate::NodeSpec;
 use crate::machine::Machine;
 use crate::view::View;
+use crate::volumes::VolumeManager;
 
 /// What speaks for one machine, as long as it has power: it has the node's identity, and knows how far it is.
 ///
@@ -27,6 +28,7 @@ pub(crate) struct Agent {
     pub(crate) events: EventRecorder,
     pub(crate) view: View,
     pub(crate) beat: Mutex<Beat>,
+    pub(crate) volumes: VolumeManager,
     has_ended: Arc<AtomicBool>,
 }
 
@@ -77,6 +79,7 @@ impl Agent {
             view,
             beat: Mutex::new(Beat { is_registered: false, lease: None, next: now, reported: now }),
             has_ended,
+            volumes: VolumeManager::begin(&machine.disk),
             spec: spec.clone(),
             machine: machine.clone(),
             name,
@@ -86,6 +89,7 @@ impl Agent {
     /// It falls silent where it stands.
     pub(crate) fn end(&self) {
         self.has_ended.store(true, Ordering::Relaxed);
+        self.volumes.end();
     }
 
     pub(crate) fn has_ended(&self) -> bool {

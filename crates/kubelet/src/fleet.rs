@@ -72,6 +72,7 @@ impl Fleet {
             node_objects: nodes.lister(),
             delays: self.config.delays.clone(),
             stages: self.config.stages.clone(),
+            has_csi_driver: self.config.csi_driver,
             recorder: self.process.recorder.clone(),
             clock: self.process.ambient.clock.clone(),
             queue: queue.clone(),
@@ -81,8 +82,12 @@ impl Fleet {
             move |change: &Notification<Pod>| keys_of(change, &nodes)
         };
         let workers = if self.only.is_some() { 4 } else { POD_WORKERS };
+        let waiting = {
+            let table = self.nodes.clone();
+            move |change: &Notification<Node>| waiting_for(change, &table)
+        };
         let controller = Controller::on_queue(&self.process, "pods", queue, reconciler);
-        let controller = controller.watches(&pods, keys).workers(workers);
+        let controller = controller.watches(&pods, keys).watches(&nodes, waiting).workers(workers);
         let caches = Caches {
             nodes: nodes.lister(),
             events: EventRecorder::new(&self.process, "kubelet"),
@@ -234,7 +239,10 @@ impl Fleet {
     /// A pod that is gone since the node last ran, or could be reached, is told by no event.
     fn look_at_pods(&self, agent: &Agent, caches: &Caches) {
         let bound = agent.view.pods().into_iter().map(|pod| pod.key());
-        let keys: std::collections::BTreeSet<ObjectKey> = agent.machine.keys().into_iter().chain(bound).collect();
+        // The node's own name is no pod's: nothing runs, and volumes are looked at all the same.
+        let own = ObjectKey::cluster(&*agent.name);
+        let known = agent.machine.keys().into_iter().chain(agent.volumes.pods());
+        let keys: std::collections::BTreeSet<ObjectKey> = known.chain(bound).chain([own]).collect();
         for pod in keys {
             caches.pod_queue.add(PodKey { node: agent.name.clone(), pod }, &[]);
         }
@@ -249,6 +257,19 @@ fn is_of_interest(change: &Notification<Node>, table: &Nodes) -> bool {
         Notification::Updated { old, new } => is_simulated(new) && (differ(old, new) || !is_known()),
         Notification::Deleted { .. } => is_known(),
     }
+}
+
+/// The pods that wait for what the status of their node says of volumes now.
+fn waiting_for(change: &Notification<Node>, nodes: &Nodes) -> Vec<PodKey> {
+    let said = |node: &Node| (node.status.volumes_in_use.clone(), node.status.volumes_attached.clone());
+    let node = change.object();
+    if change.old().is_some_and(|old| said(old) == said(node)) {
+        return Vec::new();
+    }
+    let Some(agent) = node.metadata.name.as_deref().and_then(|name| nodes.agent(name)) else { return Vec::new() };
+    let own = agent.volumes.hears(&node.status.volumes_in_use).then(|| ObjectKey::cluster(&*agent.name));
+    let waiting = agent.volumes.waiting().into_iter();
+    waiting.chain(own).map(|pod| PodKey { node: agent.name.clone(), pod }).collect()
 }
 
 /// The pods of our nodes that a change is about.

@@ -4,6 +4,7 @@
 //! informer of the pods of one node --> Pods::reconcile --next (pure)--> Runtime --pod_status (pure)--> patch of the status
 //!     refusal (pure): is it taken?          |      \-- container, probes, image: one container on its way
 //!     sources: ConfigMaps, Secrets ---------+--> program: what it says and when it ends
+//!     volumes: what is to be mounted -------/
 //!                                          Machine: what runs, addresses, logs --NodeApi--> kubectl logs
 //! ```
 //! Start at [`Kubelet`]; `lifecycle` says how a pod goes from bound to gone, `container` how one of its containers does,
@@ -52,6 +53,7 @@ mod surroundings;
 mod telling;
 mod usage;
 mod view;
+mod volumes;
 
 pub use behaviour::Behaviour;
 pub use config::{Config, Delays, NodeSpec};

@@ -107,6 +107,7 @@ pub(crate) fn next(
             Runtime { failure: Some(("DeadlineExceeded", message)), ..runtime.clone() }.ended(now)
         }
         _ if never_starts(pod, around) && !runtime.has_run() => Step::Wait(deadline(pod, runtime, now)),
+        PodStage::Starting if around.waits_for_volumes => Step::Wait(deadline(pod, runtime, now)),
         PodStage::Starting => {
             let left = signed(delays.sandbox) - now.duration_since(runtime.since);
             match left.is_positive() {

@@ -16,6 +16,7 @@ use crate::program::Transcript;
 use crate::reach::Reach;
 use crate::refusal::{Share, Taken};
 use crate::usage::{Meters, is_told};
+use crate::volumes::Disk;
 
 /// How many lines of a pod's log are kept.
 const LINES: usize = 1000;
@@ -36,6 +37,8 @@ pub(crate) struct Machine {
     pub(crate) meters: Meters,
     /// What it is short of, and who goes for it.
     pub(crate) shortage: Shortage,
+    /// What is mounted on it.
+    pub(crate) disk: std::sync::Arc<Disk>,
 }
 
 impl std::fmt::Debug for Machine {
@@ -137,6 +140,7 @@ impl Machine {
             power_cuts: AtomicU32::new(0),
             meters: Meters::default(),
             shortage: Shortage::default(),
+            disk: std::sync::Arc::default(),
         }
     }
 

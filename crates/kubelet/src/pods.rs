@@ -32,6 +32,7 @@ use crate::stages::Programme;
 use crate::status::pod_status;
 use crate::surroundings::Surroundings;
 use crate::telling::{Told, about, line_of_change, lines_of_stage, of_change, of_stage};
+use crate::volumes::{Progress, Site, Wish};
 
 /// The conditions that a node speaks of; others are somebody else's.
 const OWN_CONDITIONS: [&str; 6] =
@@ -43,6 +44,7 @@ pub(crate) struct Pods {
     pub(crate) node_objects: Lister<Node>,
     pub(crate) delays: Delays,
     pub(crate) stages: Option<Arc<Programme>>,
+    pub(crate) has_csi_driver: bool,
     pub(crate) recorder: Recorder,
     pub(crate) clock: Clock,
     /// The keys that are worked on: pods, and the node itself when it may be short of something.
@@ -66,7 +68,8 @@ impl Reconciler<PodKey> for Pods {
             node.machine.meters.forget(key, self.clock.now());
             node.machine.shortage.forget(key);
             self.look_at_node(&node, false);
-            return Ok(Action::Done);
+            let left = self.volumes(&node, pass, key, Wish::Unmounted(None), &Sources::default()).await?;
+            return Ok(left.again.map_or(Action::Done, Action::RequeueAfter));
         };
         if self.stages.as_ref().is_some_and(|stages| stages.plays("Pod")) {
             return Ok(Action::Done);
@@ -75,9 +78,23 @@ impl Reconciler<PodKey> for Pods {
         if node.has_ended() {
             return Ok(Action::Done);
         }
-        let mut course = self.course(&node, pass, key, &pod, sources);
+        let sources = Arc::new(sources);
+        let mut course = self.course(&node, pass, key, &pod, sources.clone());
+        if course.runtime.is_none() && !pod.spec.volumes.is_empty() {
+            // Whether the pod is taken at all comes first.
+            course.around.waits_for_volumes = true;
+            course.advance();
+        }
+        let mut volumes = self.volumes(&node, pass, key, course.wish(), &sources).await?;
+        if node.has_ended() {
+            return Ok(Action::Done);
+        }
+        course.around.waits_for_volumes = !course.has_ended() && !volumes.is_done;
         let step = course.advance();
         course.measure();
+        if course.has_ended() {
+            volumes = self.volumes(&node, pass, key, course.wish(), &sources).await?;
+        }
         let Course { runtime, around, .. } = course;
         if let Some(runtime) = &runtime {
             let status = pod_status(&pod, runtime, &around, &node.machine.address, self.clock.now());
@@ -92,6 +109,8 @@ impl Reconciler<PodKey> for Pods {
             }
         }
         let waits = match step {
+            // In Kubernetes: `SyncTerminatedPod` waits for them.
+            Step::Remove if !volumes.is_done => None,
             Step::Remove => {
                 let uid = pod.metadata.uid.clone().unwrap_or_default();
                 match pass.api::<Pod>().delete(key, &DeleteParams::now().with_uid(uid)).await {
@@ -107,8 +126,8 @@ impl Reconciler<PodKey> for Pods {
             Step::Become(_) | Step::Changed(..) => None,
         };
         // What is lacking is looked for again: nobody tells a node of a ConfigMap.
-        let looks = (around.waits_for_volumes || !around.lacks.is_empty()).then(|| signed(LOOKS_AGAIN));
-        Ok(match waits.into_iter().chain(looks).min() {
+        let looks = (!around.lacks.is_empty()).then(|| signed(LOOKS_AGAIN));
+        Ok(match waits.into_iter().chain(looks).chain(volumes.again.map(signed)).min() {
             Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
             None => Action::Done,
         })
@@ -123,7 +142,7 @@ struct Course<'p> {
     key: &'p ObjectKey,
     pod: &'p Pod,
     around: Surroundings,
-    sources: Sources,
+    sources: Arc<Sources>,
     runtime: Option<Runtime>,
 }
 
@@ -138,13 +157,41 @@ async fn sources(node: &Agent, pass: &Pass, key: &ObjectKey, pod: &Pod) -> Resul
 }
 
 impl Pods {
+    /// Takes the volumes of a pod as far as they go.
+    async fn volumes(
+        &self,
+        node: &Agent,
+        pass: &Pass,
+        key: &ObjectKey,
+        wish: Wish<'_>,
+        sources: &Sources,
+    ) -> Result<Progress, ReconcileError> {
+        let site = Site {
+            node: &node.name,
+            actor: &node.voice.actor,
+            pass,
+            nodes: &self.node_objects,
+            events: &node.events,
+            recorder: &self.recorder,
+            sources,
+            has_csi_driver: self.has_csi_driver,
+        };
+        match node.volumes.sync(&site, key, wish).await {
+            // What is mounted stays mounted, and what is not has to wait for the API.
+            Err(ReconcileError::Call(Error::Transport { .. })) if node.machine.is_cut_off() => {
+                Ok(node.volumes.standing(key, wish))
+            }
+            progress => progress,
+        }
+    }
+
     fn course<'p>(
         &'p self,
         node: &'p Agent,
         pass: &'p Pass,
         key: &'p ObjectKey,
         pod: &'p Pod,
-        sources: Sources,
+        sources: Arc<Sources>,
     ) -> Course<'p> {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let known = node.machine.pod(key).filter(|running| running.uid == uid);
@@ -158,7 +205,6 @@ impl Pods {
             around.lacks = lacks.collect();
         }
         around.leaves = node.machine.shortage.leaving(key, uid);
-        around.waits_for_volumes = !sources.0.is_empty() && sources.lacked_by_volumes(pod).is_some();
         for (name, talks) in known.iter().flat_map(|running| &running.talks) {
             if let Some(talk) = talks.back() {
                 around.transcripts.insert(name.clone(), talk.transcript.clone());
@@ -200,10 +246,7 @@ impl Course<'_> {
             match next(self.pod, self.runtime.as_ref(), &self.around, &self.pods.delays, now) {
                 Step::Become(changed) => self.enters(*changed),
                 Step::Changed(place, change, changed) => self.changes(place, &change, *changed),
-                step => {
-                    self.tell_of_volumes();
-                    return step;
-                }
+                step => return step,
             }
         }
     }
@@ -325,14 +368,13 @@ impl Course<'_> {
         }
     }
 
-    fn tell_of_volumes(&self) {
-        let lacks = self.around.waits_for_volumes.then(|| self.sources.lacked_by_volumes(self.pod)).flatten();
-        let waits =
-            self.runtime.as_ref().is_some_and(|runtime| runtime.stage == PodStage::Active && !runtime.has_run());
-        if let Some((volume, why)) = lacks.filter(|_| waits) {
-            let message = format!("MountVolume.SetUp failed for volume \"{volume}\" : {why}");
-            self.tell(&Told { place: None, event_type: EventType::Warning, reason: "FailedMount", message });
-        }
+    /// Whether no container of the pod runs any more or will.
+    fn has_ended(&self) -> bool {
+        self.runtime.as_ref().map_or(self.pod.is_finished(), |runtime| runtime.stage == PodStage::Ended)
+    }
+
+    fn wish(&self) -> Wish<'_> {
+        if self.has_ended() { Wish::Unmounted(Some(self.pod)) } else { Wish::Mounted(self.pod) }
     }
 }
 

@@ -123,19 +123,15 @@ impl Sources {
         whole.map(|(from, ..)| absent(&from)).chain(keys).next()
     }
 
-    /// What a pod's volumes lack: the volume's name and the kubelet's words.
-    pub(crate) fn lacked_by_volumes<'p>(&self, pod: &'p Pod) -> Option<(&'p str, String)> {
-        pod.spec.volumes.iter().find_map(|volume| {
-            taken(volume).into_iter().find_map(|taken| {
-                let name = volume.name.as_str();
-                match self.object(&taken.from) {
-                    _ if taken.is_optional => None,
-                    None => Some((name, format!("{} \"{}\" not found", taken.from.0.word(), taken.from.1))),
-                    Some(object) => taken.items.iter().find(|item| !object.contains_key(&item.key)).map(|item| {
-                        (name, format!("{} references non-existent config key: {}", taken.from.0.word(), item.key))
-                    }),
-                }
-            })
+    /// What a volume lacks, in the kubelet's words.
+    pub(crate) fn lacked_by_volume(&self, volume: &Volume) -> Option<String> {
+        taken(volume).into_iter().find_map(|taken| match self.object(&taken.from) {
+            _ if taken.is_optional => None,
+            None => Some(format!("{} \"{}\" not found", taken.from.0.word(), taken.from.1)),
+            Some(object) => {
+                let lacks = taken.items.iter().find(|item| !object.contains_key(&item.key));
+                lacks.map(|item| format!("{} references non-existent config key: {}", taken.from.0.word(), item.key))
+            }
         })
     }
 
@@ -163,6 +159,9 @@ impl Sources {
         for mount in &container.volume_mounts {
             let Some(volume) = pod.spec.volumes.iter().find(|volume| volume.name == mount.name) else { continue };
             let at = |path: &str| format!("{}/{path}", mount.mount_path.trim_end_matches('/'));
+            if mount.sub_path.is_empty() {
+                world.folders.insert(mount.mount_path.trim_end_matches('/').to_owned());
+            }
             for (path, text) in self.files(pod, volume, facts) {
                 if mount.sub_path.is_empty() {
                     world.files.insert(at(&path), text);
@@ -184,7 +183,9 @@ impl Sources {
             let items = taken.items.iter().filter_map(|item| Some((item.path.clone(), object.get(&item.key)?.clone())));
             files.extend(items);
         }
-        for item in volume.downward_api.iter().flat_map(|downward| &downward.items) {
+        let projected = volume.projected.iter().flat_map(|projected| &projected.sources);
+        let projected = projected.filter_map(|source| source.downward_api.as_deref()).flat_map(|own| &own.items);
+        for item in volume.downward_api.iter().flat_map(|downward| &downward.items).chain(projected) {
             if let Some(text) = item.field_ref.as_deref().and_then(|field| facts.field(pod, field)) {
                 files.insert(item.path.clone(), text);
             }
@@ -319,8 +320,9 @@ mod tests {
         assert_eq!(lacks(&Sources::default()).unwrap(), "configmap \"m\" not found");
         assert_eq!(lacks(&sources(&[("m", &[])])).unwrap(), "couldn't find key level in ConfigMap shop/m");
         assert_eq!(lacks(&sources(&[("m", &[("level", "debug")])])), None);
-        assert_eq!(Sources::default().lacked_by_volumes(&pod).unwrap(), ("v", "configmap \"m\" not found".to_owned()));
-        let wrong = sources(&[("m", &[])]).lacked_by_volumes(&pod).unwrap().1;
+        let volume = &pod.spec.volumes[0];
+        assert_eq!(Sources::default().lacked_by_volume(volume).unwrap(), "configmap \"m\" not found");
+        let wrong = sources(&[("m", &[])]).lacked_by_volume(volume).unwrap();
         assert_eq!(wrong, "configmap references non-existent config key: level");
     }
 

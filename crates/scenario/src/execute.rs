@@ -110,6 +110,7 @@ async fn start(
     let nodes = at_start.map(|shape| node_spec(&shape)).collect();
     let builder = Cluster::builder().node_specs(nodes).recorder(recorder).pod_delays(delays).controllers(controllers);
     let builder = builder.metrics_server(spec.metrics_server);
+    let builder = builder.csi_driver();
     let builder = match mode {
         Mode::Real => builder,
         Mode::Scaled(_) | Mode::Virtual => {

@@ -290,7 +290,9 @@ impl Check<'_> {
 
     fn part(&self, place: Location, part: &Part) -> Result<(), Problem> {
         match (&part.component, &part.node) {
-            (Some(component), None) => self.word(component, &["controller-manager", "scheduler", "store"], "component"),
+            (Some(component), None) => {
+                self.word(component, &["controller-manager", "scheduler", "csi-driver", "store"], "component")
+            }
             (None, Some(_)) => Ok(()),
             _ => Err(self.problem(place, "needs either `component` or `node`")),
         }

@@ -64,6 +64,10 @@ pub fn sentence(entry: &Entry) -> String {
             node => format!("picks {node} for {subject}"),
         },
         Stage::KubeletTransition => format!("{subject} goes from {} to {}", word(entry, "from"), word(entry, "to")),
+        Stage::KubeletVolume => {
+            let (step, volume) = (word(entry, "step"), word(entry, "volume"));
+            format!("{step} of {volume} for {subject}{}", suffix(": ", &word(entry, "error")))
+        }
         Stage::StepStart => format!("step: {}", word(entry, "name")),
         Stage::StepEnd => format!("step is over: {}", word(entry, "name")),
         Stage::CheckPass => format!("holds: {}", word(entry, "name")),

@@ -26,7 +26,7 @@ impl<'e> Steps<'e> {
                 Stage::ApiRequest if entry.causes.is_empty() => sentence(entry),
                 Stage::StoreCommit => self.commit(entry),
                 Stage::SyncStart if writers.contains(&entry.id) => sentence(entry),
-                Stage::SchedulerPick | Stage::KubeletTransition => sentence(entry),
+                Stage::SchedulerPick | Stage::KubeletTransition | Stage::KubeletVolume => sentence(entry),
                 Stage::HandlerCall if announced.insert((&entry.subject, entry.revision)) => {
                     tell(entry, "informers", &self.announcement(entry));
                     continue;

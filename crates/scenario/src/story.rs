@@ -111,7 +111,11 @@ fn on_the_way(entries: &[Entry], start: EntryId) -> BTreeSet<EntryId> {
         .filter(|id| {
             matches!(
                 by_id[id].stage,
-                Stage::StoreCommit | Stage::SyncEnd | Stage::SchedulerPick | Stage::KubeletTransition
+                Stage::StoreCommit
+                    | Stage::SyncEnd
+                    | Stage::SchedulerPick
+                    | Stage::KubeletTransition
+                    | Stage::KubeletVolume
             )
         })
         .collect();

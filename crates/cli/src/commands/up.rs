@@ -10,6 +10,7 @@ use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::kubelet::stages::{Stage, read_stages};
 use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
 use coracle_cluster::{Audit, Cluster, StoreSpec, controllers};
+use coracle_journal::Recorder;
 
 use crate::commands::audit_flags::close;
 use crate::commands::env::StateArgs;
@@ -22,6 +23,9 @@ use crate::{exit, state};
 
 /// The addresses of load balancers in a cluster to try things in: those of RFC 5737, which reach nobody by mistake.
 const LOAD_BALANCERS: &str = "198.51.100.0/24";
+
+/// Entries of the event log that are kept in memory beside the file.
+const KEPT_ENTRIES: usize = 10_000;
 
 /// Starts a cluster and keeps it until Ctrl-C.
 #[derive(Debug, Args)]
@@ -55,6 +59,9 @@ pub(crate) struct Up {
     /// Tell here how the scheduler fares: /healthz and /metrics, for anybody who asks
     #[arg(long, value_name = "ADDRESS:PORT")]
     scheduler_metrics: Option<SocketAddr>,
+    /// Write the event log here, as JSON lines, for `coracle story`
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
     /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
     #[arg(long, value_name = "ADDRESS:PORT")]
     controller_metrics: Option<SocketAddr>,
@@ -89,7 +96,9 @@ impl Up {
         let code = running.cluster.unless_ended(interrupted()).await?;
         eprintln!("stopping");
         stop.notify_one();
+        let recorder = running.cluster.recorder().clone();
         running.cluster.shutdown().await;
+        recorder.flush().context("cannot write the event log")?;
         let _ = serving.await;
         close(running.audit.as_ref());
         drop(running.claim);
@@ -127,6 +136,9 @@ impl Up {
         builder = builder.metrics_server(self.metrics_server.unwrap_or(!self.empty));
         if let Some(stages) = stages {
             builder = builder.stages(stages);
+        }
+        if let Some(path) = &self.events {
+            builder = builder.recorder(Recorder::file(path, KEPT_ENTRIES)?);
         }
         let cluster = builder.start().await?;
         if let Some(address) = self.controller_metrics {
@@ -245,6 +257,7 @@ where
         metrics_server: None,
         nodes: 2,
         stages: Vec::new(),
+        events: None,
         controller_metrics: None,
         scheduler_config: None,
         scheduler_metrics: None,

@@ -79,6 +79,7 @@ async fn an_attachment_takes_its_time_or_fails_with_an_event_on_the_pod() {
     let failed = "FailedAttachVolume: AttachVolume.Attach failed for volume";
     until("it has failed", async || world.was_told("web", failed).await).await;
     assert!(begun.elapsed() >= Duration::from_secs(20));
+    assert!(!world.is_ready("web").await);
     let ok = json!({"coracle.dev/attach": null, "coracle.dev/attach-delay": null});
     world.annotate::<PersistentVolumeClaim>(&key("data"), ok).await;
     until("the pod is ready", async || world.is_ready("web").await).await;
@@ -125,4 +126,10 @@ async fn a_claim_that_wants_more_gets_it_from_driver_and_node() {
     .await;
     assert!(world.was_told("data", "Resizing: External resizer is resizing volume pvc-").await);
     assert_eq!(world.volume_of("data").await.spec.capacity["storage"].to_string(), "3Gi");
+    let size = async || world.bound_claim("data").await.unwrap().status.capacity["storage"].to_string();
+    until("the node has done its part", async || size().await == "3Gi").await;
+    let claim = world.bound_claim("data").await.unwrap();
+    assert!(claim.status.conditions.is_empty() && claim.status.allocated_resource_statuses.is_empty());
+    let done = "FileSystemResizeSuccessful: MountVolume.NodeExpandVolume succeeded for volume";
+    until("it is told", async || world.was_told("web", done).await && world.was_told("data", done).await).await;
 }

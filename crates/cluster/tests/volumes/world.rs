@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use coracle_api::core_v1::{Event, PersistentVolume, PersistentVolumeClaim, Pod};
+use coracle_api::apps_v1::StatefulSet;
+use coracle_api::core_v1::{Event, Node, PersistentVolume, PersistentVolumeClaim, Pod};
 use coracle_client::{Api, Client, DeleteParams, ListParams, Patch};
 use coracle_cluster::{Cluster, NodeSpec};
 use coracle_meta::{ObjectKey, Resource};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 /// A cluster with the simulated CSI driver, in virtual time.
 pub(crate) struct World {
-    _cluster: Cluster,
+    pub(crate) cluster: Cluster,
     client: Client,
 }
 
@@ -25,7 +26,7 @@ impl World {
         let client = Client::new(cluster.service(), cluster.ambient());
         // The namespace has its service account then, and pods may be made.
         tokio::time::sleep(Duration::from_secs(1)).await;
-        Self { _cluster: cluster, client }
+        Self { cluster, client }
     }
 
     pub(crate) fn api<K: Resource>(&self) -> Api<K> {
@@ -91,6 +92,39 @@ impl World {
         until("the claim is bound", async || self.bound_claim(claim).await.is_some()).await;
         let name = self.bound_claim(claim).await.unwrap().spec.volume_name;
         self.api().get(&ObjectKey::cluster(name)).await.unwrap()
+    }
+
+    /// The volumes that the status of a node says are in use.
+    pub(crate) async fn in_use(&self, node: &str) -> Vec<String> {
+        self.api::<Node>().get(&ObjectKey::cluster(node)).await.unwrap().status.volumes_in_use
+    }
+
+    /// The node of a pod; none if it is gone or has none.
+    pub(crate) async fn node_of(&self, pod: &str) -> Option<String> {
+        self.api::<Pod>().find(&key(pod)).await.unwrap()?.node_name().map(str::to_owned)
+    }
+
+    /// A StatefulSet with a claim for each pod.
+    pub(crate) async fn stateful_set(&self, name: &str, replicas: u32) {
+        let labels = json!({"app": name});
+        self.create::<StatefulSet>(json!({
+            "metadata": {"namespace": "default", "name": name},
+            "spec": {
+                "serviceName": name, "replicas": replicas, "selector": {"matchLabels": labels},
+                "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {
+                        "terminationGracePeriodSeconds": 1,
+                        "containers": [{"name": "c", "image": "web:1", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}],
+                    },
+                },
+                "volumeClaimTemplates": [{
+                    "metadata": {"name": "data"},
+                    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+                }],
+            },
+        }))
+        .await;
     }
 
     /// What was said of an object, as `reason: message`.

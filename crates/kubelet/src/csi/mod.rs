@@ -33,6 +33,7 @@ use coracle_journal::Recorder;
 use coracle_meta::KUBERNETES_VERSION;
 use futures_util::future::{BoxFuture, join_all, select};
 
+pub(crate) use behaviour::failure;
 pub use behaviour::{Behaviour, Call, Outcome, Unreadable};
 pub use manifests::{ACCOUNT, NAMESPACE, manifests};
 pub(crate) use registration::register;

@@ -10,6 +10,10 @@ pub(super) fn run(shell: &mut Shell<'_>, arguments: &[String]) -> Result<i32, St
     for path in arguments {
         match shell.world.files.get(path.as_str()) {
             Some(text) => shell.print(text),
+            None if shell.world.is_folder(path) => {
+                shell.complain("cat: read error: Is a directory");
+                code = 1;
+            }
             None => {
                 shell.complain(&format!("cat: can't open '{path}': No such file or directory"));
                 code = 1;

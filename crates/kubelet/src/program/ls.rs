@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::Stop;
 use super::shell::Shell;
 
@@ -11,13 +13,14 @@ pub(super) fn run(shell: &mut Shell<'_>, arguments: &[String]) -> Result<i32, St
     for path in paths {
         let folder = format!("{}/", path.trim_end_matches('/'));
         let files = &shell.world.files;
-        let within = files.keys().filter_map(|file| file.strip_prefix(&folder));
-        let mut names: Vec<String> = within.filter_map(|rest| rest.split('/').next().map(str::to_owned)).collect();
-        names.dedup();
+        let all = files.keys().chain(&shell.world.folders);
+        let within = all.filter_map(|path| path.strip_prefix(&folder));
+        let names: BTreeSet<&str> = within.filter_map(|rest| rest.split('/').next()).collect();
+        let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         if names.is_empty() && files.contains_key(path) {
             names.push(path.to_owned());
         }
-        if names.is_empty() && path != "/" {
+        if names.is_empty() && !shell.world.is_folder(path) {
             shell.complain(&format!("ls: {path}: No such file or directory"));
             code = 1;
         }

@@ -19,7 +19,7 @@ mod syntax;
 mod test;
 mod transcript;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Container;
@@ -67,6 +67,20 @@ pub(crate) struct World {
     pub(crate) environment: BTreeMap<String, String>,
     /// By their whole paths.
     pub(crate) files: BTreeMap<String, String>,
+    /// Where volumes are mounted, empty ones too.
+    pub(crate) folders: BTreeSet<String>,
+}
+
+impl World {
+    /// Whether there is a folder of this path.
+    pub(crate) fn is_folder(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        let within = |known: &String| known.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        path.is_empty()
+            || self.folders.contains(path)
+            || self.folders.iter().any(within)
+            || self.files.keys().any(within)
+    }
 }
 
 /// What a container does that begins at `now`; none if nothing is known of its command, which then runs for ever.
@@ -133,7 +147,11 @@ mod tests {
         let now = coracle_meta::parse_time("2026-01-01T00:00:00Z").unwrap();
         let environment = [("GREETING".to_owned(), "hello".to_owned())].into();
         let files = [("/etc/config/a".to_owned(), "one\ntwo\n".to_owned())].into();
-        transcript(&container(value), &World { hostname: "web-1".to_owned(), environment, files }, now)
+        transcript(
+            &container(value),
+            &World { hostname: "web-1".to_owned(), environment, files, folders: ["/data".to_owned()].into() },
+            now,
+        )
     }
 
     /// Lines and the end of a script, with the seconds after which they come.
@@ -172,6 +190,7 @@ mod tests {
     #[test]
     fn programs_see_their_files_and_their_environment() {
         assert_eq!(said("cat /etc/config/a; ls /etc/config; hostname"), ["one", "two", "a", "web-1"]);
+        assert_eq!(said("ls /data && [ -d /data ] && ! [ -f /data ] && echo empty; ls /"), ["empty", "data", "etc"]);
         assert!(said("env").contains(&"GREETING=hello".to_owned()));
         assert_eq!(
             script("cat /none"),

@@ -26,10 +26,7 @@ pub(super) fn run(shell: &mut Shell<'_>, arguments: &[String]) -> Result<i32, St
 
 fn holds(shell: &Shell<'_>, words: &[&str]) -> Option<bool> {
     let files = &shell.world.files;
-    let is_folder = |path: &str| {
-        let folder = format!("{}/", path.trim_end_matches('/'));
-        files.keys().any(|file| file.starts_with(&folder))
-    };
+    let is_folder = |path: &str| shell.world.is_folder(path);
     Some(match words {
         [] => false,
         ["!", rest @ ..] => !holds(shell, rest)?,

@@ -1,0 +1,133 @@
+//! What came of operations: noted in the state of the world, on the disk, in the event log, and told to people.
+
+use std::sync::Arc;
+
+use coracle_api::core_v1::Pod;
+use coracle_controller_runtime::{EventType, ReconcileError};
+use coracle_journal::{Detail, Stage};
+use coracle_meta::ObjectKey;
+use tokio::time::Instant;
+
+use super::actual_state::Mount;
+use super::expansion;
+use super::manager::VolumeManager;
+use super::outcome::Outcome;
+use super::populator::has_claims;
+use super::reconciler::{Operation, Work};
+use super::site::Site;
+use super::spec::VolumeSpec;
+use super::state::{State, uid_of};
+
+impl VolumeManager {
+    /// Something has ended: notes it in the state of the world.
+    pub(super) async fn note_outcome(
+        &self,
+        site: &Site<'_>,
+        key: &ObjectKey,
+        pod: Option<&Pod>,
+        work: &Work,
+        outcome: Outcome,
+    ) -> Result<bool, ReconcileError> {
+        let now = Instant::now();
+        if !self.disk.is_at(self.term) {
+            return Ok(false);
+        }
+        let why = match outcome {
+            Outcome::Waits => return Ok(false),
+            Outcome::Done => None,
+            Outcome::Failed { why, is_told } => Some((why, is_told)),
+        };
+        let word = work.operation.word();
+        self.note(site, key, word, &work.spec, why.as_ref().map(|(why, _)| why.as_str()));
+        self.state.lock().executor.ends(work, why.is_some(), now);
+        if let Some((why, is_told)) = why {
+            self.fail(site, pod, work, why, is_told);
+            return Ok(true);
+        }
+        if work.operation == Operation::ExpandVolume {
+            self.expanded(site, pod, &work.spec).await?;
+        }
+        let uid = work.pod.clone();
+        let state = &mut *self.state.lock();
+        let actual = &mut state.actual;
+        match (work.operation, &uid) {
+            (Operation::VerifyControllerAttachedVolume, _) => actual.mark_attached(&work.spec),
+            (Operation::MountDevice, _) => actual.mark_device(&work.spec, Some(Mount::Mounted)),
+            (Operation::UnmountDevice, _) => actual.mark_device(&work.spec, None),
+            (Operation::MountVolume, Some(uid)) => actual.mark_mounted(&work.spec, uid, key, Mount::Mounted),
+            (Operation::UnmountVolume, Some(uid)) => actual.mark_unmounted(&work.spec.unique_name, uid),
+            (Operation::MarkVolumeAsDetached, _) => actual.mark_detached(&work.spec.unique_name),
+            _ => {}
+        }
+        self.write(state, &work.spec);
+        Ok(true)
+    }
+
+    fn fail(&self, site: &Site<'_>, pod: Option<&Pod>, work: &Work, why: String, is_told: bool) {
+        let state = &mut *self.state.lock();
+        // A call that did not end well may have had its effect.
+        match (work.operation, &work.pod, pod) {
+            (Operation::MountDevice, ..) => state.actual.mark_device(&work.spec, Some(Mount::Uncertain)),
+            (Operation::MountVolume, Some(uid), Some(pod)) if work.spec.driver().is_some() => {
+                let key = coracle_meta::Resource::key(pod);
+                state.actual.mark_mounted(&work.spec, uid, &key, Mount::Uncertain);
+            }
+            _ => {}
+        }
+        self.write(state, &work.spec);
+        if let Some(pod) = pod {
+            if has_claims(pod) && state.desired.pod(&uid_of(pod)).is_some() {
+                state.looks.insert(uid_of(pod), Instant::now());
+            }
+            let reason = match work.operation {
+                Operation::ExpandVolume => "VolumeResizeFailed",
+                _ if work.spec.csi().is_some_and(|volume| volume.is_block) => "FailedMapVolume",
+                _ => "FailedMount",
+            };
+            // What is undone is told to nobody, as in Kubernetes: it is in the kubelet's own log.
+            let is_undone = matches!(work.operation, Operation::UnmountVolume | Operation::UnmountDevice);
+            if is_told && !is_undone {
+                site.events.in_pass(site.pass).event(pod, EventType::Warning, reason, why);
+            }
+        }
+    }
+
+    async fn expanded(&self, site: &Site<'_>, pod: Option<&Pod>, spec: &Arc<VolumeSpec>) -> Result<(), ReconcileError> {
+        let Some((volume, (size, _))) = spec.csi().and_then(|volume| Some((volume, volume.growth?))) else {
+            return Ok(());
+        };
+        let claim = expansion::finish(site.pass, &volume.claim, size).await?;
+        let message = format!("MountVolume.NodeExpandVolume succeeded for volume {:?} {}", spec.name, site.node);
+        let events = site.events.in_pass(site.pass);
+        if let Some(pod) = pod {
+            events.event(pod, EventType::Normal, "FileSystemResizeSuccessful", message.as_str());
+        }
+        if let Some(claim) = claim {
+            events.event(&claim, EventType::Normal, "FileSystemResizeSuccessful", message);
+        }
+        let mut grown = VolumeSpec::clone(spec);
+        if let super::spec::Source::Csi(volume) = &mut grown.source {
+            volume.growth = None;
+        }
+        self.state.lock().desired.learn(&Arc::new(grown));
+        Ok(())
+    }
+
+    fn write(&self, state: &State, spec: &Arc<VolumeSpec>) {
+        let volume = state.actual.volume(&spec.unique_name);
+        let is_staged = volume.is_some_and(|volume| volume.device.is_some());
+        let pods = volume.map(|volume| volume.pods.iter().map(|(uid, (key, _))| (uid.clone(), key.clone())).collect());
+        self.disk.write(self.term, spec, is_staged, pods.unwrap_or_default());
+    }
+
+    pub(super) fn note(&self, site: &Site<'_>, key: &ObjectKey, step: &str, spec: &VolumeSpec, error: Option<&str>) {
+        site.recorder.record(site.actor, Stage::KubeletVolume, || {
+            let detail = Detail::about(format!("pods/{key}")).caused_by(site.pass.cause());
+            let detail = detail.with("step", step).with("volume", spec.name.as_str()).with("node", site.node);
+            match error {
+                Some(error) => detail.with("error", error),
+                None => detail,
+            }
+        });
+    }
+}

@@ -1,0 +1,30 @@
+//! What the node says that it uses, so that nobody detaches it.
+//!
+//! In Kubernetes: `GetVolumesInUse`, `nodestatus.VolumesInUse`.
+
+use std::collections::BTreeSet;
+
+use coracle_api::core_v1::Node;
+use coracle_client::{Api, Client, Error, Patch};
+use coracle_meta::ObjectKey;
+use serde_json::json;
+
+use super::actual_state::ActualStateOfWorld;
+use super::desired_state::DesiredStateOfWorld;
+use super::spec::UniqueName;
+
+/// The volumes that can be attached and that the node uses or is about to.
+pub(super) fn in_use(desired: &DesiredStateOfWorld, actual: &ActualStateOfWorld) -> Vec<String> {
+    let there = actual.volumes().filter(|(_, volume)| volume.spec.is_attachable()).map(|(name, _)| name);
+    let all: BTreeSet<&UniqueName> = desired.attachable().chain(there).collect();
+    all.into_iter().map(ToString::to_string).collect()
+}
+
+/// Says so in the status of the Node.
+///
+/// # Errors
+/// What the API server answers.
+pub(super) async fn report(client: &Client, node: &str, volumes: &[String]) -> Result<(), Error> {
+    let patch = Patch::Merge(json!({"status": {"volumesInUse": volumes}}));
+    Api::<Node>::of(client).patch_status(&ObjectKey::cluster(node), &patch).await.map(drop)
+}

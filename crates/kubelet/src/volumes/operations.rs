@@ -1,0 +1,190 @@
+//! What each operation does, and what is said if it fails.
+//!
+//! In Kubernetes: `pkg/volume/util/operationexecutor/operation_generator.go` and `pkg/volume/csi`.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use coracle_api::core_v1::{Node, PersistentVolume, PersistentVolumeClaim, Pod};
+use coracle_api::storage_v1::VolumeAttachment;
+use coracle_client::{Api, Client};
+use coracle_controller_runtime::ReconcileError;
+use coracle_meta::{ObjectKey, Resource};
+use sha2::{Digest, Sha256};
+
+use super::content::lacks;
+use super::expansion;
+use super::outcome::{Outcome, Performed};
+use super::reconciler::{Operation, Work};
+use super::site::Site;
+use super::spec::{CsiVolume, Driver, VolumeSpec};
+use crate::csi::{self, Behaviour, Call};
+
+/// How long a driver is given on the node. In Kubernetes: `csiTimeout`.
+const CALL_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// What comes of a piece of work that begins now. `pod` is the pod of the pass; none if it is gone.
+pub(super) async fn perform(site: &Site<'_>, pod: Option<&Pod>, work: &Work) -> Result<Performed, ReconcileError> {
+    let spec = work.spec.as_ref();
+    Ok(match work.operation {
+        Operation::VerifyControllerAttachedVolume => Performed::at_once(verify(site, spec).await?),
+        Operation::MountDevice => mount_device(site, spec).await,
+        Operation::MountVolume => mount(site, pod, spec).await,
+        Operation::ExpandVolume => expand(site, spec).await?,
+        Operation::UnmountVolume => {
+            let failed = |why: &str| format!("UnmountVolume.TearDown failed for volume {:?} : {why}", spec.name);
+            called(site, spec, Call::Unmount, &failed).await
+        }
+        Operation::UnmountDevice => {
+            let failed = |why: &str| format!("UnmountDevice failed for volume {:?} : {why}", spec.name);
+            called(site, spec, Call::Unstage, &failed).await
+        }
+        Operation::MarkVolumeAsDetached => Performed::at_once(Outcome::Done),
+    })
+}
+
+/// Whether the volume is attached to this node, as the node's status says, where it also has to be said to be in use.
+async fn verify(site: &Site<'_>, spec: &VolumeSpec) -> Result<Outcome, ReconcileError> {
+    if !spec.is_attachable() {
+        return Ok(Outcome::Done);
+    }
+    let key = ObjectKey::cluster(site.node);
+    let is_attached = |node: &Node| {
+        let name = &*spec.unique_name.0;
+        node.status.volumes_in_use.iter().any(|one| one == name)
+            && node.status.volumes_attached.iter().any(|one| one.name == name)
+    };
+    // The cache spares most questions; what it says may be old.
+    if site.nodes.get(&key).is_none_or(|node| !is_attached(&node)) {
+        return Ok(Outcome::Waits);
+    }
+    let node = Api::<Node>::of(site.client()).get(&key).await?;
+    Ok(if is_attached(&node) { Outcome::Done } else { Outcome::Waits })
+}
+
+async fn mount_device(site: &Site<'_>, spec: &VolumeSpec) -> Performed {
+    let Some(volume) = spec.csi() else { return Performed::at_once(Outcome::Done) };
+    let name = &spec.name;
+    if !volume.is_reachable {
+        let why = "no matching NodeSelectorTerms";
+        return Performed::failed(format!("MountVolume.NodeAffinity check failed for volume {name:?} : {why}"));
+    }
+    if volume.is_attachable
+        && let Err(why) = wait_for_attach(site, volume).await
+    {
+        return Performed::failed(format!("MountVolume.WaitForAttach failed for volume {name:?} : {why}"));
+    }
+    let verb = if volume.is_block { "MapVolume.SetUpDevice" } else { "MountVolume.MountDevice" };
+    let failed = |why: &str| format!("{verb} failed for volume {name:?} : {why}");
+    if let Some(why) = unregistered(site, &volume.driver, "attacher.MountDevice failed to create newCsiDriverClient") {
+        return Performed::failed(failed(&why));
+    }
+    called(site, spec, Call::Stage, &failed).await
+}
+
+/// In Kubernetes: `csiAttacher.WaitForAttach`, which asks for the VolumeAttachment by its name.
+async fn wait_for_attach(site: &Site<'_>, volume: &CsiVolume) -> Result<(), String> {
+    let id = attachment_name(&volume.handle, &volume.driver.name, site.node);
+    let handle = &volume.handle;
+    let found = Api::<VolumeAttachment>::of(site.client()).get(&ObjectKey::cluster(id.as_str())).await;
+    let found = found.map_err(|why| format!("volume {handle} has GET error for volume attachment {id}: {why}"))?;
+    if found.metadata.is_terminating() {
+        return Err("volume attachment is being deleted".to_owned());
+    }
+    if let Some(error) = &found.status.attach_error {
+        return Err(error.message.clone());
+    }
+    match found.status.attached {
+        true => Ok(()),
+        false => Err(format!("volume {handle} is not attached for volume attachment {id}")),
+    }
+}
+
+/// The name of the VolumeAttachment of a volume and a node. In Kubernetes: `getAttachmentName`.
+fn attachment_name(handle: &str, driver: &str, node: &str) -> String {
+    let digest = Sha256::digest(format!("{handle}{driver}{node}"));
+    digest.iter().fold("csi-".to_owned(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    })
+}
+
+async fn mount(site: &Site<'_>, pod: Option<&Pod>, spec: &VolumeSpec) -> Performed {
+    let is_block = spec.csi().is_some_and(|volume| volume.is_block);
+    let verb = if is_block { "MapVolume.MapPodDevice" } else { "MountVolume.SetUp" };
+    let failed = |why: &str| format!("{verb} failed for volume {:?} : {why}", spec.name);
+    if let Some(why) = pod.and_then(|pod| lacks(pod, &spec.name, site.sources)) {
+        return Performed::failed(failed(&why));
+    }
+    let Some(driver) = spec.driver() else { return Performed::at_once(Outcome::Done) };
+    if let Some(why) = unregistered(site, driver, "mounter.SetUpAt failed to get CSI client") {
+        return Performed::failed(failed(&why));
+    }
+    called(site, spec, Call::Mount, &failed).await
+}
+
+async fn expand(site: &Site<'_>, spec: &VolumeSpec) -> Result<Performed, ReconcileError> {
+    let Some(volume) = spec.csi() else { return Ok(Performed::at_once(Outcome::Done)) };
+    if expansion::begin(site.pass, &volume.claim).await?.is_none() {
+        return Ok(Performed::at_once(Outcome::Done));
+    }
+    let failed = |why: &str| format!("NodeExpandVolume.NodeExpandVolume failed for volume {:?} : {why}", spec.name);
+    Ok(called(site, spec, Call::NodeResize, &failed).await)
+}
+
+/// Why a driver cannot be asked for anything on this node, if it cannot.
+fn unregistered(site: &Site<'_>, driver: &Driver, what: &str) -> Option<String> {
+    let is_registered = site.has_csi_driver && driver.name == csi::DRIVER;
+    let name = &driver.name;
+    (!is_registered).then(|| {
+        format!("kubernetes.io/csi: {what}: driver name {name} not found in the list of registered CSI drivers")
+    })
+}
+
+/// What a driver does at a call on the node; nothing if the volume has no driver.
+async fn called(site: &Site<'_>, spec: &VolumeSpec, call: Call, failed: &(dyn Fn(&str) -> String + Sync)) -> Performed {
+    let Some(driver) = spec.driver() else { return Performed::at_once(Outcome::Done) };
+    // Nobody looks after a volume that is on its way out, and what it said may have been taken back since.
+    let leaves = matches!(call, Call::Unmount | Call::Unstage) && !driver.told.is_empty();
+    let told = match spec.csi().filter(|_| leaves) {
+        Some(volume) => told_now(site.client(), volume, &spec.name).await.unwrap_or_else(|| driver.told.clone()),
+        None => driver.told.clone(),
+    };
+    let behaviour = match Behaviour::of(call, &[&told]) {
+        Ok(behaviour) => behaviour,
+        Err(why) => return Performed::failed(failed(&why.to_string())),
+    };
+    let ends = |why: &str| Outcome::Failed { why: failed(why), is_told: true };
+    match behaviour.outcome {
+        csi::Outcome::Hangs => Performed {
+            takes: CALL_TIMEOUT,
+            ends: ends("rpc error: code = DeadlineExceeded desc = context deadline exceeded"),
+        },
+        csi::Outcome::Fails => Performed { takes: behaviour.takes, ends: ends(&csi::failure(call)) },
+        _ => Performed { takes: behaviour.takes, ends: Outcome::Done },
+    }
+}
+
+/// What the annotations of claim and volume say now; none if the node may not know.
+async fn told_now(
+    client: &Client,
+    volume: &CsiVolume,
+    name: &str,
+) -> Option<std::collections::BTreeMap<String, String>> {
+    let found = Api::<PersistentVolume>::of(client).find(&ObjectKey::cluster(name)).await.ok()?;
+    let claim = Api::<PersistentVolumeClaim>::of(client).find(&volume.claim).await.ok()?;
+    let (found, claim) = (found.as_ref().map(Resource::meta), claim.as_ref().map(Resource::meta));
+    let all = found.into_iter().chain(claim).flat_map(|meta| Behaviour::annotations(&meta.annotations));
+    Some(all.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_attachments_name_is_the_published_one() {
+        let name = attachment_name("", "", "abc");
+        assert_eq!(name, "csi-ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

@@ -1,0 +1,74 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use coracle_api::core_v1::{Node, Pod, Volume};
+use coracle_client::Client;
+
+use super::claimed::claimed;
+use super::plugins::{Plugin, absent, plugin};
+use super::spec::{Driver, PodUid, Source, UniqueName, VolumeSpec};
+use crate::csi::Behaviour;
+
+/// What was found out of a pod's volumes: the pod's words for them and what they are, and those of which it could not be
+/// found out, with the reason.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) volumes: Vec<(String, Arc<VolumeSpec>)>,
+    pub(super) failures: Vec<(String, String)>,
+}
+
+/// The volumes that containers of a pod mount or use as devices; the others stay where they are.
+/// In Kubernetes: `getExpectedVolumes`.
+pub(super) fn expected(pod: &Pod) -> BTreeSet<&str> {
+    let containers = pod.spec.init_containers.iter().chain(&pod.spec.containers);
+    let used = containers.flat_map(|container| {
+        let mounts = container.volume_mounts.iter().map(|mount| mount.name.as_str());
+        mounts.chain(container.volume_devices.iter().map(|device| device.name.as_str()))
+    });
+    let later =
+        pod.spec.ephemeral_containers.iter().flat_map(|own| own.volume_mounts.iter().map(|mount| mount.name.as_str()));
+    used.chain(later).collect()
+}
+
+/// Whether any of the pod's volumes is a claim's, so that what it is has to be asked for.
+pub(super) fn has_claims(pod: &Pod) -> bool {
+    pod.spec.volumes.iter().any(|volume| plugin(volume) == Plugin::Claim)
+}
+
+/// Finds out what the volumes of a pod are.
+///
+/// In Kubernetes: `DesiredStateOfWorldPopulator`.
+pub(super) async fn populate(client: &Client, node: Option<&Node>, pod: &Pod, uid: &PodUid) -> Found {
+    let expected = expected(pod);
+    let mut found = Found::default();
+    for volume in pod.spec.volumes.iter().filter(|volume| expected.contains(volume.name.as_str())) {
+        let spec = match plugin(volume) {
+            Plugin::Claim => claimed(client, node, pod, uid, volume).await,
+            plugin => own(plugin, pod, uid, volume),
+        };
+        match spec {
+            Ok(spec) => found.volumes.push((volume.name.clone(), Arc::new(spec))),
+            Err(why) => found.failures.push((volume.name.clone(), why)),
+        }
+    }
+    found
+}
+
+/// A volume that is the pod's own.
+fn own(plugin: Plugin, pod: &Pod, uid: &PodUid, volume: &Volume) -> Result<VolumeSpec, String> {
+    let name = volume.name.clone();
+    let unique_name = |plugin: &str| UniqueName(format!("{plugin}/{uid}-{name}").into());
+    match plugin {
+        Plugin::Local(plugin) => Ok(VolumeSpec { unique_name: unique_name(plugin), name, source: Source::Local }),
+        Plugin::Host(plugin) => Ok(VolumeSpec { unique_name: unique_name(plugin), name, source: Source::Host }),
+        Plugin::Inline => {
+            let driver = Driver {
+                name: volume.csi.as_ref().map(|source| source.driver.clone()).unwrap_or_default(),
+                told: Behaviour::annotations(&pod.metadata.annotations),
+            };
+            Ok(VolumeSpec { unique_name: unique_name("kubernetes.io/csi"), name, source: Source::Inline(driver) })
+        }
+        Plugin::Absent(sort) => Err(format!("failed to mount volume {name:?}: {}", absent(sort))),
+        Plugin::Claim => Err(format!("volume {name:?} has no claim")),
+    }
+}
