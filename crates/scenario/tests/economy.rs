@@ -8,10 +8,12 @@ use coracle_scenario::{BuiltIn, Options, execute, parse};
 use serde_json::Value;
 
 /// Who lists for a reason: a namespace is emptied of whatever kinds there are, round by round; and a claim that was
-/// deleted is let go only if no pod uses it now, of which a cache may not know yet.
-const LISTS: [&str; 2] = [
+/// deleted is let go only if no pod uses it now, of which a cache may not know yet. The CSI driver is a program of its own,
+/// whose informers list and watch as it.
+const LISTS: [&str; 3] = [
     "system:serviceaccount:kube-system:namespace-controller",
     "system:serviceaccount:kube-system:pvc-protection-controller",
+    "system:serviceaccount:kube-system:csi-sim",
 ];
 
 fn word<'e>(entry: &'e Entry, name: &str) -> &'e str {
