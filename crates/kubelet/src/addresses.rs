@@ -1,5 +1,5 @@
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Where the addresses of simulated nodes begin.
 const FIRST_NODE: Ipv4Addr = Ipv4Addr::new(172, 18, 0, 2);
@@ -16,7 +16,7 @@ pub(crate) fn node_address(number: u32) -> String {
 /// Gives each pod of a node an address; one that was given back is not given out again at once.
 #[derive(Clone, Debug)]
 pub(crate) struct PodAddresses {
-    first: u32,
+    own: Range,
     last: u32,
 }
 
@@ -24,20 +24,72 @@ impl PodAddresses {
     /// The addresses of the node with this number.
     pub(crate) fn of_node(number: u32) -> Self {
         let first = u32::from(FIRST_POD).wrapping_add(number.wrapping_mul(SHARE));
-        Self { first, last: 0 }
+        Self { own: Range { first: Ipv4Addr::from(first).into(), size: SHARE }, last: 0 }
     }
 
-    /// The next address that is not taken; none if all are.
-    pub(crate) fn next(&mut self, taken: &BTreeSet<String>) -> Option<String> {
+    /// The next address that is not taken; none if all are. A Node that has been given a range for its pods (`podCIDRs`,
+    /// the first of them) uses that, and else its own.
+    pub(crate) fn next(&mut self, taken: &BTreeSet<String>, given: &[String]) -> Option<String> {
+        let range = given.first().and_then(|given| Range::parse(given)).unwrap_or(self.own);
         // The first of a share names the network and the last all of it.
-        for _ in 1..SHARE - 1 {
-            self.last = self.last % (SHARE - 2) + 1;
-            let address = Ipv4Addr::from(self.first.wrapping_add(self.last)).to_string();
+        for _ in 1..range.size.saturating_sub(1) {
+            self.last = self.last % (range.size - 2) + 1;
+            let address = range.at(self.last).to_string();
             if !taken.contains(&address) {
                 return Some(address);
             }
         }
         None
+    }
+}
+
+/// All addresses of a pod: its first one, and those at the same place in the other ranges of its node.
+pub(crate) fn of_all_families(first: &str, given: &[String]) -> Vec<String> {
+    let place = || {
+        let (own, others) = given.split_first()?;
+        let place = Range::parse(own)?.place_of(first.parse().ok()?)?;
+        let others = others.iter().filter_map(|other| Range::parse(other));
+        Some(others.filter(|other| place < other.size).map(|other| other.at(place).to_string()).collect::<Vec<_>>())
+    };
+    [vec![first.to_owned()], place().unwrap_or_default()].concat()
+}
+
+/// The most addresses of a range that are used.
+const MOST: u32 = 1 << 16;
+
+/// Addresses that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Range {
+    first: IpAddr,
+    size: u32,
+}
+
+impl Range {
+    /// Reads `10.244.1.0/24` or `fd00:10:244:1::/64`.
+    fn parse(text: &str) -> Option<Self> {
+        let (first, bits) = text.split_once('/')?;
+        let (first, bits): (IpAddr, u32) = (first.parse().ok()?, bits.parse().ok()?);
+        let width = if first.is_ipv4() { 32 } else { 128 };
+        let free = width - Some(bits).filter(|bits| *bits <= width)?;
+        Some(Self { first, size: 1_u32.checked_shl(free).unwrap_or(MOST).clamp(1, MOST) })
+    }
+
+    fn at(self, place: u32) -> IpAddr {
+        match self.first {
+            IpAddr::V4(first) => Ipv4Addr::from(u32::from(first).wrapping_add(place)).into(),
+            IpAddr::V6(first) => Ipv6Addr::from(u128::from(first).wrapping_add(place.into())).into(),
+        }
+    }
+
+    fn place_of(self, address: IpAddr) -> Option<u32> {
+        let place = match (self.first, address) {
+            (IpAddr::V4(first), IpAddr::V4(address)) => u32::from(address).checked_sub(first.into())?,
+            (IpAddr::V6(first), IpAddr::V6(address)) => {
+                u32::try_from(u128::from(address).checked_sub(first.into())?).ok()?
+            }
+            _ => return None,
+        };
+        Some(place).filter(|place| *place < self.size)
     }
 }
 
@@ -49,12 +101,31 @@ mod tests {
     fn addresses_go_round_and_skip_what_is_taken() {
         let mut addresses = PodAddresses::of_node(1);
         let mut taken = BTreeSet::from(["10.128.4.2".to_owned()]);
-        assert_eq!(addresses.next(&taken).unwrap(), "10.128.4.1");
-        assert_eq!(addresses.next(&taken).unwrap(), "10.128.4.3");
+        assert_eq!(addresses.next(&taken, &[]).unwrap(), "10.128.4.1");
+        assert_eq!(addresses.next(&taken, &[]).unwrap(), "10.128.4.3");
         for _ in 0..SHARE {
-            taken.extend(addresses.next(&taken));
+            taken.extend(addresses.next(&taken, &[]));
         }
-        assert_eq!((taken.len(), addresses.next(&taken)), (1022, None));
+        assert_eq!((taken.len(), addresses.next(&taken, &[])), (1022, None));
         assert_eq!(node_address(0), "172.18.0.2");
+    }
+
+    #[test]
+    fn a_range_that_a_node_was_given_is_used_in_both_families() {
+        let given = ["10.244.1.0/24".to_owned(), "fd00:10:244:1::/64".to_owned()];
+        let first = PodAddresses::of_node(3).next(&BTreeSet::new(), &given).unwrap();
+        assert_eq!(of_all_families(&first, &given), ["10.244.1.1", "fd00:10:244:1::1"]);
+        assert_eq!(of_all_families("10.128.0.1", &given), ["10.128.0.1"], "it was given before");
+        assert_eq!(PodAddresses::of_node(0).next(&BTreeSet::new(), &["::/0".to_owned()]).unwrap(), "::1");
+        assert_eq!(PodAddresses::of_node(0).next(&BTreeSet::new(), &["10.0.0.1/32".to_owned()]), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC*", bits in proptest::prelude::any::<u8>()) {
+            for given in [text, format!("10.0.0.0/{bits}"), format!("ffff::/{bits}")] {
+                let _ = PodAddresses::of_node(0).next(&BTreeSet::new(), &[given]);
+            }
+        }
     }
 }

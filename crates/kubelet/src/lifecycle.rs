@@ -100,7 +100,13 @@ pub(crate) fn next(
         _ if around.leaves.is_some() => {
             let is_disrupted = around.leaves.as_ref().is_some_and(|leaving| leaving.is_disruption);
             let failure = around.leaves.as_ref().map(|leaving| (leaving.reason, leaving.message.clone()));
-            Runtime { failure, is_disrupted, ..runtime.clone() }.ended(now)
+            let going = Runtime { failure, is_disrupted, ..runtime.clone() };
+            let is_graceful = around.leaves.as_ref().is_some_and(|leaving| leaving.is_graceful);
+            if is_graceful && runtime.has_run() {
+                Step::Become(Box::new(going.at(PodStage::Stopping, now)))
+            } else {
+                going.ended(now)
+            }
         }
         _ if deadline(pod, runtime, now).is_some_and(|left| !left.is_positive()) => {
             let message = "Pod was active on the node longer than the specified deadline".to_owned();

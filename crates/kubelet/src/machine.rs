@@ -15,6 +15,7 @@ use crate::place::Place;
 use crate::program::Transcript;
 use crate::reach::Reach;
 use crate::refusal::{Share, Taken};
+use crate::shutdown::SHUTDOWN;
 use crate::usage::{Meters, is_told};
 use crate::volumes::Disk;
 
@@ -35,6 +36,8 @@ pub(crate) struct Machine {
     power_cuts: AtomicU32,
     /// What its pods use.
     pub(crate) meters: Meters,
+    /// The pods that are to have more than there is room for.
+    waiting: Mutex<BTreeSet<ObjectKey>>,
     /// What it is short of, and who goes for it.
     pub(crate) shortage: Shortage,
     /// What is mounted on it.
@@ -139,6 +142,7 @@ impl Machine {
             is_cut_off: AtomicBool::new(false),
             power_cuts: AtomicU32::new(0),
             meters: Meters::default(),
+            waiting: Mutex::default(),
             shortage: Shortage::default(),
             disk: std::sync::Arc::default(),
         }
@@ -183,7 +187,10 @@ impl Machine {
 
     /// Whether a change of its Node may make it short of something, or relieve it.
     pub(crate) fn may_be_short(&self, node: &Node) -> bool {
-        is_told(node) || self.meters.is_system_told() || !self.shortage.is_at_rest()
+        is_told(node)
+            || node.metadata.annotations.contains_key(SHUTDOWN)
+            || self.meters.is_system_told()
+            || !self.shortage.is_at_rest()
     }
 
     /// What it knows of this pod, if it runs here.
@@ -263,6 +270,26 @@ impl Machine {
         taken
     }
 
+    /// What the pods that it runs have of it, but for this one.
+    pub(crate) fn taken_beside(&self, key: &ObjectKey) -> Taken {
+        let state = self.state.lock();
+        let mut taken = Taken::default();
+        let others =
+            state.pods.iter().filter(|(other, running)| *other != key && running.runtime.stage != PodStage::Ended);
+        others.for_each(|(_, running)| taken.add(&running.share));
+        taken
+    }
+
+    /// A pod waits until others have less of it.
+    pub(crate) fn wait_for_room(&self, key: &ObjectKey) {
+        self.waiting.lock().insert(key.clone());
+    }
+
+    /// The pods that waited for room.
+    pub(crate) fn take_waiting(&self) -> BTreeSet<ObjectKey> {
+        std::mem::take(&mut self.waiting.lock())
+    }
+
     /// A container of this name was started there.
     pub(crate) fn name(&self, key: &ObjectKey, container: &str, place: Place) {
         if let Some(running) = self.state.lock().pods.get_mut(key) {
@@ -296,10 +323,10 @@ impl Machine {
         self.spoke.notify_waiters();
     }
 
-    /// An address for a pod that has none yet.
-    pub(crate) fn new_address(&self) -> Option<String> {
+    /// An address for a pod that has none yet, of the ranges that its Node was given for pods, if it was.
+    pub(crate) fn new_address(&self, given: &[String]) -> Option<String> {
         let mut state = self.state.lock();
         let taken: BTreeSet<String> = state.pods.values().filter_map(|running| running.runtime.ip.clone()).collect();
-        state.addresses.next(&taken)
+        state.addresses.next(&taken, given)
     }
 }

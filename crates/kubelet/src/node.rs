@@ -107,8 +107,11 @@ pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, now: Timestamp) -
 
 /// What the node says of itself: what it is short of, and that it is ready. Times of transition are kept where nothing changes.
 pub(crate) fn conditions(before: Option<&Node>, pressed: &Pressed, now: Timestamp) -> Vec<NodeCondition> {
-    let well = ("Ready", "True", "KubeletReady", "kubelet is posting ready status");
-    let said = pressed.said().into_iter().chain([well]);
+    let ready = match pressed.is_shutting_down {
+        true => ("Ready", "False", "KubeletNotReady", "node is shutting down"),
+        false => ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+    };
+    let said = pressed.said().into_iter().chain([ready]);
     let condition = |(type_, status, reason, message): (&str, &str, &str, &str)| {
         let same = before.and_then(|node| node.condition(type_)).filter(|condition| condition.status == status);
         NodeCondition {

@@ -27,6 +27,7 @@ use crate::pod_key::PodKey;
 use crate::power_cut::after_power_cut;
 use crate::program::transcript;
 use crate::refusal::{Share, refusal};
+use crate::resize::PENDING;
 use crate::sources::{Facts, Sources, references};
 use crate::stages::Programme;
 use crate::status::pod_status;
@@ -35,8 +36,15 @@ use crate::telling::{Told, about, line_of_change, lines_of_stage, of_change, of_
 use crate::volumes::{Progress, Site, Wish};
 
 /// The conditions that a node speaks of; others are somebody else's.
-const OWN_CONDITIONS: [&str; 6] =
-    ["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled", "DisruptionTarget"];
+const OWN_CONDITIONS: [&str; 7] = [
+    "PodReadyToStartContainers",
+    "Initialized",
+    "Ready",
+    "ContainersReady",
+    "PodScheduled",
+    "DisruptionTarget",
+    PENDING,
+];
 
 /// Lets each pod of the nodes go its way, and says where it is, each as its node.
 pub(crate) struct Pods {
@@ -68,6 +76,7 @@ impl Reconciler<PodKey> for Pods {
             node.machine.meters.forget(key, self.clock.now());
             node.machine.shortage.forget(key);
             self.look_at_node(&node, false);
+            self.makes_room(&node);
             let left = self.volumes(&node, pass, key, Wish::Unmounted(None), &Sources::default()).await?;
             return Ok(left.again.map_or(Action::Done, Action::RequeueAfter));
         };
@@ -205,6 +214,10 @@ impl Pods {
             around.lacks = lacks.collect();
         }
         around.leaves = node.machine.shortage.leaving(key, uid);
+        let object = self.node_objects.get(&ObjectKey::cluster(&*node.name));
+        around.ranges = object.as_ref().map(|object| object.spec.pod_cidrs.clone()).unwrap_or_default();
+        let runs = known.as_ref().is_some_and(|running| running.runtime.stage == PodStage::Active);
+        around.held_back = object.filter(|_| runs).and_then(|object| self.resized(node, pass, &object, key, pod));
         for (name, talks) in known.iter().flat_map(|running| &running.talks) {
             if let Some(talk) = talks.back() {
                 around.transcripts.insert(name.clone(), talk.transcript.clone());
@@ -231,7 +244,7 @@ impl Pods {
     ) -> Runtime {
         let mut runtime = after_power_cut(lost, pod, around, cut, self.clock.now());
         if runtime.stage == PodStage::Active {
-            runtime.ip = node.machine.new_address();
+            runtime.ip = node.machine.new_address(&around.ranges);
         }
         node.machine.set(key, pod.metadata.uid.as_deref().unwrap_or_default(), runtime.clone(), Vec::new());
         runtime
@@ -271,7 +284,7 @@ impl Course<'_> {
             share = Some(own);
         }
         if changed.ip.is_none() && !matches!(changed.stage, PodStage::Starting | PodStage::Ended) {
-            changed.ip = self.node.machine.new_address();
+            changed.ip = self.node.machine.new_address(&self.around.ranges);
         }
         self.record(&changed);
         of_stage(self.pod, &changed, &self.around).into_iter().for_each(|told| self.tell(&told));
@@ -290,6 +303,7 @@ impl Course<'_> {
             }
         }
         if changed.stage == PodStage::Ended {
+            pods.makes_room(self.node);
             for name in self.around.transcripts.keys() {
                 self.node.machine.silence(self.key, name, now);
             }
@@ -401,6 +415,10 @@ fn status_patch(pod: &Pod, status: &coracle_api::core_v1::PodStatus) -> Option<V
         .filter_map(|condition| serde_json::to_value(condition).ok())
         .map(|condition| with_nulls(condition, pod))
         .collect();
+    let is_said = |type_: &str| status.conditions.iter().any(|condition| condition.type_ == type_);
+    let gone = OWN_CONDITIONS.iter().filter(|type_| pod.condition(type_).is_some() && !is_said(type_));
+    let gone = gone.map(|type_| json!({"$patch": "delete", "type": type_}));
+    let changed: Vec<Value> = changed.into_iter().chain(gone).collect();
     if !changed.is_empty() {
         let order: Vec<Value> = status.conditions.iter().map(|c| json!({"type": c.type_})).collect();
         patch.insert("$setElementOrder/conditions".to_owned(), order.into());

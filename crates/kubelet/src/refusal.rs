@@ -76,7 +76,8 @@ pub(crate) fn refusal(pod: &Pod, share: &Share, node: &Node, taken: &Taken) -> O
     })
 }
 
-fn insufficient(share: &Share, node: &Node, taken: &Taken) -> Option<(&'static str, String)> {
+/// What of its node a pod would have too much of.
+pub(crate) fn insufficient(share: &Share, node: &Node, taken: &Taken) -> Option<(&'static str, String)> {
     let allocatable = |resource: &str| node.status.allocatable.get(resource).copied();
     let lacks = |reason, resource: &str, requested: i64, used: i64, capacity: i64| {
         let message = format!(

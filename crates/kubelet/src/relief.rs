@@ -16,6 +16,7 @@ use crate::eviction::{EVICTED, Signal, beyond_local_limits, is_critical, ranked,
 use crate::node::{is_reported, status_patch};
 use crate::pod_key::PodKey;
 use crate::pods::Pods;
+use crate::shutdown::{is_asked, leaving, told};
 use crate::surroundings::Leaving;
 use crate::{NodeReading, PodReading};
 
@@ -38,11 +39,22 @@ impl Pods {
         }
         let Some(reading) = meters.read(now) else { return Ok(Action::Done) };
         let signals = signals(&node, &reading);
-        let (before, pressed) = shortage.observe(&signals, now);
+        let is_shutting_down = is_asked(&node).unwrap_or_else(|fault| {
+            looks.tell(EventType::Warning, "InvalidAnnotation", fault);
+            false
+        });
+        let (before, pressed) = shortage.observe(&signals, is_shutting_down, now);
+        if before.is_shutting_down != is_shutting_down {
+            looks.tell(EventType::Normal, "Shutdown", told(is_shutting_down).to_owned());
+        }
         for reason in pressed.changes_since(&before) {
             looks.tell(EventType::Normal, reason, format!("Node {} status is now: {reason}", agent.name));
         }
-        looks.choose(&signals, &reading);
+        if is_shutting_down {
+            looks.shut_down();
+        } else {
+            looks.choose(&signals, &reading);
+        }
         if !is_reported(&node, &pressed, now) {
             let patch = Patch::Strategic(status_patch(&node, &pressed, now));
             match pass.api::<Node>().patch_status(&key, &patch).await {
@@ -86,6 +98,23 @@ impl Look<'_> {
         }
     }
 
+    /// All pods go: the critical ones when the others have.
+    fn shut_down(&self) {
+        let active: Vec<Arc<Pod>> = self.agent.view.pods().into_iter().filter(|pod| !pod.is_finished()).collect();
+        let is_last_turn = active.iter().all(|pod| is_critical(pod));
+        for pod in active.iter().filter(|pod| is_last_turn || !is_critical(pod)) {
+            if !self.leaves(pod) {
+                self.let_go(pod, leaving());
+            }
+        }
+    }
+
+    fn let_go(&self, pod: &Pod, why: Leaving) {
+        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+        self.agent.machine.shortage.lets_go(&pod.object_key(), uid, why);
+        self.pods.queue.add(PodKey { node: self.agent.name.clone(), pod: pod.object_key() }, &[]);
+    }
+
     fn leaves(&self, pod: &Pod) -> bool {
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         pod.is_terminating() || self.agent.machine.shortage.leaving(&pod.object_key(), uid).is_some()
@@ -96,10 +125,7 @@ impl Look<'_> {
             return;
         }
         self.events.event_on(reference_to(pod), EventType::Warning, EVICTED, message.as_str());
-        let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-        let why = Leaving { reason: EVICTED, message, is_disruption };
-        self.agent.machine.shortage.lets_go(&pod.object_key(), uid, why);
-        self.pods.queue.add(PodKey { node: self.agent.name.clone(), pod: pod.object_key() }, &[]);
+        self.let_go(pod, Leaving { reason: EVICTED, message, is_disruption, is_graceful: false });
     }
 
     fn tell(&self, event_type: EventType, reason: &str, message: String) {

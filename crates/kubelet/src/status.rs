@@ -7,10 +7,12 @@ use coracle_api::core_v1::{
 };
 use coracle_meta::format_time;
 
+use crate::addresses::of_all_families;
 use crate::container::{ContainerRuntime, Exit, State, back_off};
 use crate::hold::Hold;
 use crate::lifecycle::{PodStage, Runtime};
 use crate::place::{Place, is_sidecar};
+use crate::resize::PENDING;
 use crate::surroundings::Surroundings;
 
 /// The status of a pod on the node with this address. Conditions that are not the node's are kept.
@@ -28,11 +30,18 @@ pub(crate) fn pod_status(
     }
     let host_ips = vec![HostIP { ip: host_ip.to_owned(), unknown: None }];
     let ip = if pod.spec.host_network { Some(host_ip.to_owned()) } else { runtime.ip.clone() };
+    let ips = match &ip {
+        Some(ip) if !pod.spec.host_network => of_all_families(ip, &around.ranges),
+        ip => ip.iter().cloned().collect(),
+    };
     let (reason, message) = runtime.failure.clone().unwrap_or_default();
     let told = Told { pod, runtime, around };
     let statuses = |places: &mut dyn Iterator<Item = Place>| places.filter_map(|place| told.container(place)).collect();
     let mut containers: Vec<ContainerStatus> = statuses(&mut (0..runtime.main.len()).map(Place::Main));
     containers.sort_by(|a, b| a.name.cmp(&b.name));
+    if around.held_back.is_some() {
+        containers.iter_mut().for_each(|container| keep_given(container, pod));
+    }
     PodStatus {
         phase: phase(pod, runtime).to_owned(),
         reason: reason.to_owned(),
@@ -41,13 +50,21 @@ pub(crate) fn pod_status(
         host_ip: host_ip.to_owned(),
         host_ips,
         pod_ip: ip.clone().unwrap_or_default(),
-        pod_ips: ip.into_iter().map(|ip| PodIP { ip, unknown: None }).collect(),
+        pod_ips: ips.into_iter().map(|ip| PodIP { ip, unknown: None }).collect(),
         start_time: Some(pod.status.start_time.clone().unwrap_or_else(|| format_time(runtime.seen))),
-        conditions: conditions(pod, runtime, now),
+        conditions: conditions(pod, runtime, around, now),
         container_statuses: containers,
         init_container_statuses: statuses(&mut (0..runtime.init.len()).map(Place::Init)),
         ephemeral_container_statuses: statuses(&mut (0..runtime.ephemeral.len()).map(Place::Ephemeral)),
         ..pod.status.clone()
+    }
+}
+
+/// A container keeps the resources that it was given before.
+fn keep_given(container: &mut ContainerStatus, pod: &Pod) {
+    if let Some(before) = pod.status.container_statuses.iter().find(|before| before.name == container.name) {
+        container.allocated_resources.clone_from(&before.allocated_resources);
+        container.resources.clone_from(&before.resources);
     }
 }
 
@@ -95,7 +112,7 @@ fn wanted(type_: &'static str, holds: bool, reason: &'static str, message: Strin
 }
 
 /// Foreign conditions first, then the node's in their order.
-fn conditions(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Vec<PodCondition> {
+fn conditions(pod: &Pod, runtime: &Runtime, around: &Surroundings, now: Timestamp) -> Vec<PodCondition> {
     let ended = runtime.stage == PodStage::Ended;
     let finished = if runtime.succeeded() { "PodCompleted" } else { "PodFailed" };
     let unready = runtime.unready(pod);
@@ -113,6 +130,8 @@ fn conditions(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Vec<PodCondition>
     let disrupted = runtime.failure.as_ref().filter(|_| runtime.is_disrupted);
     let disrupted =
         disrupted.map(|(_, message)| wanted("DisruptionTarget", true, "TerminationByKubelet", message.clone()));
+    let held = around.held_back.as_ref();
+    let held_back = held.map(|held| wanted(PENDING, true, held.reason, held.message.clone()));
     let wanted = [
         wanted("PodReadyToStartContainers", sandbox, "", String::new()),
         initialized(pod, runtime),
@@ -120,9 +139,10 @@ fn conditions(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Vec<PodCondition>
         containers("ContainersReady"),
         wanted("PodScheduled", true, "", String::new()),
     ];
-    let is_own = |type_: &str| wanted.iter().chain(&disrupted).any(|wanted| wanted.type_ == type_);
+    let more = || disrupted.iter().chain(&held_back);
+    let is_own = |type_: &str| type_ == PENDING || wanted.iter().chain(more()).any(|wanted| wanted.type_ == type_);
     let foreign = pod.status.conditions.iter().filter(|condition| !is_own(&condition.type_));
-    foreign.cloned().chain(wanted.iter().chain(&disrupted).map(|wanted| stamp(pod, wanted, now))).collect()
+    foreign.cloned().chain(wanted.iter().chain(more()).map(|wanted| stamp(pod, wanted, now))).collect()
 }
 
 /// In Kubernetes: `GeneratePodInitializedCondition`.

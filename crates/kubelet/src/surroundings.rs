@@ -9,6 +9,7 @@ use crate::behaviour::Behaviour;
 use crate::container::{Part, Wanted};
 use crate::place::{Place, part};
 use crate::program::Transcript;
+use crate::resize::HeldBack;
 use crate::usage::limited;
 
 /// What a node knows of a pod beyond its object.
@@ -22,6 +23,10 @@ pub(crate) struct Surroundings {
     pub(crate) lacks: BTreeMap<String, String>,
     /// Whether a volume cannot be made, without which no container is.
     pub(crate) waits_for_volumes: bool,
+    /// The ranges that the node was given for its pods.
+    pub(crate) ranges: Vec<String>,
+    /// Why the pod does not get the resources that it is to have now, if it does not.
+    pub(crate) held_back: Option<HeldBack>,
     /// Why the node lets it go, if it does.
     pub(crate) leaves: Option<Leaving>,
     /// Whether any annotation of the pod says how it behaves.
@@ -35,6 +40,8 @@ pub(crate) struct Leaving {
     pub(crate) message: String,
     /// Whether it is for the node's sake, and no fault of the pod.
     pub(crate) is_disruption: bool,
+    /// Whether it has its grace period.
+    pub(crate) is_graceful: bool,
 }
 
 impl Surroundings {

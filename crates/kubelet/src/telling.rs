@@ -108,7 +108,7 @@ pub(crate) fn of_stage(pod: &Pod, after: &Runtime, around: &Surroundings) -> Vec
         }
         (PodStage::Ended, Some((reason, message))) => {
             // Who is evicted is told so when it is chosen.
-            if *reason == EVICTED && !after.is_refused {
+            if (*reason == EVICTED || after.is_disrupted) && !after.is_refused {
                 return Vec::new();
             }
             let event_type = if after.is_refused { EventType::Warning } else { EventType::Normal };

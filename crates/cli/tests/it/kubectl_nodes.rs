@@ -55,9 +55,11 @@ spec: {{nodeName: {node}, containers: [{{name: a, image: web}}]}}
         ["POD NAME CPU(cores) MEMORY(bytes)", "busy a 250m 64Mi", "busy b 30m 64Mi", "idle a 1m 300Mi"]
     );
     kubectl.says("top pods -l app=used --sum", "428Mi");
-    let nodes = rows(&format!("top nodes {node}"));
-    assert_eq!(nodes[0], "NAME CPU(cores) CPU(%) MEMORY(bytes) MEMORY(%)".replace("(%)", "%"));
-    assert_eq!(nodes[1], format!("{node} 331m 4% 684Mi 2%"));
+    let shown = eventually("the node is measured", || {
+        let shown = kubectl.command(&format!("top nodes {node} --no-headers")).output().unwrap();
+        shown.status.success().then(|| words(&String::from_utf8(shown.stdout).unwrap()))
+    });
+    assert_eq!(shown, format!("{node} 331m 4% 684Mi 2%"));
     kubectl.says("top nodes --sort-by=memory", node);
     assert!(kubectl.say("get podmetrics busy").contains("WINDOW"));
     kubectl.says(&format!("get --raw /api/v1/nodes/{node}/proxy/stats/summary"), "usageCoreNanoSeconds");

@@ -32,6 +32,9 @@ pub(crate) fn is_critical(pod: &coracle_api::core_v1::Pod) -> bool {
 
 /// Why a node that is short of something does not take a pod; none if it does.
 pub(crate) fn pressed_out(pod: &coracle_api::core_v1::Pod, pressed: &Pressed) -> Option<(&'static str, String)> {
+    if pressed.is_shutting_down {
+        return Some(("NodeShutdown", "Pod was rejected as the node is shutting down.".to_owned()));
+    }
     if pressed.is_none() || is_critical(pod) {
         return None;
     }

@@ -9,9 +9,13 @@ use super::signals::{Scarce, Signal};
 /// `evictionPressureTransitionPeriod`.
 const TRANSITION: SignedDuration = SignedDuration::from_mins(5);
 
-/// What a node says that it is short of.
+/// What a node says that is wrong with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pressed(BTreeSet<Scarce>);
+pub(crate) struct Pressed {
+    pub(super) by: BTreeSet<Scarce>,
+    /// Whether the node is being shut down.
+    pub(crate) is_shutting_down: bool,
+}
 
 /// A condition of a Node: its type, status, reason and message.
 pub(crate) type Said = (&'static str, &'static str, &'static str, &'static str);
@@ -48,27 +52,28 @@ const WORDS: [Words; 3] = [
 impl Pressed {
     /// The conditions of the Node.
     pub(crate) fn said(&self) -> [Said; 3] {
-        WORDS.map(|words| if self.0.contains(&words.scarce) { words.short } else { words.well })
+        WORDS.map(|words| if self.by.contains(&words.scarce) { words.short } else { words.well })
     }
 
     /// The events that tell what is other than before.
     pub(crate) fn changes_since(&self, before: &Self) -> Vec<&'static str> {
-        let changed = WORDS.iter().filter(|words| self.0.contains(&words.scarce) != before.0.contains(&words.scarce));
-        changed.map(|words| words.events[usize::from(!self.0.contains(&words.scarce))]).collect()
+        let changed = WORDS.iter().filter(|words| self.by.contains(&words.scarce) != before.by.contains(&words.scarce));
+        changed.map(|words| words.events[usize::from(!self.by.contains(&words.scarce))]).collect()
     }
 
     /// Whether it is by memory and by nothing else.
     pub(crate) fn is_by_memory_alone(&self) -> bool {
-        self.0.len() == 1 && self.0.contains(&Scarce::Memory)
+        self.by.len() == 1 && self.by.contains(&Scarce::Memory)
     }
 
+    /// Whether all is well.
     pub(crate) fn is_none(&self) -> bool {
-        self.0.is_empty()
+        self.by.is_empty() && !self.is_shutting_down
     }
 
     /// As Go prints a list of conditions.
     pub(crate) fn words(&self) -> String {
-        let short = WORDS.iter().filter(|words| self.0.contains(&words.scarce)).map(|words| words.short.0);
+        let short = WORDS.iter().filter(|words| self.by.contains(&words.scarce)).map(|words| words.short.0);
         format!("[{}]", short.collect::<Vec<_>>().join(" "))
     }
 }
@@ -92,7 +97,7 @@ impl Pressure {
 
     /// What the node says.
     pub(crate) fn pressed(&self) -> Pressed {
-        Pressed(self.seen.keys().copied().collect())
+        Pressed { by: self.seen.keys().copied().collect(), is_shutting_down: false }
     }
 
     /// When it says something else though nothing has changed.

@@ -17,22 +17,30 @@ pub(crate) struct Shortage {
 #[derive(Debug, Default)]
 struct Short {
     pressure: Pressure,
+    is_shutting_down: bool,
     /// By key: the uid, and why.
     leaving: BTreeMap<ObjectKey, (String, Leaving)>,
 }
 
+impl Short {
+    fn pressed(&self) -> Pressed {
+        Pressed { is_shutting_down: self.is_shutting_down, ..self.pressure.pressed() }
+    }
+}
+
 impl Shortage {
-    /// Takes in what the node is short of now; gives what it said before, and what it says from now on.
-    pub(crate) fn observe(&self, signals: &[Signal], now: Timestamp) -> (Pressed, Pressed) {
+    /// Takes in what the node is short of now, and whether it is being shut down; gives what it said before, and what it says from now on.
+    pub(crate) fn observe(&self, signals: &[Signal], is_shutting_down: bool, now: Timestamp) -> (Pressed, Pressed) {
         let mut state = self.state.lock();
-        let before = state.pressure.pressed();
+        let before = state.pressed();
         state.pressure.observe(signals, now);
-        (before, state.pressure.pressed())
+        state.is_shutting_down = is_shutting_down;
+        (before, state.pressed())
     }
 
     /// What the node says.
     pub(crate) fn pressed(&self) -> Pressed {
-        self.state.lock().pressure.pressed()
+        self.state.lock().pressed()
     }
 
     /// When it says something else though nothing has changed.

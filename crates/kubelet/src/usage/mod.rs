@@ -68,7 +68,11 @@ impl Usage {
             let amount = amount.and_then(|amount| u64::try_from(amount).ok()).filter(|amount| *amount > 0);
             amount.map_or(other, |amount| amount / DEFAULT_SHARE)
         };
+        let says_something = pod.metadata.annotations.keys().any(|key| key.starts_with(PREFIX));
         let mut course = |name: &str, unit: Unit, default: u64| {
+            if !says_something {
+                return Course::constant(default);
+            }
             let named = format!("{PREFIX}{}.{name}", container.name);
             let of_all = (!is_init).then(|| format!("{PREFIX}{name}"));
             let keys = [Some(named), of_all];
