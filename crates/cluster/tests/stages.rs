@@ -137,13 +137,16 @@ async fn a_fake_node_of_any_client_lives_and_its_pods_run() {
     nodes.create(&node("fake", json!({"kwok.x-k8s.io/node": "fake"}))).await.unwrap();
     nodes.create(&node("foreign", json!({}))).await.unwrap();
     for name in ["fake", "foreign"] {
-        pods.create(&pod(&format!("on-{name}"), json!({}), json!({"nodeName": name}))).await.unwrap();
+        let uses = json!({"annotations": {"coracle.dev/cpu": "250m"}});
+        pods.create(&pod(&format!("on-{name}"), uses, json!({"nodeName": name}))).await.unwrap();
     }
     until("the pod runs", async || pods.get(&key("on-fake")).await.unwrap().is_ready()).await;
     sleep(Duration::from_secs(600)).await;
     let fake = nodes.get(&ObjectKey::cluster("fake")).await.unwrap();
     assert_eq!(ready(&fake), ("True", "KubeletReady"), "its Lease is renewed");
     assert!(fake.spec.taints.is_empty());
+    let used = cluster.kubelet().service_for("fake").unwrap().used(cluster.ambient().clock.now()).unwrap();
+    assert_eq!(used.pods[0].containers[0].cpu_now, 250_000_000, "what it uses is counted");
     assert!(pods.get(&key("on-fake")).await.unwrap().is_ready());
     assert_ne!(ready(&nodes.get(&ObjectKey::cluster("foreign")).await.unwrap()).0, "True");
     cluster.shutdown().await;

@@ -1,8 +1,8 @@
 //! What is counted of a pod's containers, and what the counters said, for who asks in this process.
 
 use coracle_ambient::Timestamp;
-use coracle_api::core_v1::Pod;
-use coracle_meta::ObjectKey;
+use coracle_api::core_v1::{Container, Pod};
+use coracle_meta::{ObjectKey, parse_time};
 
 use crate::container::State;
 use crate::lifecycle::{PodStage, Runtime};
@@ -24,6 +24,22 @@ pub(crate) fn runs<'p>(pod: &'p Pod, runtime: &Runtime, around: &'p Surroundings
         })
     };
     runtime.places().filter_map(run).collect()
+}
+
+/// The same of a pod that lives by stages: what runs is what its status tells.
+pub(crate) fn runs_told<'p>(pod: &'p Pod, now: Timestamp) -> Vec<Run<'p>> {
+    let (spec, status) = (&pod.spec, &pod.status);
+    let init = spec.init_containers.iter().zip(std::iter::repeat(true));
+    let all = init.chain(spec.containers.iter().zip(std::iter::repeat(false)));
+    let run = |(container, is_init): (&'p Container, bool)| {
+        let told = if is_init { &status.init_container_statuses } else { &status.container_statuses };
+        let own = told.iter().find(|told| told.name == container.name)?;
+        let time = |text: &Option<String>| text.as_deref().and_then(parse_time);
+        let since = own.state.running.as_ref().map(|running| time(&running.started_at).unwrap_or(now));
+        let ended = own.state.terminated.as_ref().and_then(|ended| time(&ended.finished_at)).unwrap_or(now);
+        Some(Run { container, is_init, since, ended })
+    };
+    all.filter_map(run).collect()
 }
 
 impl NodeApi {

@@ -9,7 +9,7 @@ use coracle_client::{DeleteParams, Error, Patch};
 use coracle_controller_runtime::{Action, EventType, Pass, ReconcileError, Reconciler, Speaker};
 use coracle_informer::Lister;
 use coracle_journal::{Detail, Recorder, Stage};
-use coracle_meta::ObjectKey;
+use coracle_meta::{ObjectKey, parse_time};
 use coracle_workqueue::WorkQueue;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ use crate::eviction::pressed_out;
 use crate::fetch::fetch;
 use crate::lifecycle::{PodStage, Runtime, Step, next};
 use crate::machine::Talk;
-use crate::measured::runs;
+use crate::measured::{runs, runs_told};
 use crate::nodes::Nodes;
 use crate::place::Place;
 use crate::pod_key::PodKey;
@@ -81,6 +81,7 @@ impl Reconciler<PodKey> for Pods {
             return Ok(left.again.map_or(Action::Done, Action::RequeueAfter));
         };
         if self.stages.as_ref().is_some_and(|stages| stages.plays("Pod")) {
+            self.measure_told(&node, &pod);
             return Ok(Action::Done);
         }
         let sources = sources(&node, pass, key, &pod).await?;
@@ -191,6 +192,15 @@ impl Pods {
                 Ok(node.volumes.standing(key, wish))
             }
             progress => progress,
+        }
+    }
+
+    /// Counts what a pod uses that lives by stages.
+    fn measure_told(&self, node: &Agent, pod: &Pod) {
+        let now = self.clock.now();
+        let seen = pod.status.start_time.as_deref().and_then(parse_time).unwrap_or(now);
+        for fault in node.machine.meters.observe(pod, seen, &runs_told(pod, now), now) {
+            node.events.event(pod, EventType::Warning, "InvalidUsage", fault);
         }
     }
 
