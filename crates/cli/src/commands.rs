@@ -21,6 +21,7 @@ mod run;
 mod scheduler_configuration;
 mod server_flags;
 mod service_account_flags;
+mod snapshot;
 mod store;
 mod story;
 mod up;
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Exec(exec::Exec),
     /// Make objects of another cluster anew, from what `kubectl get -o yaml` printed
     Import(import::Import),
+    /// Save a stopped cluster into a file, or make one of such a file
+    Snapshot(snapshot::Snapshot),
     /// Only the store, speaking etcd's protocol
     Store(Box<store::StoreCommand>),
     /// Only the API server
@@ -78,6 +81,7 @@ impl Command {
             Self::Kubectl(command) => command.run(),
             Self::Exec(command) => command.run(),
             Self::Import(command) => command.run(),
+            Self::Snapshot(command) => command.run(),
             Self::Store(command) => command.run(),
             Self::Apiserver(command) => command.run(),
             Self::ControllerManager(command) => command.run(),

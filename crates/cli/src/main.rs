@@ -14,6 +14,7 @@ mod interrupt;
 mod live;
 mod open_files;
 mod orphan;
+mod snapshot;
 mod state;
 
 use std::path::Path;

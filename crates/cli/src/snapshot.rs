@@ -1,0 +1,240 @@
+//! A cluster's state in one file: what its store holds, and who it is (authority, keys, tokens).
+//!
+//! ```text
+//! gzip( "coracle snapshot, format 1\n", a line of JSON that names each part and its length, the parts )
+//! ```
+//! The checksum is gzip's. A file of another format, or one that was cut short or changed, makes nothing: a restore works
+//! beside the folder, and what it has made takes its name at the end.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use coracle_store::disk;
+use flate2::Compression;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
+use serde_json::{Value, json};
+
+use crate::state::StateFolder;
+
+const FORMAT: &str = "coracle snapshot, format 1";
+/// The part that holds what the store does.
+const STORE: &str = "store";
+/// A header cannot be longer.
+const MOST_HEADER: u64 = 1 << 20;
+
+/// Writes what a cluster that does not run holds into a new file.
+///
+/// # Errors
+/// The cluster runs, there is none, or the file is there already or cannot be written.
+pub(crate) fn save(folder: &StateFolder, file: &Path) -> Result<disk::Report> {
+    ensure!(!file.exists(), "{} is there already", file.display());
+    ensure!(folder.data().is_dir(), "{} holds no cluster with data on disk", folder.path().display());
+    let _claim = folder.claim()?;
+    let backup = Removed(folder.path().join("snapshot.store"));
+    let _ = fs::remove_file(&backup.0);
+    let report = disk::backup(&folder.data(), &backup.0)?;
+    let mut parts = vec![(STORE.to_owned(), backup.0.clone())];
+    for path in files_below(&folder.pki())? {
+        let name = path.strip_prefix(folder.path()).context("a file outside of its folder")?;
+        let name = name.to_str().with_context(|| format!("{} has a name that is no text", path.display()))?;
+        parts.push((name.to_owned(), path.clone()));
+    }
+    let part = Removed(with_suffix(file, ".part"));
+    write(&part.0, &parts).with_context(|| format!("cannot write {}", part.0.display()))?;
+    fs::rename(&part.0, file).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(report)
+}
+
+/// Makes a state folder out of a snapshot.
+///
+/// # Errors
+/// The folder holds something already; the file is no snapshot, of another format, cut short or changed. Nothing is there
+/// then that was not before.
+pub(crate) fn restore(file: &Path, folder: &StateFolder) -> Result<disk::Report> {
+    let target = folder.path();
+    let is_empty = fs::read_dir(target).map_or(true, |mut entries| entries.next().is_none());
+    ensure!(is_empty, "{} is not empty: name another folder with --state-dir", target.display());
+    let beside = RemovedFolder(with_suffix(target, ".restoring"));
+    let _ = fs::remove_dir_all(&beside.0);
+    let made = StateFolder::named(Some(&beside.0));
+    made.create()?;
+    let backup = beside.0.join("snapshot.store");
+    read(file, &beside.0, &backup).with_context(|| format!("{} cannot be restored", file.display()))?;
+    let report = disk::restore(&backup, &made.data(), None)?;
+    fs::remove_file(&backup)?;
+    if target.exists() {
+        fs::remove_dir(target)?;
+    }
+    fs::rename(&beside.0, target).with_context(|| format!("cannot make {}", target.display()))?;
+    Ok(report)
+}
+
+/// A file that is gone at the end, unless it was given another name.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// A folder that is gone at the end, unless it was given another name.
+struct RemovedFolder(PathBuf);
+
+impl Drop for RemovedFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            files.extend(files_below(&path)?);
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+fn write(file: &Path, parts: &[(String, PathBuf)]) -> Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    // It holds keys.
+    let target = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?;
+    let mut out = GzEncoder::new(BufWriter::new(target), Compression::fast());
+    let mut named = Vec::new();
+    for (name, path) in parts {
+        named.push(json!({"name": name, "bytes": fs::metadata(path)?.len()}));
+    }
+    writeln!(out, "{FORMAT}")?;
+    writeln!(out, "{}", json!({"version": env!("CARGO_PKG_VERSION"), "parts": named}))?;
+    for (_, path) in parts {
+        std::io::copy(&mut File::open(path)?, &mut out)?;
+    }
+    let target = out.finish()?.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+    Ok(target.sync_all()?)
+}
+
+/// Takes a snapshot apart: the store's part into `backup`, the others below `folder`.
+fn read(file: &Path, folder: &Path, backup: &Path) -> Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut input = BufReader::new(GzDecoder::new(BufReader::new(File::open(file)?)));
+    let format = line(&mut input).context("it is no snapshot, or was cut short")?;
+    ensure!(format == FORMAT, "it is {format:?}, and this program reads {FORMAT:?}");
+    let header: Value = serde_json::from_str(&line(&mut input)?)?;
+    let mut has_store = false;
+    for part in header["parts"].as_array().into_iter().flatten() {
+        let (name, bytes) = (part["name"].as_str().unwrap_or_default(), part["bytes"].as_u64().unwrap_or_default());
+        let is_plain = Path::new(name).components().all(|step| matches!(step, Component::Normal(_)));
+        ensure!(
+            is_plain && (name == STORE || name.starts_with("pki/")),
+            "it has a part {name:?}, which no snapshot has"
+        );
+        has_store |= name == STORE;
+        let path = if name == STORE { backup.to_owned() } else { folder.join(name) };
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        let mut target = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let copied = std::io::copy(&mut (&mut input).take(bytes), &mut target)?;
+        ensure!(copied == bytes, "it was cut short in its part {name}");
+        target.sync_all()?;
+    }
+    // The end is read too: there the checksum is looked at.
+    if input.read(&mut [0])? > 0 {
+        bail!("more follows than it names");
+    }
+    ensure!(has_store, "it has no part {STORE:?}");
+    Ok(())
+}
+
+fn line(input: &mut impl BufRead) -> Result<String> {
+    let mut line = Vec::new();
+    input.take(MOST_HEADER).read_until(b'\n', &mut line)?;
+    ensure!(line.pop() == Some(b'\n'), "a line is missing or too long");
+    Ok(String::from_utf8(line)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_ambient::Ambient;
+    use coracle_cluster::StoreSpec;
+    use coracle_journal::Recorder;
+    use coracle_store::{KeyRange, Operation, RangeRequest, Txn};
+
+    /// A stopped cluster with one key in its store, and one in its folder.
+    async fn stopped(path: &Path) -> StateFolder {
+        let folder = StateFolder::named(Some(path));
+        folder.create().unwrap();
+        fs::write(folder.pki().join("ca.key"), "secret").unwrap();
+        let open = StoreSpec::Sled(folder.data()).open(&Ambient::seeded(1), &Recorder::off()).await.unwrap();
+        let put = Operation::put("a", "1");
+        open.store
+            .txn(Txn { compare: Vec::new(), success: vec![put], failure: Vec::new(), cause: None })
+            .await
+            .unwrap();
+        open.close().await;
+        folder
+    }
+
+    #[tokio::test]
+    async fn what_was_saved_is_restored_into_a_new_folder_and_into_no_other() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = stopped(&home.path().join("a")).await;
+        let file = home.path().join("snapshot");
+        let saved = save(&folder, &file).unwrap();
+        let other = StateFolder::named(Some(&home.path().join("b")));
+        let restored = restore(&file, &other).unwrap();
+        assert_eq!((restored.records, restored.revision), (saved.records, saved.revision));
+        assert_eq!(fs::read_to_string(other.pki().join("ca.key")).unwrap(), "secret");
+        let open = StoreSpec::Sled(other.data()).open(&Ambient::seeded(1), &Recorder::off()).await.unwrap();
+        let found =
+            open.store.range(RangeRequest { range: KeyRange::key("a"), ..RangeRequest::default() }).await.unwrap();
+        assert_eq!(&found.kvs[0].value[..], b"1");
+        open.close().await;
+        assert!(restore(&file, &other).unwrap_err().to_string().contains("is not empty"));
+        assert!(save(&folder, &file).unwrap_err().to_string().contains("is there already"));
+        let _claim = folder.claim().unwrap();
+        assert!(save(&folder, &home.path().join("second")).unwrap_err().to_string().contains("in use"));
+        assert!(!home.path().join("second").exists() && !home.path().join("second.part").exists());
+    }
+
+    #[tokio::test]
+    async fn a_snapshot_that_is_cut_or_changed_anywhere_makes_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = stopped(&home.path().join("a")).await;
+        let file = home.path().join("snapshot");
+        save(&folder, &file).unwrap();
+        let whole = fs::read(&file).unwrap();
+        let (damaged, other) = (home.path().join("damaged"), home.path().join("b"));
+        // The first ten bytes are gzip's header, of which time and system say nothing.
+        let changed = (10..whole.len()).step_by(7).map(|at| {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            bytes
+        });
+        let cut = (0..whole.len()).step_by(5).map(|at| whole[..at].to_vec());
+        for bytes in changed.chain(cut) {
+            fs::write(&damaged, bytes).unwrap();
+            assert!(restore(&damaged, &StateFolder::named(Some(&other))).is_err());
+            assert!(!other.exists() && !home.path().join("b.restoring").exists());
+        }
+        let mut newer = GzEncoder::new(File::create(&damaged).unwrap(), Compression::fast());
+        newer.write_all(b"coracle snapshot, format 2\n{}\n").unwrap();
+        newer.finish().unwrap();
+        let refused = restore(&damaged, &StateFolder::named(Some(&other))).unwrap_err();
+        assert!(format!("{refused:#}").contains("format 2"), "{refused:#}");
+    }
+}
