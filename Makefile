@@ -46,9 +46,10 @@ clients: ## Go, Python, JavaScript, Java and Rust programs against a cluster, an
 held: ## Hold ten thousand connections and a thousand watches, and clients that stall or speak too slowly
 	bash tests/clients/run held
 
-bench: bench-api ## Measure: start, memory, a pod's comeback, controllers, the scheduler, the API under load, the store beside an etcd
+bench: bench-api ## Measure: start, memory, a pod's comeback, controllers, many nodes and pods, the scheduler, the API under load, the store beside an etcd
 	$(CARGO) bench -q -p coracle-cli --bench cluster
 	$(CARGO) bench -q -p coracle-cli --bench controllers
+	$(CARGO) bench -q -p coracle-cli --bench scale
 	$(CARGO) bench -q -p coracle-etcd --bench store
 	$(CARGO) bench -q -p coracle-expression
 	$(CARGO) bench -q -p coracle-scheduler --bench scheduler_perf

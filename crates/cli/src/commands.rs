@@ -17,6 +17,7 @@ mod front_proxy_flags;
 mod import;
 mod kube_apiserver;
 mod kubectl;
+mod node;
 mod run;
 mod scheduler_configuration;
 mod server_flags;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Import(import::Import),
     /// Save a stopped cluster into a file, or make one of such a file
     Snapshot(snapshot::Snapshot),
+    /// Add, start, stop, kill, cut off or drain simulated nodes of the cluster
+    Node(node::Node),
     /// Only the store, speaking etcd's protocol
     Store(Box<store::StoreCommand>),
     /// Only the API server
@@ -82,6 +85,7 @@ impl Command {
             Self::Exec(command) => command.run(),
             Self::Import(command) => command.run(),
             Self::Snapshot(command) => command.run(),
+            Self::Node(command) => command.run(),
             Self::Store(command) => command.run(),
             Self::Apiserver(command) => command.run(),
             Self::ControllerManager(command) => command.run(),

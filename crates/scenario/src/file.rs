@@ -146,6 +146,12 @@ pub enum Operation {
     Stop(Part),
     /// Starts it again.
     Start(Part),
+    /// Cuts the power of a node: what runs on it is lost. `start` gives it back.
+    Kill(OnNode),
+    /// Cuts a node off from the API: it goes on with what it saw last.
+    Partition(OnNode),
+    /// Lets a node that was cut off reach the API again.
+    Heal(OnNode),
 }
 
 impl Operation {
@@ -169,6 +175,9 @@ impl Operation {
             Self::Sleep(_) => "sleep",
             Self::Stop(_) => "stop",
             Self::Start(_) => "start",
+            Self::Kill(_) => "kill",
+            Self::Partition(_) => "partition",
+            Self::Heal(_) => "heal",
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_client::{Api, ListParams, Patch};
+use coracle_client::{Api, Client, ListParams, Patch};
 use coracle_cluster::NodeSpec;
 use coracle_meta::{GroupVersionResource, Object, ObjectKey, OwnerReference};
 use coracle_sim::World;
@@ -27,6 +27,15 @@ pub(crate) fn node_spec(shape: &NodeShape) -> NodeSpec {
     let taints = shape.taints.iter().filter_map(|text| text.parse::<TaintChange>().ok());
     spec.taints.extend(taints.map(|taint| (taint.key, taint.value, taint.effect)));
     spec
+}
+
+/// Drains a node of any cluster, for at most so long: cordons it, evicts its pods, again and again where a budget refuses,
+/// and waits until they are gone.
+///
+/// # Errors
+/// Why it could not be done, as a sentence.
+pub async fn drain(client: &Client, drain: &Drain, timeout: Duration) -> Result<(), String> {
+    Objects::of_core(client).drain(drain, timeout).await.map_err(|refusal| refusal.to_string())
 }
 
 impl Objects {

@@ -51,6 +51,11 @@ impl Objects {
         Self { client, namespace: namespace.to_owned(), plural: Box::new(plural) }
     }
 
+    /// Those of the core group alone, of any cluster.
+    pub(crate) fn of_core(client: &Client) -> Self {
+        Self { client: client.clone(), namespace: "default".to_owned(), plural: Box::new(|_, _| None) }
+    }
+
     pub(crate) fn client(&self) -> &Client {
         &self.client
     }

@@ -163,6 +163,7 @@ impl Check<'_> {
             Operation::Evict(evict) => self.reference(place, &evict.reference, NeedsName::NameOrLabels),
             Operation::Rollout(rollout) => self.rollout(place, rollout),
             Operation::Cordon(_) | Operation::Uncordon(_) | Operation::Drain(_) | Operation::Sleep(_) => Ok(()),
+            Operation::Kill(_) | Operation::Partition(_) | Operation::Heal(_) => Ok(()),
             Operation::Stop(part) | Operation::Start(part) => self.part(place, part),
         }
     }
@@ -384,7 +385,7 @@ mod tests {
         assert_eq!(
             problem("  steps:\n  - name: a\n    try:\n    - slep: {duration: 1s}\n"),
             "x.yaml:8:7: unknown variant `slep`, expected one of create, apply, patch, scale, delete, wait, assert, \
-             error, cordon, uncordon, taint, evict, drain, rollout, sleep, stop, start; did you mean `sleep`?"
+             error, cordon, uncordon, taint, evict, drain, rollout, sleep, stop, start, kill, partition, heal; did you mean `sleep`?"
         );
         assert_eq!(
             problem("  cluster: {noodes: 2}\n  steps: []\n"),

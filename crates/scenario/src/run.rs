@@ -164,6 +164,9 @@ impl<'a> Run<'a> {
             Operation::Sleep(sleep) => tokio::time::sleep(sleep.duration).await,
             Operation::Stop(part) => self.stop(part).await?,
             Operation::Start(part) => self.start(part)?,
+            Operation::Kill(on) => self.node(&on.node, coracle_cluster::Kubelet::kill_node)?,
+            Operation::Partition(on) => self.node(&on.node, |kubelet, name| kubelet.partition_node(name, true))?,
+            Operation::Heal(on) => self.node(&on.node, |kubelet, name| kubelet.partition_node(name, false))?,
         }
         Ok(None)
     }

@@ -34,6 +34,18 @@ impl FromStr for TaintChange {
     }
 }
 
+/// A taint as the API writes it, from a text such as `key=value:NoSchedule`.
+///
+/// # Errors
+/// What is wrong with the text, as a sentence.
+pub fn new_taint(text: &str) -> Result<Value, String> {
+    let change: TaintChange = text.parse()?;
+    match change.removes {
+        true => Err(format!("`{text}` takes a taint off; nothing has it yet")),
+        false => Ok(change.applied(&[]).remove(0)),
+    }
+}
+
 impl TaintChange {
     /// The taints with this change.
     pub(crate) fn applied(&self, taints: &[Value]) -> Vec<Value> {
