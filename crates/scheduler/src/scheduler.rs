@@ -6,9 +6,7 @@ use std::sync::Arc;
 use coracle_ambient::Ambient;
 use coracle_api::core_v1::{ObjectReference, Pod};
 use coracle_client::{Api, Client, Error, Origin, Patch};
-use coracle_controller_runtime::{
-    Ended, EventType, LeaderElection, LeaderTimings, Note, Process, SeriesRecorder, lead, reference_to,
-};
+use coracle_controller_runtime::{Ended, EventType, LeaderElection, Note, Process, SeriesRecorder, lead, reference_to};
 use coracle_informer::InformerFactory;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_meta::{KUBERNETES_VERSION, LabelSelector, ObjectKey, Resource};
@@ -19,13 +17,13 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::assumed::Assumed;
 use crate::bind_claims::{bind_claims, deallocate, unreserve};
+use crate::config::Config;
 use crate::cycle::{Failure, Unfit};
 use crate::message::note;
 use crate::metrics::{Metrics, Outcome};
 use crate::pod_info::{PodInfo, PodVolumes};
 use crate::preemption::Budget;
 use crate::profile::Profile;
-use crate::queue::Backoff;
 use crate::reserved::Reserved;
 use crate::siblings::Siblings;
 use crate::state::{self, Decision, Room, State, Surroundings};
@@ -37,37 +35,6 @@ use crate::watch_volumes::watch_volumes;
 
 /// Who records in the event log.
 const ACTOR: &str = "scheduler";
-
-/// What the scheduler can be told. In Kubernetes: `KubeSchedulerConfiguration`.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// How pods are scheduled, by their `spec.schedulerName`; others are not this scheduler's.
-    pub profiles: Vec<Arc<Profile>>,
-    /// How long pods wait after failures.
-    pub backoff: Backoff,
-    /// Where it runs, as its events tell.
-    pub host: String,
-    /// Whether to stand for election before acting, and how long a lease lasts; none by default, as in the
-    /// controller-manager.
-    pub leader_election: Option<LeaderTimings>,
-    /// The Lease that is stood for.
-    pub lease: ObjectKey,
-    /// What it does is counted here.
-    pub metrics: Metrics,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            profiles: vec![Arc::default()],
-            backoff: Backoff::default(),
-            host: "coracle".to_owned(),
-            leader_election: None,
-            lease: ObjectKey::new("kube-system", "kube-scheduler"),
-            metrics: Metrics::default(),
-        }
-    }
-}
 
 /// Runs the scheduler until `shutdown`, or until it is dropped; it may be called again afterwards. With leader election, it
 /// places pods only while this process holds the Lease (`kube-system/kube-scheduler` by default).

@@ -1,9 +1,11 @@
+mod devices;
+mod room;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use coracle_ambient::Random;
 use coracle_api::core_v1::{Node, Pod};
-use coracle_api::resource_v1::ResourceClaim;
 use coracle_journal::EntryId;
 use coracle_meta::{LabelSelector, ObjectKey, Resource};
 use tokio::time::Instant;
@@ -12,19 +14,19 @@ use crate::assumed::Assumed;
 use crate::attachable::Attachable;
 use crate::cache::Cache;
 use crate::cycle::{Choice, Failure, Unfit, schedule_with};
-use crate::devices::{Inventory, is_available, is_reserved};
-use crate::filters::{place, to_allocate};
+use crate::filters::place;
 use crate::framework::{ClusterEvent, Hint};
 use crate::memo::Memo;
 use crate::metrics::Sizes;
-use crate::node_info::NodeInfo;
 use crate::pod_info::{PodInfo, PodVolumes};
-use crate::preemption::{Budget, Victims, preempt_with};
+use crate::preemption::Budget;
 use crate::profile::Profile;
 use crate::queue::{Backoff, QueuedPod, SchedulingQueue};
 use crate::read::{node_info, pod_info};
-use crate::reserved::{Reserved, ReservedClaim};
-use crate::snapshot::Snapshot;
+use crate::reserved::Reserved;
+
+use self::devices::claims_to_bind;
+pub use self::room::Room;
 
 /// The scheduler as a value: what informers tell goes in, decisions come out. No I/O, and time is an argument.
 ///
@@ -96,15 +98,6 @@ pub enum Decision {
     NoNodes,
     /// No node takes it; this may make room.
     Unfit(Box<Unfit>, Room),
-}
-
-/// How room is made for a pod.
-#[derive(Clone, Debug, Default)]
-pub struct Room {
-    /// Who has to go, if anybody's going makes room.
-    pub victims: Option<Victims>,
-    /// The claim that lets go of its devices, so that the pod can go elsewhere.
-    pub deallocated: Option<Arc<ResourceClaim>>,
 }
 
 impl State {
@@ -182,59 +175,6 @@ impl State {
         Attempt { pod, info, profile, causes, decision, tries: 0, came_at: now }
     }
 
-    /// Who has to go for a pod that found no node; if nobody is found, the reason is added to what is said of the pod.
-    /// In Kubernetes: `RunPostFilterPlugins`.
-    fn seek_room(
-        &mut self,
-        profile: &Arc<Profile>,
-        info: &PodInfo,
-        unfit: &mut Unfit,
-        around: &impl Surroundings,
-    ) -> Room {
-        let mut room = Room::default();
-        let by_claims = unfit.rejected_by.contains("DynamicResources");
-        if unfit.error.pre_filter.is_some() && profile.deallocates && !by_claims {
-            // The plug-in that would let go of claims has not seen the pod, and says so in these words.
-            unfit.error.post_filter = Some("not found".to_owned());
-            return room;
-        }
-        let mut said: Vec<String> = Vec::new();
-        if profile.deallocates {
-            room.deallocated = self.to_deallocate(info);
-            let has_claims = unfit.error.pre_filter.is_none() && info.claims_devices();
-            let what = match (has_claims, &room.deallocated) {
-                (false, _) => "no new claims to deallocate",
-                (true, Some(_)) => "deallocation of ResourceClaim completed",
-                (true, None) => "still not schedulable",
-            };
-            said.push(what.to_owned());
-        }
-        if profile.preemption.is_some() {
-            let snapshot = self.cache.snapshot();
-            let budgets = around.budgets();
-            match preempt_with(&mut self.memo, profile, info, (snapshot, unfit, &budgets), &self.offsets) {
-                Ok(victims) => {
-                    room.victims = Some(victims);
-                    return room;
-                }
-                Err(why) => said.push(format!("preemption: {why}")),
-            }
-        }
-        unfit.error.post_filter = Some(said.join(", ")).filter(|said| !said.is_empty());
-        room
-    }
-
-    /// A claim that has its devices where the pod cannot go, and that nobody else uses.
-    fn to_deallocate(&self, info: &PodInfo) -> Option<Arc<ResourceClaim>> {
-        let snapshot = self.cache.snapshot();
-        let claims = snapshot.inventory().claims_of(info).ok()?;
-        claims.into_iter().find(|claim| {
-            let users = &claim.status.reserved_for;
-            let is_own = users.iter().all(|who| who.uid == info.uid) && users.len() <= 1;
-            is_own && snapshot.nodes().any(|node| !is_available(claim, node))
-        })
-    }
-
     fn take(&mut self, info: &Arc<PodInfo>, node: &str, reserved: &Reserved) {
         self.assumed.take(&info.key, node, &reserved.volumes);
         for one in &reserved.claims {
@@ -299,34 +239,6 @@ impl State {
     /// Which volumes of drivers are where.
     pub(crate) fn attachable_mut(&mut self) -> &mut Attachable {
         self.cache.attachable_mut()
-    }
-
-    /// Which devices there are.
-    pub(crate) fn inventory_mut(&mut self) -> &mut Inventory {
-        self.cache.inventory_mut()
-    }
-
-    /// A claim on devices is new, changed or gone; `old` is how it was, if it was known.
-    pub fn resource_claim(
-        &mut self,
-        old: Option<&ResourceClaim>,
-        claim: &Arc<ResourceClaim>,
-        is_gone: bool,
-        now: Instant,
-    ) {
-        let key = claim.key();
-        self.cache.inventory_mut().set_claim(&key, (!is_gone).then(|| claim.clone()));
-        let had = old.is_some_and(|old| old.status.allocation.is_some());
-        let is_freed = had && claim.status.allocation.is_none();
-        let is_news = old.is_none_or(|old| old.status != claim.status);
-        if !is_gone && (is_news || is_freed) {
-            self.tell(&ClusterEvent::ResourceClaim { key: key.clone(), is_freed }, now);
-        }
-        // Who waited for it to be made comes into the queue.
-        let of_namespace = self.gated.values().filter(|pod| pod.metadata.namespace.as_deref() == Some(&key.namespace));
-        for pod in of_namespace.cloned().collect::<Vec<_>>() {
-            self.pod(None, &pod, &[], now);
-        }
     }
 
     /// A node is new or changed.
@@ -416,102 +328,5 @@ impl State {
     }
 }
 
-/// The pod's claims on devices that are to be met, or reserved for it, before it is bound.
-fn claims_to_bind(info: &PodInfo, snapshot: &Snapshot, node: &NodeInfo) -> Vec<ReservedClaim> {
-    if !info.claims_devices() {
-        return Vec::new();
-    }
-    let claims = snapshot.inventory().claims_of(info).unwrap_or_default();
-    let wanting = to_allocate(&claims);
-    // A node was chosen because this came to an end with what is there now.
-    let found = snapshot.inventory().allocate(&wanting, node).ok().flatten().unwrap_or_default();
-    let mut allocations = found.into_iter();
-    let unreserved = claims.into_iter().filter(|claim| !is_reserved(claim, info));
-    unreserved
-        .map(|claim| {
-            let allocation = if claim.status.allocation.is_none() { allocations.next() } else { None };
-            ReservedClaim { claim, allocation }
-        })
-        .collect()
-}
-
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use serde_json::json;
-
-    use super::*;
-
-    struct Alone;
-
-    impl Surroundings for Alone {
-        fn siblings(&self, _: &Pod) -> Option<LabelSelector> {
-            None
-        }
-
-        fn volumes(&self, _: &Pod, _: &Assumed) -> PodVolumes {
-            PodVolumes::default()
-        }
-
-        fn budgets(&self) -> Vec<Budget> {
-            Vec::new()
-        }
-    }
-
-    fn node(name: &str) -> Node {
-        let node = json!({"metadata": {"name": name}, "status": {"allocatable": {"cpu": "1", "pods": "10"}}});
-        serde_json::from_value(node).unwrap()
-    }
-
-    fn pod(name: &str, priority: i32, cpu: &str) -> Arc<Pod> {
-        let container = json!({"name": "c", "resources": {"requests": {"cpu": cpu}}});
-        let spec = json!({"schedulerName": "s", "priority": priority, "containers": [container]});
-        let metadata = json!({"name": name, "namespace": "default", "uid": name});
-        Arc::new(serde_json::from_value(json!({"metadata": metadata, "spec": spec})).unwrap())
-    }
-
-    fn state(now: Instant) -> State {
-        let mut state = State::new(&[Arc::new(Profile::named("s"))], Backoff::default(), &Random::from_seed(1));
-        state.node(&node("a"), now);
-        state
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_pod_counts_where_it_goes_until_its_binding_fails() {
-        let now = Instant::now();
-        let mut state = state(now);
-        for name in ["first", "second"] {
-            state.pod(None, &pod(name, 0, "600m"), &[], now);
-        }
-        let first = state.next(now, &Alone).unwrap();
-        assert!(matches!(first.decision, Decision::Bind(Choice { ref node, .. }, _) if node == "a"));
-        assert!(matches!(state.next(now, &Alone).unwrap().decision, Decision::Unfit(..)));
-        assert!(state.gave_up(&first.info.key, now), "the pod still waits");
-        state.pod(None, &pod("third", 0, "600m"), &[], now);
-        let third = state.next(now, &Alone).unwrap();
-        assert_eq!(third.info.key.name, "third");
-        assert!(matches!(third.decision, Decision::Bind(..)), "the node is free again");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn room_that_is_made_is_kept_for_who_waits_for_it() {
-        let now = Instant::now();
-        let mut state = state(now);
-        let mut low = pod("low", 0, "600m").as_ref().clone();
-        low.spec.node_name = "a".to_owned();
-        state.pod(None, &Arc::new(low), &[], now);
-        state.pod(None, &pod("high", 10, "600m"), &[], now);
-        let high = state.next(now, &Alone).unwrap();
-        let Decision::Unfit(_, Room { victims: Some(victims), .. }) = high.decision else { panic!("no victims") };
-        assert_eq!((victims.node.as_str(), victims.pods[0].key.name.as_str()), ("a", "low"));
-        state.pod_gone(&victims.pods[0].key, now);
-        state.pod(None, &pod("other", 5, "600m"), &[], now);
-        let other = state.next(now, &Alone).unwrap();
-        assert_eq!(other.info.key.name, "other");
-        assert!(matches!(other.decision, Decision::Unfit(..)));
-        let again = state.next(now + Duration::from_secs(1), &Alone).unwrap();
-        assert_eq!(again.info.key.name, "high");
-        assert!(matches!(again.decision, Decision::Bind(..)));
-    }
-}
+mod tests;

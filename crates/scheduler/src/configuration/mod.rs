@@ -21,8 +21,8 @@ use coracle_meta::ObjectKey;
 
 use self::document::Node;
 use self::reader::{At, Fields, Problem, Reader};
+use crate::config::Config;
 use crate::queue::Backoff;
-use crate::scheduler::Config;
 
 pub use self::reader::ConfigurationError;
 

@@ -1,0 +1,74 @@
+use std::sync::Arc;
+
+use coracle_api::resource_v1::ResourceClaim;
+
+use super::{State, Surroundings};
+use crate::cycle::Unfit;
+use crate::devices::is_available;
+use crate::pod_info::PodInfo;
+use crate::preemption::{Victims, preempt_with};
+use crate::profile::Profile;
+
+/// How room is made for a pod.
+#[derive(Clone, Debug, Default)]
+pub struct Room {
+    /// Who has to go, if anybody's going makes room.
+    pub victims: Option<Victims>,
+    /// The claim that lets go of its devices, so that the pod can go elsewhere.
+    pub deallocated: Option<Arc<ResourceClaim>>,
+}
+
+impl State {
+    /// Who has to go for a pod that found no node; if nobody is found, the reason is added to what is said of the pod.
+    /// In Kubernetes: `RunPostFilterPlugins`.
+    pub(super) fn seek_room(
+        &mut self,
+        profile: &Arc<Profile>,
+        info: &PodInfo,
+        unfit: &mut Unfit,
+        around: &impl Surroundings,
+    ) -> Room {
+        let mut room = Room::default();
+        let by_claims = unfit.rejected_by.contains("DynamicResources");
+        if unfit.error.pre_filter.is_some() && profile.deallocates && !by_claims {
+            // The plug-in that would let go of claims has not seen the pod, and says so in these words.
+            unfit.error.post_filter = Some("not found".to_owned());
+            return room;
+        }
+        let mut said: Vec<String> = Vec::new();
+        if profile.deallocates {
+            room.deallocated = self.to_deallocate(info);
+            let has_claims = unfit.error.pre_filter.is_none() && info.claims_devices();
+            let what = match (has_claims, &room.deallocated) {
+                (false, _) => "no new claims to deallocate",
+                (true, Some(_)) => "deallocation of ResourceClaim completed",
+                (true, None) => "still not schedulable",
+            };
+            said.push(what.to_owned());
+        }
+        if profile.preemption.is_some() {
+            let snapshot = self.cache.snapshot();
+            let budgets = around.budgets();
+            match preempt_with(&mut self.memo, profile, info, (snapshot, unfit, &budgets), &self.offsets) {
+                Ok(victims) => {
+                    room.victims = Some(victims);
+                    return room;
+                }
+                Err(why) => said.push(format!("preemption: {why}")),
+            }
+        }
+        unfit.error.post_filter = Some(said.join(", ")).filter(|said| !said.is_empty());
+        room
+    }
+
+    /// A claim that has its devices where the pod cannot go, and that nobody else uses.
+    fn to_deallocate(&self, info: &PodInfo) -> Option<Arc<ResourceClaim>> {
+        let snapshot = self.cache.snapshot();
+        let claims = snapshot.inventory().claims_of(info).ok()?;
+        claims.into_iter().find(|claim| {
+            let users = &claim.status.reserved_for;
+            let is_own = users.iter().all(|who| who.uid == info.uid) && users.len() <= 1;
+            is_own && snapshot.nodes().any(|node| !is_available(claim, node))
+        })
+    }
+}
