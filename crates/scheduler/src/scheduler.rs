@@ -9,7 +9,7 @@ use coracle_client::{Api, Client, Error, Origin, Patch};
 use coracle_controller_runtime::{Ended, EventType, LeaderElection, Note, Process, SeriesRecorder, lead, reference_to};
 use coracle_informer::InformerFactory;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
-use coracle_meta::{KUBERNETES_VERSION, LabelSelector, ObjectKey, Resource};
+use coracle_meta::{KUBERNETES_VERSION, LabelSelector, Resource};
 use futures_util::future::select;
 use serde_json::json;
 use tokio::task::JoinSet;
