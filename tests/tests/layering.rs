@@ -74,9 +74,6 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ("cli", 9, ANYTHING_BELOW),
 ];
 
-const CONTROLLER_SIDE: &[&str] =
-    &["controller-runtime", "informer", "workqueue", "client", "api", "meta", "ambient", "journal"];
-
 const ANYTHING_BELOW: &[&str] = &["*"];
 
 /// Foreign crates that have one home each.
