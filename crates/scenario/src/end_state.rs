@@ -35,11 +35,20 @@ pub(crate) fn end_state(cluster: &ClusterState) -> BTreeMap<String, usize> {
     state
 }
 
-fn line(object: &Object) -> String {
+/// The name of an object, or what stands for it where that was made up, or reckoned from what was.
+fn name_of(object: &Object) -> &str {
     let generated = object.text("metadata.generateName");
-    let is_numbered = object.kind() == "Pod" && object.text("spec.hostname") == object.name();
-    let name = if generated.is_empty() || is_numbered { object.name() } else { generated };
-    let mut words = vec![object.kind().to_owned(), object.namespace().to_owned(), name.to_owned()];
+    match object.kind() {
+        "Pod" if object.text("spec.hostname") == object.name() => object.name(),
+        "PersistentVolume" if object.name().starts_with("pvc-") => object.text("spec.claimRef.name"),
+        "VolumeAttachment" => object.text("spec.attacher"),
+        _ if generated.is_empty() => object.name(),
+        _ => generated,
+    }
+}
+
+fn line(object: &Object) -> String {
+    let mut words = vec![object.kind().to_owned(), object.namespace().to_owned(), name_of(object).to_owned()];
     if object.is_terminating() {
         words.push("terminating".to_owned());
     }
