@@ -23,7 +23,7 @@ use coracle_client::Client;
 ///
 /// tokio::time::sleep(std::time::Duration::from_secs(1)).await;
 /// let found = Api::<Event>::of(&client).list(&ListParams::fields("reason=Watered")).await.unwrap();
-/// assert_eq!(found.items[0].metadata.managed_fields[0].manager, "ann", "the client that wrote it");
+/// assert_eq!(found.items[0].metadata.managed_fields[0].manager.as_deref(), Some("ann"), "who wrote it");
 /// # }).unwrap();
 /// ```
 #[derive(Clone, Debug)]
