@@ -9,8 +9,9 @@ use serde_json::Value;
 
 /// Who lists for a reason: a namespace is emptied of whatever kinds there are, round by round; and a claim that was
 /// deleted is let go only if no pod uses it now, of which a cache may not know yet. The CSI driver is a program of its own,
-/// whose informers list and watch as it.
-const LISTS: [&str; 3] = [
+/// whose informers list and watch as it. What pods use is told by no watch, so the autoscaler lists it.
+const LISTS: [&str; 4] = [
+    "system:serviceaccount:kube-system:horizontal-pod-autoscaler",
     "system:serviceaccount:kube-system:namespace-controller",
     "system:serviceaccount:kube-system:pvc-protection-controller",
     "system:serviceaccount:kube-system:csi-sim",

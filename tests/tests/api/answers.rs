@@ -73,13 +73,12 @@ async fn what_leads_into_a_container_and_is_not_known_here_is_refused_in_a_sente
     call(&cluster, Method::POST, "/api/v1/nodes", &json!({"metadata": {"name": "n"}})).await;
     let spec = json!({"nodeName": "n", "containers": [{"name": "c", "image": "i"}]});
     call(&cluster, Method::POST, &format!("{default}/pods"), &json!({"metadata": {"name": "p"}, "spec": spec})).await;
-    let spdy = "SPDY is not supported: use a client that speaks WebSocket, as kubectl does from 1.30 on";
+    let required = "Upgrade request required";
     let ports = "pods/portforward is not supported: simulated pods listen on no ports";
     let proxy = "pods/proxy is not supported: simulated pods serve no HTTP of their own";
     for (path, method, upgrade, code, why) in [
-        ("exec?command=ls", "POST", "SPDY/3.1", 501, spdy),
-        ("exec?command=ls", "GET", "", 400, "Upgrade request required"),
-        ("attach", "POST", "SPDY/3.1", 501, spdy),
+        ("exec?command=ls", "GET", "", 400, required),
+        ("attach", "POST", "SPDY/2", 400, required),
         ("portforward?ports=80", "GET", "websocket", 501, ports),
         ("proxy/index.html", "GET", "", 501, proxy),
     ] {
