@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 
-.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions clients held transcripts
+.PHONY: help demo up split check test lint fmt scenarios bench bench-api soak fuzz doc completions clients held page transcripts
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,7 +13,8 @@ demo: ## Watch a deleted pod come back (the main job)
 	@echo "Coracle is built, then a pod is deleted in a cluster of its own, in this process, and comes back."
 	@echo "A first build takes one and a half to three and a half minutes on two cores and goes to $(or $(CARGO_TARGET_DIR),target)/demo (0.9 GB)."
 	$(CARGO) build $(DEMO)
-	@$(CARGO) run -q $(DEMO) -- run scenarios/delete-a-pod.yaml
+	@$(CARGO) run -q $(DEMO) -- run scenarios/delete-a-pod.yaml --report $(or $(CARGO_TARGET_DIR),target)/delete-a-pod.html
+	@echo "Open $(or $(CARGO_TARGET_DIR),target)/delete-a-pod.html in a browser to see why."
 
 up: ## Start a cluster to play with; Ctrl-C stops it
 	$(CARGO) run --release -q -p coracle-cli -- up
@@ -45,6 +46,10 @@ clients: ## Go, Python, JavaScript, Java and Rust programs against a cluster, an
 
 held: ## Hold ten thousand connections and a thousand watches, and clients that stall or speak too slowly
 	bash tests/clients/run held
+
+page: ## Open reports in the machine's Chromium, and look at what it says of them
+	$(CARGO) build -q -p coracle-cli
+	bash tests/page/run
 
 bench: bench-api ## Measure: start, memory, a pod's comeback, controllers, many nodes and pods, the scheduler, the API under load, the store beside an etcd
 	$(CARGO) bench -q -p coracle-cli --bench cluster

@@ -67,7 +67,7 @@ async fn story(cluster: &Cluster) -> Result<(), Box<dyn Error>> {
 
     let log = recorder.entries(EntryId(0));
     for entry in log.iter().filter(|entry| entry.subject.contains("default/web")) {
-        println!("{:>8.1} s  {:<18} {}", entry.at.as_secs_f64(), entry.actor, coracle::scenario::sentence(entry));
+        println!("{:>8.1} s  {:<18} {}", entry.at.as_secs_f64(), entry.actor, coracle::viewer::sentence(entry));
     }
     let writes = log.iter().filter(|entry| entry.stage == Stage::SyncEnd && entry.data["writes"] == 1);
     assert_eq!(writes.count(), 2, "a sync writes only where something is missing");

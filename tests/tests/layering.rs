@@ -15,6 +15,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ("schema", 1, &["meta"]),
     ("expression", 1, &["meta"]),
     ("template", 1, &["meta"]),
+    ("viewer", 1, &["journal"]),
     ("workqueue", 1, &["ambient", "journal"]),
     ("api", 1, &["meta"]),
     ("handover", 1, &["meta"]),
@@ -68,8 +69,7 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ),
     ("cluster", 6, ANYTHING_BELOW),
     ("sim", 7, &["cluster", "storage", "store", "journal", "expression", "meta", "ambient"]),
-    ("scenario", 8, &["sim", "cluster", "client", "journal", "expression", "api", "meta", "ambient"]),
-    ("viewer", 8, &["journal", "sim", "meta"]),
+    ("scenario", 8, &["sim", "cluster", "client", "viewer", "journal", "expression", "api", "meta", "ambient"]),
     ("coracle", 9, ANYTHING_BELOW),
     ("cli", 9, ANYTHING_BELOW),
 ];

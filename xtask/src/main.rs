@@ -1,5 +1,5 @@
 //! Code that writes code: `cargo xtask schema` writes the schema table, `cargo xtask api` the typed kinds,
-//! `cargo xtask descriptions` what `kubectl explain` says of them.
+//! `cargo xtask descriptions` what `kubectl explain` says of them, `cargo xtask viewer` the page that shows a run.
 
 mod api;
 mod definitions;
@@ -10,6 +10,7 @@ mod facts;
 mod proto;
 mod protos;
 mod schema;
+mod viewer;
 
 use std::process::ExitCode;
 
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
     let result = match task.as_str() {
         "schema" => schema::write(),
         "api" => api::write(),
+        "viewer" => viewer::write(),
         #[cfg(feature = "descriptions")]
         "descriptions" => descriptions::write(),
         #[cfg(not(feature = "descriptions"))]
@@ -25,7 +27,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "proto")]
         "proto" => proto::write(),
         _ => {
-            eprintln!("usage: cargo xtask schema | api | descriptions");
+            eprintln!("usage: cargo xtask schema | api | descriptions | viewer");
             return ExitCode::from(2);
         }
     };

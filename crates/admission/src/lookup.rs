@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use coracle_meta::{GroupVersionResource, Object, Status};
-use coracle_registry::{GetOptions, ListOptions, Request, Review, Verb};
+use coracle_meta::{GroupVersionResource, Object, PartialObject, Status};
+use coracle_registry::{GetOptions, ListOptions, Request, Review, Stored, Verb};
 
 /// Another object, as the server itself reads it; `None` if there is none.
 pub(crate) async fn get(
@@ -12,9 +12,30 @@ pub(crate) async fn get(
     namespace: &str,
     name: &str,
 ) -> Result<Option<Arc<Object>>, Status> {
+    let stored = find(review, resource, namespace, name).await?;
+    Ok(stored.map(|stored| review.registry.storage().object(&stored)))
+}
+
+/// Only the metadata of another object, which costs less than all of it; `None` if there is none.
+pub(crate) async fn get_metadata(
+    review: &Review<'_>,
+    resource: GroupVersionResource,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Arc<PartialObject>>, Status> {
+    let stored = find(review, resource, namespace, name).await?;
+    stored.map(|stored| stored.metadata().map_err(Status::internal)).transpose()
+}
+
+async fn find(
+    review: &Review<'_>,
+    resource: GroupVersionResource,
+    namespace: &str,
+    name: &str,
+) -> Result<Option<Stored>, Status> {
     let request = own(review.request.about(Verb::Get, resource, namespace, name));
     match review.registry.get(&request, &GetOptions::default()).await {
-        Ok(stored) => Ok(Some(review.registry.storage().object(&stored))),
+        Ok(stored) => Ok(Some(stored)),
         Err(status) if status.is_not_found() => Ok(None),
         Err(status) => Err(status),
     }

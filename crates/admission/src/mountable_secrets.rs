@@ -1,4 +1,4 @@
-//! Which secrets a pod may use, and whether it uses any. In Kubernetes: `limitSecretReferences`, `VisitPodSecretNames`.
+//! Which secrets a pod may use. In Kubernetes: `limitSecretReferences`.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +11,6 @@ const ENFORCED: &str = "kubernetes.io/enforce-mountable-secrets";
 /// Whether pods of a service account use its secrets only.
 pub(crate) fn is_enforced(account: &Object) -> bool {
     matches!(account.annotation(ENFORCED), Some("1" | "t" | "T" | "TRUE" | "true" | "True"))
-}
-
-/// Whether a pod refers to a secret, wherever that may be.
-pub(crate) fn refers_to_secrets(spec: &Value) -> bool {
-    let lists = ["initContainers", "containers", "ephemeralContainers"];
-    let mut containers = lists.iter().flat_map(|list| spec.list(list));
-    let of_drivers = ["azureFile", "cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos", "csi"];
-    let fields = ["secretRef", "secretName", "nodePublishSecretRef"];
-    let names_secret = |volume: &Value| {
-        volume.has("secret")
-            || of_drivers.iter().any(|source| fields.iter().any(|field| volume.at(source).has(field)))
-            || volume.list("projected.sources").iter().any(|source| source.has("secret"))
-    };
-    !spec.list("imagePullSecrets").is_empty()
-        || containers.any(|container| !secrets_of(container).is_empty())
-        || spec.list("volumes").iter().any(names_secret)
 }
 
 /// The secrets in the environment of a container, with where they stand.

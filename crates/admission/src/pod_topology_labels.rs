@@ -1,8 +1,8 @@
 use async_trait::async_trait;
-use coracle_meta::{Object, Status};
+use coracle_meta::{Object, ObjectMeta, Status};
 use coracle_registry::{Admission, Operation, Review};
 
-use crate::lookup::{core, get};
+use crate::lookup::{core, get_metadata};
 
 /// `PodTopologyLabels`: a pod carries the zone and the region of its node as labels.
 pub(crate) struct PodTopologyLabels;
@@ -30,18 +30,18 @@ impl Admission for PodTopologyLabels {
             return Ok(());
         }
         // A binding to a node that is not there is not refused here.
-        let Some(node) = get(review, core("nodes"), "", &node).await? else { return Ok(()) };
+        let Some(node) = get_metadata(review, core("nodes"), "", &node).await? else { return Ok(()) };
         if let Some(object) = review.object_mut() {
-            copy_labels(&node, object);
+            copy_labels(&node.metadata, object);
         }
         Ok(())
     }
 }
 
-fn copy_labels(node: &Object, object: &mut Object) {
+fn copy_labels(node: &ObjectMeta, object: &mut Object) {
     for label in LABELS {
-        if let Some(value) = node.label(label) {
-            object.set(&["metadata", "labels", label], value);
+        if let Some(value) = node.labels.get(label) {
+            object.set(&["metadata", "labels", label], value.as_str());
         }
     }
 }

@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use coracle_api::pod_references::refers_to_secrets;
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
 use crate::lookup::{core, get};
-use crate::mountable_secrets::{is_enforced, refers_to_secrets, wrong_ephemeral_secrets, wrong_secrets};
+use crate::mountable_secrets::{is_enforced, wrong_ephemeral_secrets, wrong_secrets};
 use crate::refusal::forbidden;
 
 /// `ServiceAccount`: every pod has a service account, and its token unless somebody does not want it.

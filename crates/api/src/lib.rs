@@ -14,6 +14,7 @@ mod label_selector;
 mod node;
 mod node_selector;
 mod pod;
+pub mod pod_references;
 pub mod pod_resources;
 mod pod_secrets;
 pub mod quota_usage;

@@ -1,12 +1,62 @@
 use async_trait::async_trait;
 use axum::body::Body;
-use coracle_meta::Status;
+use coracle_meta::{Status, reason};
+use coracle_registry::Registry;
 
-/// The way to the nodes' own API (logs): a function call in one process, HTTPS to the node when split.
+/// The way to the nodes' own API (logs, commands, usage): a function call in one process, HTTPS to the node when split.
 #[async_trait]
 pub trait NodeTransport: Send + Sync + 'static {
-    /// Sends a request to a node. The path and query of the request are the node's.
-    async fn call(&self, node: &str, request: http::Request<Body>) -> Result<http::Response<Body>, Status>;
+    /// Sends a request to a node; its path and query are the node's. A connection among its extensions is joined to the
+    /// node's, if the node [upgrades](Self::upgrades) connections and agrees.
+    async fn call(
+        &self,
+        registry: &Registry,
+        node: &str,
+        request: http::Request<Body>,
+    ) -> Result<http::Response<Body>, NodeFailure>;
+
+    /// Whether commands at this node go over connections that become others, as they do between machines. Otherwise they
+    /// are pieces ([`coracle_meta::channels`]) in the bodies of a request and its answer.
+    fn upgrades(&self, node: &str) -> bool;
+}
+
+/// Why a node has not answered.
+#[derive(Clone, Debug)]
+pub enum NodeFailure {
+    /// It was not even asked.
+    NotAsked(Status),
+    /// Nobody answered.
+    NoAnswer {
+        /// What was asked for: `https://172.18.0.2:10250/containerLogs/…`.
+        url: String,
+        /// As Go's HTTP client says it: `dial tcp 172.18.0.2:10250: connect: connection refused`.
+        why: String,
+    },
+}
+
+impl NodeFailure {
+    /// In Kubernetes: the error of `LocationStreamer`.
+    pub(crate) fn of_log(self) -> Status {
+        self.told(|url, why| Status::failure(500, "", format!("Get {url:?}: {why}")))
+    }
+
+    /// In Kubernetes: the error of `DialForUpgrade`.
+    pub(crate) fn of_stream(self) -> Status {
+        self.told(|_, why| Status::failure(500, "", format!("error dialing backend: {why}")))
+    }
+
+    /// In Kubernetes: the error of `proxyutil.Transport`.
+    pub(crate) fn of_proxy(self) -> Status {
+        let message = |why: &str| format!("error trying to reach service: {why}");
+        self.told(|_, why| Status::failure(503, reason::SERVICE_UNAVAILABLE, message(why)))
+    }
+
+    fn told(self, tell: impl FnOnce(&str, &str) -> Status) -> Status {
+        match self {
+            Self::NotAsked(status) => status,
+            Self::NoAnswer { url, why } => tell(&url, &why),
+        }
+    }
 }
 
 /// No way to any node: every call fails, and says why.
@@ -15,7 +65,17 @@ pub struct NoNodes;
 
 #[async_trait]
 impl NodeTransport for NoNodes {
-    async fn call(&self, node: &str, _request: http::Request<Body>) -> Result<http::Response<Body>, Status> {
-        Err(Status::internal(format!("this server has no way to the API of node {node:?}")))
+    async fn call(
+        &self,
+        _registry: &Registry,
+        node: &str,
+        _request: http::Request<Body>,
+    ) -> Result<http::Response<Body>, NodeFailure> {
+        let why = format!("this server has no way to the API of node {node:?}");
+        Err(NodeFailure::NotAsked(Status::internal(why)))
+    }
+
+    fn upgrades(&self, _node: &str) -> bool {
+        false
     }
 }

@@ -3,6 +3,7 @@
 use axum::body::Body;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_meta::Status;
+use coracle_registry::{AuditNotes, Conflict};
 use http::Response;
 
 use crate::front::received::Received;
@@ -27,22 +28,35 @@ pub(crate) fn request(recorder: &Recorder, received: &Received) -> Option<EntryI
     })
 }
 
-/// The answer to the request of `entry`.
-pub(crate) fn answer(recorder: &Recorder, entry: EntryId, info: &RequestInfo, result: &Result<Response<Body>, Status>) {
+/// The answer to the request of `entry`, of which this was noted.
+pub(crate) fn answer(
+    recorder: &Recorder,
+    entry: EntryId,
+    info: &RequestInfo,
+    notes: &AuditNotes,
+    result: &Result<Response<Body>, Status>,
+) {
     recorder.record(ACTOR, Stage::ApiRespond, || {
         let (code, reason) = match result {
             Ok(response) => (response.status().as_u16(), ""),
             Err(status) => (status.code, status.reason.as_str()),
         };
         let detail = Detail::about(subject(info)).caused_by(Some(entry)).with("code", code);
-        if reason.is_empty() { detail } else { detail.with("reason", reason) }
+        let detail = if reason.is_empty() { detail } else { detail.with("reason", reason) };
+        if code != 409 {
+            return detail;
+        }
+        let Conflict { precondition, stored } = notes.noted().conflict;
+        let found = [("precondition", precondition), ("stored", stored)];
+        found
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .fold(detail, |detail, (name, text)| detail.with(name, text))
     });
 }
 
 /// What the event log calls the thing that a request is about: `pods/default/web`.
 fn subject(info: &RequestInfo) -> String {
     let Some(ResourceRequest { at, .. }) = &info.resource else { return info.path.clone() };
-    let plural = at.resource.resource.as_str();
-    let namespace = if plural == "namespaces" { "" } else { at.namespace.as_str() };
-    [plural, namespace, at.name.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+    coracle_journal::subject(&at.resource.resource, &at.namespace, &at.name)
 }

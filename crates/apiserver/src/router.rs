@@ -47,7 +47,7 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     let (result, is_stream) = match allowed {
         Ok(user) => {
             let asked = (query, Arc::clone(&info), audit_id.clone(), user, audit);
-            let received = receive(server, parts, asked).await;
+            let received = receive(server, parts, asked);
             let is_stream = received.is_stream();
             (Box::pin(answer(server, received, body)).await, is_stream)
         }
@@ -133,10 +133,10 @@ fn spoken_of(server: &Server, parts: &Parts) -> Result<Option<User>, Status> {
 /// What was asked: query, path, audit id, who asks, and where is noted what is kept of it.
 type AskedFor = (Query, Arc<RequestInfo>, String, Arc<User>, AuditNotes);
 
-async fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
+fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
     let (query, info, audit_id, user, audit) = asked;
     let passed_on = PassedOn::read(&server.registry, &info, &mut parts);
-    let upgrade = if passed_on.is_some() { None } else { Upgrade::read(&mut parts).await };
+    let upgrade = if passed_on.is_some() { None } else { Upgrade::read(&mut parts) };
     let (method, headers) = (parts.method, parts.headers);
     Received { method, headers, query, info, audit_id, user, upgrade, passed_on, audit, entry: None }
 }
@@ -145,7 +145,7 @@ async fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received
 async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {
     let recorder = server.registry.recorder();
     received.entry = record::request(recorder, &received);
-    let (entry, info) = (received.entry, Arc::clone(&received.info));
+    let (entry, info, notes) = (received.entry, Arc::clone(&received.info), received.audit.clone());
     let result = if received.is_stream() {
         dispatch(server, received, body).await
     } else {
@@ -154,7 +154,7 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
         deadline::within(limit, dispatch(server, received, body)).await
     };
     if let Some(entry) = entry {
-        record::answer(recorder, entry, &info, &result);
+        record::answer(recorder, entry, &info, &notes, &result);
     }
     result
 }

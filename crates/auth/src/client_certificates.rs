@@ -30,6 +30,11 @@ impl Authenticator for ClientCertificates {
     }
 }
 
+/// The user of a certificate in DER, which somebody else has verified; none if it names none.
+pub fn certified_user(der: &[u8]) -> Option<User> {
+    user_of(der).flatten()
+}
+
 /// The user of a certificate in DER; `None` if it is none or its uid is not one, and no user if it has no common name.
 fn user_of(der: &[u8]) -> Option<Option<User>> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;

@@ -98,7 +98,7 @@ impl Subject {
             Self::Group(name) => user.is_in(name),
             Self::ServiceAccount { namespace, name } => {
                 let namespace = if namespace.is_empty() { binding_namespace } else { namespace };
-                !namespace.is_empty() && user.name == service_account_name(namespace, name)
+                !namespace.is_empty() && is_service_account(&user.name, namespace, name)
             }
         }
     }
@@ -112,6 +112,12 @@ impl std::fmt::Display for Subject {
             Self::ServiceAccount { namespace, name } => write!(f, "ServiceAccount \"{name}/{namespace}\""),
         }
     }
+}
+
+/// Whether a user is that service account: [`service_account_name`], compared in place, as each request asks many times.
+fn is_service_account(user: &str, namespace: &str, name: &str) -> bool {
+    let own = user.strip_prefix("system:serviceaccount:").and_then(|rest| rest.strip_prefix(namespace));
+    own.and_then(|rest| rest.strip_prefix(':')) == Some(name)
 }
 
 /// The user name of a service account.

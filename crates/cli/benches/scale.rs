@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! main --a process of its own for each row--> running, costs, idle, deleted, hour
+//! running, costs: pods by the stages `fast`; containers, costs-of-containers: by the whole machine of containers
 //! costs: create and controllers | scheduler, binding, events | nodes, status: a phase after the other
 //!        requests are metered where they are carried out, by the thread's clock, under what they are
 //! ```
@@ -17,7 +18,8 @@ use std::time::{Duration, Instant};
 
 use coracle_ambient::Ambient;
 use coracle_client::{Api, Client, ListParams};
-use coracle_cluster::{Body, Cluster, Component, Delays, Transport, User};
+use coracle_cluster::kubelet::stages::read_stages;
+use coracle_cluster::{Body, Builder, Cluster, Component, Delays, Transport, User};
 use coracle_meta::{GroupVersionResource, Object};
 use coracle_sim::{ClockMode, run_in};
 use http::Request;
@@ -29,13 +31,18 @@ use tower::service_fn;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// KWOK's stages of pods that run as soon as they are bound.
+const FAST: &str = "fast";
 /// How many pods each ReplicaSet has at most.
 const PODS_OF_A_SET: usize = 1000;
 /// The rows that are measured if nothing is said, with their nodes and pods.
-const ROWS: [(&str, usize, usize); 6] = [
+const ROWS: [(&str, usize, usize); 9] = [
+    ("running", 1_000, 3_000),
     ("running", 1_000, 30_000),
     ("running", 5_000, 150_000),
+    ("containers", 1_000, 30_000),
     ("costs", 1_000, 10_000),
+    ("costs-of-containers", 1_000, 10_000),
     ("idle", 5_000, 0),
     ("deleted", 20, 1_000),
     ("hour", 100, 1_000),
@@ -49,12 +56,14 @@ fn main() {
     let usual = ROWS.iter().find(|(name, ..)| name == row).copied().unwrap_or(("", 10, 100));
     let (nodes, pods) = (number("--nodes", usual.1), number("--pods", usual.2));
     match row.as_str() {
-        "running" => on_two_threads(running(nodes, pods)),
-        "costs" => run_in(ClockMode::Real, costs(nodes, pods)).expect("a runtime"),
+        "running" => on_two_threads(running(nodes, pods, Some(FAST))),
+        "containers" => on_two_threads(running(nodes, pods, None)),
+        "costs" => run_in(ClockMode::Real, costs(nodes, pods, Some(FAST))).expect("a runtime"),
+        "costs-of-containers" => run_in(ClockMode::Real, costs(nodes, pods, None)).expect("a runtime"),
         "idle" => on_two_threads(idle(nodes, number("--seconds", 60))),
         "deleted" => on_two_threads(deleted(nodes, pods)),
         "hour" => run_in(ClockMode::Virtual, hour(nodes, pods)).expect("a runtime"),
-        other => println!("no row is called {other}: running, costs, idle, deleted, hour"),
+        other => println!("no row is called {other}: {}", ROWS.map(|(name, ..)| name).join(", ")),
     }
 }
 
@@ -75,9 +84,9 @@ fn on_two_threads(work: impl Future<Output = ()>) {
 }
 
 /// So many pods on so many nodes, from the creation of their ReplicaSets until all are ready.
-async fn running(nodes: usize, pods: usize) {
-    let cluster = Cluster::builder().nodes(nodes).ambient(Ambient::system()).pod_delays(Delays::zero()).start();
-    let cluster = cluster.await.expect("a cluster starts");
+async fn running(nodes: usize, pods: usize, stages: Option<&str>) {
+    let builder = Cluster::builder().nodes(nodes).ambient(Ambient::system()).pod_delays(Delays::zero());
+    let cluster = played(builder, stages).start().await.expect("a cluster starts");
     let client = bench(&cluster);
     let start = now();
     until_registered(&client, nodes).await;
@@ -99,14 +108,14 @@ async fn running(nodes: usize, pods: usize) {
 }
 
 /// What each part costs a pod: one part after the other, on one thread.
-async fn costs(nodes: usize, pods: usize) {
+async fn costs(nodes: usize, pods: usize, stages: Option<&str>) {
     let meters = Meters::default();
     let layer = {
         let meters = meters.clone();
         Arc::new(move |_: &str, transport| meters.over(transport))
     };
     let builder = Cluster::builder().nodes(nodes).ambient(Ambient::system()).pod_delays(Delays::zero());
-    let cluster = builder.transport_layer(layer).start().await.expect("a cluster starts");
+    let cluster = played(builder, stages).transport_layer(layer).start().await.expect("a cluster starts");
     let client = bench(&cluster);
     until_registered(&client, nodes).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -221,6 +230,14 @@ async fn hour(nodes: usize, pods: usize) {
     let took = start.elapsed().as_secs_f64();
     println!("a virtual hour of {nodes} nodes and {pods} pods: {took:.2} s (aim: 5 s)");
     cluster.shutdown().await;
+}
+
+/// With pods that live by such stages, or else by their containers.
+fn played(builder: Builder, stages: Option<&str>) -> Builder {
+    match stages {
+        Some(name) => builder.stages(read_stages(name).expect("they are shipped")),
+        None => builder,
+    }
 }
 
 fn bench(cluster: &Cluster) -> Client {

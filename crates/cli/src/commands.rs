@@ -17,7 +17,10 @@ mod front_proxy_flags;
 mod import;
 mod kube_apiserver;
 mod kubectl;
+mod kubelet;
+mod kubelet_client_flags;
 mod node;
+mod node_flags;
 mod run;
 mod scheduler_configuration;
 mod server_flags;
@@ -27,6 +30,7 @@ mod store;
 mod story;
 mod up;
 mod webhook_flags;
+mod why;
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -42,6 +46,8 @@ pub(crate) enum Command {
     Run(run::Run),
     /// Tell what a deletion (or any object) set in motion, from an events file
     Story(story::Story),
+    /// Say why an object, or an event, is there, as a chain of causes, from an events file
+    Why(why::Why),
     /// Start a cluster on this machine and keep it until Ctrl-C
     Up(Box<up::Up>),
     /// Stop the cluster that `up` started
@@ -54,7 +60,7 @@ pub(crate) enum Command {
     Exec(exec::Exec),
     /// Make objects of another cluster anew, from what `kubectl get -o yaml` printed
     Import(import::Import),
-    /// Save a stopped cluster into a file, or make one of such a file
+    /// Save a cluster into a file, whether it runs or not, or make one of such a file
     Snapshot(snapshot::Snapshot),
     /// Add, start, stop, kill, cut off or drain simulated nodes of the cluster
     Node(node::Node),
@@ -67,7 +73,7 @@ pub(crate) enum Command {
     /// Only the scheduler, of the cluster of a kubeconfig
     Scheduler(component::Scheduler),
     /// Only simulated nodes, of the cluster of a kubeconfig
-    Kubelet(component::SimulatedNodes),
+    Kubelet(kubelet::SimulatedNodes),
     /// Print a completion script for a shell
     Completion(completion::Completion),
 }
@@ -78,6 +84,7 @@ impl Command {
         match self {
             Self::Run(command) => command.run(),
             Self::Story(command) => command.run(),
+            Self::Why(command) => command.run(),
             Self::Up(command) => command.run(),
             Self::Down(command) => command.run(),
             Self::Env(command) => command.run(),

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
-use coracle_scenario::lanes;
+use coracle_viewer::lanes;
 
 /// How often the block is drawn, on the machine's clock.
 const EVERY: Duration = Duration::from_millis(100);
@@ -35,10 +35,12 @@ impl Live {
         let (name, recorder, ended) = (name.to_owned(), recorder.clone(), Arc::clone(&self.ended));
         #[expect(clippy::disallowed_methods, reason = "the terminal lives on the machine's clock")]
         let thread = std::thread::spawn(move || {
-            let mut drawn = 0;
+            let (mut drawn, mut entries) = (0, Vec::new());
             while !ended.load(Ordering::Relaxed) {
                 std::thread::sleep(EVERY);
-                drawn = redraw(&block(&name, &recorder.entries(EntryId(0))), drawn);
+                let next = entries.last().map_or(EntryId(0), |last: &Entry| EntryId(last.id.0 + 1));
+                entries.extend(recorder.entries(next));
+                drawn = redraw(&block(&name, &entries), drawn);
             }
             erase(drawn);
         });

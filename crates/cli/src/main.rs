@@ -15,6 +15,7 @@ mod live;
 mod open_files;
 mod orphan;
 mod snapshot;
+mod snapshot_door;
 mod state;
 
 use std::path::Path;

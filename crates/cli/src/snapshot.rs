@@ -1,4 +1,4 @@
-//! A cluster's state in one file: what its store holds, and who it is (authority, keys, tokens).
+//! A cluster's state in one file: what its store holds, what its simulated nodes do, and who it is (authority, keys, tokens).
 //!
 //! ```text
 //! gzip( "coracle snapshot, format 1\n", a line of JSON that names each part and its length, the parts )
@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use coracle_cluster::SavedNodes;
 use coracle_store::disk;
 use flate2::Compression;
 use flate2::bufread::GzDecoder;
@@ -22,6 +23,8 @@ use crate::state::StateFolder;
 const FORMAT: &str = "coracle snapshot, format 1";
 /// The part that holds what the store does.
 const STORE: &str = "store";
+/// The part that holds what the simulated nodes do.
+const NODES: &str = "nodes";
 /// A header cannot be longer.
 const MOST_HEADER: u64 = 1 << 20;
 
@@ -36,16 +39,60 @@ pub(crate) fn save(folder: &StateFolder, file: &Path) -> Result<disk::Report> {
     let backup = Removed(folder.path().join("snapshot.store"));
     let _ = fs::remove_file(&backup.0);
     let report = disk::backup(&folder.data(), &backup.0)?;
-    let mut parts = vec![(STORE.to_owned(), backup.0.clone())];
+    let part = Removed(with_suffix(file, ".part"));
+    assemble(folder, &backup.0, Some(&folder.nodes()).filter(|nodes| nodes.exists()), &part.0)?;
+    fs::rename(&part.0, file).with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(report)
+}
+
+/// Writes what a cluster holds that runs in this folder; its store was read at one revision, and its nodes after that. Gives
+/// the file, which has no name any more.
+///
+/// # Errors
+/// What the file system says.
+pub(crate) fn save_running(folder: &StateFolder, live: &disk::Live, nodes: &SavedNodes) -> Result<File> {
+    let names = ["store", "nodes", "part"].map(|name| Removed(folder.path().join(format!("snapshot.{name}"))));
+    names.iter().for_each(|name| drop(fs::remove_file(&name.0)));
+    let [backup, saved, part] = &names;
+    live.write(&backup.0)?;
+    fs::write(&saved.0, nodes.to_bytes())?;
+    assemble(folder, &backup.0, Some(&saved.0), &part.0)?;
+    Ok(File::open(&part.0)?)
+}
+
+/// Puts the parts into one file.
+fn assemble(folder: &StateFolder, backup: &Path, nodes: Option<&PathBuf>, file: &Path) -> Result<()> {
+    let mut parts = vec![(STORE.to_owned(), backup.to_owned())];
+    parts.extend(nodes.map(|nodes| (NODES.to_owned(), nodes.clone())));
     for path in files_below(&folder.pki())? {
         let name = path.strip_prefix(folder.path()).context("a file outside of its folder")?;
         let name = name.to_str().with_context(|| format!("{} has a name that is no text", path.display()))?;
         parts.push((name.to_owned(), path.clone()));
     }
+    write(file, &parts).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Reads a snapshot that came from elsewhere, and gives it its name if it is whole.
+///
+/// # Errors
+/// The file is there already or cannot be written, or what came is no snapshot.
+pub(crate) fn receive(file: &Path, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<disk::Report> {
+    ensure!(!file.exists(), "{} is there already", file.display());
     let part = Removed(with_suffix(file, ".part"));
-    write(&part.0, &parts).with_context(|| format!("cannot write {}", part.0.display()))?;
+    let mut target = private(&part.0, false).with_context(|| format!("cannot write {}", part.0.display()))?;
+    fill(&mut target)?;
+    target.sync_all()?;
+    let mut report = None;
+    each_part(&part.0, &mut |name, input| {
+        match name {
+            STORE => report = Some(disk::check_backup(input, &part.0)?),
+            NODES => drop(read_nodes(input)?),
+            _ => {}
+        }
+        Ok(())
+    })?;
     fs::rename(&part.0, file).with_context(|| format!("cannot write {}", file.display()))?;
-    Ok(report)
+    report.context("it has no part of the store")
 }
 
 /// Makes a state folder out of a snapshot.
@@ -62,7 +109,7 @@ pub(crate) fn restore(file: &Path, folder: &StateFolder) -> Result<disk::Report>
     let made = StateFolder::named(Some(&beside.0));
     made.create()?;
     let backup = beside.0.join("snapshot.store");
-    read(file, &beside.0, &backup).with_context(|| format!("{} cannot be restored", file.display()))?;
+    read(file, &made, &backup).with_context(|| format!("{} cannot be restored", file.display()))?;
     let report = disk::restore(&backup, &made.data(), None)?;
     fs::remove_file(&backup)?;
     if target.exists() {
@@ -110,11 +157,14 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn write(file: &Path, parts: &[(String, PathBuf)]) -> Result<()> {
+/// A file that only its owner reads: it holds keys.
+fn private(path: &Path, is_new: bool) -> std::io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // It holds keys.
-    let target = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(file)?;
-    let mut out = GzEncoder::new(BufWriter::new(target), Compression::fast());
+    fs::OpenOptions::new().write(true).create(true).truncate(true).create_new(is_new).mode(0o600).open(path)
+}
+
+fn write(file: &Path, parts: &[(String, PathBuf)]) -> Result<()> {
+    let mut out = GzEncoder::new(BufWriter::new(private(file, false)?), Compression::fast());
     let mut named = Vec::new();
     for (name, path) in parts {
         named.push(json!({"name": name, "bytes": fs::metadata(path)?.len()}));
@@ -128,9 +178,34 @@ fn write(file: &Path, parts: &[(String, PathBuf)]) -> Result<()> {
     Ok(target.sync_all()?)
 }
 
-/// Takes a snapshot apart: the store's part into `backup`, the others below `folder`.
-fn read(file: &Path, folder: &Path, backup: &Path) -> Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
+/// Takes a snapshot apart: the store's part into `backup`, the others into `folder`.
+fn read(file: &Path, folder: &StateFolder, backup: &Path) -> Result<()> {
+    each_part(file, &mut |name, input| {
+        let path = match name {
+            STORE => backup.to_owned(),
+            NODES => folder.nodes(),
+            name => folder.path().join(name),
+        };
+        fs::create_dir_all(path.parent().unwrap_or(folder.path()))?;
+        let mut target = private(&path, true)?;
+        match name {
+            NODES => target.write_all(&read_nodes(input)?)?,
+            _ => drop(std::io::copy(input, &mut target)?),
+        }
+        Ok(target.sync_all()?)
+    })
+}
+
+/// What the nodes hold, if this program can read it.
+fn read_nodes(input: &mut dyn Read) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.read_to_end(&mut bytes)?;
+    SavedNodes::read(&bytes)?;
+    Ok(bytes)
+}
+
+/// Takes a snapshot apart, part by part.
+fn each_part(file: &Path, take: &mut dyn FnMut(&str, &mut dyn Read) -> Result<()>) -> Result<()> {
     let mut input = BufReader::new(GzDecoder::new(BufReader::new(File::open(file)?)));
     let format = line(&mut input).context("it is no snapshot, or was cut short")?;
     ensure!(format == FORMAT, "it is {format:?}, and this program reads {FORMAT:?}");
@@ -140,16 +215,15 @@ fn read(file: &Path, folder: &Path, backup: &Path) -> Result<()> {
         let (name, bytes) = (part["name"].as_str().unwrap_or_default(), part["bytes"].as_u64().unwrap_or_default());
         let is_plain = Path::new(name).components().all(|step| matches!(step, Component::Normal(_)));
         ensure!(
-            is_plain && (name == STORE || name.starts_with("pki/")),
+            is_plain && (name == STORE || name == NODES || name.starts_with("pki/")),
             "it has a part {name:?}, which no snapshot has"
         );
         has_store |= name == STORE;
-        let path = if name == STORE { backup.to_owned() } else { folder.join(name) };
-        fs::create_dir_all(path.parent().unwrap_or(folder))?;
-        let mut target = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        let copied = std::io::copy(&mut (&mut input).take(bytes), &mut target)?;
-        ensure!(copied == bytes, "it was cut short in its part {name}");
-        target.sync_all()?;
+        let mut own = (&mut input).take(bytes);
+        take(name, &mut own)?;
+        // What nobody wanted of it is passed over.
+        std::io::copy(&mut own, &mut std::io::sink())?;
+        ensure!(own.limit() == 0, "it was cut short in its part {name}");
     }
     // The end is read too: there the checksum is looked at.
     if input.read(&mut [0])? > 0 {
@@ -231,6 +305,12 @@ mod tests {
             assert!(restore(&damaged, &StateFolder::named(Some(&other))).is_err());
             assert!(!other.exists() && !home.path().join("b.restoring").exists());
         }
+        fs::write(folder.nodes(), r#"{"version": 7}"#).unwrap();
+        fs::remove_file(&file).unwrap();
+        save(&folder, &file).unwrap();
+        let refused = restore(&file, &StateFolder::named(Some(&other))).unwrap_err();
+        assert!(format!("{refused:#}").contains("of version 7, and this program reads version 1"), "{refused:#}");
+        assert!(!other.exists());
         let mut newer = GzEncoder::new(File::create(&damaged).unwrap(), Compression::fast());
         newer.write_all(b"coracle snapshot, format 2\n{}\n").unwrap();
         newer.finish().unwrap();

@@ -52,6 +52,11 @@ impl StateFolder {
         self.path.join("data")
     }
 
+    /// What the simulated nodes held when the cluster stopped; gone while one runs.
+    pub(crate) fn nodes(&self) -> PathBuf {
+        self.path.join("nodes.json")
+    }
+
     /// The administrator's kubeconfig.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.path.join("kubeconfig")

@@ -6,7 +6,7 @@ use coracle_apiserver::{Audit, Limits, RequestHeaders};
 use coracle_schema::openapi::{Descriptions, Undescribed};
 
 use crate::runtime_config::RuntimeConfig;
-use crate::{AccessWebhookSpec, ProxyClient, ServiceAccountSpec, ServiceRoutes, TokenWebhookSpec};
+use crate::{AccessWebhookSpec, KubeletClient, ProxyClient, ServiceAccountSpec, ServiceRoutes, TokenWebhookSpec};
 
 /// How an API server is configured. The names are those of kube-apiserver's flags.
 #[derive(Clone)]
@@ -49,6 +49,8 @@ pub struct ApiServerSpec {
     pub service_routes: ServiceRoutes,
     /// `--proxy-client-cert-file` and its key: what API servers beside this one are shown.
     pub proxy_client: Option<ProxyClient>,
+    /// `--kubelet-client-certificate` and its siblings: how nodes of other processes are called; none are without.
+    pub kubelet_client: Option<KubeletClient>,
     /// `--client-ca-file`: the authority of users' certificates, PEM, as API servers beside this one are told.
     pub client_ca: Option<String>,
     /// `--requestheader-client-ca-file` and its siblings: whose certificates front proxies show, PEM, and by which headers
@@ -95,6 +97,7 @@ impl Default for ApiServerSpec {
             service_accounts: ServiceAccountSpec::default(),
             service_routes: ServiceRoutes::default(),
             proxy_client: None,
+            kubelet_client: None,
             client_ca: None,
             request_headers: None,
             audit: None,

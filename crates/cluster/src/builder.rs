@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use coracle_ambient::Ambient;
 use coracle_journal::Recorder;
-use coracle_kubelet::NodeSpec;
 use coracle_kubelet::stages::{Programme, Stage};
+use coracle_kubelet::{NodeSpec, SavedNodes};
 
 use crate::{ApiServerSpec, Audit, ServiceRoutes, StoreSpec, Transport};
 
@@ -28,6 +28,7 @@ pub struct Builder {
     pub(crate) components: Components,
     pub(crate) csi_driver: bool,
     pub(crate) metrics_server: bool,
+    pub(crate) saved_nodes: Option<SavedNodes>,
 }
 
 /// Which components run beside the API server.
@@ -59,6 +60,7 @@ impl Default for Builder {
             components: Components::All,
             csi_driver: false,
             metrics_server: false,
+            saved_nodes: None,
         }
     }
 }
@@ -75,6 +77,13 @@ impl Builder {
     #[must_use]
     pub fn node_specs(mut self, nodes: Vec<NodeSpec>) -> Self {
         self.nodes = nodes;
+        self
+    }
+
+    /// The simulated nodes go on where these were, which were saved with the store or after it.
+    #[must_use]
+    pub fn saved_nodes(mut self, saved: SavedNodes) -> Self {
+        self.saved_nodes = Some(saved);
         self
     }
 

@@ -18,8 +18,8 @@ use parking_lot::Mutex;
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::component::{Component, Running};
 use crate::control_plane::ControlPlane;
-use crate::metrics_server::{self, MetricsServer};
-use crate::node_transport::LocalNodes;
+use crate::metrics_server;
+use crate::node_transport::NodeWays;
 use crate::restartable::Restartable;
 use crate::signer::Signer;
 use crate::store::OpenStore;
@@ -83,11 +83,9 @@ impl Cluster {
         let recorder = builder.recorder;
         let tasks = Tasks::default();
         let store = builder.store.open_restartable(&ambient, &recorder, &tasks).await?;
-        let nodes = LocalNodes::default();
+        let nodes = NodeWays::new(&builder.api_server)?;
         if builder.metrics_server {
-            let (namespace, name) = metrics_server::SERVICE;
-            let server = Transport::to(MetricsServer::new(nodes.clone()));
-            builder.api_server.service_routes.answer_for_service(namespace, name, server);
+            metrics_server::answer_for(&mut builder.api_server, nodes.clone());
         }
         let control_plane = ControlPlane::start_among(
             tasks.clone(),
@@ -138,6 +136,9 @@ impl Cluster {
             }
         };
         let kubelet = Kubelet::with_clients(kubelet_config, reader, node_client, kubelet_ambient, recorder.clone());
+        if let Some(saved) = builder.saved_nodes {
+            kubelet.restore(saved);
+        }
         let kubelet = Arc::new(kubelet);
         nodes.served_by(&kubelet);
         if builder.csi_driver {

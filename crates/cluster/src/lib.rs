@@ -4,6 +4,7 @@
 //! Builder --start--> Cluster { store, API server, controller-manager, scheduler, kubelet }
 //!                       \--service()--> Transport (a tower service) --> any client, no socket
 //! serve::Listener --TLS--> Transport                                    (feature `serve`)
+//! serve::Listener --TLS--> KubeletServer --> nodes of this process, for the API server of another
 //! ```
 //! Start at [`Cluster`]. Tasks, sockets, threads and shutdown are decided here and nowhere else.
 //! Not here: what any of the components does.
@@ -21,10 +22,17 @@ mod component;
 mod control_plane;
 mod elsewhere;
 mod error;
+#[cfg(feature = "serve")]
+mod far_nodes;
 mod import;
 mod kinds;
+mod kubelet_client;
+mod kubelet_server;
 mod kubernetes_service;
-mod metrics_server;
+mod manifests_on_disk;
+pub mod metrics_server;
+#[cfg(feature = "serve")]
+mod node_address;
 mod node_transport;
 mod outgoing;
 mod paper;
@@ -54,12 +62,18 @@ pub use coracle_admission::{Configurations as AdmissionConfigurations, DefaultTo
 pub use coracle_apiserver::{Audit, AuditPolicy, AuditSink, Limits, NoNodes, RequestHeaders};
 pub use coracle_auth::{IssuerSpec, ReviewVersion, ReviewWebhook, TokenLifetimes};
 pub use coracle_controller_runtime::{Ended, LeaderTimings};
-pub use coracle_kubelet::{Delays, Kubelet, NodeSpec};
+pub use coracle_kubelet::{
+    Delays, Kubelet, Manifest, ManifestFolder, ManifestSource, MemoryManifests, NodeSpec, SavedNodes, SavedNodesError,
+};
 pub use coracle_registry::{Callee, Caller, Trust, User};
 pub use coracle_schema::openapi::Descriptions;
 pub use error::Error;
 pub use import::{Document, Fate, ImportOptions, ImportReport, Imported, NotImported, import, read_documents};
 pub use kinds::built_in_kinds;
+pub use kubelet_client::KubeletClient;
+pub use kubelet_server::KubeletServer;
+pub use manifests_on_disk::ManifestsOnDisk;
+pub use node_transport::NodeWays;
 pub use paper::Paper;
 pub use proxy_client::ProxyClient;
 pub use review_webhooks::{AccessWebhookSpec, TokenWebhookSpec};

@@ -1,42 +1,104 @@
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use coracle_apiserver::{Body as AnswerBody, NodeTransport};
+use coracle_apiserver::{Body as AnswerBody, NodeFailure, NodeTransport};
 use coracle_kubelet::{Kubelet, NodeApi};
 use coracle_meta::Status;
+use coracle_registry::Registry;
 use http::{Request, Response};
 use parking_lot::Mutex;
 use tower::ServiceExt;
 
-use crate::Transport;
+#[cfg(feature = "serve")]
+use crate::far_nodes::FarNodes;
+use crate::{ApiServerSpec, Error, Transport};
 
-/// The way to the nodes that live in this process: a function call.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LocalNodes {
+/// The ways to nodes: a function call to those of this process, HTTPS to all others where there are sockets.
+#[derive(Clone, Debug)]
+pub struct NodeWays {
     /// The cluster's, which asks the API server that asks this one.
     kubelet: Arc<Mutex<Weak<Kubelet>>>,
+    #[cfg(feature = "serve")]
+    far: Option<Arc<FarNodes>>,
 }
 
-impl LocalNodes {
+impl NodeWays {
+    /// To nodes of other processes as `spec` says, in real time.
+    ///
+    /// # Errors
+    /// If a certificate cannot be read.
+    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets nobody is called"))]
+    pub fn new(spec: &ApiServerSpec) -> Result<Self, Error> {
+        Ok(Self {
+            kubelet: Arc::default(),
+            #[cfg(feature = "serve")]
+            far: match &spec.kubelet_client {
+                Some(client) if !crate::clock::is_paused() => Some(Arc::new(FarNodes::new(client)?)),
+                _ => None,
+            },
+        })
+    }
+
     /// From now on, this kubelet answers for its nodes.
     pub(crate) fn served_by(&self, kubelet: &Arc<Kubelet>) {
         *self.kubelet.lock() = Arc::downgrade(kubelet);
     }
 
-    /// The API of a node; none of one that is not here, or has no power.
+    /// The API of a node of this process; none of one that is not here, or has no power.
     pub(crate) fn api_of(&self, node: &str) -> Option<NodeApi> {
         let kubelet = self.kubelet.lock().upgrade();
         kubelet?.service_for(node)
     }
+
+    /// Whether a node is of this process, or nobody else could be asked.
+    fn is_near(&self, node: &str) -> bool {
+        #[cfg(feature = "serve")]
+        if self.far.is_some() {
+            let kubelet = self.kubelet.lock().upgrade();
+            return kubelet.is_some_and(|kubelet| kubelet.has_node(node));
+        }
+        let _ = node;
+        true
+    }
+
+    /// Asks a node of another process, which is to be called as its Node says.
+    #[cfg_attr(not(feature = "serve"), expect(unused_variables, reason = "without sockets nobody is called"))]
+    async fn call_far(
+        &self,
+        registry: &Registry,
+        node: &str,
+        request: Request<AnswerBody>,
+    ) -> Result<Response<AnswerBody>, NodeFailure> {
+        #[cfg(feature = "serve")]
+        if let Some(far) = &self.far {
+            return far.call(registry, node, request).await;
+        }
+        Err(nobody(node))
+    }
+}
+
+fn nobody(node: &str) -> NodeFailure {
+    NodeFailure::NotAsked(Status::internal(format!("node {node:?} has no API that this server can reach")))
 }
 
 #[async_trait]
-impl NodeTransport for LocalNodes {
-    async fn call(&self, node: &str, request: Request<AnswerBody>) -> Result<Response<AnswerBody>, Status> {
-        let Some(service) = self.api_of(node) else {
-            return Err(Status::internal(format!("node {node:?} has no API that this server can reach")));
-        };
-        let answer = Transport::to(service).oneshot(request).await.map_err(Status::internal)?;
+impl NodeTransport for NodeWays {
+    async fn call(
+        &self,
+        registry: &Registry,
+        node: &str,
+        request: Request<AnswerBody>,
+    ) -> Result<Response<AnswerBody>, NodeFailure> {
+        if !self.is_near(node) {
+            return self.call_far(registry, node, request).await;
+        }
+        let service = self.api_of(node).ok_or_else(|| nobody(node))?;
+        let answer = Transport::to(service).oneshot(request).await;
+        let answer = answer.map_err(|error| NodeFailure::NotAsked(Status::internal(error)))?;
         Ok(answer.map(AnswerBody::new))
+    }
+
+    fn upgrades(&self, node: &str) -> bool {
+        !self.is_near(node)
     }
 }

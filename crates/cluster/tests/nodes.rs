@@ -6,9 +6,9 @@ use std::time::Duration;
 use coracle_api::coordination_v1::Lease;
 use coracle_api::core_v1::{Event, Node, Pod};
 use coracle_client::{Api, Client, ListParams, Patch};
-use coracle_cluster::{Cluster, Delays, NodeSpec, Transport};
+use coracle_cluster::{Body, Cluster, Delays, Kubelet, NodeSpec, SavedNodes, Transport};
 use coracle_journal::{Entry, EntryId, Recorder, Stage};
-use coracle_meta::ObjectKey;
+use coracle_meta::{ObjectKey, Resource};
 use coracle_registry::User;
 use http::Request;
 use parking_lot::Mutex;
@@ -263,4 +263,85 @@ async fn the_same_seed_gives_the_same_log_with_many_nodes() {
     let differs = first.iter().zip(&second).position(|(one, other)| one != other);
     assert_eq!(differs.map(|at| (&first[at], &second[at])), None);
     assert_eq!(first.len(), second.len());
+}
+
+/// A process that simulates one node, which goes on where another was.
+fn process_of_a_node(cluster: &Cluster, saved: Option<SavedNodes>) -> (Kubelet, tokio::task::JoinHandle<()>) {
+    let config = coracle_cluster::kubelet::Config { nodes: vec![NodeSpec::new("node-1")], ..Default::default() };
+    let kubelet = Kubelet::new(config, client(cluster), cluster.ambient().clone(), Recorder::off());
+    saved.into_iter().for_each(|saved| kubelet.restore(saved));
+    let running = kubelet.clone();
+    (kubelet, tokio::spawn(async move { running.run(std::future::pending()).await }))
+}
+
+async fn log_of(kubelet: &Kubelet, path: &str) -> String {
+    let mut node = kubelet.service_for("node-1").unwrap();
+    let request = Request::get(format!("http://node-1/containerLogs/default/{path}"))
+        .body(Body::new(http_body_util::Empty::<bytes::Bytes>::new()))
+        .unwrap();
+    let answer = tower::Service::call(&mut node, request).await.unwrap();
+    let bytes = http_body_util::BodyExt::collect(answer.into_body()).await.unwrap().to_bytes();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_pods_of_a_node_that_was_saved_go_on_in_another_process_with_logs_addresses_and_back_offs() {
+    let cluster = Cluster::builder().nodes(0).start().await.unwrap();
+    let ann = client(&cluster);
+    let (kubelet, task) = process_of_a_node(&cluster, None);
+    let web = pod_on(&ann, "node-1", "web").await;
+    let crashing: Pod = serde_json::from_value(json!({
+        "metadata": {"name": "crashing", "namespace": "default"},
+        "spec": {"nodeName": "node-1", "containers": [
+            {"name": "c", "image": "busybox", "command": ["sh", "-c", "echo here; sleep 1; exit 3"]},
+        ]},
+    }))
+    .unwrap();
+    let (pods, crashing) = (Api::<Pod>::of(&ann), Api::<Pod>::of(&ann).create(&crashing).await.unwrap().key());
+    until("it has begun", SOON, async || !pods.get(&crashing).await.unwrap().status.container_statuses.is_empty())
+        .await;
+    until("it was started three times again", Duration::from_secs(200), async || restarts(&ann, &crashing).await == 3)
+        .await;
+    sleep(Duration::from_secs(2)).await;
+    let of = async |key: &ObjectKey| pods.get(key).await.unwrap().status;
+    let (before, crashed) = (of(&web).await, of(&crashing).await);
+    assert_eq!(crashed.container_statuses[0].state.waiting.as_ref().unwrap().reason, "CrashLoopBackOff");
+    let said = log_of(&kubelet, "crashing/c").await;
+    assert_eq!(said, "here\n");
+    task.abort();
+    let _ = task.await;
+    let saved = SavedNodes::read(&kubelet.save().to_bytes()).unwrap();
+    let began = Instant::now();
+    let (kubelet, _task) = process_of_a_node(&cluster, Some(saved));
+    until("the node speaks again", SOON, async || kubelet.service_for("node-1").is_some()).await;
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!((of(&web).await, of(&crashing).await), (before, crashed), "nothing has happened to them");
+    assert_eq!(log_of(&kubelet, "crashing/c").await, said);
+    until("its back-off ends", Duration::from_secs(40), async || restarts(&ann, &crashing).await == 4).await;
+    assert!(began.elapsed() > Duration::from_secs(30), "it has waited for its 40 s: {:?}", began.elapsed());
+    assert!(events(&ann, "Rebooted").await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_was_saved_without_power_stays_so_and_one_of_which_nothing_was_has_addresses_of_its_own() {
+    let one = Cluster::builder().nodes(2).start().await.unwrap();
+    until("both are there", SOON, async || ready_nodes(&client(&one)).await == 2).await;
+    assert!(one.kubelet().kill_node("node-2"));
+    let saved = one.kubelet().save();
+    let other = Cluster::builder().nodes(3).saved_nodes(saved.clone()).start().await.unwrap();
+    let ann = client(&other);
+    until("two are there", SOON, async || ready_nodes(&ann).await == 2).await;
+    assert!(!other.kubelet().acts("node-2") && other.kubelet().acts("node-3"));
+    other.kubelet().start_node("node-2");
+    until("all are there", SOON, async || ready_nodes(&ann).await == 3).await;
+    let nodes = Api::<Node>::of(&ann).list(&ListParams::default()).await.unwrap().items;
+    let addresses: std::collections::BTreeSet<_> =
+        nodes.iter().map(|node| node.status.addresses[0].address.clone()).collect();
+    assert_eq!(addresses.len(), 3, "{addresses:?}");
+    let machines = SavedNodes::read(&other.kubelet().save().to_bytes()).unwrap();
+    assert_eq!(machines.names().count(), 3);
+    let boot = |of: &str| {
+        nodes.iter().find(|node| node.metadata.name.as_deref() == Some(of)).unwrap().status.node_info.boot_id.clone()
+    };
+    assert_ne!(boot("node-2"), boot("node-1"));
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use coracle_api::core_v1::{Event, Pod};
-use coracle_client::Api;
+use coracle_client::{Api, Client, DeleteParams, ListParams};
 use coracle_cluster::Cluster;
-use coracle_meta::ObjectKey;
+use coracle_meta::{GroupVersionResource, Object, ObjectKey};
 use coracle_registry::User;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -166,4 +166,73 @@ async fn what_is_not_measured_is_not_found_in_the_words_of_metrics_server() {
     let bob = User::new("bob", ["system:authenticated"]);
     let (status, why) = get(&cluster, bob, "/apis/metrics.k8s.io/v1beta1/nodes").await;
     assert!(status == 403 && why.contains("nodes.metrics.k8s.io is forbidden"), "{why}");
+}
+
+/// KWOK's kinds that say what pods use, as they are served.
+async fn usages(client: &Client) -> [Api<Object>; 2] {
+    let group = "kwok.x-k8s.io";
+    let of = [("ResourceUsage", "Namespaced"), ("ClusterResourceUsage", "Cluster")].map(async |(kind, scope)| {
+        let (singular, plural) = (kind.to_lowercase(), format!("{}s", kind.to_lowercase()));
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.{group}")},
+            "spec": {
+                "group": group, "scope": scope,
+                "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": singular},
+                "versions": [{
+                    "name": "v1alpha1", "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+                }],
+            },
+        });
+        let definitions = GroupVersionResource::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+        Api::<Object>::dynamic(client, definitions).create(&Object::from_value(definition).unwrap()).await.unwrap();
+        let api = Api::<Object>::dynamic(client, GroupVersionResource::new(group, "v1alpha1", plural));
+        while api.list(&ListParams::default()).await.is_err() {
+            sleep(Duration::from_millis(100)).await;
+        }
+        api
+    });
+    let [own, of_cluster] = of;
+    [own.await, of_cluster.await]
+}
+
+fn usage(kind: &str, metadata: Value, spec: Value) -> Object {
+    let object = json!({"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec});
+    Object::from_value(object).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_of_kwok_say_what_pods_use_and_go_before_annotations() {
+    let cluster = Cluster::builder().nodes(1).stages(Vec::new()).start().await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let annotations =
+        json!({"coracle.dev/cpu": "250m", "coracle.dev/memory": "64Mi", "kwok.x-k8s.io/usage-cpu": "700m"});
+    let metadata = json!({"name": WEB, "namespace": "default", "annotations": annotations});
+    let pod = json!({"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "web:1"}]}});
+    pods(&cluster).create(&serde_json::from_value(pod).unwrap()).await.unwrap();
+    let client = cluster.client_as(ann());
+    let [own, of_cluster] = usages(&client).await;
+    let used = async || {
+        sleep(Duration::from_secs(5)).await;
+        let now = cluster.ambient().clock.now();
+        let reading = cluster.kubelet().service_for("node-1").unwrap().used_by(&key(), now).unwrap();
+        (reading.containers[0].cpu_now / 1_000_000, reading.containers[0].memory >> 20)
+    };
+    assert_eq!(used().await, (250, 64));
+    let text = "Quantity(pod.metadata.annotations['kwok.x-k8s.io/usage-cpu'])";
+    let spec = json!({"selector": {"matchNames": [WEB]}, "usages": [{"usage": {"cpu": {"expression": text}}}]});
+    of_cluster.create(&usage("ClusterResourceUsage", json!({"name": "all"}), spec)).await.unwrap();
+    assert_eq!(used().await, (700, 64), "what it does not say is as the pod says");
+    let spec = json!({"usages": [{"usage": {"cpu": {"value": "2"}, "memory": {"value": "1Gi"}}}]});
+    own.create(&usage("ResourceUsage", json!({"name": WEB, "namespace": "default"}), spec)).await.unwrap();
+    assert_eq!(used().await, (2000, 1024));
+    own.delete(&key(), &DeleteParams::default()).await.unwrap();
+    assert_eq!(used().await, (700, 64));
+    let spec = json!({"usages": [{"usage": {"cpu": {"expression": "pod.SinceSecond()"}}}]});
+    own.create(&usage("ResourceUsage", json!({"name": WEB, "namespace": "default"}), spec)).await.unwrap();
+    assert_eq!(used().await, (700, 64), "what is refused says nothing");
+    let events = Api::<Event>::of(&client).list(&ListParams::fields("reason=UsageRefused")).await.unwrap().items;
+    assert_eq!(events.len(), 1);
+    assert!(events[0].message.contains("SinceSecond"), "{}", events[0].message);
 }

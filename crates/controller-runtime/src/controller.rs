@@ -215,8 +215,8 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
             parked: Mutex::new(Parked::new()),
         });
         let mut tasks = JoinSet::new();
-        for _ in 0..self.workers {
-            tasks.spawn(worker.clone().run());
+        for number in 0..self.workers {
+            tasks.spawn(worker.clone().run(number));
         }
         while let Some(ended) = tasks.join_next().await {
             if let Err(error) = ended

@@ -68,22 +68,24 @@ impl<K> Parked<K> {
 }
 
 impl<K: Key> Worker<K> {
-    pub(crate) async fn run(self: Arc<Self>) {
+    /// The worker with this number, from 0.
+    pub(crate) async fn run(self: Arc<Self>, number: usize) {
         while let Some(work) = self.queue.get().await {
             match self.unseen_write(&work.key) {
-                Some(unseen) => self.park(&work, unseen),
-                None => self.sync(&work).await,
+                Some(unseen) => self.park(&work, unseen, number),
+                None => self.sync(&work, number).await,
             }
             self.queue.done(&work.key);
         }
     }
 
-    async fn sync(&self, work: &Work<K>) {
+    async fn sync(&self, work: &Work<K>, number: usize) {
         let speaker = self.reconciler.speaker(&work.key);
         let (actor, client) =
             speaker.as_ref().map_or((&*self.actor, &self.client), |speaker| (&*speaker.actor, &speaker.client));
-        let start =
-            self.recorder.record(actor, Stage::SyncStart, || Detail::about(work.key.to_string()).caused_by(work.cause));
+        let start = self.recorder.record(actor, Stage::SyncStart, || {
+            Detail::about(work.key.to_string()).caused_by(work.cause).with("worker", number)
+        });
         let origin = Origin::new(actor, &work.key.to_string(), start);
         let pass = Pass::new(client.on_behalf_of(origin.clone()), start);
         let began = Instant::now();
@@ -91,7 +93,7 @@ impl<K: Key> Worker<K> {
         let reconcile = self.reconciler.reconcile(&pass, &work.key);
         let (result, reads) = match self.recorder.is_on() {
             true => noting_reads(reconcile).await,
-            false => (reconcile.await, Reads::new()),
+            false => (reconcile.await, Reads::default()),
         };
         self.own_writes.lock().record(&work.key, origin.revisions(), origin.gone());
         let done = Done { writes: origin.write_count(), reads, decided: pass.decisions() };
@@ -125,7 +127,11 @@ impl<K: Key> Worker<K> {
         };
         let entry = self.recorder.record(actor, Stage::SyncEnd, || {
             let detail = Detail::about(key.to_string()).caused_by(start).with("result", word);
-            let mut detail = detail.with("writes", done.writes).with("reads", json!(done.reads));
+            let mut detail = detail.with("writes", done.writes).with("reads", json!(done.reads.revisions()));
+            let looked = done.reads.looked_at();
+            if !looked.is_empty() {
+                detail = detail.with("looked", json!(looked));
+            }
             if !done.decided.is_empty() {
                 detail = detail.with("decided", done.decided.as_str());
             }
@@ -158,10 +164,10 @@ impl<K: Key> Worker<K> {
     }
 
     /// Lets a key come back when the cache has come far enough, without holding a worker up.
-    fn park(&self, work: &Work<K>, unseen: Unseen) {
+    fn park(&self, work: &Work<K>, unseen: Unseen, number: usize) {
         let entry = self.recorder.record(&self.actor, Stage::SyncWaitStale, || {
             let detail = Detail::about(work.key.to_string()).caused_by(work.cause);
-            let detail = detail.with("kind", unseen.resource().resource.as_str());
+            let detail = detail.with("kind", unseen.resource().resource.as_str()).with("worker", number);
             match &unseen {
                 Unseen::Write { needs, has, .. } => detail.with("needs", *needs).with("has", *has),
                 Unseen::End(gone) => detail.with("gone", gone.key.to_string()),

@@ -42,8 +42,10 @@ impl Reconciler for Aggregation {
         // A selector that is none is mended by whoever wrote it, and that is a change.
         let Ok(rules) = sum(&role, all.iter().map(AsRef::as_ref)) else { return Ok(Action::Done) };
         if rules == role.rules {
+            pass.decided(|| format!("want {} rules, and it has them: nothing to do", rules.len()));
             return Ok(Action::Done);
         }
+        pass.decided(|| format!("want {} rules, see {}: apply them", rules.len(), role.rules.len()));
         let write = WriteParams { field_manager: FIELD_MANAGER.to_owned(), ..WriteParams::default() };
         let roles: Api<ClusterRole> = pass.api().writing(write);
         let object = json!({

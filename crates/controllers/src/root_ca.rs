@@ -57,11 +57,17 @@ impl Reconciler for RootCa {
         let wanted = BTreeMap::from([(ENTRY.to_owned(), self.root_ca.clone())]);
         let current = self.maps.get(&ObjectKey::new(key.name.as_str(), NAME));
         let written = match current.as_deref() {
-            None => maps.create(&with_data(ConfigMap::default(), &key.name, wanted)).await,
+            None => {
+                pass.decided(|| format!("there is no {NAME}: create it"));
+                maps.create(&with_data(ConfigMap::default(), &key.name, wanted)).await
+            }
             Some(map) if map.data == wanted && map.metadata.annotations.contains_key(DESCRIPTION) => {
                 return Ok(Action::Done);
             }
-            Some(map) => maps.update(&with_data(map.clone(), &key.name, wanted)).await,
+            Some(map) => {
+                pass.decided(|| format!("{NAME} is not as it has to be: update it"));
+                maps.update(&with_data(map.clone(), &key.name, wanted)).await
+            }
         };
         match written {
             Err(error) if !error.is_already_exists() => Err(error.into()),

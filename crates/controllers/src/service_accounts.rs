@@ -45,6 +45,7 @@ impl Reconciler for ServiceAccounts {
         if !active || self.accounts.get(&wanted).is_some() {
             return Ok(Action::Done);
         }
+        pass.decided(|| format!("there is no account {wanted}: create it"));
         let mut account = ServiceAccount::default();
         account.metadata.name = Some(wanted.name);
         account.metadata.namespace = Some(wanted.namespace);

@@ -1,6 +1,6 @@
 use coracle_ambient::Ambient;
 use coracle_cluster::scheduler::ConfigurationError as SchedulerConfigurationError;
-use coracle_cluster::{Audit, Delays, Error, ServiceRoutes, Transport, User};
+use coracle_cluster::{Audit, Delays, Error, NodeSpec, ServiceRoutes, Transport, User};
 use coracle_journal::Recorder;
 use coracle_sim::{ClockMode, Latency};
 
@@ -63,6 +63,12 @@ impl Builder {
     #[must_use]
     pub fn nodes(self, count: usize) -> Self {
         Self { inner: self.inner.nodes(count) }
+    }
+
+    /// These simulated nodes: with labels, capacities, static pods.
+    #[must_use]
+    pub fn node_specs(self, nodes: Vec<NodeSpec>) -> Self {
+        Self { inner: self.inner.node_specs(nodes) }
     }
 
     /// The seed of all randomness: names, uids, and what is drawn to keep things apart. Without one it is 0 in virtual

@@ -25,13 +25,14 @@ pub use coracle_ambient::{Ambient, Timestamp};
 pub use coracle_api as api;
 pub use coracle_cluster::scheduler::ConfigurationError as SchedulerConfigurationError;
 pub use coracle_cluster::{
-    ApiServerSpec, Audit, AuditPolicy, AuditSink, Component, Delays, Error, NodeSpec, ServiceRoutes, StoreSpec,
-    Transport, User,
+    ApiServerSpec, Audit, AuditPolicy, AuditSink, Component, Delays, Error, Manifest, ManifestFolder, ManifestSource,
+    ManifestsOnDisk, MemoryManifests, NodeSpec, ServiceRoutes, StoreSpec, Transport, User,
 };
 pub use coracle_journal as journal;
 pub use coracle_meta as meta;
 pub use coracle_scenario::{self as scenario, Scenario};
 pub use coracle_sim as simulation;
+pub use coracle_viewer as viewer;
 
 /// What controllers are built of, as in client-go: informers, work queues, reconcilers, and the client beneath them.
 ///

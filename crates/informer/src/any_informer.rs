@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::processor::{Audience, Handler, SharedProcessor, panicked};
+use crate::reads::Look;
 use crate::reflector::{Reflector, Transform};
 use crate::reflector_store::ReflectorStore;
 use crate::{Delta, DeltaType, HandlerRegistration, Indexer, Notification, Popped, Records, Selection, Signal, reads};
@@ -182,7 +183,7 @@ impl AnyInformer {
 
     /// How many objects of a namespace the cache holds.
     pub fn count(&self, namespace: &str) -> usize {
-        reads::note(&self.inner.resource.resource, &self.inner.indexer);
+        reads::note(&self.inner.resource.resource, &self.inner.indexer, Look::Around);
         self.inner.indexer.count(namespace)
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use coracle_meta::any_object::downcast;
 use coracle_meta::{AnyObject, ApiObject, ObjectKey};
 
+use crate::reads::Look;
 use crate::{Indexer, reads};
 
 /// A read-only handle of an informer's cache; cheap to clone.
@@ -39,9 +40,9 @@ impl<T> Lister<T> {
         Self { indexer, resource, _object: PhantomData }
     }
 
-    /// The cache, which is about to be read.
-    fn read(&self) -> &Indexer {
-        reads::note(&self.resource, &self.indexer);
+    /// The cache, in which this is about to be looked at.
+    fn read(&self, look: Look<'_>) -> &Indexer {
+        reads::note(&self.resource, &self.indexer, look);
         &self.indexer
     }
 }
@@ -55,42 +56,44 @@ impl<T> Clone for Lister<T> {
 impl<T: ApiObject> Lister<T> {
     /// One object.
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<T>> {
-        self.read().get(key).map(downcast)
+        self.read(Look::One(key)).get(key).map(downcast)
     }
 
     /// All objects, in the order of their keys.
     pub fn list(&self) -> Vec<Arc<T>> {
-        typed(self.read().list())
+        typed(self.read(Look::All).list())
     }
 
     /// The objects of a namespace, in the order of their names.
     pub fn list_namespace(&self, namespace: &str) -> Vec<Arc<T>> {
-        typed(self.read().list_namespace(namespace))
+        typed(self.read(Look::Namespace(namespace)).list_namespace(namespace))
     }
 
     /// The objects with this value in this index, in the order of their keys.
     pub fn by_index(&self, index: &str, value: &str) -> Vec<Arc<T>> {
-        typed(self.read().by_index(index, value))
+        let found = self.read(Look::Around).by_index(index, value);
+        reads::found(&self.resource, found.iter().map(|object| object.object_key()));
+        typed(found)
     }
 
     /// How many objects have this value in this index.
     pub fn count_by_index(&self, index: &str, value: &str) -> usize {
-        self.read().count_by_index(index, value)
+        self.read(Look::Around).count_by_index(index, value)
     }
 
     /// The values that an index has, in order.
     pub fn index_values(&self, index: &str) -> Vec<String> {
-        self.read().index_values(index)
+        self.read(Look::Around).index_values(index)
     }
 
     /// How many objects there are.
     pub fn len(&self) -> usize {
-        self.read().len()
+        self.read(Look::Around).len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.read().is_empty()
+        self.read(Look::Around).is_empty()
     }
 
     /// Up to which version the cache holds everything; empty before the first list.

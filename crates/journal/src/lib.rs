@@ -2,18 +2,30 @@
 //!
 //! ```text
 //! store, apiserver, informers, queues, workers, faults --record--> Recorder --> ring in memory | file of JSON lines
-//!                                                                     \--> terminal, story, report (renderings)
+//!                                                                     \--> `viewer`: lanes, story, reports
 //! ```
 //! Causes form a graph, not a tree, because queues merge: an entry names every earlier entry that led to it.
 //! The revision is the trace id: a commit at 42, the event 42, the cache at 42, the sync that read it.
 //!
-//! Start at [`Recorder`]. A recorder cannot change what happens, and costs a branch when nothing is attached.
-//! Not here: what people read in a log (that is `tracing`), and any rendering.
+//! Start at [`Recorder`]; [`Stage`] says what there is to record, [`Events`] reads a file. A recorder cannot change what
+//! happens, and costs a branch when nothing is attached.
+//! Not here: what people read in a log (that is `tracing`), and any rendering (`viewer`).
 
 mod entry;
+mod error;
+mod events;
+mod header;
+mod kept;
+mod names;
 mod recorder;
+mod sink;
 mod stage;
+mod subject;
 
 pub use entry::{Detail, Entry, EntryId};
-pub use recorder::{Error, Recorder};
-pub use stage::Stage;
+pub use error::Error;
+pub use events::Events;
+pub use header::{Header, Mark, SCHEMA};
+pub use recorder::Recorder;
+pub use stage::{Field, Holds, Stage};
+pub use subject::subject;

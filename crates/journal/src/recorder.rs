@@ -1,16 +1,19 @@
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::{Detail, Entry, EntryId, Stage};
+use crate::kept::Kept;
+use crate::names::Names;
+use crate::sink::Sink;
+use crate::{Detail, Entry, EntryId, Error, Header, Stage};
 
 /// How many commits and requests can still be found as causes.
 const REMEMBERED: usize = 1 << 16;
+/// How many entries are copied before somebody else may record.
+const COPIED_AT_ONCE: u64 = 1 << 10;
 
 /// A handle to write to the log; clones write to the same one.
 ///
@@ -31,37 +34,14 @@ pub struct Recorder {
     log: Option<Arc<Mutex<Log>>>,
 }
 
-/// Why an events file could not be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The file system said no.
-    #[error("events file {path}")]
-    Io {
-        /// The file.
-        path: String,
-        /// What the file system said.
-        #[source]
-        source: std::io::Error,
-    },
-    /// A line is not an entry.
-    #[error("events file {path}, line {line}: {why}")]
-    Malformed {
-        /// The file.
-        path: String,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        why: String,
-    },
-}
-
 #[derive(Debug)]
 struct Log {
     origin: Instant,
     next: u64,
-    ring: VecDeque<Entry>,
+    ring: VecDeque<Kept>,
+    names: Names,
     capacity: usize,
-    file: Option<BufWriter<File>>,
+    file: Option<Sink>,
     /// The commit of each revision, to be named as a cause by those who see the revision.
     commits: BTreeMap<i64, Vec<EntryId>>,
     /// The entry that sent each audited write, and each event of a watch, to be named as a cause by who receives it.
@@ -80,17 +60,21 @@ impl Recorder {
         Self::attach(capacity, None)
     }
 
-    /// Keeps the last `capacity` entries in memory, and writes all of them to a file as JSON lines.
-    pub fn file(path: &Path, capacity: usize) -> Result<Self, Error> {
-        let file = File::create(path).map_err(|source| Error::Io { path: path.display().to_string(), source })?;
-        Ok(Self::attach(capacity, Some(BufWriter::new(file))))
+    /// Keeps the last `capacity` entries in memory, and writes all of them to a file as JSON lines, the first of which is
+    /// `header`; compressed if the file's name ends with `.gz`. The file is whole when it is [`close`](Self::close)d.
+    ///
+    /// # Errors
+    /// If the file cannot be made.
+    pub fn file(path: &Path, capacity: usize, header: &Header) -> Result<Self, Error> {
+        Ok(Self::attach(capacity, Some(Sink::create(path, header)?)))
     }
 
-    fn attach(capacity: usize, file: Option<BufWriter<File>>) -> Self {
+    fn attach(capacity: usize, file: Option<Sink>) -> Self {
         let log = Log {
             origin: Instant::now(),
             next: 1,
             ring: VecDeque::new(),
+            names: Names::default(),
             capacity,
             file,
             commits: BTreeMap::new(),
@@ -148,38 +132,29 @@ impl Recorder {
         self.audit(&sent(audit_id, revision))
     }
 
-    /// The entries kept in memory, from the first with a number of at least `from`.
+    /// The entries kept in memory, from the first with a number of at least `from`. Who follows the log asks from where it
+    /// stopped; nobody who records waits for long, however much there is to copy.
     pub fn entries(&self, from: EntryId) -> Vec<Entry> {
-        self.with_log(|log| {
-            let start = log.ring.partition_point(|entry| entry.id < from);
-            log.ring.iter().skip(start).cloned().collect()
-        })
-        .unwrap_or_default()
-    }
-
-    /// Writes out what the file still holds back.
-    pub fn flush(&self) -> std::io::Result<()> {
-        self.with_log(|log| log.file.as_mut().map_or(Ok(()), Write::flush)).unwrap_or(Ok(()))
-    }
-
-    /// Reads an events file.
-    pub fn read(path: &Path) -> Result<Vec<Entry>, Error> {
-        let name = path.display().to_string();
-        let file = File::open(path).map_err(|source| Error::Io { path: name.clone(), source })?;
         let mut entries = Vec::new();
-        for (index, line) in BufReader::new(file).lines().enumerate() {
-            let line = line.map_err(|source| Error::Io { path: name.clone(), source })?;
-            if line.trim().is_empty() {
-                continue;
-            }
-            let entry = serde_json::from_str(&line).map_err(|error| Error::Malformed {
-                path: name.clone(),
-                line: index + 1,
-                why: error.to_string(),
-            })?;
-            entries.push(entry);
+        let mut from = from.0;
+        while let Some(next) = self.with_log(|log| log.copy(from, &mut entries)).flatten() {
+            from = next;
         }
-        Ok(entries)
+        entries
+    }
+
+    /// How many bytes the entries take that are kept in memory, about.
+    pub fn held_bytes(&self) -> usize {
+        let held = |log: &mut Log| log.names.held_bytes() + log.ring.iter().map(Kept::held_bytes).sum::<usize>();
+        self.with_log(held).unwrap_or_default()
+    }
+
+    /// Writes the file to its end; what is recorded later is not in it. Without a file, nothing.
+    ///
+    /// # Errors
+    /// The first thing that went wrong with the file.
+    pub fn close(&self) -> std::io::Result<()> {
+        self.with_log(|log| log.file.take()).flatten().map_or(Ok(()), Sink::end)
     }
 
     fn with_log<R>(&self, use_log: impl FnOnce(&mut Log) -> R) -> Option<R> {
@@ -208,15 +183,26 @@ impl Log {
             }
         }
         if let Some(file) = &mut self.file {
-            // A log that cannot be written must not change what happens; the error shows at the final flush.
-            let line = serde_json::to_string(&entry).unwrap_or_default();
-            let _ = writeln!(file, "{line}");
+            file.write(&entry);
         }
-        self.ring.push_back(entry);
-        if self.ring.len() > self.capacity {
-            self.ring.pop_front();
+        self.ring.push_back(Kept::of(entry, &mut self.names));
+        if self.ring.len() > self.capacity
+            && let Some(oldest) = self.ring.pop_front()
+        {
+            oldest.forget(&mut self.names);
         }
         id
+    }
+
+    /// Copies some of the entries from a number on; says where to go on, if there are more.
+    fn copy(&self, from: u64, into: &mut Vec<Entry>) -> Option<u64> {
+        let first = self.next - self.ring.len() as u64;
+        let from = from.max(first);
+        let to = self.next.min(from.saturating_add(COPIED_AT_ONCE));
+        for number in from..to {
+            into.push(self.ring[(number - first) as usize].entry(EntryId(number), &self.names));
+        }
+        (to < self.next).then_some(to)
     }
 }
 

@@ -27,6 +27,16 @@ impl PodAddresses {
         Self { own: Range { first: Ipv4Addr::from(first).into(), size: SHARE }, last: 0 }
     }
 
+    /// The place of the last address that was given out.
+    pub(crate) fn last(&self) -> u32 {
+        self.last
+    }
+
+    /// Goes on after this place.
+    pub(crate) fn go_on_after(&mut self, last: u32) {
+        self.last = last;
+    }
+
     /// The next address that is not taken; none if all are. A Node that has been given a range for its pods (`podCIDRs`,
     /// the first of them) uses that, and else its own.
     pub(crate) fn next(&mut self, taken: &BTreeSet<String>, given: &[String]) -> Option<String> {

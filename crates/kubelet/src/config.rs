@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::stages::Programme;
+use crate::static_pods::ManifestFolder;
 
 /// How long the things take that a real node would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +61,8 @@ pub struct NodeSpec {
     /// Whether it reads through informers of its own, as itself, and not through those that nodes share: for a node
     /// between which and the API something is to happen that shall not touch the others.
     pub own_informers: bool,
+    /// Where the manifests of its static pods are, if it has any. In Kubernetes: `staticPodPath`.
+    pub static_pods: Option<ManifestFolder>,
 }
 
 impl NodeSpec {
@@ -71,6 +75,7 @@ impl NodeSpec {
             taints: Vec::new(),
             capacity: capacity.map(|(name, amount)| (name.to_owned(), amount.to_owned())).into(),
             own_informers: false,
+            static_pods: None,
         }
     }
 
@@ -78,6 +83,13 @@ impl NodeSpec {
     #[must_use]
     pub fn with_own_informers(mut self) -> Self {
         self.own_informers = true;
+        self
+    }
+
+    /// With static pods of these manifests.
+    #[must_use]
+    pub fn with_static_pods(mut self, folder: ManifestFolder) -> Self {
+        self.static_pods = Some(folder);
         self
     }
 
@@ -113,6 +125,9 @@ pub struct Config {
     pub status_report: Duration,
     /// Whether the simulated CSI driver has its part on each node.
     pub csi_driver: bool,
+    /// Where other processes find the API of all these nodes: the Nodes post it as their `ExternalIP` and the port of
+    /// their `daemonEndpoints`. None where nodes and API server are one process.
+    pub endpoint: Option<SocketAddr>,
 }
 
 impl Config {
@@ -132,6 +147,7 @@ impl Default for Config {
             lease_duration: Duration::from_secs(40),
             status_report: Duration::from_secs(300),
             csi_driver: false,
+            endpoint: None,
         }
     }
 }

@@ -5,12 +5,14 @@ use std::time::Duration;
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::{Container, Pod, Probe};
 use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
 
 use crate::Delays;
 use crate::behaviour::Behaviour;
 use crate::hold::Hold;
 use crate::image;
 use crate::probes::{Heard, next_at, verdict};
+use crate::written;
 
 /// The first pause before a restart; doubles with each up to [`LONGEST_BACKOFF`]. The first restart does not wait.
 const FIRST_BACKOFF: Duration = Duration::from_secs(10);
@@ -35,7 +37,7 @@ pub(crate) enum Part {
 }
 
 /// Where on its way a container is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum State {
     /// Its turn has not come, or it is being made.
     Waiting,
@@ -50,21 +52,26 @@ pub(crate) enum State {
 }
 
 /// How a run of a container ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Exit {
     pub(crate) code: i32,
     /// Since when it had run; none if it never did.
+    #[serde(with = "written::maybe_time")]
     pub(crate) started: Option<Timestamp>,
+    #[serde(with = "written::time")]
     pub(crate) at: Timestamp,
     /// Why, where the code does not say it.
     pub(crate) reason: Option<String>,
 }
 
 /// What a node knows of a container.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ContainerRuntime {
     pub(crate) state: State,
     /// Since when.
+    #[serde(with = "written::time")]
     pub(crate) since: Timestamp,
     /// How often it has been started again.
     pub(crate) restarts: i32,

@@ -114,8 +114,8 @@ impl Fleet {
                 self.obey(node.metadata.name.as_deref().unwrap_or_default(), &caches);
             }
             let mut workers: FuturesUnordered<_> = (0..NODE_WORKERS).map(|_| self.look_after_nodes(&caches)).collect();
-            futures_util::future::join(self.start_silent(&caches), async { while workers.next().await.is_some() {} })
-                .await
+            let work = async { while workers.next().await.is_some() {} };
+            futures_util::future::join3(self.start_silent(&caches), self.follow_usages(&caches), work).await
         };
         tokio::join!(biased; self.process.run(), nodes_at_work, controller.run());
     }
@@ -154,6 +154,18 @@ impl Fleet {
                 caches.due.add(agent.name.clone(), &[]);
                 self.look_at_pods(&agent, caches);
             }
+            changed.await;
+        }
+    }
+
+    /// Looks at all pods whenever objects say something else of what they use.
+    async fn follow_usages(&self, caches: &Caches) {
+        let Some(stages) = &self.config.stages else { return };
+        loop {
+            let mut changed = pin!(stages.usages.changed.notified());
+            changed.as_mut().enable();
+            let agents = self.nodes.names().into_iter().filter_map(|name| self.nodes.agent(&name));
+            agents.filter(|agent| self.is_own(&agent.spec)).for_each(|agent| self.look_at_pods(&agent, caches));
             changed.await;
         }
     }
@@ -226,6 +238,7 @@ impl Fleet {
         if !self.config.plays("Node") {
             agent.tell(node);
         }
+        agent.machine.meters.begin(node, self.process.ambient.clock.now());
         agent.machine.reached_by(Reach {
             node: agent.name.to_string(),
             pods: caches.pods.lister(),
@@ -241,7 +254,8 @@ impl Fleet {
         let bound = agent.view.pods().into_iter().map(|pod| pod.key());
         // The node's own name is no pod's: nothing runs, and volumes are looked at all the same.
         let own = ObjectKey::cluster(&*agent.name);
-        let known = agent.machine.keys().into_iter().chain(agent.volumes.pods());
+        let own_pods = agent.machine.keys().into_iter().chain(agent.machine.static_pods.keys());
+        let known = own_pods.chain(agent.volumes.pods());
         let keys: std::collections::BTreeSet<ObjectKey> = known.chain(bound).chain([own]).collect();
         for pod in keys {
             caches.pod_queue.add(PodKey { node: agent.name.clone(), pod }, &[]);

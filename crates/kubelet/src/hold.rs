@@ -1,5 +1,7 @@
+use serde::{Deserialize, Serialize};
+
 /// Why a container cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Hold {
     /// Its image is nowhere.
     ErrImagePull,

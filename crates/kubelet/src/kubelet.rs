@@ -14,7 +14,7 @@ use crate::fleet::Fleet;
 use crate::node_api::NodeApi;
 use crate::nodes::Nodes;
 use crate::orders::Order;
-use crate::{Config, NodeSpec};
+use crate::{Config, NodeSpec, SavedNodes};
 
 /// Several simulated nodes in one process; clones are handles of the same ones.
 ///
@@ -57,7 +57,7 @@ impl Kubelet {
         ambient: Ambient,
         recorder: Recorder,
     ) -> Self {
-        let nodes = Arc::new(Nodes::new(config.stages.clone()));
+        let nodes = Arc::new(Nodes::new(config.stages.clone(), recorder.clone()));
         config.nodes.iter().cloned().for_each(|spec| nodes.add(spec));
         let (reader, client_of) = (Box::new(reader), Arc::new(client_of));
         Self { inner: Arc::new(Inner { config: Arc::new(config), reader, client_of, ambient, recorder, nodes }) }
@@ -71,6 +71,11 @@ impl Kubelet {
     /// The names of the nodes, whether they run or not.
     pub fn nodes(&self) -> Vec<String> {
         self.inner.nodes.names()
+    }
+
+    /// Whether there is a node of this name, whether it runs or not.
+    pub fn has_node(&self, name: &str) -> bool {
+        self.inner.nodes.contains(name)
     }
 
     /// Stops a node's kubelet: the node falls silent where it stands, and its pods go on. False if there is none of this
@@ -105,6 +110,19 @@ impl Kubelet {
         self.inner.nodes.set(name, orders, is_usual, self.inner.ambient.clock.now())
     }
 
+    /// What the nodes hold at the moment that the API does not say.
+    pub fn save(&self) -> SavedNodes {
+        self.inner.nodes.save()
+    }
+
+    /// Lets the nodes go on where these were, as after a start of their kubelets: containers that ran have gone on. Nodes of
+    /// which nothing was saved stay as they are.
+    ///
+    /// To be called before [`run`](Self::run), with a store that is not newer than what was saved.
+    pub fn restore(&self, saved: SavedNodes) {
+        self.inner.nodes.restore(saved);
+    }
+
     /// The pods of which a container runs on the machine beneath a node, whatever the API says of them.
     pub fn running_on(&self, name: &str) -> Vec<ObjectKey> {
         self.inner.nodes.running_on(name)
@@ -114,6 +132,12 @@ impl Kubelet {
     /// one of these, does not run, or cannot be reached.
     pub fn service_for(&self, name: &str) -> Option<NodeApi> {
         Some(NodeApi::new(self.inner.nodes.machine(name)?, self.inner.ambient.clock.clone()))
+    }
+
+    /// The node on which a pod runs that one of these nodes knows.
+    pub fn node_of(&self, pod: &ObjectKey) -> Option<String> {
+        let has_it = |name: &String| self.inner.nodes.machine(name).is_some_and(|machine| machine.pod(pod).is_some());
+        self.nodes().into_iter().find(has_it)
     }
 
     /// Runs the nodes until `shutdown`, or until it is dropped; it may be called again afterwards.

@@ -5,6 +5,7 @@
 //!     refusal (pure): is it taken?          |      \-- container, probes, image: one container on its way
 //!     sources: ConfigMaps, Secrets ---------+--> program: what it says and when it ends
 //!     volumes: what is to be mounted -------/
+//!     static_pods: manifests of the node itself, and their mirrors in the API
 //!                                          Machine: what runs, addresses, logs --NodeApi--> kubectl logs
 //! ```
 //! Start at [`Kubelet`]; `lifecycle` says how a pod goes from bound to gone, `container` how one of its containers does,
@@ -29,6 +30,7 @@ mod kubelet;
 mod lifecycle;
 mod machine;
 mod measured;
+mod mirrors;
 mod node;
 mod node_api;
 mod node_routes;
@@ -47,9 +49,11 @@ mod relief;
 mod remote_command;
 mod resize;
 mod resizing;
+mod saved_nodes;
 mod shutdown;
 mod sources;
 pub mod stages;
+mod static_pods;
 mod statistics;
 mod status;
 mod surroundings;
@@ -57,9 +61,12 @@ mod telling;
 mod usage;
 mod view;
 mod volumes;
+mod written;
 
 pub use behaviour::Behaviour;
 pub use config::{Config, Delays, NodeSpec};
 pub use kubelet::Kubelet;
 pub use node_api::{NodeApi, NodeApiBody};
+pub use saved_nodes::{SavedNodes, SavedNodesError};
+pub use static_pods::{Manifest, ManifestFolder, ManifestSource, MemoryManifests};
 pub use usage::{ContainerReading, NodeReading, PodReading};

@@ -7,15 +7,19 @@
 //!     +------> Stopping ----------------------------------------> Ended
 //! ```
 
+use std::borrow::Cow;
+
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::{Container, Pod};
 use coracle_meta::parse_time;
 use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
 
 use crate::Delays;
 use crate::container::{Change, ContainerRuntime, Exit, KILLED, Part, State, signed};
 use crate::place::{Place, is_sidecar, part};
 use crate::surroundings::Surroundings;
+use crate::written;
 
 /// How long a container that does not heed the request to stop is given where nothing else is said.
 const DEFAULT_GRACE: i64 = 30;
@@ -23,7 +27,7 @@ const DEFAULT_GRACE: i64 = 30;
 const LEAST_GRACE: i64 = 2;
 
 /// Where on its way a pod is on its node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PodStage {
     /// Bound and seen; the sandbox is made.
     Starting,
@@ -36,12 +40,15 @@ pub(crate) enum PodStage {
 }
 
 /// What a node knows of a pod that it runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Runtime {
     pub(crate) stage: PodStage,
     /// Since when.
+    #[serde(with = "written::time")]
     pub(crate) since: Timestamp,
     /// When the node first saw it.
+    #[serde(with = "written::time")]
     pub(crate) seen: Timestamp,
     /// Its address, once it has a sandbox.
     pub(crate) ip: Option<String>,
@@ -50,7 +57,7 @@ pub(crate) struct Runtime {
     pub(crate) main: Vec<ContainerRuntime>,
     pub(crate) ephemeral: Vec<ContainerRuntime>,
     /// Why the pod as a whole failed, where it is not for its containers: reason and message.
-    pub(crate) failure: Option<(&'static str, String)>,
+    pub(crate) failure: Option<(Cow<'static, str>, String)>,
     /// Whether the node did not take it.
     pub(crate) is_refused: bool,
     /// Whether the node let it go for its own sake.
@@ -99,7 +106,7 @@ pub(crate) fn next(
         _ if pod.is_terminating() => Step::Become(Box::new(runtime.at(PodStage::Stopping, now))),
         _ if around.leaves.is_some() => {
             let is_disrupted = around.leaves.as_ref().is_some_and(|leaving| leaving.is_disruption);
-            let failure = around.leaves.as_ref().map(|leaving| (leaving.reason, leaving.message.clone()));
+            let failure = around.leaves.as_ref().map(|leaving| (leaving.reason.into(), leaving.message.clone()));
             let going = Runtime { failure, is_disrupted, ..runtime.clone() };
             let is_graceful = around.leaves.as_ref().is_some_and(|leaving| leaving.is_graceful);
             if is_graceful && runtime.has_run() {
@@ -110,7 +117,7 @@ pub(crate) fn next(
         }
         _ if deadline(pod, runtime, now).is_some_and(|left| !left.is_positive()) => {
             let message = "Pod was active on the node longer than the specified deadline".to_owned();
-            Runtime { failure: Some(("DeadlineExceeded", message)), ..runtime.clone() }.ended(now)
+            Runtime { failure: Some(("DeadlineExceeded".into(), message)), ..runtime.clone() }.ended(now)
         }
         _ if never_starts(pod, around) && !runtime.has_run() => Step::Wait(deadline(pod, runtime, now)),
         PodStage::Starting if around.waits_for_volumes => Step::Wait(deadline(pod, runtime, now)),
@@ -256,7 +263,7 @@ impl Runtime {
     pub(crate) fn refused(pod: &Pod, reason: &'static str, message: String, now: Timestamp) -> Self {
         let mut refused = Self::seen_at(pod, now);
         refused.stage = PodStage::Ended;
-        refused.failure = Some((reason, message));
+        refused.failure = Some((reason.into(), message));
         refused.is_refused = true;
         refused
     }

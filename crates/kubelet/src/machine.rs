@@ -5,6 +5,7 @@ use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Node;
 use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 use crate::addresses::{PodAddresses, node_address};
@@ -16,14 +17,22 @@ use crate::program::Transcript;
 use crate::reach::Reach;
 use crate::refusal::{Share, Taken};
 use crate::shutdown::SHUTDOWN;
+use crate::static_pods::StaticPods;
 use crate::usage::{Meters, is_told};
 use crate::volumes::Disk;
+use crate::written;
+
+mod saved;
+
+pub(crate) use saved::SavedMachine;
 
 /// How many lines of a pod's log are kept.
 const LINES: usize = 1000;
 
 /// A simulated machine: the pods that run on it. It goes on while the agent that speaks for it is stopped and started.
 pub(crate) struct Machine {
+    /// Its place among the machines of the process, from which its addresses follow.
+    pub(crate) number: u32,
     /// Its address.
     pub(crate) address: String,
     state: Mutex<State>,
@@ -42,6 +51,8 @@ pub(crate) struct Machine {
     pub(crate) shortage: Shortage,
     /// What is mounted on it.
     pub(crate) disk: std::sync::Arc<Disk>,
+    /// What it runs by itself.
+    pub(crate) static_pods: StaticPods,
 }
 
 impl std::fmt::Debug for Machine {
@@ -57,7 +68,8 @@ struct State {
 }
 
 /// A pod on the machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Running {
     /// Which one: an object of the same name may be another pod.
     pub(crate) uid: String,
@@ -74,23 +86,29 @@ pub(crate) struct Running {
     /// Which of the pod's containers has this name; those that have been started.
     pub(crate) places: BTreeMap<String, Place>,
     /// When the machine lost its power with it, if the pod has not begun anew since.
+    #[serde(with = "written::maybe_time")]
     pub(crate) lost: Option<Timestamp>,
 }
 
 /// One run of a container whose program is known.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Talk {
     pub(crate) restarts: i32,
+    #[serde(with = "written::time")]
     pub(crate) began: Timestamp,
     /// When it was stopped, if it has not ended by itself.
+    #[serde(with = "written::maybe_time")]
     pub(crate) stopped: Option<Timestamp>,
     pub(crate) transcript: std::sync::Arc<Transcript>,
 }
 
 /// A line of a container's log.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Line {
     /// When it was said.
+    #[serde(with = "written::time")]
     pub(crate) at: Timestamp,
     /// By which container.
     pub(crate) container: String,
@@ -135,6 +153,7 @@ impl Machine {
     /// The machine of the node with this number.
     pub(crate) fn new(number: u32) -> Self {
         Self {
+            number,
             address: node_address(number),
             state: Mutex::new(State { pods: BTreeMap::new(), addresses: PodAddresses::of_node(number) }),
             spoke: Notify::new(),
@@ -145,6 +164,7 @@ impl Machine {
             waiting: Mutex::default(),
             shortage: Shortage::default(),
             disk: std::sync::Arc::default(),
+            static_pods: StaticPods::default(),
         }
     }
 

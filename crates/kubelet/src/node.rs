@@ -1,8 +1,11 @@
 //! The Node object as a simulated node registers and reports it.
 
+use std::net::SocketAddr;
+
 use coracle_ambient::{Random, Timestamp};
 use coracle_api::core_v1::{
-    ContainerImage, DaemonEndpoint, Node, NodeAddress, NodeCondition, NodeDaemonEndpoints, NodeSystemInfo, Taint,
+    ContainerImage, DaemonEndpoint, Node, NodeAddress, NodeCondition, NodeDaemonEndpoints, NodeStatus, NodeSystemInfo,
+    Taint,
 };
 use coracle_meta::{KUBERNETES_VERSION, Quantity, format_time, names};
 use serde_json::{Value, json};
@@ -48,13 +51,20 @@ pub(crate) fn lacks(found: &Node, own: &Node) -> (Option<Value>, Option<Value>) 
     };
     put(said.capacity.is_empty(), "capacity", json!(own.capacity));
     put(said.allocatable.is_empty(), "allocatable", json!(own.allocatable));
-    put(said.addresses.is_empty(), "addresses", json!(own.addresses));
+    let is_elsewhere = external_ip(own).is_some()
+        && (external_ip(own), own.daemon_endpoints.kubelet_endpoint.port)
+            != (external_ip(said), said.daemon_endpoints.kubelet_endpoint.port);
+    put(said.addresses.is_empty() || is_elsewhere, "addresses", json!(own.addresses));
     put(said.node_info.boot_id != own.node_info.boot_id, "nodeInfo", json!(own.node_info));
-    put(said.daemon_endpoints.kubelet_endpoint.port == 0, "daemonEndpoints", json!(own.daemon_endpoints));
+    let has_no_port = said.daemon_endpoints.kubelet_endpoint.port == 0;
+    put(has_no_port || is_elsewhere, "daemonEndpoints", json!(own.daemon_endpoints));
     put(said.images.is_empty(), "images", json!(own.images));
     let labels = (!labels.is_empty()).then(|| json!({"metadata": {"labels": labels}}));
     (labels, (!status.is_empty()).then(|| json!({ "status": status })))
 }
+
+/// The kind of address by which a node is reached from outside of what is simulated.
+const EXTERNAL_IP: &str = "ExternalIP";
 
 /// The port at which a kubelet's API is expected.
 const KUBELET_PORT: i32 = 10250;
@@ -103,6 +113,18 @@ pub(crate) fn node(spec: &NodeSpec, address: &str, boots: u32, now: Timestamp) -
         unknown: None,
     }];
     node
+}
+
+/// Says of a Node where its API is found by other processes: at an address that is none of the simulated ones.
+pub(crate) fn serve_at(node: &mut Node, endpoint: SocketAddr) {
+    let address = endpoint.ip().to_string();
+    node.status.addresses.push(NodeAddress { type_: EXTERNAL_IP.to_owned(), address, unknown: None });
+    node.status.daemon_endpoints.kubelet_endpoint.port = endpoint.port().into();
+}
+
+fn external_ip(status: &NodeStatus) -> Option<&str> {
+    let found = status.addresses.iter().find(|address| address.type_ == EXTERNAL_IP);
+    found.map(|address| address.address.as_str())
 }
 
 /// What the node says of itself: what it is short of, and that it is ready. Times of transition are kept where nothing changes.

@@ -120,7 +120,7 @@ impl NodeApi {
             key,
             container: container.to_owned(),
             command: values("command"),
-            has_input: is_said("stdin"),
+            has_input: is_said("input"),
             is_terminal: is_said("tty"),
         };
         let body = match verb {

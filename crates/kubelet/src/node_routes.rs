@@ -6,6 +6,7 @@ use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Pod;
 use coracle_meta::{ApiObject, ObjectKey};
 use http::StatusCode;
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::machine::Machine;
@@ -45,7 +46,7 @@ impl Page {
 
 /// The answer to a path that begins neither a log nor a stream.
 pub(crate) fn page(machine: &Machine, path: &[&str], query: &str, now: Timestamp) -> Page {
-    let of_statistics = |tell: &dyn Fn(&Statistics) -> Page| match statistics(machine, now) {
+    let of_statistics = |tell: &dyn Fn(&Statistics) -> Page| match statistics(machine, moment(query, now), now) {
         Some(statistics) => tell(&statistics),
         None => Page::refusal(StatusCode::INTERNAL_SERVER_ERROR, "the node has not registered yet\n".to_owned()),
     };
@@ -77,11 +78,19 @@ fn pods(machine: &Machine) -> Vec<Value> {
     pods.iter().filter_map(|pod| serde_json::to_value(&**pod).ok()).collect()
 }
 
-fn statistics(machine: &Machine, now: Timestamp) -> Option<Statistics> {
+/// The moment that is asked about, at most a minute ago: `at`, in milliseconds. Unlike Kubernetes, where what is asked is
+/// always how it is now, so that who wants to know what was used meanwhile has to ask twice.
+fn moment(query: &str, now: Timestamp) -> Timestamp {
+    let asked = query.split('&').find_map(|pair| pair.strip_prefix("at=")?.parse().ok());
+    let asked = asked.and_then(|millis| Timestamp::from_millisecond(millis).ok());
+    asked.map_or(now, |asked| asked.clamp(now - SignedDuration::from_secs(60), now))
+}
+
+fn statistics(machine: &Machine, at: Timestamp, now: Timestamp) -> Option<Statistics> {
     let reach = machine.reach()?;
     let node = reach.nodes.get(&ObjectKey::cluster(reach.node.as_str()))?;
     machine.meters.observe_node(&node, now);
-    let reading = machine.meters.read(now)?;
+    let reading = machine.meters.read(at)?;
     let pods = reading.pods.iter().filter_map(|pod| Some((pod.key.clone(), reach.pods.get(&pod.key)?)));
     Some(Statistics { node, pods: pods.collect(), reading })
 }

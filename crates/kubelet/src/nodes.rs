@@ -1,8 +1,9 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Node;
+use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -11,6 +12,7 @@ use crate::NodeSpec;
 use crate::agent::Agent;
 use crate::machine::Machine;
 use crate::orders::Order;
+use crate::saved_nodes::{SavedNode, SavedNodes};
 use crate::stages::Programme;
 
 /// The table of the nodes that a process simulates: each has a machine, and an agent while its kubelet runs.
@@ -19,6 +21,7 @@ pub(crate) struct Nodes {
     table: Mutex<Table>,
     /// By what pods and nodes live, if not by kubelets alone: told when a node falls silent or comes back.
     stages: Option<Arc<Programme>>,
+    recorder: Recorder,
     /// Rings when a node is to be started, or can be reached again.
     pub(crate) changed: Notify,
 }
@@ -28,6 +31,8 @@ struct Table {
     by_name: BTreeMap<Arc<str>, SimulatedNode>,
     /// How many there have ever been.
     made: u32,
+    /// Where nodes that are not there yet go on.
+    saved: BTreeMap<String, SavedNode>,
 }
 
 struct SimulatedNode {
@@ -45,21 +50,57 @@ struct SimulatedNode {
 }
 
 impl SimulatedNode {
+    /// A node that goes on where one was saved, or else on a new machine.
+    fn new(spec: NodeSpec, is_adopted: bool, saved: Option<SavedNode>, machine: impl FnOnce() -> Machine) -> Self {
+        let (spec, agent) = (Arc::new(spec), None);
+        let (has_power, is_stopped, obeyed, machine) = match saved {
+            Some(saved) => (saved.has_power, saved.is_stopped, saved.obeyed, Machine::of(saved.machine)),
+            None => (true, false, BTreeMap::new(), machine()),
+        };
+        let machine = Arc::new(machine);
+        Self { spec, machine, has_power, is_stopped, is_adopted, obeyed, agent, is_back: false }
+    }
+
+    /// Tells the event log that the node starts, or why it stops.
+    fn record(&self, recorder: &Recorder, starts: bool, why: &str) {
+        match starts {
+            true => self.tell(recorder, Stage::ComponentStart, |detail| detail),
+            false => self.tell(recorder, Stage::ComponentStop, |detail| detail.with("why", why)),
+        }
+    }
+
+    fn tell(&self, recorder: &Recorder, stage: Stage, more: impl FnOnce(Detail) -> Detail) {
+        let name = &self.spec.name;
+        recorder.record(&format!("kubelet/{name}"), stage, || more(Detail::about(format!("nodes/{name}"))));
+    }
+
     fn runs(&self) -> bool {
         self.has_power && !self.is_stopped
     }
 
-    fn set(&mut self, order: Order, is_usual: bool, now: Timestamp) {
+    fn set(&mut self, order: Order, is_usual: bool, now: Timestamp, recorder: &Recorder) {
         match order {
             Order::Power => {
+                if self.has_power != is_usual {
+                    self.record(recorder, is_usual, "killed");
+                }
                 if self.has_power && !is_usual {
                     self.machine.lose_power(now);
                 }
                 self.has_power = is_usual;
             }
-            Order::Kubelet => self.is_stopped = !is_usual,
+            Order::Kubelet => {
+                if self.is_stopped == is_usual {
+                    self.record(recorder, is_usual, "asked");
+                }
+                self.is_stopped = !is_usual;
+            }
             Order::Partition => {
                 let changes = self.machine.cut_off(!is_usual);
+                if changes {
+                    let stage = if is_usual { Stage::FaultOff } else { Stage::FaultOn };
+                    self.tell(recorder, stage, |detail| detail.with("fault", "partition"));
+                }
                 if let Some(agent) = self.agent.as_ref().filter(|_| changes) {
                     if is_usual {
                         agent.view.thaw()
@@ -78,8 +119,8 @@ impl SimulatedNode {
 
 impl Nodes {
     /// No nodes yet.
-    pub(crate) fn new(stages: Option<Arc<Programme>>) -> Self {
-        Self { stages, ..Self::default() }
+    pub(crate) fn new(stages: Option<Arc<Programme>>, recorder: Recorder) -> Self {
+        Self { stages, recorder, ..Self::default() }
     }
 
     /// Whether anything happens on a node: not on one that has no power, is stopped or is cut off. What is none of these
@@ -116,18 +157,13 @@ impl Nodes {
         if table.by_name.contains_key(spec.name.as_str()) {
             return;
         }
-        let machine = Arc::new(Machine::new(table.made));
-        table.made += 1;
-        let node = SimulatedNode {
-            spec: Arc::new(spec),
-            machine,
-            has_power: true,
-            is_stopped: false,
-            is_adopted,
-            obeyed: BTreeMap::new(),
-            agent: None,
-            is_back: false,
+        let saved = table.saved.remove(&spec.name);
+        let machine = || {
+            let machine = Machine::new(table.made);
+            table.made += 1;
+            machine
         };
+        let node = SimulatedNode::new(spec, is_adopted, saved, machine);
         table.by_name.insert(node.spec.name.as_str().into(), node);
         drop(table);
         self.changed.notify_waiters();
@@ -160,7 +196,7 @@ impl Nodes {
     pub(crate) fn set(&self, name: &str, orders: &[Order], is_usual: bool, now: Timestamp) -> bool {
         let mut table = self.table.lock();
         let Some(node) = table.by_name.get_mut(name) else { return false };
-        orders.iter().for_each(|order| node.set(*order, is_usual, now));
+        orders.iter().for_each(|order| node.set(*order, is_usual, now, &self.recorder));
         drop(table);
         self.changed.notify_waiters();
         self.wake_stages();
@@ -180,7 +216,7 @@ impl Nodes {
             }
             match order.is_usual(said) {
                 Ok(is_usual) => {
-                    node.set(order, is_usual, now);
+                    node.set(order, is_usual, now, &self.recorder);
                     has_changed = true;
                 }
                 Err(problem) => problems.push(problem),
@@ -226,6 +262,46 @@ impl Nodes {
             node.agent.clone()
         })
         .collect()
+    }
+
+    /// What the nodes hold at the moment.
+    pub(crate) fn save(&self) -> SavedNodes {
+        let table = self.table.lock();
+        let saved = |node: &SimulatedNode| SavedNode {
+            has_power: node.has_power,
+            is_stopped: node.is_stopped,
+            obeyed: node.obeyed.clone(),
+            machine: node.machine.save(),
+        };
+        let nodes = table.by_name.iter().map(|(name, node)| (name.to_string(), saved(node)));
+        SavedNodes { nodes: table.saved.clone().into_iter().chain(nodes).collect() }
+    }
+
+    /// From now on the nodes go on where these were; those that are not there yet do so when they are.
+    pub(crate) fn restore(&self, saved: SavedNodes) {
+        let mut table = self.table.lock();
+        let numbers: BTreeSet<u32> = saved.nodes.values().map(|node| node.machine.number).collect();
+        let Table { by_name, made, saved: kept } = &mut *table;
+        *made = numbers.last().map_or(0, |last| last + 1).max(*made);
+        *kept = saved.nodes;
+        for (name, node) in by_name {
+            let saved = kept.remove(&**name);
+            // A machine's addresses follow from its number, so that no two may have the same.
+            if saved.is_none() && !numbers.contains(&node.machine.number) {
+                continue;
+            }
+            if let Some(agent) = node.agent.take() {
+                agent.end();
+            }
+            let machine = || {
+                *made += 1;
+                Machine::new(*made - 1)
+            };
+            *node = SimulatedNode::new(NodeSpec::clone(&node.spec), node.is_adopted, saved, machine);
+        }
+        drop(table);
+        self.changed.notify_waiters();
+        self.wake_stages();
     }
 
     /// The names of the nodes that read through informers of their own.

@@ -1,9 +1,10 @@
 //! What annotations of a Node ask of the machine beneath it.
 
 use coracle_api::core_v1::Node;
+use serde::{Deserialize, Serialize};
 
 /// A wish about a machine that an annotation of its Node can say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// `coracle.dev/power: off` cuts its power: what ran on it is lost.
     Power,

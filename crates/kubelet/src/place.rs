@@ -1,9 +1,10 @@
 use coracle_api::core_v1::Container;
+use serde::{Deserialize, Serialize};
 
 use crate::container::Part;
 
 /// Names a container of a pod: which of its lists, and where in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Place {
     Init(usize),
     Main(usize),

@@ -1,5 +1,6 @@
 //! What a node does for the pods that are bound to it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ use crate::stages::Programme;
 use crate::status::pod_status;
 use crate::surroundings::Surroundings;
 use crate::telling::{Told, about, line_of_change, lines_of_stage, of_change, of_stage};
+use crate::usage::Given;
 use crate::volumes::{Progress, Site, Wish};
 
 /// The conditions that a node speaks of; others are somebody else's.
@@ -68,10 +70,15 @@ impl Reconciler<PodKey> for Pods {
         // A node that is not at work asks for all its pods when it is.
         let Some(node) = self.nodes.agent(&key.node).filter(|node| node.is_at_work()) else { return Ok(Action::Done) };
         if key.is_node() {
-            return self.relieve(pass, &node).await;
+            let reads = self.look_at_manifests(&node, pass);
+            return Ok(match (self.relieve(pass, &node).await?, reads) {
+                (Action::Done, Some(reads)) => Action::RequeueAfter(reads),
+                (Action::RequeueAfter(left), Some(reads)) => Action::RequeueAfter(left.min(reads)),
+                (action, _) => action,
+            });
         }
         let key = &key.pod;
-        let Some(pod) = node.view.pod(key) else {
+        let Some(bound) = self.bound(&node, pass, key).await else {
             node.machine.remove(key);
             node.machine.meters.forget(key, self.clock.now());
             node.machine.shortage.forget(key);
@@ -80,16 +87,17 @@ impl Reconciler<PodKey> for Pods {
             let left = self.volumes(&node, pass, key, Wish::Unmounted(None), &Sources::default()).await?;
             return Ok(left.again.map_or(Action::Done, Action::RequeueAfter));
         };
+        let pod = &bound.pod;
         if self.stages.as_ref().is_some_and(|stages| stages.plays("Pod")) {
-            self.measure_told(&node, &pod);
+            self.measure_told(&node, pod);
             return Ok(Action::Done);
         }
-        let sources = sources(&node, pass, key, &pod).await?;
+        let sources = sources(&node, pass, key, pod).await?;
         if node.has_ended() {
             return Ok(Action::Done);
         }
         let sources = Arc::new(sources);
-        let mut course = self.course(&node, pass, key, &pod, sources.clone());
+        let mut course = self.course(&node, pass, key, pod, sources.clone());
         if course.runtime.is_none() && !pod.spec.volumes.is_empty() {
             // Whether the pod is taken at all comes first.
             course.around.waits_for_volumes = true;
@@ -106,9 +114,9 @@ impl Reconciler<PodKey> for Pods {
             volumes = self.volumes(&node, pass, key, course.wish(), &sources).await?;
         }
         let Course { runtime, around, .. } = course;
-        if let Some(runtime) = &runtime {
-            let status = pod_status(&pod, runtime, &around, &node.machine.address, self.clock.now());
-            if let Some(patch) = status_patch(&pod, &status) {
+        if let (Some(runtime), Some(shown)) = (&runtime, &bound.shown) {
+            let status = pod_status(pod, runtime, &around, &node.machine.address, self.clock.now());
+            if let Some(patch) = status_patch(shown, &status) {
                 match pass.api::<Pod>().patch_status(key, &Patch::Strategic(patch)).await {
                     // Gone, or another pod of the same name: the cache will tell.
                     Err(error) if error.is_not_found() || error.is_conflict() => return Ok(Action::Done),
@@ -121,7 +129,12 @@ impl Reconciler<PodKey> for Pods {
         let waits = match step {
             // In Kubernetes: `SyncTerminatedPod` waits for them.
             Step::Remove if !volumes.is_done => None,
+            Step::Remove if bound.is_static => {
+                self.static_pod_ended(&node, key);
+                return Ok(Action::Done);
+            }
             Step::Remove => {
+                pass.decided(|| "it has ended and is to go: remove it");
                 let uid = pod.metadata.uid.clone().unwrap_or_default();
                 match pass.api::<Pod>().delete(key, &DeleteParams::now().with_uid(uid)).await {
                     Err(error) if error.is_not_found() || error.is_conflict() => {}
@@ -135,9 +148,15 @@ impl Reconciler<PodKey> for Pods {
             Step::Wait(left) => left,
             Step::Become(_) | Step::Changed(..) => None,
         };
+        let again = volumes.again.into_iter().chain(bound.again).min();
         // What is lacking is looked for again: nobody tells a node of a ConfigMap.
         let looks = (!around.lacks.is_empty()).then(|| signed(LOOKS_AGAIN));
-        Ok(match waits.into_iter().chain(looks).chain(volumes.again.map(signed)).min() {
+        pass.decided(|| match (&waits, around.waits_for_volumes) {
+            (_, true) => "its volumes are not there yet: wait for them".to_owned(),
+            (Some(left), false) => format!("look again in {left:#}"),
+            (None, false) => "nothing more to do".to_owned(),
+        });
+        Ok(match waits.into_iter().chain(looks).chain(again.map(signed)).min() {
             Some(left) => Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()),
             None => Action::Done,
         })
@@ -195,11 +214,19 @@ impl Pods {
         }
     }
 
+    /// What objects say that the containers of a pod use, and what could not be found out of that.
+    fn given(&self, node: &Agent, pod: &Pod) -> (BTreeMap<String, Given>, Vec<String>) {
+        let Some(stages) = &self.stages else { return Default::default() };
+        let object = self.node_objects.get(&ObjectKey::cluster(&*node.name));
+        stages.usages.of(pod, object.as_deref())
+    }
+
     /// Counts what a pod uses that lives by stages.
     fn measure_told(&self, node: &Agent, pod: &Pod) {
         let now = self.clock.now();
         let seen = pod.status.start_time.as_deref().and_then(parse_time).unwrap_or(now);
-        for fault in node.machine.meters.observe(pod, seen, &runs_told(pod, now), now) {
+        let given = self.given(node, pod);
+        for fault in node.machine.meters.observe(pod, seen, &runs_told(pod, now), &given, now) {
             node.events.event(pod, EventType::Warning, "InvalidUsage", fault);
         }
     }
@@ -370,6 +397,7 @@ impl Course<'_> {
         let before = self.runtime.as_ref().map_or_else(|| "Bound".to_owned(), |runtime| runtime.word(pod));
         let after = to.word(pod);
         if before != after {
+            self.pass.decided(|| format!("{before} becomes {after}"));
             pods.recorder.record(&self.node.voice.actor, Stage::KubeletTransition, || {
                 let detail = Detail::about(format!("pods/{}", self.key)).caused_by(self.pass.cause());
                 detail.with("from", before).with("to", after).with("node", &*self.node.name)
@@ -377,7 +405,7 @@ impl Course<'_> {
         }
     }
 
-    fn tell(&self, told: &Told) {
+    fn tell(&self, told: &Told<'_>) {
         let events = self.node.events.in_pass(self.pass);
         events.event_on(about(self.pod, told.place, &self.around), told.event_type, told.reason, told.message.as_str());
     }
@@ -386,8 +414,10 @@ impl Course<'_> {
     fn measure(&self) {
         let Some(runtime) = &self.runtime else { return };
         let (meters, now) = (&self.node.machine.meters, self.pods.clock.now());
-        self.pods.look_at_node(self.node, self.around.is_told());
-        for message in meters.observe(self.pod, runtime.seen, &runs(self.pod, runtime, &self.around, now), now) {
+        let given = self.pods.given(self.node, self.pod);
+        self.pods.look_at_node(self.node, self.around.is_told() || !given.0.is_empty());
+        let runs = runs(self.pod, runtime, &self.around, now);
+        for message in meters.observe(self.pod, runtime.seen, &runs, &given, now) {
             self.tell(&Told { place: None, event_type: EventType::Warning, reason: "InvalidUsage", message });
         }
     }

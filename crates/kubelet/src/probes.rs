@@ -9,11 +9,16 @@
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Probe;
 use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+use crate::written;
 
 /// What one probe has heard.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Heard {
     /// When it last asked.
+    #[serde(with = "written::maybe_time")]
     pub(crate) at: Option<Timestamp>,
     /// What it heard then.
     pub(crate) is_well: bool,

@@ -5,6 +5,7 @@
 use coracle_api::core_v1::{Node, Pod};
 use coracle_api::pod_resources::{Amounts, add};
 use coracle_meta::Quantity;
+use serde::{Deserialize, Serialize};
 
 /// What the pods that a node has taken have of it.
 #[derive(Debug, Default)]
@@ -15,7 +16,8 @@ pub(crate) struct Taken {
 }
 
 /// A port of the node: the address (empty for all), the protocol, the number.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct HostPort {
     address: String,
     protocol: String,
@@ -32,7 +34,8 @@ impl HostPort {
 }
 
 /// What a pod takes of its node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Share {
     requests: Amounts,
     ports: Vec<HostPort>,

@@ -7,7 +7,7 @@ use coracle_meta::ObjectKey;
 use crate::Config;
 use crate::agent::Agent;
 use crate::csi;
-use crate::node::{is_simulated, lacks, node};
+use crate::node::{is_simulated, lacks, node, serve_at};
 
 /// What became of an attempt to register a node.
 pub(crate) enum Registered {
@@ -33,6 +33,9 @@ async fn register_node(agent: &Agent, config: &Config, clock: &Clock) -> Result<
     let nodes: Api<Node> = Api::of(&agent.voice.client);
     let key = ObjectKey::cluster(&*agent.name);
     let mut object = node(&agent.spec, &agent.machine.address, agent.machine.power_cuts(), clock.now());
+    if let Some(endpoint) = config.endpoint {
+        serve_at(&mut object, endpoint);
+    }
     // How it is, a stage says; also what a Node has that somebody made.
     let by_stages = config.plays("Node");
     if by_stages {

@@ -32,6 +32,7 @@ mod stage;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod usages;
 mod value_from;
 mod yaml;
 

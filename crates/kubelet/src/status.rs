@@ -44,7 +44,7 @@ pub(crate) fn pod_status(
     }
     PodStatus {
         phase: phase(pod, runtime).to_owned(),
-        reason: reason.to_owned(),
+        reason: reason.into_owned(),
         message,
         observed_generation: pod.metadata.generation.unwrap_or(0),
         host_ip: host_ip.to_owned(),
@@ -73,7 +73,7 @@ fn refused(pod: &Pod, runtime: &Runtime) -> PodStatus {
     let (reason, message) = runtime.failure.clone().unwrap_or_default();
     PodStatus {
         phase: "Failed".to_owned(),
-        reason: reason.to_owned(),
+        reason: reason.into_owned(),
         message: format!("Pod was rejected: {message}"),
         observed_generation: pod.metadata.generation.unwrap_or(0),
         start_time: Some(pod.status.start_time.clone().unwrap_or_else(|| format_time(runtime.seen))),

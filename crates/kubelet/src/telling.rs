@@ -15,15 +15,21 @@ use crate::surroundings::Surroundings;
 
 /// An event about a container, or about the pod as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Told<'r> {
     pub(crate) place: Option<Place>,
     pub(crate) event_type: EventType,
-    pub(crate) reason: &'static str,
+    pub(crate) reason: &'r str,
     pub(crate) message: String,
 }
 
 /// What is told of a change of one container.
-pub(crate) fn of_change(pod: &Pod, place: Place, change: &Change, after: &Runtime, around: &Surroundings) -> Vec<Told> {
+pub(crate) fn of_change(
+    pod: &Pod,
+    place: Place,
+    change: &Change,
+    after: &Runtime,
+    around: &Surroundings,
+) -> Vec<Told<'static>> {
     let Some(container) = around.container(pod, place) else { return Vec::new() };
     let tell = |event_type, reason, message: String| Told { place: Some(place), event_type, reason, message };
     let normal = |reason, message: String| tell(EventType::Normal, reason, message);
@@ -95,7 +101,7 @@ fn output(probe: &Probe) -> &'static str {
 }
 
 /// What is told of a pod that has come to another stage.
-pub(crate) fn of_stage(pod: &Pod, after: &Runtime, around: &Surroundings) -> Vec<Told> {
+pub(crate) fn of_stage<'r>(pod: &Pod, after: &'r Runtime, around: &Surroundings) -> Vec<Told<'r>> {
     match (after.stage, &after.failure) {
         (PodStage::Stopping, _) => {
             let running =
@@ -108,7 +114,7 @@ pub(crate) fn of_stage(pod: &Pod, after: &Runtime, around: &Surroundings) -> Vec
         }
         (PodStage::Ended, Some((reason, message))) => {
             // Who is evicted is told so when it is chosen.
-            if (*reason == EVICTED || after.is_disrupted) && !after.is_refused {
+            if (reason == EVICTED || after.is_disrupted) && !after.is_refused {
                 return Vec::new();
             }
             let event_type = if after.is_refused { EventType::Warning } else { EventType::Normal };

@@ -5,32 +5,40 @@
 
 use std::collections::BTreeMap;
 
-/// Whether a field's value means that the field is not there, so that it is not written.
-pub trait Absent {
-    /// True if the field need not be written.
+/// What the value of a field can say and do.
+pub trait Field {
+    /// True if it means that the field is not there, so that it need not be written.
     fn is_absent(&self) -> bool;
+
+    /// Gives back the memory that reading it took and that it does not need.
+    fn fit(&mut self) {}
 }
 
-impl<T> Absent for Option<T> {
+impl<T> Field for Option<T> {
     fn is_absent(&self) -> bool {
         self.is_none()
     }
 }
 
-impl<T> Absent for Vec<T> {
+impl<T> Field for Vec<T> {
     fn is_absent(&self) -> bool {
         self.is_empty()
     }
+
+    // Most lists have one item, and a list that grows begins with room for four.
+    fn fit(&mut self) {
+        self.shrink_to_fit();
+    }
 }
 
-impl<K, V> Absent for BTreeMap<K, V> {
+impl<K, V> Field for BTreeMap<K, V> {
     fn is_absent(&self) -> bool {
         self.is_empty()
     }
 }
 
 macro_rules! always_written {
-    ($($type:ty),*) => { $(impl Absent for $type { fn is_absent(&self) -> bool { false } })* };
+    ($($type:ty),*) => { $(impl Field for $type { fn is_absent(&self) -> bool { false } })* };
 }
 always_written!(String, bool, i32, i64, f64, serde_json::Value, crate::Quantity, crate::IntOrString);
 
@@ -41,13 +49,13 @@ pub fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
 
 /// Writes a struct whose JSON form is an object: fields by their JSON names, the rest in `unknown`.
 ///
-/// A field that is neither `Option`, `Vec`, map, string, number nor bool needs [`Absent`](crate::lean::Absent) for its
+/// A field that is neither `Option`, `Vec`, map, string, number nor bool needs [`Field`](crate::lean::Field) for its
 /// type; structs written by this macro have it (always written). `= "name" if nonzero` leaves a zero out.
 /// A name with a version, `pub struct Pod("v1", "Pod")`, is that of a kind: its `apiVersion` and `kind` are written
 /// first, and cost nothing.
 #[macro_export]
 macro_rules! lean_struct {
-    (@absent $value:expr) => { $crate::lean::Absent::is_absent($value) };
+    (@absent $value:expr) => { $crate::lean::Field::is_absent($value) };
     (@absent $value:expr, nonzero) => { $crate::lean::is_zero($value) };
     ($(#[$meta:meta])* pub struct $Name:ident $(($api_version:literal, $kind:literal))? {
         $($(#[$field_meta:meta])* $field:ident : $type:ty = $json:literal $(if $rule:ident)?,)*
@@ -60,7 +68,7 @@ macro_rules! lean_struct {
             pub unknown: $crate::Unknown,
         }
 
-        impl $crate::lean::Absent for $Name {
+        impl $crate::lean::Field for $Name {
             fn is_absent(&self) -> bool {
                 false
             }
@@ -101,7 +109,10 @@ macro_rules! lean_struct {
                         let mut out = $Name::default();
                         while let Some(name) = map.next_key::<$crate::lean::FieldName<'de>>()? {
                             match name.as_str() {
-                                $($json => out.$field = map.next_value::<Option<$type>>()?.unwrap_or_default(),)*
+                                $($json => {
+                                    out.$field = map.next_value::<Option<$type>>()?.unwrap_or_default();
+                                    $crate::lean::Field::fit(&mut out.$field);
+                                })*
                                 $("apiVersion" | "kind" => {
                                     const _: &str = $kind;
                                     map.next_value::<::serde::de::IgnoredAny>()?;

@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use coracle_journal::{Detail, Stage, subject};
 use coracle_meta::{Object, Status};
 use serde_json::Value;
 
@@ -23,9 +24,7 @@ impl Registry {
     ) -> Result<(Object, bool), Status> {
         let mut review = Review::of_write(self, request, kind, operation, Cow::Owned(object), old);
         loop {
-            for plugin in self.plugins(operation) {
-                plugin.mutate(&mut review).await?;
-            }
+            self.mutate_once(&mut review).await?;
             if !review.reinvocation.begin_second_round() {
                 return Ok(review.into_object());
             }
@@ -55,10 +54,7 @@ impl Registry {
         old: Option<&Object>,
     ) -> Result<(), Status> {
         let review = Review::of_write(self, request, kind, operation, Cow::Borrowed(object), old);
-        for plugin in self.plugins(operation) {
-            plugin.validate(&review).await?;
-        }
-        Ok(())
+        self.validate(&review).await
     }
 
     /// Lets every plug-in refuse a connection, of which it sees the options.
@@ -76,14 +72,42 @@ impl Registry {
         options: &DeleteOptions,
         old: &Object,
     ) -> Result<(), Status> {
-        let operation = Operation::Delete;
         let mut review = Review::of_deletion(self, request, kind, options, old);
-        for plugin in self.plugins(operation) {
-            plugin.mutate(&mut review).await?;
-        }
-        for plugin in self.plugins(operation) {
-            plugin.validate(&review).await?;
+        self.mutate_once(&mut review).await?;
+        self.validate(&review).await
+    }
+
+    async fn mutate_once(&self, review: &mut Review<'_>) -> Result<(), Status> {
+        for plugin in self.plugins(review.operation) {
+            let done = plugin.mutate(review).await;
+            if review.take_change() {
+                self.note(review, Stage::AdmissionChange, |detail| detail.with("plugin", plugin.name()));
+            }
+            self.noted(review, &**plugin, done)?;
         }
         Ok(())
+    }
+
+    async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
+        for plugin in self.plugins(review.operation) {
+            self.noted(review, &**plugin, plugin.validate(review).await)?;
+        }
+        Ok(())
+    }
+
+    /// Tells the event log of a refusal.
+    fn noted(&self, review: &Review<'_>, plugin: &dyn Admission, done: Result<(), Status>) -> Result<(), Status> {
+        if let Err(status) = &done {
+            let refused = |detail: Detail| detail.with("plugin", plugin.name()).with("why", status.message.as_str());
+            self.note(review, Stage::AdmissionRefuse, refused);
+        }
+        done
+    }
+
+    fn note(&self, review: &Review<'_>, stage: Stage, more: impl FnOnce(Detail) -> Detail) {
+        let Request { at, cause, .. } = review.request;
+        self.recorder().record("apiserver", stage, || {
+            more(Detail::about(subject(&at.resource.resource, &at.namespace, &at.name)).caused_by(*cause))
+        });
     }
 }

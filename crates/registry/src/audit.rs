@@ -35,6 +35,17 @@ pub struct Noted {
     pub request: Option<Value>,
     /// What it was answered.
     pub response: Option<Value>,
+    /// Why its precondition was not met; noted for the event log, whatever is kept for the audit log.
+    pub conflict: Conflict,
+}
+
+/// A precondition that was not met.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Conflict {
+    /// The version, or the uid, that the request named; empty if it is not known which.
+    pub precondition: String,
+    /// The version that was stored; empty if nothing was.
+    pub stored: String,
 }
 
 impl AuditNotes {
@@ -69,6 +80,16 @@ impl AuditNotes {
             let made = make();
             self.noted.lock().response = Some(made);
         }
+    }
+
+    /// Notes a precondition that was not met.
+    pub(crate) fn not_met(&self, precondition: impl Into<String>) {
+        self.noted.lock().conflict.precondition = precondition.into();
+    }
+
+    /// Notes which version was stored when a precondition was not met.
+    pub(crate) fn stored(&self, version: &str) {
+        version.clone_into(&mut self.noted.lock().conflict.stored);
     }
 
     /// What was noted so far.

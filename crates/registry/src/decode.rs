@@ -81,10 +81,10 @@ pub(crate) fn yaml(body: &[u8]) -> Result<(Value, Objections), Status> {
     )))
 }
 
-/// A document that a patch made, and how messages quote it.
+/// A document that a patch made, and how messages quote it: made again for them, as hardly any is refused.
 pub(crate) struct Patched<'a> {
     pub(crate) value: Value,
-    pub(crate) quote: &'a dyn Fn(&Value) -> String,
+    pub(crate) quote: &'a dyn Fn() -> String,
     pub(crate) made_by: MadeBy,
 }
 
@@ -110,20 +110,16 @@ impl MadeBy {
 pub(crate) fn patched(
     kind: &Kind,
     patched: Patched<'_>,
-    mut objections: Objections,
+    objections: Objections,
     request: &Request,
 ) -> Result<Object, Status> {
     let Patched { value, quote, made_by } = patched;
-    let document = value.clone();
     let decoded = match kind.offers().form {
         Form::Structs => made_by.decode(value, kind.gvk(), kind.schema()),
-        Form::Maps if value.get("kind").is_none_or(Value::is_null) => Err(decode::missing_kind(&quote(&value))),
+        Form::Maps if value.get("kind").is_none_or(Value::is_null) => Err(decode::missing_kind(&quote())),
         Form::Maps => kind.decode_value(value),
     };
-    let decoded = decoded.map_err(|error| invalid_patch(&quote(&document), &error))?;
-    objections.extend(decoded.strict);
-    objections.report_patch(request, || quote(&document))?;
-    Ok(decoded.object)
+    accepted(decoded, quote, objections, request)
 }
 
 /// Reads what an apply made.
@@ -145,13 +141,22 @@ pub(crate) fn with_schema(
     kind: &GroupVersionKind,
     schema: &KindSchema,
     patched: Patched<'_>,
-    mut objections: Objections,
+    objections: Objections,
     request: &Request,
 ) -> Result<Object, Status> {
     let Patched { value, quote, made_by } = patched;
-    let document = value.clone();
-    let decoded = made_by.decode(value, kind, schema).map_err(|error| invalid_patch(&quote(&document), &error))?;
+    accepted(made_by.decode(value, kind, schema), quote, objections, request)
+}
+
+/// The object that a patched document is, unless something of it or of the patch is objected to.
+fn accepted(
+    decoded: Result<Decoded, String>,
+    quote: &dyn Fn() -> String,
+    mut objections: Objections,
+    request: &Request,
+) -> Result<Object, Status> {
+    let decoded = decoded.map_err(|error| invalid_patch(&quote(), &error))?;
     objections.extend(decoded.strict);
-    objections.report_patch(request, || quote(&document))?;
+    objections.report_patch(request, quote)?;
     Ok(decoded.object)
 }

@@ -30,7 +30,7 @@ mod user;
 mod versions;
 mod write;
 
-pub use audit::{AuditLevel, AuditNotes, Noted};
+pub use audit::{AuditLevel, AuditNotes, Conflict, Noted};
 pub use body_kind::BodyKind;
 pub use coracle_storage::{List, Stored};
 pub use derived::{Derived, Lists};

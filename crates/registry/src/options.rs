@@ -84,6 +84,13 @@ impl Preconditions {
 }
 
 impl Preconditions {
+    /// What they demand, for people.
+    pub(crate) fn sentence(&self) -> String {
+        let uid = self.uid.iter().map(|uid| format!("uid {uid}"));
+        let version = self.resource_version.iter().map(|version| format!("resourceVersion {version}"));
+        uid.chain(version).collect::<Vec<_>>().join(", ")
+    }
+
     /// Whether what is stored under `key` fulfils them; why not, in the words of the storage.
     ///
     /// In Kubernetes: `storage.Preconditions.Check`.

@@ -1,14 +1,21 @@
 //! What an update may not change is made again what it was.
 
 use coracle_meta::Object;
+use serde_json::Value;
 
 /// Makes the value at a dotted path of `new` the one of `old`.
 pub fn restore(new: &mut Object, old: &Object, path: &str) {
-    new.set_or_remove(path, old.field(path).cloned());
+    // Most clients change nothing there, and comparing costs less than a copy.
+    if new.field(path) != old.field(path) {
+        new.set_or_remove(path, old.field(path).cloned());
+    }
 }
 
 /// Makes the metadata of `new` that of `old`, the managed fields and the resource version aside.
 pub fn restore_metadata(new: &mut Object, old: &Object) {
+    if restored(new).eq(restored(old)) {
+        return;
+    }
     let managed = new.remove("metadata.managedFields");
     let version = new.resource_version().to_owned();
     restore(new, old, "metadata");
@@ -16,6 +23,12 @@ pub fn restore_metadata(new: &mut Object, old: &Object) {
     if !version.is_empty() {
         new.set_resource_version(version);
     }
+}
+
+/// The members of the metadata that are restored.
+fn restored(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
+    let members = object.field("metadata").and_then(Value::as_object).into_iter().flatten();
+    members.filter(|(name, _)| !matches!(name.as_str(), "managedFields" | "resourceVersion"))
 }
 
 /// Makes all of `new` that of `old`, but the status, the managed fields and the resource version.

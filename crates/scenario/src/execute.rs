@@ -3,8 +3,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use coracle_ambient::Ambient;
 use coracle_cluster::{Cluster, Delays, Error, controllers};
-use coracle_journal::Recorder;
+use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
 use coracle_sim::{Answer, ClockMode, ClusterState, Latency, PluralOf, World};
 use futures_util::future::{Either, select};
@@ -42,7 +43,7 @@ impl Options {
 }
 
 /// Runs a scenario in a cluster of its own and says what became of it. What happens goes to `make_recorder`'s recorder,
-/// which is made on the scenario's runtime because it takes its time from there.
+/// which is made on the scenario's runtime because it takes its time from there, and told what run this is.
 ///
 /// # Errors
 /// If the cluster does not start or no runtime can be made.
@@ -50,7 +51,7 @@ pub fn execute(
     scenario: &Scenario,
     path: &Path,
     options: &Options,
-    make_recorder: impl FnOnce() -> Recorder,
+    make_recorder: impl FnOnce(&Header) -> Recorder,
 ) -> Result<Report, Error> {
     let (mode, seed) = options.settle(scenario);
     let wall = wall_clock();
@@ -60,10 +61,13 @@ pub fn execute(
         Mode::Virtual => ClockMode::Virtual,
     };
     coracle_sim::run_in(clock, async move {
-        let recorder = make_recorder();
-        let cluster = start(scenario, mode, seed, options.disturbance, recorder).await?;
+        let ambient = ambient(mode, seed);
+        let header = header(scenario, options, &ambient);
+        let recorder = make_recorder(&header);
+        let cluster = start(scenario, mode, ambient, options.disturbance, recorder).await?;
         let plural_of = plurals(&cluster);
-        let world = World::new(&scenario.spec.namespace, plural_of, invariants(scenario));
+        let world =
+            World::new(&scenario.spec.namespace, plural_of, invariants(scenario)).recorded(cluster.recorder().clone());
         let store = cluster.store();
         let follower = tokio::spawn({
             let world = world.clone();
@@ -77,7 +81,7 @@ pub fn execute(
                 }
                 std::future::pending().await
             };
-            let run = Run::new(scenario, path, &cluster, world.clone()).finish(mode, seed, options.rest, wall);
+            let run = Run::new(scenario, path, &cluster, world.clone()).finish(header, mode, seed, options.rest, wall);
             match select(pin!(run), pin!(disturbed)).await {
                 Either::Left((report, _)) => Ok::<_, Error>(report),
                 Either::Right((never, _)) => never,
@@ -94,7 +98,7 @@ pub fn execute(
 async fn start(
     scenario: &Scenario,
     mode: Mode,
-    seed: u64,
+    ambient: Ambient,
     disturbance: Option<Disturbance>,
     recorder: Recorder,
 ) -> Result<Cluster, Error> {
@@ -117,14 +121,22 @@ async fn start(
             builder.transport_layer(Arc::new(move |_, transport| latency.over(transport)))
         }
     };
-    let ambient = match mode {
-        Mode::Real => {
-            let system = coracle_ambient::Ambient::system();
-            coracle_ambient::Ambient { random: coracle_ambient::Random::from_seed(seed), ..system }
-        }
-        Mode::Scaled(_) | Mode::Virtual => coracle_ambient::Ambient::seeded(seed),
-    };
     builder.ambient(ambient).start().await
+}
+
+fn ambient(mode: Mode, seed: u64) -> Ambient {
+    match mode {
+        Mode::Real => Ambient { random: coracle_ambient::Random::from_seed(seed), ..Ambient::system() },
+        Mode::Scaled(_) | Mode::Virtual => Ambient::seeded(seed),
+    }
+}
+
+/// What run this is, so that it can be had again.
+fn header(scenario: &Scenario, options: &Options, ambient: &Ambient) -> Header {
+    let (mode, seed) = options.settle(scenario);
+    let start = coracle_meta::format_time(ambient.clock.now());
+    let header = Header::new(start).of_scenario(&scenario.metadata.name, &scenario.hash).run(mode.to_string(), seed);
+    Header { disturb: options.disturbance.map(|disturbance| disturbance.to_string()), ..header }
 }
 
 /// Waits until every node is ready, and pods of the scenario's namespace can be admitted: steps begin in a cluster at rest.

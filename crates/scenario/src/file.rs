@@ -44,7 +44,7 @@ pub use self::maintenance::{Drain, Evict, OnNode, Rollout, RolloutAction, Taint}
 /// "#;
 /// let path = Path::new("a-pod-runs.yaml");
 /// let scenario = parse::parse(path, text, &BuiltIn::default()).unwrap();
-/// let report = execute(&scenario, path, &Options::default(), || Recorder::ring(10_000)).unwrap();
+/// let report = execute(&scenario, path, &Options::default(), |_| Recorder::ring(10_000)).unwrap();
 /// assert!(report.passed(), "{}", report.block());
 /// ```
 #[derive(Clone, Debug, Deserialize)]
@@ -58,6 +58,9 @@ pub struct Scenario {
     pub metadata: Metadata,
     /// What happens.
     pub spec: Spec,
+    /// The file's text, hashed: `sha256:` and 64 hexadecimal digits.
+    #[serde(skip)]
+    pub hash: String,
 }
 
 /// What a scenario is called.

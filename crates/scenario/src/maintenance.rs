@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_client::{Api, Client, ListParams, Patch};
-use coracle_cluster::NodeSpec;
+use coracle_cluster::{Manifest, ManifestFolder, MemoryManifests, NodeSpec};
 use coracle_meta::{GroupVersionResource, Object, ObjectKey, OwnerReference};
 use coracle_sim::World;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::file::{Drain, Evict, NodeShape, Reference, Rollout, RolloutAction, Taint};
+use crate::manifests::manifests_of;
 use crate::objects::{Objects, Refusal, choose_referred};
 use crate::taint::TaintChange;
 
@@ -26,6 +27,13 @@ pub(crate) fn node_spec(shape: &NodeShape) -> NodeSpec {
     spec.capacity.extend(shape.capacity.clone());
     let taints = shape.taints.iter().filter_map(|text| text.parse::<TaintChange>().ok());
     spec.taints.extend(taints.map(|taint| (taint.key, taint.value, taint.effect)));
+    if !shape.static_pods.is_empty() {
+        let manifests = MemoryManifests::default();
+        for Manifest { path, content } in manifests_of(shape) {
+            manifests.put(&path, &content.unwrap_or_default());
+        }
+        spec.static_pods = Some(ManifestFolder::new(manifests));
+    }
     spec
 }
 

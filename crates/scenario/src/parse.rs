@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
+use sha2::{Digest, Sha256};
 
 use crate::file::{Assert, Invariant, Nodes, Operation, Part, Reference, Resource, Rollout, RolloutAction, Scenario};
+use crate::manifests::manifests_of;
 use crate::mode::Mode;
 use crate::taint::TaintChange;
 
@@ -65,7 +67,7 @@ pub fn read(path: &Path, vocabulary: &dyn Vocabulary) -> Result<Scenario, Proble
 /// assert_eq!((problem.line, problem.column), (4, 8));
 /// ```
 pub fn parse(path: &Path, text: &str, vocabulary: &dyn Vocabulary) -> Result<Scenario, Problem> {
-    let scenario: Scenario = serde_saphyr::from_str(text).map_err(|error| {
+    let mut scenario: Scenario = serde_saphyr::from_str(text).map_err(|error| {
         let (line, column) = error.location().map_or((0, 0), |place| (place.line(), place.column()));
         let message = error.without_snippet().to_string();
         let message = message.split(" at line ").next().unwrap_or(&message);
@@ -74,7 +76,13 @@ pub fn parse(path: &Path, text: &str, vocabulary: &dyn Vocabulary) -> Result<Sce
     let bindings = scenario.bindings();
     let mut check = Check { path, vocabulary, bindings };
     check.scenario(&scenario)?;
+    scenario.hash = hash(text);
     Ok(scenario)
+}
+
+fn hash(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    digest.iter().fold("sha256:".to_owned(), |hash, byte| format!("{hash}{byte:02x}"))
 }
 
 impl Scenario {
@@ -202,6 +210,10 @@ impl Check<'_> {
                         self.problem(place, format!("`{amount}` of {name} is not a quantity such as `2` or `4Gi`"))
                     );
                 }
+            }
+            for manifest in manifests_of(shape) {
+                let wrong = |why| self.problem(place, format!("{}: {why}", manifest.path));
+                manifest.check(&shape.name).map_err(wrong)?;
             }
         }
         Ok(())
@@ -391,6 +403,18 @@ mod tests {
             problem("  cluster: {noodes: 2}\n  steps: []\n"),
             "x.yaml:5:13: unknown field `noodes`, expected one of nodes, mode, seed, latency, metricsServer; did you mean `nodes`?"
         );
+    }
+
+    #[test]
+    fn a_static_pod_of_a_node_that_would_be_none_is_refused() {
+        let node = |pod: &str| {
+            let text = format!("{HEAD}  cluster: {{nodes: [{{name: a, staticPods: [{pod}]}}]}}\n  steps: []\n");
+            parse(Path::new("x.yaml"), &text, &Pods).map(drop).map_err(|problem| problem.to_string())
+        };
+        let spec = "metadata: {name: web}, spec: {containers: [{name: c, image: i}]}";
+        assert_eq!(node(&format!("{{apiVersion: v1, kind: Pod, {spec}}}")), Ok(()));
+        let refused = node(&format!("{{apiVersion: v1, kind: Service, {spec}}}")).unwrap_err();
+        assert!(refused.contains("staticPods[0]: invalid pod: apiVersion \"v1\", kind \"Service\""), "{refused}");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 use std::time::Duration;
 
-use coracle_journal::{Entry, Stage};
-use serde_json::Value;
+use coracle_journal::Events;
+use coracle_viewer::{Counts, WriteError};
 
 use crate::mode::Mode;
 
@@ -29,8 +30,8 @@ pub struct Report {
     pub cluster_time: Duration,
     /// How long it took on the machine's clock.
     pub wall_time: Duration,
-    /// The event log, as far as it is kept in memory.
-    pub entries: Vec<Entry>,
+    /// What was run, and the event log, as far as it is kept in memory.
+    pub events: Events,
 }
 
 /// How a scenario ended.
@@ -74,49 +75,19 @@ pub struct Check {
     pub throughout: bool,
 }
 
-/// How often what happened in a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Revisions of the store.
-    pub revisions: usize,
-    /// Syncs of controllers.
-    pub syncs: usize,
-    /// Keys that were in a queue already when they were added.
-    pub merged: usize,
-    /// Keys that came back after a failure.
-    pub retried: usize,
-    /// Lists after the first of each reflector.
-    pub relists: usize,
-}
-
-impl Counts {
-    /// Counts over a log.
-    pub fn of(entries: &[Entry]) -> Self {
-        let count = |holds: &dyn Fn(&Entry) -> bool| entries.iter().filter(|entry| holds(entry)).count();
-        let word = |entry: &Entry, name: &str, expected: &str| {
-            entry.data.get(name).and_then(Value::as_str).is_some_and(|found| found == expected)
-        };
-        let revisions: std::collections::BTreeSet<i64> = entries
-            .iter()
-            .filter(|entry| entry.stage == Stage::StoreCommit)
-            .filter_map(|entry| entry.revision)
-            .collect();
-        Self {
-            revisions: revisions.len(),
-            syncs: count(&|entry| entry.stage == Stage::SyncEnd),
-            merged: count(&|entry| {
-                entry.stage == Stage::QueueAdd && (word(entry, "how", "merged") || word(entry, "how", "marked-dirty"))
-            }),
-            retried: count(&|entry| entry.stage == Stage::QueueDelay && word(entry, "why", "rate-limited")),
-            relists: count(&|entry| entry.stage == Stage::ReflectorList && !word(entry, "why", "start")),
-        }
-    }
-}
-
 impl Report {
     /// Whether everything held.
     pub fn passed(&self) -> bool {
         self.outcome == Outcome::Passed
+    }
+
+    /// Writes a report into a file: the page with the run in it as `.html`, the summary as `.json`, JUnit as `.xml`, a page of a pull request as `.md`, a trace with
+    /// causes as `.perfetto.json`. All of it is read off the event log alone, so that the same seed writes the same file.
+    ///
+    /// # Errors
+    /// If the name ends otherwise, or the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), WriteError> {
+        coracle_viewer::write(&self.events, path)
     }
 
     /// The block that a terminal shows when a scenario is over.
@@ -168,18 +139,4 @@ fn seconds(duration: Duration) -> String {
         seconds if seconds >= 1.0 => format!("{seconds:.3} s"),
         seconds => format!("{:.1} ms", seconds * 1000.0),
     }
-}
-
-/// Who made a revision, as far as the log says: the user, and the part of a component that asked.
-pub(crate) fn author(entries: &[Entry], revision: i64) -> Option<String> {
-    let by_id = |id| entries.binary_search_by_key(&id, |entry: &Entry| entry.id).ok().map(|index| &entries[index]);
-    let commit = entries.iter().find(|entry| entry.stage == Stage::StoreCommit && entry.revision == Some(revision))?;
-    let request = commit.causes.iter().filter_map(|id| by_id(*id)).find(|entry| entry.stage == Stage::ApiRequest)?;
-    let word = |name: &str| request.data.get(name).and_then(Value::as_str).unwrap_or("");
-    let sender = request.causes.iter().filter_map(|id| by_id(*id)).find(|entry| entry.stage == Stage::SyncWrite);
-    let what = format!("{} {}", word("verb"), request.subject);
-    Some(match sender {
-        Some(sender) => format!("{} ({what})", sender.actor),
-        None => format!("{} ({what})", word("user")),
-    })
 }

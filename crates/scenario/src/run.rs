@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use coracle_cluster::{Cluster, Component};
 use coracle_expression::Expression;
-use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_journal::{Detail, EntryId, Events, Header, Recorder, Stage};
 use coracle_sim::{Answer, Invariant, NotInTime, Polarity, Question, World};
+use coracle_viewer::{Counts, author};
 use serde_saphyr::Spanned;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -15,7 +16,7 @@ use crate::file::{self, Assert, Drain, Joins, Operation, Part, RequestCount, Sce
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
 use crate::objects::{Objects, Refusal};
-use crate::report::{Check, Counts, Failure, Outcome, Report, author};
+use crate::report::{Check, Failure, Outcome, Report};
 use crate::wait;
 
 /// Who the scenario is in the event log.
@@ -67,14 +68,21 @@ impl<'a> Run<'a> {
     }
 
     /// Takes all steps, and says what became of the scenario.
-    pub(crate) async fn finish(mut self, mode: Mode, seed: u64, rest: Duration, wall: impl Fn() -> Duration) -> Report {
+    pub(crate) async fn finish(
+        mut self,
+        header: Header,
+        mode: Mode,
+        seed: u64,
+        rest: Duration,
+        wall: impl Fn() -> Duration,
+    ) -> Report {
         let mut outcome = self.all_steps().await;
         let cluster_time = self.started.elapsed();
         tokio::time::sleep(rest).await;
         let end_state = self.world.look(end_state);
-        let entries = self.recorder.entries(EntryId(0));
         self.judge_throughout(&mut outcome);
-        self.count_requests(&entries, &mut outcome);
+        self.count_requests(&self.recorder.entries(EntryId(0)), &mut outcome);
+        let entries = self.recorder.entries(EntryId(0));
         if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome {
             failure.written_by = author(&entries, failure.revision);
         }
@@ -88,7 +96,7 @@ impl<'a> Run<'a> {
             mode,
             cluster_time,
             wall_time: wall(),
-            entries,
+            events: Events { header, entries },
         }
     }
 
@@ -238,12 +246,14 @@ impl<'a> Run<'a> {
             Stop::Refused(_) => (Outcome::Failed, self.world.revision()),
             Stop::NotInTime { revision, .. } => (Outcome::NotInTime, *revision),
         };
+        let late = matches!(stop, Stop::NotInTime { .. });
         let (expected, found) = match stop {
             Stop::Refused(refusal) => ("the operation to succeed".to_owned(), refusal.to_string()),
             Stop::NotInTime { expected, found, .. } => (expected, found),
         };
         self.checks.push(self.check(step, false, revision));
-        self.record_failure(step, &expected, &found, revision);
+        let why = if late { "late" } else { "" };
+        self.record_failure(step, &expected, &found, revision, why);
         outcome(Failure { what, expected, found, revision, written_by: None })
     }
 
@@ -256,9 +266,11 @@ impl<'a> Run<'a> {
                     Check { at, throughout: true, ..self.check(&verdict.name, false, broken.revision) }
                 }
             };
+            if check.held {
+                self.record_held(&check);
+            }
             self.checks.push(check);
             if let Some(broken) = verdict.broken {
-                self.record_failure(&verdict.name, &broken.expected, &broken.found, broken.revision);
                 fail(outcome, &verdict.name, broken.expected, broken.found, broken.revision);
             }
         }
@@ -277,7 +289,11 @@ impl<'a> Run<'a> {
                 (None, None) => own > 0,
             };
             let held = others.is_empty() && is_right;
-            self.checks.push(Check { throughout: true, ..self.check(&expected.name, held, revision) });
+            let check = Check { throughout: true, ..self.check(&expected.name, held, revision) };
+            if held {
+                self.record_held(&check);
+            }
+            self.checks.push(check);
             if !held {
                 let count = match (expected.count, expected.at_most) {
                     (Some(count), _) => count.to_string(),
@@ -287,7 +303,7 @@ impl<'a> Run<'a> {
                 let wanted =
                     format!("{count} {} of {} by {} alone", expected.verb.value, expected.resource, expected.by);
                 let found = format!("{own} by it, {} by others{}", others.len(), listed(&others));
-                self.record_failure(&expected.name, &wanted, &found, revision);
+                self.record_failure(&expected.name, &wanted, &found, revision, "throughout");
                 fail(outcome, &expected.name, wanted, found, revision);
             }
         }
@@ -303,9 +319,19 @@ impl<'a> Run<'a> {
         Check { name: name.to_owned(), held, revision, at: self.started.elapsed(), throughout: false }
     }
 
-    fn record_failure(&self, name: &str, expected: &str, found: &str, revision: i64) {
+    /// What had to hold throughout did, up to the check's revision.
+    fn record_held(&self, check: &Check) {
+        self.recorder.record(ACTOR, Stage::CheckPass, || {
+            Detail::default().at(check.revision).with("name", check.name.as_str()).with("throughout", true)
+        });
+    }
+
+    /// With one more word of truth, if it is not empty.
+    fn record_failure(&self, name: &str, expected: &str, found: &str, revision: i64, word: &str) {
         self.recorder.record(ACTOR, Stage::CheckFail, || {
-            Detail::default().at(revision).with("name", name).with("expected", expected).with("found", found)
+            let detail =
+                Detail::default().at(revision).with("name", name).with("expected", expected).with("found", found);
+            if word.is_empty() { detail } else { detail.with(word, true) }
         });
     }
 }

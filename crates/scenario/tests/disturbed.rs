@@ -41,7 +41,7 @@ fn scenarios() -> Vec<(PathBuf, Scenario)> {
 
 fn run(path: &Path, scenario: &Scenario, seed: u64, disturbance: Option<Disturbance>) -> Report {
     let options = Options { seed: Some(seed), disturbance, rest: REST, ..Options::default() };
-    execute(scenario, path, &options, || Recorder::ring(1_000_000)).unwrap()
+    execute(scenario, path, &options, |_| Recorder::ring(1_000_000)).unwrap()
 }
 
 /// The seeds of one scenario.

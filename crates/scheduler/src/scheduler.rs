@@ -11,7 +11,7 @@ use coracle_informer::InformerFactory;
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_meta::{KUBERNETES_VERSION, LabelSelector, Resource};
 use futures_util::future::select;
-use serde_json::json;
+use serde_json::{Map, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
@@ -201,7 +201,13 @@ impl Scheduler {
                     detail.with("node", choice.node.as_str()).with("feasible", choice.feasible)
                 }
                 Decision::NoNodes => detail.with("feasible", 0).with("why", Failure::NoNodes.to_string()),
-                Decision::Unfit(unfit, _) => detail.with("feasible", 0).with("why", unfit.error.to_string()),
+                Decision::Unfit(unfit, _) => {
+                    let reasons: Map<_, _> =
+                        unfit.error.reasons.iter().map(|(why, nodes)| (why.to_string(), json!(nodes))).collect();
+                    let plugins: Vec<_> = unfit.rejected_by.iter().copied().collect();
+                    let detail = detail.with("feasible", 0).with("why", unfit.error.to_string());
+                    detail.with("plugins", plugins).with("reasons", reasons)
+                }
             }
         })
     }

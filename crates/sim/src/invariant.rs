@@ -7,6 +7,7 @@ use coracle_meta::Object;
 use coracle_store::Revision;
 use serde_json::Value;
 
+use crate::object_changes::LEFT_OUT;
 use crate::{ClusterState, Mismatch, matches, mismatches};
 
 /// What can be asked of all objects at one revision.
@@ -150,11 +151,19 @@ fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> Ans
     match nearest {
         None => Answer::fails(&format!("{what} in {namespace}"), "no such object"),
         Some((differences, object)) => {
-            let expected: Vec<_> = differences.iter().map(|m| format!("{} = {}", m.path, m.expected)).collect();
-            let found: Vec<_> = differences
-                .iter()
-                .map(|m| format!("{} = {}", m.path, m.found.as_ref().map_or("nothing".to_owned(), Value::to_string)))
-                .collect();
+            // What is in a Secret is told to nobody: the answer goes to logs and reports.
+            let hides = |path: &str| {
+                kind == "Secret"
+                    && ["data", "stringData", "metadata.annotations"].iter().any(|field| path.starts_with(field))
+            };
+            let shown = |m: &Mismatch, value: &Value| match hides(&m.path) {
+                true => LEFT_OUT.to_owned(),
+                false => value.to_string(),
+            };
+            let expected: Vec<_> =
+                differences.iter().map(|m| format!("{} = {}", m.path, shown(m, &m.expected))).collect();
+            let found = |m: &Mismatch| m.found.as_ref().map_or("nothing".to_owned(), |found| shown(m, found));
+            let found: Vec<_> = differences.iter().map(|m| format!("{} = {}", m.path, found(m))).collect();
             Answer::Fails {
                 expected: format!("{what}: {}", expected.join(", ")),
                 found: format!("{}: {}", object.name(), found.join(", ")),

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! store --watch--> ClusterState (all objects at one revision) --> Invariant (expression | partial object) --> Finding
+//!                      \--> event log: objects as they change, invariants where they break
 //! run_virtual(seed) --> a paused clock, one thread, one Cluster
 //! ```
 //! Start at [`World`].
@@ -10,6 +11,8 @@
 mod cluster_state;
 mod invariant;
 mod latency;
+mod merge_patch;
+mod object_changes;
 mod partial;
 mod runtime;
 mod world;

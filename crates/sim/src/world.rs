@@ -1,14 +1,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::Object;
 use coracle_store::{Error, EventKind, RangeRequest, Revision, Store, WatchBatch, WatchRequest};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::object_changes::ObjectChanges;
 use crate::{Answer, ClusterState, Invariant, Lists, Polarity, Question};
 
+/// Who checks at every revision, in the event log.
+const ACTOR: &str = "world";
 /// How long to wait before a store that is away is asked again.
 const STORE_PAUSE: Duration = Duration::from_millis(100);
 
@@ -62,6 +66,7 @@ struct State {
     invariants: Vec<Watched>,
     plural_of: PluralOf,
     namespace: String,
+    changes: ObjectChanges,
 }
 
 struct Watched {
@@ -115,8 +120,17 @@ impl World {
             invariants: invariants.into_iter().map(|invariant| Watched { invariant, broken: None }).collect(),
             plural_of,
             namespace: namespace.to_owned(),
+            changes: ObjectChanges::default(),
         };
         Self { state: Arc::new(Mutex::new(state)), moved: Arc::new(Notify::new()), namespace: namespace.to_owned() }
+    }
+
+    /// Tells the event log what objects look like whenever they change, and where invariants break. What is in Secrets is left
+    /// out.
+    #[must_use]
+    pub fn recorded(self, recorder: Recorder) -> Self {
+        self.state.lock().changes = ObjectChanges::new(recorder);
+        self
     }
 
     /// Follows the store until it fails for good; run this beside the cluster.
@@ -158,17 +172,21 @@ impl World {
 
     fn take(&self, batch: &WatchBatch) {
         let mut state = self.state.lock();
-        let State { cluster, lists, invariants, plural_of, namespace } = &mut *state;
+        let State { cluster, lists, invariants, plural_of, namespace, changes: objects } = &mut *state;
         cluster.follow(batch, |cluster, changes| {
             for change in changes {
                 let Some(object) = change.after.as_ref().or(change.before.as_ref()) else { continue };
                 if let Some(plural) = plural_of(object) {
                     lists.follow(&plural, &change.key, change.after.as_deref());
+                    objects.record(&plural, change);
                 }
             }
             lists.set_revision(cluster.revision());
             for watched in invariants.iter_mut().filter(|watched| watched.broken.is_none()) {
                 watched.broken = watched.invariant.check(cluster, lists, namespace);
+                if let Some(broken) = &watched.broken {
+                    broken.record(&watched.invariant.name, objects.recorder());
+                }
             }
         });
         drop(state);
@@ -246,6 +264,16 @@ impl World {
         let verdict =
             |watched: &Watched| Verdict { name: watched.invariant.name.clone(), broken: watched.broken.clone() };
         state.invariants.iter().map(verdict).collect()
+    }
+}
+
+impl Broken {
+    fn record(&self, name: &str, recorder: &Recorder) {
+        recorder.record(ACTOR, Stage::CheckFail, || {
+            let detail = Detail::default().at(self.revision).caused_by(recorder.commit(self.revision));
+            let detail = detail.with("name", name).with("throughout", true);
+            detail.with("expected", self.expected.as_str()).with("found", self.found.as_str())
+        });
     }
 }
 

@@ -3,7 +3,8 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use coracle_handover::{Decoded, Handed};
-use coracle_meta::{AnyObject, Object, ObjectType, Verbatim};
+use coracle_meta::any_object::downcast;
+use coracle_meta::{AnyObject, Object, ObjectType, PartialObject, Verbatim};
 use coracle_store::Revision;
 use parking_lot::Mutex;
 use serde::Deserialize;
@@ -146,6 +147,19 @@ impl Stored {
         object
     }
 
+    /// Whether this is a `Status`: what some verbs answer in place of an object.
+    pub fn is_status(&self) -> bool {
+        self.inner.value.starts_with(b"{\"kind\":\"Status\",")
+    }
+
+    /// Its metadata alone, without `managedFields`.
+    ///
+    /// # Errors
+    /// If there is a value in it that metadata of its name never has.
+    pub fn metadata(&self) -> Result<Arc<PartialObject>, serde_json::Error> {
+        self.decode(ObjectType::of::<PartialObject>().without_managed_fields()).map(downcast)
+    }
+
     /// The length of the whole JSON in bytes, at most.
     pub fn len(&self) -> usize {
         self.inner.layout.members_end + 43
@@ -181,15 +195,33 @@ impl Stored {
     }
 
     fn write_rest(&self, out: &mut Vec<u8>) {
-        let Inner { value, layout: Layout { head_end, middle_end, members_end, .. }, revision, .. } = &*self.inner;
+        let Inner { value, layout: Layout { head_end, middle_end, members_end, .. }, .. } = &*self.inner;
         out.extend_from_slice(&value[*head_end..*middle_end]);
+        self.write_version(out);
+        out.extend_from_slice(&value[*middle_end..*members_end]);
+        out.push(b'}');
+    }
+
+    /// The first member of the metadata.
+    fn write_version(&self, out: &mut Vec<u8>) {
+        let Inner { value, layout, revision, .. } = &*self.inner;
         if *revision != 0 {
             out.extend_from_slice(b"\"resourceVersion\":\"");
             out.extend_from_slice(revision.to_string().as_bytes());
-            out.extend_from_slice(if value[*middle_end] == b'}' { b"\"" } else { b"\"," });
+            out.extend_from_slice(if value[layout.middle_end] == b'}' { b"\"" } else { b"\"," });
         }
-        out.extend_from_slice(&value[*middle_end..*members_end]);
-        out.push(b'}');
+    }
+
+    /// Appends its metadata as a JSON object.
+    pub fn write_metadata(&self, out: &mut Vec<u8>) {
+        let Inner { value, layout: Layout { middle_end, members_end, .. }, .. } = &*self.inner;
+        let members = &value[middle_end - 1..*members_end];
+        let mut values = serde_json::Deserializer::from_slice(members).into_iter::<serde::de::IgnoredAny>();
+        // The value was found to be JSON, so metadata ends.
+        let end = values.next().map_or(members.len(), |_| values.byte_offset());
+        out.push(b'{');
+        self.write_version(out);
+        out.extend_from_slice(&members[1..end]);
     }
 
     /// The whole object as JSON.
@@ -317,6 +349,22 @@ mod tests {
         let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"},
             "metadata": {"name": "x", "resourceVersion": "7"}});
         Arc::new(Object::from_value(value).unwrap())
+    }
+
+    #[test]
+    fn metadata_is_a_slice_with_the_resource_version_before_it() {
+        let metadata = |value: Value, revision| {
+            let object = Arc::new(Object::from_value(value).unwrap());
+            let mut out = Vec::new();
+            Stored::from_value(render(&object), revision).unwrap().write_metadata(&mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "}"},
+            "metadata": {"name": "x", "annotations": {"a": "\"}"}}});
+        assert_eq!(metadata(value, 42), r#"{"resourceVersion":"42","annotations":{"a":"\"}"},"name":"x"}"#);
+        let bare = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}});
+        assert_eq!(metadata(bare.clone(), 0), "{}");
+        assert_eq!(metadata(bare, 7), r#"{"resourceVersion":"7"}"#);
     }
 
     #[test]

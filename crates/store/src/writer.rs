@@ -155,6 +155,7 @@ impl Writer {
                     let cause = commit.cause.as_ref();
                     let about = cause.and_then(|cause| cause.subject.clone()).unwrap_or_else(|| subject(&kv.key));
                     let detail = Detail::about(about).at(commit.revision).with("op", op);
+                    let detail = if op == "delete" { detail } else { detail.with("version", kv.version) };
                     detail.caused_by(cause.map(|cause| cause.entry))
                 });
             }

@@ -1,3 +1,4 @@
+use coracle_api::pod_references::referenced;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupResource, Object, Status};
 use coracle_registry::{Operation, Review};
@@ -5,7 +6,6 @@ use serde_json::Value;
 
 use super::{Checked, name};
 use crate::lookup::{core, get};
-use crate::mountable_secrets::refers_to_secrets;
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
@@ -24,7 +24,7 @@ pub(super) async fn check(review: &Review<'_>, node: &str) -> Result<Checked, St
             if owner != found.uid() {
                 return Ok(Err(format!("node {node} UID mismatch: expected {owner} got {}", found.uid())));
             }
-            Ok(match referenced(pod) {
+            Ok(match referenced(pod.at("spec")) {
                 Some(what) => Err(format!("node {node:?} can not create pods that reference {what}")),
                 None => Ok(()),
             })
@@ -65,48 +65,6 @@ fn check_mirror<'p>(pod: &'p Object, node: &str) -> Result<&'p Value, String> {
         return Err(format!("node {node:?} must not set blockOwnerDeletion on an owner reference"));
     }
     Ok(owner)
-}
-
-/// What a pod refers to in the API, which a static pod cannot. In Kubernetes: `podutil.HasAPIObjectReference`.
-fn referenced(pod: &Object) -> Option<&'static str> {
-    let spec = pod.at("spec");
-    if !spec.text("serviceAccountName").is_empty() {
-        return Some("serviceaccounts");
-    }
-    let containers = || ["initContainers", "containers", "ephemeralContainers"].iter().flat_map(|list| spec.list(list));
-    let volumes = || spec.list("volumes").iter();
-    let in_environment = |of: &str, key: &str| {
-        containers().any(|container| {
-            container.list("envFrom").iter().any(|source| source.has(of))
-                || container.list("env").iter().any(|variable| variable.at("valueFrom").has(key))
-        })
-    };
-    if refers_to_secrets(spec) {
-        return Some("secrets");
-    }
-    let names_config = |volume: &Value| {
-        volume.has("configMap") || volume.list("projected.sources").iter().any(|source| source.has("configMap"))
-    };
-    if in_environment("configMapRef", "configMapKeyRef") || volumes().any(names_config) {
-        return Some("configmaps");
-    }
-    if !spec.list("resourceClaims").is_empty() {
-        return Some("resourceclaims");
-    }
-    volumes().find_map(|volume| {
-        let projected = |source: &str| volume.list("projected.sources").iter().any(|projected| projected.has(source));
-        match () {
-            () if volume.has("csi") => Some("csidrivers (via CSI volumes)"),
-            () if volume.has("glusterfs") => Some("endpoints (via glusterFS volumes)"),
-            () if volume.has("persistentVolumeClaim") => Some("persistentvolumeclaims"),
-            () if volume.has("ephemeral") => Some("persistentvolumeclaims (via ephemeral volumes)"),
-            () if volume.has("azureFile") => Some("secrets (via azureFile volumes)"),
-            () if projected("serviceAccountToken") => Some("serviceaccounts (via projected volumes)"),
-            () if projected("clusterTrustBundle") => Some("clustertrustbundles"),
-            () if projected("podCertificate") => Some("podcertificates"),
-            () => None,
-        }
-    })
 }
 
 /// A node says how its own pods are, and nothing else of them.
@@ -174,22 +132,5 @@ mod tests {
         assert_eq!(refused(|pod| pod["metadata"]["ownerReferences"][0]["name"] = json!("b")), owner);
         let blocks = "node \"a\" must not set blockOwnerDeletion on an owner reference";
         assert_eq!(refused(|pod| pod["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = json!(true)), blocks);
-    }
-
-    #[test]
-    fn a_static_pod_refers_to_nothing_in_the_api() {
-        for (spec, expected) in [
-            (json!({"volumes": [{"hostPath": {}}, {"emptyDir": {}}]}), None),
-            (json!({"serviceAccountName": "x"}), Some("serviceaccounts")),
-            (json!({"containers": [{"env": [{"valueFrom": {"secretKeyRef": {"name": "s"}}}]}]}), Some("secrets")),
-            (json!({"containers": [{"envFrom": [{"configMapRef": {"name": "c"}}]}]}), Some("configmaps")),
-            (json!({"volumes": [{"persistentVolumeClaim": {}}]}), Some("persistentvolumeclaims")),
-            (
-                json!({"volumes": [{"projected": {"sources": [{"serviceAccountToken": {}}]}}]}),
-                Some("serviceaccounts (via projected volumes)"),
-            ),
-        ] {
-            assert_eq!(referenced(&Object::from_value(json!({"spec": spec})).unwrap()), expected);
-        }
     }
 }

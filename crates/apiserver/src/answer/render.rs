@@ -96,6 +96,14 @@ impl Rendering {
             out.push(b'\n');
             return Ok(out);
         }
+        if let Transform::PartialObjectMetadata(version) = self.how.transform
+            && self.is_plain_json()
+            && !object.is_status()
+        {
+            let mut out = self.metadata_json(object, version);
+            out.push(b'\n');
+            return Ok(out);
+        }
         let parsed = object.object();
         let value = match self.how.transform {
             _ if parsed.kind() == "Status" => parsed.to_value(),
@@ -182,7 +190,7 @@ impl Rendering {
                 Form::Maps => object.write_json(out),
             },
             Transform::PartialObjectMetadata(version) | Transform::PartialObjectMetadataList(version) => {
-                push_json(&self.metadata_of(&object.object(), version).into_value(), out);
+                out.append(&mut self.metadata_json(object, version));
             }
             Transform::Table(version) => push_json(&self.row(&object.object(), version), out),
         }
@@ -278,6 +286,20 @@ impl Rendering {
         partial
     }
 
+    /// The same as JSON: a slice of what is stored, unless some of it is hidden.
+    fn metadata_json(&self, object: &Stored, version: MetaVersion) -> Vec<u8> {
+        let mut out = Vec::new();
+        if !self.kind.spec().hidden_annotations.is_empty() {
+            push_json(self.metadata_of(&object.object(), version).as_value(), &mut out);
+            return out;
+        }
+        let head = format!(r#"{{"kind":"PartialObjectMetadata","apiVersion":"{}","metadata":"#, version.api_version());
+        out.extend_from_slice(head.as_bytes());
+        object.write_metadata(&mut out);
+        out.push(b'}');
+        out
+    }
+
     fn row(&self, object: &Object, version: MetaVersion) -> Value {
         let spec = self.kind.spec();
         let shown = match self.include {
@@ -307,9 +329,7 @@ struct Metadata {
 
 impl Handed for Metadata {
     fn decode(&self, form: ObjectType) -> Result<Arc<dyn AnyObject>, serde_json::Error> {
-        let mut json = Vec::new();
-        push_json(self.rendering.metadata_of(&self.object.object(), self.version).as_value(), &mut json);
-        form.read(&json, None)
+        form.read(&self.rendering.metadata_json(&self.object, self.version), None)
     }
 }
 

@@ -1,11 +1,18 @@
 use axum::extract::FromRequestParts;
 use axum::extract::ws::WebSocketUpgrade;
-use http::header;
 use http::request::Parts;
+use http::{Request, header};
 use hyper::upgrade::OnUpgrade;
 
 /// The other end of a connection that its client wants to become another.
-pub(crate) enum Upgrade {
+pub(crate) struct Upgrade {
+    /// What the client said of it.
+    head: Parts,
+    connection: OnUpgrade,
+}
+
+/// What becomes of such a connection here.
+pub(crate) enum Opened {
     /// A WebSocket.
     WebSocket(WebSocketUpgrade),
     /// SPDY/3.1, for remote commands of clients that know nothing newer.
@@ -14,20 +21,42 @@ pub(crate) enum Upgrade {
 
 impl Upgrade {
     /// What the client wants; `None` where it wants nothing that is known here, or there is no connection to make it of.
-    pub(crate) async fn read(parts: &mut Parts) -> Option<Self> {
+    pub(crate) fn read(parts: &mut Parts) -> Option<Self> {
         let wanted = parts.headers.get(header::UPGRADE)?.as_bytes();
-        if wanted.eq_ignore_ascii_case(b"websocket") {
-            return WebSocketUpgrade::from_request_parts(parts, &()).await.ok().map(Self::WebSocket);
+        let is_known = ["websocket", "SPDY/3.1"].iter().any(|known| wanted.eq_ignore_ascii_case(known.as_bytes()));
+        let connection = parts.extensions.remove::<OnUpgrade>().filter(|_| is_known)?;
+        let (mut head, ()) = Request::new(()).into_parts();
+        head.method = parts.method.clone();
+        head.version = parts.version;
+        head.headers = parts.headers.clone();
+        Some(Self { head, connection })
+    }
+
+    /// Whether it is to be a WebSocket.
+    fn is_web_socket(&self) -> bool {
+        self.head.headers.get(header::UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
+    }
+
+    /// The connection itself, for whoever passes on what is said over it.
+    pub(crate) fn into_connection(self) -> OnUpgrade {
+        self.connection
+    }
+
+    /// To be spoken here; `None` if the client does not ask for it as it has to.
+    pub(crate) async fn open(self) -> Option<Opened> {
+        if !self.is_web_socket() {
+            return Some(Opened::Spdy(self.connection));
         }
-        let is_spdy = wanted.eq_ignore_ascii_case(b"SPDY/3.1");
-        parts.extensions.remove::<OnUpgrade>().filter(|_| is_spdy).map(Self::Spdy)
+        let Self { mut head, connection } = self;
+        head.extensions.insert(connection);
+        WebSocketUpgrade::from_request_parts(&mut head, &()).await.ok().map(Opened::WebSocket)
     }
 
     /// A WebSocket, if that is what is wanted.
-    pub(crate) fn web_socket(self) -> Option<WebSocketUpgrade> {
-        match self {
-            Self::WebSocket(upgrade) => Some(upgrade),
-            Self::Spdy(_) => None,
+    pub(crate) async fn web_socket(self) -> Option<WebSocketUpgrade> {
+        match self.open().await? {
+            Opened::WebSocket(upgrade) => Some(upgrade),
+            Opened::Spdy(_) => None,
         }
     }
 }

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use coracle_meta::Status;
+use coracle_meta::{Status, reason};
 use coracle_registry::{Kind, Verb};
 use http::{Method, Request, Response, StatusCode};
 
 use super::call::request;
-use super::remote_command;
+use super::remote_command::{self, told};
 use crate::answer::respond::text;
 use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
@@ -37,9 +37,45 @@ pub(super) async fn serve(
         let Received { upgrade, headers, query, .. } = received;
         return remote_command::serve(server, upgrade, &headers, &query, &destination.node, forwarded).await;
     }
-    let mut response = server.nodes.call(&destination.node, forwarded).await?;
+    let answer = server.nodes.call(&server.registry, &destination.node, forwarded).await;
+    if asked.at.subresource != "log" {
+        return Ok(without_hops(answer.map_err(crate::NodeFailure::of_proxy)?));
+    }
+    let answer = answer.map_err(crate::NodeFailure::of_log)?;
+    match answer.status().is_success() {
+        true => Ok(without_hops(answer)),
+        false => Err(refused_log(answer, &asked.at.name).await),
+    }
+}
+
+fn without_hops(mut response: Response<Body>) -> Response<Body> {
     for hop in ["connection", "transfer-encoding", "keep-alive", "upgrade"] {
         response.headers_mut().remove(hop);
     }
-    Ok(response)
+    response
+}
+
+/// What a node says to who wants a log and does not get it. In Kubernetes: `GenericHttpResponseChecker`, whose verb is
+/// empty.
+async fn refused_log(answer: Response<Body>, pod: &str) -> Status {
+    let code = answer.status();
+    let said = told(answer).await;
+    let about = |message: &str| format!("{message} ( pods/log {pod})");
+    let failure = |reason: &str, message: String| Status::failure(code.as_u16(), reason, message);
+    match code {
+        StatusCode::INTERNAL_SERVER_ERROR => Status::internal(said),
+        StatusCode::BAD_REQUEST => Status::bad_request(said),
+        StatusCode::UNAUTHORIZED => {
+            failure(reason::UNAUTHORIZED, about("the server has asked for the client to provide credentials"))
+        }
+        StatusCode::FORBIDDEN => failure(reason::FORBIDDEN, about(&said)),
+        StatusCode::NOT_FOUND => failure(reason::NOT_FOUND, about("the server could not find the requested resource")),
+        StatusCode::SERVICE_UNAVAILABLE => {
+            failure(reason::SERVICE_UNAVAILABLE, about("the server is currently unable to handle the request"))
+        }
+        _ => {
+            let message = format!("an error on the server ({said:?}) has prevented the request from succeeding");
+            failure(reason::INTERNAL_ERROR, about(&message))
+        }
+    }
 }

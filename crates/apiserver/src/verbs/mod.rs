@@ -8,7 +8,7 @@ mod get;
 mod list;
 mod local_events;
 mod patch;
-mod remote_command;
+pub(crate) mod remote_command;
 mod update;
 mod watch;
 mod watch_stream;
@@ -27,7 +27,6 @@ use crate::answer::respond;
 use crate::front::endpoint::{Action, Endpoint, method_not_allowed};
 use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
-use crate::front::upgrade::Upgrade;
 use crate::server::Server;
 
 /// Serves a request about a resource.
@@ -51,6 +50,10 @@ pub(crate) async fn serve(
     let of_failures = negotiate(&received.headers, &received.query, Offer { transforms: false, ..offer });
     let of_failures = Negotiated { format: of_failures.map_or(Format::Json, |how| how.format), ..Negotiated::JSON };
     let request = request(server, &received, &endpoint.kind, &asked, verb);
+    let upgrade = match received.upgrade {
+        Some(upgrade) => upgrade.web_socket().await,
+        None => None,
+    };
     let warnings = request.warnings.clone();
     endpoint.kind.spec().deprecation.iter().for_each(|text| warnings.add(text.as_str()));
     let call = Call {
@@ -62,7 +65,7 @@ pub(crate) async fn serve(
         headers: received.headers,
         body,
         how,
-        upgrade: received.upgrade.and_then(Upgrade::web_socket),
+        upgrade,
     };
     let result = match verb {
         Verb::Get => get::serve(call).await,

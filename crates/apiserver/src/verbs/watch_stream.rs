@@ -3,7 +3,7 @@ use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use coracle_handover::Handed;
-use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_journal::{Detail, EntryId, Recorder, Stage, subject};
 use coracle_meta::{GroupVersionKind, INITIAL_EVENTS_END, Object, Status, WatchEvent, WatchEventType};
 use coracle_registry::{ServedWatch, Stored};
 use futures_util::future::{Either, select};
@@ -151,7 +151,8 @@ impl WatchStream {
             }
             WatchEvent::Error(status) => {
                 let entry = self.recorder.record(ACTOR, Stage::WatchExpired, || {
-                    Detail::about(self.resource.as_str()).with("why", status.message.as_str())
+                    let detail = Detail::about(self.resource.as_str()).with("why", status.message.as_str());
+                    detail.with("watch", self.audit_id.as_str())
                 });
                 self.remember(0, entry);
             }
@@ -163,13 +164,12 @@ impl WatchStream {
         let revision = object.revision();
         let entry = self.recorder.record(ACTOR, Stage::WatchSend, || {
             let parsed = object.object();
-            let about = [self.resource.as_str(), parsed.namespace(), parsed.name()];
-            let about: Vec<_> = about.into_iter().filter(|part| !part.is_empty()).collect();
-            Detail::about(about.join("/"))
+            Detail::about(subject(&self.resource, parsed.namespace(), parsed.name()))
                 .at(revision)
                 .caused_by(self.recorder.commit(revision))
                 .with("type", kind.as_str())
                 .with("watcher", self.watcher.as_str())
+                .with("watch", self.audit_id.as_str())
         });
         self.remember(revision, entry);
     }

@@ -1,7 +1,7 @@
 use coracle_apiserver::{Body, Limits};
 use coracle_journal::{EntryId, Stage};
 use http::{Method, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::server::{CONFIG_MAPS, Server, request};
 
@@ -178,6 +178,37 @@ async fn a_request_and_its_answer_stand_in_the_event_log_with_the_commit_between
     assert_eq!(commit.causes, [request.id]);
     assert_eq!(respond.causes, [request.id]);
     assert_eq!(respond.data["code"], 201);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_stands_in_the_event_log_with_what_was_wanted_and_what_was_stored() {
+    let server = Server::start().await;
+    let made = server.create_config_map("a").await;
+    let read = server.get(&format!("{CONFIG_MAPS}/a")).await.json();
+    let mut other = read.clone();
+    other["data"] = json!({"k": "b"});
+    let path = format!("{CONFIG_MAPS}/a");
+    let put = |object: &Value| {
+        request(Method::PUT, &path, &[("content-type", "application/json")], Body::from(object.to_string()))
+    };
+    let stored = server.send(put(&other)).await.json();
+    let last = |server: &Server| {
+        let entries = server.recorder.entries(EntryId(0));
+        entries.into_iter().rfind(|entry| entry.stage == Stage::ApiRespond).unwrap().data
+    };
+    assert!(!last(&server).contains_key("stored"), "all is well");
+    let mut late = read.clone();
+    late["data"] = json!({"k": "c"});
+    assert_eq!(server.send(put(&late)).await.code, StatusCode::CONFLICT);
+    let (seen, there) = (&read["metadata"]["resourceVersion"], &stored["metadata"]["resourceVersion"]);
+    assert_eq!(last(&server)["precondition"], format!("resourceVersion {}", seen.as_str().unwrap()));
+    assert_eq!(&last(&server)["stored"], there);
+    let options = json!({"preconditions": {"resourceVersion": seen}}).to_string();
+    let delete = request(Method::DELETE, &path, &[("content-type", "application/json")], Body::from(options));
+    assert_eq!(server.send(delete).await.code, StatusCode::CONFLICT);
+    assert_eq!(&last(&server)["stored"], there);
+    assert_eq!(last(&server)["precondition"], format!("resourceVersion {}", seen.as_str().unwrap()));
+    drop(made);
 }
 
 #[tokio::test(start_paused = true)]

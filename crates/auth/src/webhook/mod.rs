@@ -12,5 +12,6 @@ mod review;
 mod token;
 
 pub use access::AccessWebhook;
+pub use remembered::Remembered;
 pub use review::{ReviewVersion, ReviewWebhook, UnknownReviewVersion};
 pub use token::TokenWebhook;

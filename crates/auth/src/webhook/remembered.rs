@@ -7,7 +7,7 @@ use tokio::time::Instant;
 /// Answers that hold for a while.
 ///
 /// Invariant: there are never more than `most`; those that would end first go first.
-pub(super) struct Remembered<K, V> {
+pub struct Remembered<K, V> {
     most: usize,
     entries: Mutex<BTreeMap<K, Entry<V>>>,
 }
@@ -19,12 +19,12 @@ struct Entry<V> {
 
 impl<K: Ord + Clone, V: Clone> Remembered<K, V> {
     /// Nothing yet, and never more than `most`.
-    pub(super) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         Self { most, entries: Mutex::default() }
     }
 
     /// What is remembered, unless its time is over.
-    pub(super) fn get(&self, key: &K) -> Option<V> {
+    pub fn get(&self, key: &K) -> Option<V> {
         let mut entries = self.entries.lock();
         let entry = entries.get(key)?;
         if Instant::now() < entry.ends {
@@ -35,7 +35,7 @@ impl<K: Ord + Clone, V: Clone> Remembered<K, V> {
     }
 
     /// Remembers something for as long as `time`.
-    pub(super) fn put(&self, key: K, value: V, time: Duration) {
+    pub fn put(&self, key: K, value: V, time: Duration) {
         if time.is_zero() {
             return;
         }
@@ -78,5 +78,15 @@ mod tests {
         answers.put("long", 3, 9 * SECOND);
         answers.put("other", 4, 5 * SECOND);
         assert_eq!((answers.get(&"long"), answers.get(&"short"), answers.get(&"other")), (Some(3), None, Some(4)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn there_are_never_too_many_and_the_last_is_among_them() {
+        let answers = Remembered::new(1024);
+        for key in 0..5000 {
+            answers.put(key, "b", 10 * SECOND);
+            assert!(answers.entries.lock().len() <= 1024);
+        }
+        assert_eq!(answers.get(&4999), Some("b"));
     }
 }

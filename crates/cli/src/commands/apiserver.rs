@@ -4,7 +4,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use clap::Args;
 use coracle_ambient::Ambient;
-use coracle_cluster::{ControlPlane, NoNodes, StoreSpec};
+use coracle_cluster::{ControlPlane, NodeWays, StoreSpec, metrics_server};
 use coracle_journal::Recorder;
 
 use crate::commands::audit_flags::close;
@@ -26,6 +26,9 @@ pub(crate) struct Apiserver {
     /// The folder of the certificate authority; kubeconfigs for the other components are written there
     #[arg(long, value_name = "DIR", default_value = ".coracle/pki")]
     cert_dir: PathBuf,
+    /// Serve metrics.k8s.io, of what the pods use, as metrics-server does [default: true]
+    #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    metrics_server: Option<bool>,
     #[command(flatten)]
     server: ServerFlags,
 }
@@ -41,6 +44,7 @@ impl Apiserver {
             .map_err(|error| exit::Usage(format!("--cert-dir {}: {error}", self.cert_dir.display())))?;
         let mut spec = self.server.spec(&self.cert_dir)?;
         let door = self.server.open(&self.cert_dir, 6443, &mut spec).await?;
+        self.server.kubelet_client.set_or_make(&mut spec, &door.authority)?;
         for (file, user, groups) in IDENTITIES {
             door.write_kubeconfig(&self.cert_dir.join(format!("{file}.kubeconfig")), user, groups)?;
         }
@@ -48,8 +52,14 @@ impl Apiserver {
         sign_by(&mut spec.service_accounts, || service_account_key(&self.cert_dir))?;
         let (ambient, recorder) = (Ambient::system(), Recorder::off());
         let store = store.open(&ambient, &recorder).await?;
-        let nodes = Arc::new(NoNodes);
-        let control_plane = ControlPlane::start(&spec, Arc::clone(&store.store), nodes, &ambient, &recorder).await?;
+        let nodes = NodeWays::new(&spec)?;
+        let serves_metrics = self.metrics_server.unwrap_or(true);
+        if serves_metrics {
+            metrics_server::answer_for(&mut spec, nodes.clone());
+        }
+        let (objects, nodes) = (Arc::clone(&store.store), Arc::new(nodes));
+        let control_plane = ControlPlane::start(&spec, objects, nodes, &ambient, &recorder).await?;
+        metrics_server::settle(control_plane.registry(), serves_metrics).await.map_err(coracle_cluster::Error::from)?;
         if store.is_shared() {
             control_plane.follow();
         }

@@ -10,7 +10,7 @@ use coracle_client::{AsServiceAccount, Client, Https};
 use coracle_cluster::controllers::Identities;
 use coracle_cluster::scheduler::Configuration;
 use coracle_cluster::serve::{MetricsListener, read_keys};
-use coracle_cluster::{Ended, Kubelet, LeaderTimings, NodeSpec, controllers};
+use coracle_cluster::{Ended, LeaderTimings, controllers};
 use coracle_journal::Recorder;
 use coracle_meta::ObjectKey;
 
@@ -168,17 +168,6 @@ impl Keys {
     }
 }
 
-/// Runs simulated nodes alone.
-#[derive(Debug, Args)]
-pub(crate) struct SimulatedNodes {
-    /// How to reach the API server, and as whom
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: PathBuf,
-    /// How many nodes to simulate, called node-1 and so on
-    #[arg(long, default_value_t = 2)]
-    nodes: usize,
-}
-
 impl ControllerManager {
     pub(crate) fn run(self) -> Result<u8> {
         let flags: Vec<String> = self.flags.iter().cloned().chain(self.keys.flags()).collect();
@@ -242,21 +231,10 @@ impl Scheduler {
     }
 }
 
-impl SimulatedNodes {
-    pub(crate) fn run(self) -> Result<u8> {
-        let nodes = (1..=self.nodes).map(|number| NodeSpec::new(format!("node-{number}"))).collect();
-        let config = coracle_cluster::kubelet::Config { nodes, ..coracle_cluster::kubelet::Config::default() };
-        until_interrupted(&read(&self.kubeconfig)?, |client, ambient, recorder, stop| async move {
-            Kubelet::new(config, client, ambient, recorder).run(stop).await;
-            Ok(Ended::Asked)
-        })
-    }
-}
-
 /// A future that ends when the process is asked to stop.
-type Stop = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(crate) type Stop = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-fn read(kubeconfig: &Path) -> Result<Kubeconfig> {
+pub(crate) fn read(kubeconfig: &Path) -> Result<Kubeconfig> {
     Ok(Kubeconfig::read(kubeconfig).map_err(refused)?)
 }
 
@@ -264,7 +242,7 @@ fn refused(error: KubeconfigError) -> exit::Usage {
     exit::Usage(format!("--kubeconfig: {:#}", anyhow::Error::from(error)))
 }
 
-fn until_interrupted<F: Future<Output = Result<Ended>>>(
+pub(crate) fn until_interrupted<F: Future<Output = Result<Ended>>>(
     kubeconfig: &Kubeconfig,
     run: impl FnOnce(Client, Ambient, Recorder, Stop) -> F,
 ) -> Result<u8> {

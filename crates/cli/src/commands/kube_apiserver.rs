@@ -15,6 +15,7 @@ use crate::commands::etcd::tolerant;
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::flag_table::sift;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
+use crate::commands::kubelet_client_flags::KubeletClientFlags;
 use crate::commands::server_flags::service_routes;
 use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::commands::up::run_on_worker;
@@ -55,6 +56,8 @@ pub(crate) struct KubeApiserver {
     token_auth_file: Option<PathBuf>,
     #[command(flatten)]
     front_proxy: FrontProxyFlags,
+    #[command(flatten)]
+    kubelet_client: KubeletClientFlags,
     #[command(flatten)]
     webhooks: WebhookFlags,
     #[command(flatten)]
@@ -157,6 +160,7 @@ impl KubeApiserver {
             ..ApiServerSpec::default()
         };
         self.front_proxy.set(&mut spec)?;
+        self.kubelet_client.set(&mut spec)?;
         self.webhooks.set(&mut spec)?;
         self.audit.set(&mut spec)?;
         self.api.set(&mut spec)?;

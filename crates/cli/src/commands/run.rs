@@ -1,10 +1,12 @@
+use std::cell::OnceCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use coracle_journal::Recorder;
-use coracle_scenario::{BuiltIn, Disturbance, LEGEND, Mode, Options, Outcome, Report, Scenario, lanes, parse};
+use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
+use coracle_viewer::{Format, LEGEND, lanes, sentence};
 
 use crate::exit;
 use crate::live::Live;
@@ -27,9 +29,12 @@ pub(crate) struct Run {
     /// What happens to the controllers meanwhile: kill@N, pause@N or double@N after N revisions, or late
     #[arg(long, value_name = "DISTURBANCE")]
     disturb: Option<Disturbance>,
-    /// Write the event log here, as JSON lines (one scenario only)
+    /// Write the event log here; compressed if it ends with .gz (one scenario only)
     #[arg(long)]
     events: Option<PathBuf>,
+    /// Write a report here, as its name ends: .html, .json, .xml (JUnit), .md or .perfetto.json (one scenario only; may be repeated)
+    #[arg(long, value_name = "FILE")]
+    report: Vec<PathBuf>,
     /// Only the verdict of each scenario
     #[arg(short, long)]
     quiet: bool,
@@ -53,6 +58,12 @@ impl Run {
         }
         if self.events.is_some() && files.len() > 1 {
             return Err(exit::Usage(format!("--events takes one scenario, and there are {}", files.len())).into());
+        }
+        if !self.report.is_empty() && files.len() > 1 {
+            return Err(exit::Usage(format!("--report takes one scenario, and there are {}", files.len())).into());
+        }
+        for path in &self.report {
+            Format::of(path).map_err(|why| exit::Usage(format!("--report {why}")))?;
         }
         // All are read before the first is run: a typo in the last must not show after minutes.
         let vocabulary = BuiltIn::default();
@@ -86,11 +97,11 @@ impl Run {
 
     fn one(&self, file: &Path, scenario: &Scenario) -> Result<u8> {
         let options = Options { mode: self.mode, seed: self.seed, disturbance: self.disturb, ..Options::default() };
-        let unwritable = std::cell::OnceCell::new();
+        let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
         let live = Live::for_terminal(!self.plain && !self.quiet && !self.verbose && std::io::stdout().is_terminal());
-        let report = coracle_scenario::execute(scenario, file, &options, || {
+        let report = coracle_scenario::execute(scenario, file, &options, |header| {
             let made = match &self.events {
-                Some(path) => Recorder::file(path, KEPT_ENTRIES),
+                Some(path) => Recorder::file(path, KEPT_ENTRIES, header),
                 None => Ok(Recorder::ring(KEPT_ENTRIES)),
             };
             let made = made.unwrap_or_else(|error| {
@@ -98,13 +109,20 @@ impl Run {
                 Recorder::ring(KEPT_ENTRIES)
             });
             live.follow(&scenario.metadata.name, &made);
-            made
-        })?;
+            recorder.get_or_init(|| made).clone()
+        });
         live.end();
+        if let (Some(recorder), Some(path)) = (recorder.get(), &self.events) {
+            recorder.close().with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let report = report?;
         if let Some(error) = unwritable.into_inner() {
             return Err(error.into());
         }
-        self.print(&report);
+        for path in &self.report {
+            report.write(path)?;
+        }
+        self.print(file, &report);
         Ok(match report.outcome {
             Outcome::Passed => exit::PASS,
             Outcome::Failed(_) => exit::CHECK_FAILED,
@@ -112,26 +130,39 @@ impl Run {
         })
     }
 
-    fn print(&self, report: &Report) {
+    fn print(&self, file: &Path, report: &Report) {
         if self.verbose {
-            for entry in &report.entries {
+            for entry in &report.events.entries {
                 let revision = entry.revision.map_or(String::new(), |revision| revision.to_string());
                 let at = entry.at.as_secs_f64();
-                println!("{at:>10.4} s {revision:>6}  {:<34} {}", entry.actor, coracle_scenario::sentence(entry));
+                println!("{at:>10.4} s {revision:>6}  {:<34} {}", entry.actor, sentence(entry));
             }
         }
         if self.quiet {
             println!("{}", report.block().lines().next().unwrap_or_default());
             return;
         }
-        let drawn = lanes(&report.entries, 110, 12);
+        let drawn = lanes(&report.events.entries, 110, 12);
         if !drawn.is_empty() {
             println!("{}\n {LEGEND}\n", drawn.join("\n"));
         }
         print!("{}", report.block());
+        for path in &self.report {
+            println!("       report {}", path.display());
+        }
+        if self.report.is_empty() && !report.passed() {
+            println!("       next: {}", self.again(file, report));
+        }
         if let Some(events) = &self.events {
             println!("       events {}   next: coracle story {}", events.display(), events.display());
         }
+    }
+
+    /// The line that runs a scenario again, which goes as it went, and writes its report.
+    fn again(&self, file: &Path, report: &Report) -> String {
+        let (name, seed, mode) = (&report.name, report.seed, report.mode);
+        let disturb = self.disturb.map(|how| format!(" --disturb {how}")).unwrap_or_default();
+        format!("coracle run {} --seed {seed} --mode {mode}{disturb} --report {name}.html", quoted(file))
     }
 
     /// The files named, and those in the folders named, in the order of their names.
@@ -151,5 +182,15 @@ impl Run {
             }
         }
         Ok(files)
+    }
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%".contains(character);
+    match !path.is_empty() && path.chars().all(is_plain) {
+        true => path.into_owned(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
     }
 }

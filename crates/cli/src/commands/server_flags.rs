@@ -11,6 +11,7 @@ use crate::commands::advertise_flags::AdvertiseFlags;
 use crate::commands::api_flags::ApiFlags;
 use crate::commands::audit_flags::AuditFlags;
 use crate::commands::front_proxy_flags::FrontProxyFlags;
+use crate::commands::kubelet_client_flags::KubeletClientFlags;
 use crate::commands::service_account_flags::ServiceAccountFlags;
 use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
@@ -46,6 +47,8 @@ pub(crate) struct ServerFlags {
     #[command(flatten)]
     front_proxy: FrontProxyFlags,
     #[command(flatten)]
+    pub(crate) kubelet_client: KubeletClientFlags,
+    #[command(flatten)]
     webhooks: WebhookFlags,
     #[command(flatten)]
     audit: AuditFlags,
@@ -69,6 +72,7 @@ impl Default for ServerFlags {
             service_accounts: ServiceAccountFlags::default(),
             anonymous_auth: true,
             front_proxy: FrontProxyFlags::default(),
+            kubelet_client: KubeletClientFlags::default(),
             webhooks: WebhookFlags::default(),
             audit: AuditFlags::default(),
             api: ApiFlags::default(),
@@ -110,6 +114,9 @@ impl ServerFlags {
             ..ApiServerSpec::default()
         };
         self.front_proxy.set_or_make(&mut spec, folder)?;
+        if self.kubelet_client.is_said() {
+            self.kubelet_client.set(&mut spec)?;
+        }
         self.webhooks.set(&mut spec)?;
         self.audit.set(&mut spec)?;
         self.api.set(&mut spec)?;

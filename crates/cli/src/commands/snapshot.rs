@@ -1,12 +1,23 @@
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result, anyhow};
+use bytes::Bytes;
 use clap::{Args, Subcommand};
+use coracle_client::kubeconfig::Kubeconfig;
+use coracle_store::disk;
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::Value;
+use tower::ServiceExt;
 
 use crate::commands::env::StateArgs;
+use crate::commands::up::runtime;
+use crate::snapshot_door::PATH;
+use crate::state::StateFolder;
 use crate::{exit, snapshot};
 
-/// Saves a cluster that does not run into a file, or makes one of such a file.
+/// Saves a cluster into a file, or makes one of such a file.
 #[derive(Debug, Args)]
 pub(crate) struct Snapshot {
     #[command(subcommand)]
@@ -15,7 +26,7 @@ pub(crate) struct Snapshot {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Write what the cluster holds, and who it is, into a new file; it must have been stopped
+    /// Write what the cluster holds, what its nodes do, and who it is, into a new file, whether it runs or not
     Save(Flags),
     /// Make a cluster of a file, in a state folder that holds nothing yet
     Restore(Flags),
@@ -35,9 +46,7 @@ impl Snapshot {
         let (folder, file) = (flags.state.folder(), flags.file.display());
         let shown = folder.path().display().to_string();
         let done = match self.action {
-            Action::Save(_) => {
-                snapshot::save(&folder, &flags.file).map(|report| (format!("{shown} is saved in {file}"), report))
-            }
+            Action::Save(_) => save(&folder, &flags.file).map(|report| (format!("{shown} is saved in {file}"), report)),
             Action::Restore(_) => snapshot::restore(&flags.file, &folder)
                 .map(|report| (format!("{shown} is restored; start it with `coracle up`"), report)),
         };
@@ -45,4 +54,31 @@ impl Snapshot {
         println!("{said}: revision {}, {} records", report.revision, report.records);
         Ok(exit::PASS)
     }
+}
+
+/// A cluster that runs is asked for its snapshot; one that does not is read.
+fn save(folder: &StateFolder, file: &Path) -> Result<disk::Report> {
+    if folder.running().is_none() {
+        return snapshot::save(folder, file);
+    }
+    snapshot::receive(file, |target| runtime()?.block_on(ask(&folder.kubeconfig(), target)))
+}
+
+async fn ask(kubeconfig: &Path, target: &mut std::fs::File) -> Result<()> {
+    let server = Kubeconfig::read(kubeconfig)?.connect()?;
+    let request = Request::get(PATH).body(Full::new(Bytes::new()))?;
+    let answer = server.oneshot(request).await.map_err(|error| anyhow!("the cluster cannot be reached: {error}"))?;
+    let is_given = answer.status().is_success();
+    let mut body = answer.into_body();
+    let mut refusal = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| anyhow!("the snapshot did not come to its end: {error}"))?;
+        let bytes = frame.into_data().unwrap_or_default();
+        if is_given { target.write_all(&bytes)? } else { refusal.extend(bytes) }
+    }
+    if is_given {
+        return Ok(());
+    }
+    let status: Value = serde_json::from_slice(&refusal).context("the cluster gives no snapshot")?;
+    Err(anyhow!("the cluster gives no snapshot: {}", status["message"].as_str().unwrap_or_default()))
 }

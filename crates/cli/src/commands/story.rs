@@ -1,9 +1,8 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
 use clap::Args;
-use coracle_journal::Recorder;
-use coracle_scenario::Telling;
+use coracle_journal::{Entry, Events};
+use coracle_viewer::{NothingToTell, Telling};
 
 use crate::exit;
 
@@ -20,24 +19,32 @@ pub(crate) struct Story {
 }
 
 impl Story {
-    pub(crate) fn run(self) -> Result<u8> {
-        let entries = Recorder::read(&self.events).map_err(|error| exit::Usage(chain(&error)))?;
+    pub(crate) fn run(self) -> anyhow::Result<u8> {
         let telling = if self.verbose { Telling::Everything } else { Telling::Steps };
-        match coracle_scenario::story(&entries, self.object.as_deref(), telling) {
-            Ok(story) => {
-                print!("{story}");
-                Ok(exit::PASS)
-            }
-            Err(nothing) => {
-                eprintln!("coracle: {}: {nothing}", self.events.display());
-                Ok(exit::NOTHING_MATCHED)
-            }
+        print_of(&self.events, |entries| coracle_viewer::story(entries, self.object.as_deref(), telling))
+    }
+}
+
+/// Reads an events file and prints what `tell` makes of it.
+pub(super) fn print_of(
+    file: &Path,
+    tell: impl FnOnce(&[Entry]) -> Result<String, NothingToTell>,
+) -> anyhow::Result<u8> {
+    let events = Events::read(file).map_err(|error| exit::Usage(chain(&error)))?;
+    match tell(&events.entries) {
+        Ok(told) => {
+            print!("{told}");
+            Ok(exit::PASS)
+        }
+        Err(nothing) => {
+            eprintln!("coracle: {}: {nothing}", file.display());
+            Ok(exit::NOTHING_MATCHED)
         }
     }
 }
 
 /// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

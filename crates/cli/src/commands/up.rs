@@ -2,6 +2,7 @@ use std::fs::File;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -9,15 +10,19 @@ use clap::Args;
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::kubelet::stages::{Stage, read_stages};
 use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
-use coracle_cluster::{Audit, Cluster, StoreSpec, controllers};
-use coracle_journal::Recorder;
+use coracle_cluster::{Audit, Cluster, SavedNodes, StoreSpec, controllers};
+use coracle_journal::{Header, Recorder};
+use coracle_meta::Object;
+use coracle_sim::World;
 
 use crate::commands::audit_flags::close;
 use crate::commands::env::StateArgs;
+use crate::commands::node_flags::NodeFlags;
 use crate::commands::scheduler_configuration;
 use crate::commands::server_flags::{Door, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
 use crate::interrupt::interrupted;
+use crate::snapshot_door::SnapshotDoor;
 use crate::state::StateFolder;
 use crate::{exit, state};
 
@@ -43,6 +48,8 @@ pub(crate) struct Up {
     /// How many simulated nodes
     #[arg(long, default_value_t = 2)]
     nodes: usize,
+    #[command(flatten)]
+    node: NodeFlags,
     /// Serve metrics.k8s.io, of what the pods use, as metrics-server does [default: true, or false with --empty]
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     metrics_server: Option<bool>,
@@ -59,7 +66,7 @@ pub(crate) struct Up {
     /// Tell here how the scheduler fares: /healthz and /metrics, for anybody who asks
     #[arg(long, value_name = "ADDRESS:PORT")]
     scheduler_metrics: Option<SocketAddr>,
-    /// Write the event log here, as JSON lines, for `coracle story`
+    /// Write the event log here, for `coracle story`; compressed if it ends with .gz
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
@@ -76,6 +83,26 @@ pub(crate) struct RunningCluster {
     claim: state::Claim,
 }
 
+/// Tells the event log what objects look like whenever they change.
+fn tell_objects(cluster: &Cluster) {
+    let (registry, store) = (cluster.registry().clone(), cluster.store());
+    let plural_of = move |object: &Object| {
+        let kinds = registry.kinds();
+        Some(kinds.kind(&object.group_version_kind()?)?.row().plural.clone())
+    };
+    let world = World::new("default", Arc::new(plural_of), Vec::new()).recorded(cluster.recorder().clone());
+    cluster.spawn("world", async move {
+        if let Err(error) = world.follow(&*store).await {
+            eprintln!("coracle: objects are told to the event log no longer: {error}");
+        }
+    });
+}
+
+/// The time of day, for the first line of an event log.
+fn now() -> String {
+    coracle_meta::format_time(coracle_ambient::Ambient::system().clock.now())
+}
+
 impl Up {
     pub(crate) fn run(self) -> Result<u8> {
         run_on_worker(self.serve())
@@ -87,7 +114,7 @@ impl Up {
         let known = folder.data().exists();
         let running = self.start(&folder).await?;
         self.greet(&running, &folder, started.elapsed(), known);
-        let front = running.cluster.front_door();
+        let front = SnapshotDoor::beside(&running.cluster, &folder);
         let stop = std::sync::Arc::new(tokio::sync::Notify::new());
         let serving = tokio::spawn(running.door.listener.serve(front, {
             let stop = std::sync::Arc::clone(&stop);
@@ -97,8 +124,12 @@ impl Up {
         eprintln!("stopping");
         stop.notify_one();
         let recorder = running.cluster.recorder().clone();
+        let kubelet = running.cluster.kubelet().clone();
         running.cluster.shutdown().await;
-        recorder.flush().context("cannot write the event log")?;
+        if !self.ephemeral {
+            keep_nodes(&folder, &kubelet.save())?;
+        }
+        recorder.close().context("cannot write the event log")?;
         let _ = serving.await;
         close(running.audit.as_ref());
         drop(running.claim);
@@ -128,7 +159,7 @@ impl Up {
         let metrics = controllers.metrics.clone();
         let scheduler = scheduler.map(|read| read.config).unwrap_or_default();
         let scheduler_metrics = scheduler.metrics.clone();
-        let builder = Cluster::builder().nodes(self.nodes).store(store).api_server(spec);
+        let builder = Cluster::builder().node_specs(self.node.specs(self.nodes)?).store(store).api_server(spec);
         let mut builder = builder.controllers(controllers).scheduler(scheduler);
         if self.nodes > 0 && !self.empty {
             builder = builder.csi_driver();
@@ -137,10 +168,19 @@ impl Up {
         if let Some(stages) = stages {
             builder = builder.stages(stages);
         }
+        if let Some(saved) = kept_nodes(folder).filter(|_| !self.ephemeral) {
+            builder = builder.saved_nodes(saved);
+        }
         if let Some(path) = &self.events {
-            builder = builder.recorder(Recorder::file(path, KEPT_ENTRIES)?);
+            let header = Header { mode: Some("real".to_owned()), ..Header::new(now()) };
+            builder = builder.recorder(Recorder::file(path, KEPT_ENTRIES, &header)?);
         }
         let cluster = builder.start().await?;
+        // From now on what nodes held is older than what the store says.
+        let _ = std::fs::remove_file(folder.nodes());
+        if self.events.is_some() {
+            tell_objects(&cluster);
+        }
         if let Some(address) = self.controller_metrics {
             let listener = MetricsListener::bind(address, move || metrics.text()).await?;
             cluster.spawn("metrics", async move { match listener.serve().await {} });
@@ -178,6 +218,26 @@ impl Up {
             eprintln!("note: {limit}");
         }
     }
+}
+
+/// What the nodes held when the cluster stopped; none if that is not there, or is of another version.
+fn kept_nodes(folder: &StateFolder) -> Option<SavedNodes> {
+    let bytes = std::fs::read(folder.nodes()).ok()?;
+    match SavedNodes::read(&bytes) {
+        Ok(saved) => Some(saved),
+        Err(error) => {
+            eprintln!("note: {}: {error}; pods are found as after a crash", folder.nodes().display());
+            None
+        }
+    }
+}
+
+/// Keeps what the nodes held when the cluster stopped.
+fn keep_nodes(folder: &StateFolder, saved: &SavedNodes) -> Result<()> {
+    let part = folder.path().join("nodes.part");
+    std::fs::write(&part, saved.to_bytes())
+        .and_then(|()| std::fs::rename(&part, folder.nodes()))
+        .with_context(|| format!("cannot write {}", folder.nodes().display()))
 }
 
 /// The key that signs service account tokens: kept, so that tokens outlive a restart.
@@ -256,6 +316,7 @@ where
         empty: true,
         metrics_server: None,
         nodes: 2,
+        node: NodeFlags::default(),
         stages: Vec::new(),
         events: None,
         controller_metrics: None,

@@ -11,5 +11,6 @@ mod nodes;
 mod program;
 mod scenarios;
 mod several;
+mod snapshot;
 mod split;
 mod store_tls;

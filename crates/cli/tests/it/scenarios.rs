@@ -1,8 +1,12 @@
 //! Every scenario passes, and what it records hangs together.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 
-use serde_json::Value;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use coracle_journal::{Events, Stage};
+use flate2::read::GzDecoder;
 
 use crate::program::{Folder, coracle, repository, succeed, text};
 
@@ -21,15 +25,14 @@ fn the_log_of_the_demo_has_every_stage_of_the_walk_and_names_causes_that_came_be
     succeed(
         coracle().args(["run", "-q", "--events"]).arg(&events).arg(repository().join("scenarios/delete-a-pod.yaml")),
     );
-    let log = std::fs::read_to_string(&events).unwrap();
+    let log = Events::read(&events).unwrap();
+    assert_eq!(log.header.scenario.as_deref(), Some("delete-a-pod"));
     let (mut seen, mut stages) = (BTreeSet::new(), BTreeSet::new());
-    for line in log.lines() {
-        let entry: Value = serde_json::from_str(line).unwrap();
-        for cause in entry["c"].as_array().into_iter().flatten() {
-            assert!(seen.contains(&cause.as_u64().unwrap()), "a cause that did not come before: {line}");
-        }
-        assert!(seen.insert(entry["i"].as_u64().unwrap()), "a number twice: {line}");
-        stages.insert(entry["s"].as_str().unwrap().to_owned());
+    for entry in &log.entries {
+        assert!(entry.causes.iter().all(|cause| seen.contains(cause)), "a cause that did not come before: {entry:?}");
+        assert!(seen.insert(entry.id), "a number twice: {entry:?}");
+        assert_eq!(entry.stage.broken_promise(&entry.data), None, "{entry:?}");
+        stages.insert(entry.stage.word());
     }
     for stage in [
         "api.request",
@@ -69,6 +72,219 @@ fn the_log_of_the_demo_has_every_stage_of_the_walk_and_names_causes_that_came_be
     {
         assert!(story.contains(part), "no `{part}` in the story:\n{story}");
     }
+}
+
+#[test]
+fn scenarios_record_what_the_stages_promise_and_nothing_else() {
+    let folder = Folder::new("promises");
+    let events = folder.join("events.jsonl.gz");
+    let mut stages = BTreeSet::new();
+    for name in ["partition", "quota-exhausted", "conflict", "preemption", "node-stops", "protected-claim"] {
+        let file = repository().join("scenarios").join(format!("{name}.yaml"));
+        succeed(coracle().args(["run", "-q", "--events"]).arg(&events).arg(&file));
+        let log = Events::read(&events).unwrap();
+        let broken = log.entries.iter().filter_map(|entry| entry.stage.broken_promise(&entry.data));
+        let broken: BTreeSet<String> = broken.collect();
+        assert!(broken.is_empty(), "{}: {broken:?}", file.display());
+        stages.extend(log.entries.iter().map(|entry| entry.stage));
+    }
+    // They call no webhooks, lose no history, and pass.
+    let absent = [Stage::WebhookCall, Stage::WebhookAnswer, Stage::WatchExpired, Stage::CheckFail];
+    for stage in Stage::ALL.iter().filter(|stage| !absent.contains(stage)) {
+        assert!(stages.contains(stage), "no scenario records {stage}");
+    }
+}
+
+#[test]
+fn what_a_secret_holds_is_in_no_events_file_and_no_report() {
+    let folder = Folder::new("secret");
+    let file = folder.join("secret.yaml");
+    std::fs::write(&file, SECRET).unwrap();
+    let names = ["e.jsonl", "r.json", "r.xml", "r.md", "r.perfetto.json", "r.html"].map(|name| folder.join(name));
+    let mut run = coracle();
+    run.args(["run", "-v"]).arg(&file).arg("--events").arg(&names[0]);
+    for name in &names[1..] {
+        run.arg("--report").arg(name);
+    }
+    let output = run.output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    let mut told = vec![text(&output)];
+    told.extend(names.iter().map(|name| std::fs::read_to_string(name).unwrap()));
+    told.push(unpacked(&told[6]));
+    for at in [1, 7] {
+        assert!(
+            told[at].contains("secrets/default/a") && told[at].contains("data.password"),
+            "the Secret is in the log"
+        );
+    }
+    for told in told {
+        for mark in ["mark-5a17", "bWFyay01YTE3"] {
+            let at = told.find(mark).map(|at| &told[at.saturating_sub(200)..at]);
+            assert_eq!(at, None);
+        }
+    }
+}
+
+/// The run that lies in a page.
+fn unpacked(page: &str) -> String {
+    let (_, rest) = page.split_once("<script id=\"run\" type=\"application/octet-stream\">").unwrap();
+    let gzip = STANDARD.decode(rest.split_once("</script>").unwrap().0).unwrap();
+    let mut text = String::new();
+    GzDecoder::new(&*gzip).read_to_string(&mut text).unwrap();
+    text
+}
+
+/// A scenario that makes a Secret and, of three checks of what is in it, fails the last.
+const SECRET: &str = "apiVersion: coracle.dev/v1alpha1
+kind: Scenario
+metadata: {name: secret}
+spec:
+  timeout: 1s
+  steps:
+  - name: a secret
+    try:
+    - apply:
+        resource:
+          apiVersion: v1
+          kind: Secret
+          metadata:
+            name: a
+            annotations: {kubectl.kubernetes.io/last-applied-configuration: 'data: bWFyay01YTE3'}
+          stringData: {password: mark-5a17}
+          data: {token: bWFyay01YTE3}
+    - assert:
+        resource: {apiVersion: v1, kind: Secret, metadata: {name: a}}
+    - patch:
+        resource: {apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {more: mark-5a17}}
+    - assert:
+        resource: {apiVersion: v1, kind: Secret, metadata: {name: a}, data: {more: bWFyay01YTE3}}
+    - assert:
+        resource: {apiVersion: v1, kind: Secret, metadata: {name: a}, data: {more: YQ==}}
+";
+
+#[test]
+fn a_cut_a_foreign_and_a_newer_events_file_are_refused_with_their_line() {
+    let folder = Folder::new("cut");
+    let events = folder.join("events.jsonl");
+    succeed(
+        coracle().args(["run", "-q", "--events"]).arg(&events).arg(repository().join("scenarios/delete-a-pod.yaml")),
+    );
+    let whole = std::fs::read_to_string(&events).unwrap();
+    let cut = &whole[..whole.len() / 2];
+    let newer = whole.replacen("\"schema\":1", "\"schema\":2", 1);
+    let cut_at = format!("line {}: it is cut here; expected", cut.lines().count());
+    let refused =
+        [(cut, &*cut_at), ("a: b\n", "line 1: expected {\"log\""), (&newer, "line 1: expected schema 1, found 2")];
+    for (content, why) in refused {
+        std::fs::write(&events, content).unwrap();
+        let output = coracle().arg("story").arg(&events).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = text(&output);
+        assert!(said.contains(&*events.to_string_lossy()) && said.contains(why), "{said}");
+    }
+}
+
+#[test]
+fn a_report_is_written_as_its_name_ends_and_the_same_seed_writes_the_same() {
+    let folder = Folder::new("report");
+    let scenario = repository().join("scenarios/delete-a-pod.yaml");
+    let names = ["a.json", "a.xml", "a.md", "a.perfetto.json", "a.html"];
+    let write = || {
+        let mut run = coracle();
+        run.args(["run", "-q"]).arg(&scenario);
+        for name in names {
+            run.arg("--report").arg(folder.join(name));
+        }
+        succeed(&mut run);
+        names.map(|name| std::fs::read_to_string(folder.join(name)).unwrap())
+    };
+    let written = write();
+    assert!(written == write(), "the same seed wrote another report");
+    let [json, junit, markdown, trace, page] = written;
+    assert!(page.len() <= 500_000, "{} bytes", page.len());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["summary"]["outcome"], "passed");
+    let checks = json["summary"]["checks"].as_array().unwrap();
+    assert!(checks.iter().any(|check| check["throughout"] == true), "{checks:?}");
+    assert_eq!(junit.matches("<testcase ").count(), checks.len(), "{junit}");
+    assert!(markdown.contains("delete-a-pod ✓ passed"), "{markdown}");
+    let trace: serde_json::Value = serde_json::from_str(&trace).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).count();
+    assert!(of("X") > 1_000 && of("s") > 1_000 && of("s") == of("f"), "{} {}", of("X"), of("s"));
+    let refused = coracle().args(["run", "--report", "run.pdf"]).arg(&scenario).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused).contains("run.pdf: a report ends with"), "{}", text(&refused));
+}
+
+#[test]
+fn why_tells_the_chain_of_an_object_and_of_an_event_and_knows_what_is_not_there() {
+    let folder = Folder::new("why");
+    let events = folder.join("e.jsonl");
+    succeed(
+        coracle()
+            .args(["run", "-q"])
+            .arg(repository().join("scenarios/delete-a-pod.yaml"))
+            .arg("--events")
+            .arg(&events),
+    );
+    let log = Events::read(&events).unwrap();
+    let asked = log.entries.iter().find(|entry| {
+        entry.stage.word() == "api.request"
+            && entry.causes.is_empty()
+            && entry.data.get("verb").is_some_and(|verb| verb == "delete")
+    });
+    let asked = format!("#{} ", asked.unwrap().id.0);
+    let made = |entry: &&coracle_journal::Entry| {
+        entry.stage.word() == "store.commit" && entry.subject.starts_with("pods/") && entry.data["op"] == "create"
+    };
+    let last = log.entries.iter().rfind(made).unwrap();
+    let why = |about: &str| coracle().args(["why", about, "--events"]).arg(&events).output().unwrap();
+    let told = text(&why(last.subject.trim_start_matches("pods/default/")));
+    let first = told.lines().next().unwrap();
+    assert!(first.contains(&format!("creates {}", last.subject)), "{told}");
+    assert!(told.lines().last().unwrap().trim_start().starts_with(&asked), "a deletion set it off: {told}");
+    assert_eq!(text(&why(&format!("#{}", last.id.0))), told);
+    assert_eq!(why("pod/nobody").status.code(), Some(4));
+}
+
+/// The rest of a scenario that goes on after it broke what has to hold.
+const BROKEN_UNDER_WAY: &str = "  steps:
+  - name: a pod runs
+    try:
+    - create:
+        resource:
+          apiVersion: v1
+          kind: Pod
+          metadata: {name: web}
+          spec: {containers: [{name: web, image: nginx}]}
+    - assert: {cel: \"pods.exists(p, has(p.status.phase) && p.status.phase == 'Running')\"}
+  never: [{name: pods, cel: pods.size() > 0}]
+";
+
+#[test]
+fn a_run_that_fails_names_the_line_that_makes_its_report_and_the_log_where_it_broke() {
+    let folder = Folder::new("failing");
+    let file = folder.join("no nodes.yaml");
+    let head = "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: x}\nspec:\n";
+    std::fs::write(&file, format!("{head}{BROKEN_UNDER_WAY}")).unwrap();
+    let (events, report) = (folder.join("e.jsonl.gz"), folder.join("r.xml"));
+    let run = |more: &[&std::ffi::OsStr]| {
+        let output = coracle().args(["run", "--seed", "4"]).arg(&file).args(more).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        text(&output)
+    };
+    let said = run(&[]);
+    assert!(said.contains(&format!("run '{}' --seed 4 --mode virtual --report x.html", file.display())), "{said}");
+    run(&["--events".as_ref(), events.as_ref(), "--report".as_ref(), report.as_ref()]);
+    let log = Events::read(&events).unwrap();
+    let broken = log.entries.iter().position(|entry| entry.stage.word() == "check.fail").unwrap();
+    let revision = log.entries[broken].revision;
+    let newest = log.entries[..broken].iter().filter_map(|entry| entry.revision).max();
+    assert!(newest <= revision.map(|revision| revision + 2), "it is said at once: {newest:?}, {revision:?}");
+    assert!(log.entries[broken + 1..].iter().any(|entry| entry.revision > newest), "and not at the end");
+    let junit = std::fs::read_to_string(&report).unwrap();
+    assert!(junit.contains("<failure type=\"failed\" message=\"expected never true, found true\">"), "{junit}");
 }
 
 #[test]

@@ -3,22 +3,24 @@
 //! ```text
 //! aggregator --request--> Asked (pure) --registry: which objects; nodes: what they counted--> window (pure) --> metrics, table (pure)
 //! ```
-//! Nothing is scraped: when somebody asks, counters are read as they were at the last two beats of 15 s.
+//! Nothing is scraped: when somebody asks, counters are read as they were at the last two beats of 15 s. Nodes of other
+//! processes are asked for them then, by `/stats/summary` with the moment that is asked about.
 //! In Kubernetes: `sigs.k8s.io/metrics-server`. Which roles and objects it needs say `manifests`.
 
 mod asked;
 mod documents;
 mod manifests;
 mod metrics;
+mod summary;
 mod table;
+mod usage;
 mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::task::{Context, Poll};
 
 use coracle_ambient::Timestamp;
-use coracle_kubelet::NodeApi;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupResource, GroupVersionResource, Object, ObjectKey, Status};
 use coracle_registry::{DeleteOptions, GetOptions, ListOptions, Registry, Request, Stored, Verb};
@@ -30,24 +32,34 @@ use tower::Service;
 
 use self::asked::{Asked, What, Which};
 use self::manifests::{API_SERVICE, SIMULATED, manifests};
+use self::usage::Usage;
 use self::window::Beats;
 use crate::bootstrap::create_if_missing;
-use crate::node_transport::LocalNodes;
-use crate::{Body, boxed};
+use crate::node_transport::NodeWays;
+use crate::{ApiServerSpec, Body, Transport, boxed};
 
 /// The Service that it answers for.
-pub(crate) const SERVICE: (&str, &str) = ("kube-system", "metrics-server");
+const SERVICE: (&str, &str) = ("kube-system", "metrics-server");
 const GROUP: &str = "metrics.k8s.io";
 const VERSION: &str = "v1beta1";
 
-/// Answers for the nodes of this process. The registry that is asked which objects there are comes with each request.
+/// Answers for the nodes of this process and those that it can reach. The registry that is asked which objects there are comes with each request.
 #[derive(Clone, Debug)]
-pub(crate) struct MetricsServer {
-    nodes: LocalNodes,
+struct MetricsServer {
+    nodes: NodeWays,
+}
+
+/// Lets the API server of `spec` answer for `metrics.k8s.io`, asking nodes on these ways.
+pub fn answer_for(spec: &mut ApiServerSpec, nodes: NodeWays) {
+    let (namespace, name) = SERVICE;
+    spec.service_routes.answer_for_service(namespace, name, Transport::to(MetricsServer::new(nodes)));
 }
 
 /// Lets the cluster have what leads to the metrics server, or takes away what an earlier start has left of that.
-pub(crate) async fn settle(registry: &Registry, is_there: bool) -> Result<(), Status> {
+///
+/// # Errors
+/// What the API server answers.
+pub async fn settle(registry: &Registry, is_there: bool) -> Result<(), Status> {
     if is_there {
         for object in manifests() {
             create_if_missing(registry, object).await?;
@@ -66,7 +78,7 @@ pub(crate) async fn settle(registry: &Registry, is_there: bool) -> Result<(), St
 }
 
 impl MetricsServer {
-    pub(crate) fn new(nodes: LocalNodes) -> Self {
+    fn new(nodes: NodeWays) -> Self {
         Self { nodes }
     }
 
@@ -83,63 +95,71 @@ impl MetricsServer {
             Which::Nodes => metrics::NODES,
             Which::Pods => metrics::PODS,
         };
-        let mut found = Found { nodes: &self.nodes, apis: BTreeMap::new(), beats: Beats::before(now), now };
+        let beats = Beats::before(now);
         let about = Request::new(Verb::List, GroupVersionResource::new("", "v1", names.resource), now)
             .object(&asked.namespace, &asked.name);
         if asked.name.is_empty() {
             let options =
                 ListOptions { label_selector: asked.labels, field_selector: asked.fields, ..ListOptions::default() };
             let listed = registry.list(&about, &options).await?;
-            let mut items: Vec<Value> =
-                listed.items.iter().map(Stored::object).filter_map(|object| found.metrics(which, &object)).collect();
+            let objects: Vec<_> = listed.items.iter().map(Stored::object).collect();
+            let found = self.found(registry, which, objects.iter().map(|object| &**object), beats).await;
+            let mut items: Vec<Value> = objects.iter().filter_map(|object| found.metrics(which, object, now)).collect();
             items.sort_by_cached_key(|item| {
                 (item.text("metadata.namespace").to_owned(), item.text("metadata.name").to_owned())
             });
             return Ok(asked.form.of_list(&names, items));
         }
         let object = registry.get(&about, &GetOptions::default()).await?.object();
-        let metrics = found.metrics(which, &object).ok_or_else(|| {
+        let found = self.found(registry, which, [&*object].into_iter(), beats).await;
+        let metrics = found.metrics(which, &object, now).ok_or_else(|| {
             let key = ObjectKey::new(asked.namespace.as_str(), asked.name.as_str());
             Status::not_found(&GroupResource::new(GROUP, names.metrics), &key.to_string())
         })?;
         Ok(asked.form.of_one(&names, metrics))
     }
+
+    /// What the nodes say that these objects are, or are on.
+    async fn found(
+        &self,
+        registry: &Registry,
+        which: Which,
+        objects: impl Iterator<Item = &Object>,
+        beats: Beats,
+    ) -> Found {
+        let names = objects.map(|object| node_of(which, object).to_owned()).filter(|name| !name.is_empty());
+        let names: BTreeSet<String> = names.collect();
+        Found { nodes: Usage::of_nodes(&self.nodes, registry, names, beats).await, beats }
+    }
+}
+
+fn node_of(which: Which, object: &Object) -> &str {
+    match which {
+        Which::Nodes => object.name(),
+        Which::Pods => object.text("spec.nodeName"),
+    }
 }
 
 /// What is found out for one answer.
-struct Found<'a> {
-    nodes: &'a LocalNodes,
-    /// The nodes that have been asked for; none for those that do not answer.
-    apis: BTreeMap<String, Option<NodeApi>>,
+struct Found {
+    /// The nodes that have answered.
+    nodes: BTreeMap<String, Usage>,
     beats: Beats,
-    now: Timestamp,
 }
 
-impl Found<'_> {
-    fn node(&mut self, name: &str) -> Option<NodeApi> {
-        if let Some(known) = self.apis.get(name) {
-            return known.clone();
-        }
-        let api = self.nodes.api_of(name);
-        self.apis.insert(name.to_owned(), api.clone());
-        api
-    }
-
+impl Found {
     /// What a node or pod used; none if nothing is known of it.
-    fn metrics(&mut self, which: Which, object: &Object) -> Option<Value> {
-        let (beats, now) = (self.beats, self.now);
+    fn metrics(&self, which: Which, object: &Object, now: Timestamp) -> Option<Value> {
+        let (beats, node) = (self.beats, self.nodes.get(node_of(which, object))?);
         match which {
             Which::Nodes => {
-                let node = self.node(object.name())?;
-                let used = beats.node(&node.used(beats.before)?, &node.used(beats.last)?);
-                Some(metrics::of_node(object, &used, beats.last, now))
+                let (before, last) = node.node(beats)?;
+                Some(metrics::of_node(object, &beats.node(&before, &last), beats.last, now))
             }
             Which::Pods => {
-                let node = self.node(object.text("spec.nodeName"))?;
                 let key = ObjectKey::new(object.namespace(), object.name());
-                let last = node.used_by(&key, beats.last).filter(|reading| reading.uid == object.uid())?;
-                let used = beats.pod(node.used_by(&key, beats.before).as_ref(), &last)?;
-                Some(metrics::of_pod(object, &used, beats.last, now))
+                let (before, last) = node.pod(&key, beats).filter(|(_, last)| last.uid == object.uid())?;
+                Some(metrics::of_pod(object, &beats.pod(before.as_ref(), &last)?, beats.last, now))
             }
         }
     }

@@ -103,8 +103,13 @@ impl Authority {
 
     /// A certificate for a server reached under these names and addresses.
     pub fn server(&self, names: &[String], addresses: &[IpAddr]) -> Result<Identity, Error> {
+        self.serving("kube-apiserver", names, addresses)
+    }
+
+    /// The same, for a server of another name.
+    pub fn serving(&self, common_name: &str, names: &[String], addresses: &[IpAddr]) -> Result<Identity, Error> {
         let mut params = CertificateParams::new(names.to_vec()).map_err(Error::certificates)?;
-        params.distinguished_name = name("kube-apiserver", &[]);
+        params.distinguished_name = name(common_name, &[]);
         params.subject_alt_names.extend(addresses.iter().map(|address| SanType::IpAddress(*address)));
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         self.identity(params)

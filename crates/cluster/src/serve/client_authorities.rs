@@ -23,14 +23,15 @@ impl ClientAuthorities {
         Ok(Self { users: verifier(users)?, front_proxies: front_proxies.map(verifier).transpose()? })
     }
 
-    /// Whether a chain is a user's, and the common name of the front proxy whose it is; of a handshake that succeeded.
+    /// Whether a chain is a user's, and the common name of the front proxy whose it is. The handshake has shown no more
+    /// than that the client has the key of the first certificate.
     pub(super) fn of(&self, chain: &[CertificateDer<'_>]) -> (bool, Option<String>) {
         let Some((leaf, intermediates)) = chain.split_first() else { return (false, None) };
-        let Some(front_proxies) = &self.front_proxies else { return (true, None) };
         let is_of = |verifier: &Arc<dyn ClientCertVerifier>| {
             verifier.verify_client_cert(leaf, intermediates, UnixTime::now()).is_ok()
         };
-        (is_of(&self.users), is_of(front_proxies).then(|| common_name(leaf)))
+        let front_proxy = self.front_proxies.as_ref().filter(|proxies| is_of(proxies)).map(|_| common_name(leaf));
+        (is_of(&self.users), front_proxy)
     }
 }
 

@@ -25,6 +25,9 @@ use crate::{Body, Error, ProxyClient, boxed};
 /// How many sorts of callee keep connections. In Kubernetes: `defaultCacheSize`.
 const KEPT_CLIENTS: usize = 200;
 
+/// How long a connection may take to be there. In Kubernetes: that of Go's `DefaultTransport`.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Calls over HTTPS, with connections that are kept.
 pub(crate) struct HttpsCalls {
     clients: Mutex<BTreeMap<Terms, HttpsClient>>,
@@ -175,6 +178,7 @@ fn client(terms: &Terms, shown: Option<Arc<dyn ResolvesClientCert>>) -> Result<H
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(DIAL_TIMEOUT));
     // A kubeconfig file may name a server without TLS; objects of the API may not.
     let only_https = terms.caller.is_none();
     let connector = HttpsConnector::new(tcp, tls, only_https, names);
@@ -214,6 +218,9 @@ fn why(error: &(dyn std::error::Error + 'static), address: &str) -> String {
         if let Some(error) = error.downcast_ref::<rustls::Error>() {
             return tls_text(error);
         }
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message) {
+            return "EOF".to_owned();
+        }
         if let Some(io) = error.downcast_ref::<std::io::Error>() {
             if let Some(error) = io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
                 return tls_text(error);
@@ -222,6 +229,7 @@ fn why(error: &(dyn std::error::Error + 'static), address: &str) -> String {
                 std::io::ErrorKind::ConnectionRefused => {
                     return format!("dial tcp {address}: connect: connection refused");
                 }
+                std::io::ErrorKind::TimedOut => return format!("dial tcp {address}: i/o timeout"),
                 std::io::ErrorKind::UnexpectedEof => return "EOF".to_owned(),
                 std::io::ErrorKind::ConnectionReset => return "connection reset by peer".to_owned(),
                 _ => {}

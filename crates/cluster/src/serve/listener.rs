@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use super::first_bytes::FirstBytes;
-use super::papers::{Door, Papers};
+use super::papers::{Door, Papers, Strangers};
 use super::tls::OldestTls;
 use crate::reread::Reread;
 use crate::transport::{Transport, boxed};
@@ -38,7 +38,24 @@ impl Listener {
     /// # Errors
     /// If a certificate cannot be read, or the address not be listened at.
     pub async fn bind(address: SocketAddr, papers: Papers, oldest_tls: OldestTls) -> Result<Self, Error> {
-        let papers = Arc::new(papers.open(oldest_tls)?);
+        Self::bind_for(Strangers::CutOff, address, papers, oldest_tls).await
+    }
+
+    /// Listens at `address`, where certificates of no authority that is believed are worth as much as none.
+    ///
+    /// # Errors
+    /// If a certificate cannot be read, or the address not be listened at.
+    pub async fn bind_for_kubelet(address: SocketAddr, papers: Papers, oldest_tls: OldestTls) -> Result<Self, Error> {
+        Self::bind_for(Strangers::Unknown, address, papers, oldest_tls).await
+    }
+
+    async fn bind_for(
+        strangers: Strangers,
+        address: SocketAddr,
+        papers: Papers,
+        oldest_tls: OldestTls,
+    ) -> Result<Self, Error> {
+        let papers = Arc::new(papers.open(oldest_tls, strangers)?);
         let socket = TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })?;
         Ok(Self { socket, papers })
     }

@@ -25,6 +25,15 @@ pub struct Papers {
     pub front_proxy_authority: Option<Paper>,
 }
 
+/// What becomes of who shows a certificate of no authority that is believed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Strangers {
+    /// There is no connection.
+    CutOff,
+    /// They are known as little as who shows none. In Kubernetes: `tls.RequestClientCert`.
+    Unknown,
+}
+
 /// What a connection is accepted by.
 pub(super) struct Door {
     pub(super) tls: Arc<ServerConfig>,
@@ -43,17 +52,21 @@ impl Papers {
     }
 
     /// Reads them.
-    pub(super) fn open(self, oldest: OldestTls) -> Result<Reread<Door>, Error> {
+    pub(super) fn open(self, oldest: OldestTls, strangers: Strangers) -> Result<Reread<Door>, Error> {
         let mut all = vec![self.certificate, self.key, self.client_authority];
         all.extend(self.front_proxy_authority);
-        Reread::open(all, Duration::ZERO, move |texts| door(texts, oldest).map(Arc::new))
+        Reread::open(all, Duration::ZERO, move |texts| door(texts, oldest, strangers).map(Arc::new))
     }
 }
 
-fn door(texts: &[String], oldest: OldestTls) -> Result<Door, Error> {
+fn door(texts: &[String], oldest: OldestTls, strangers: Strangers) -> Result<Door, Error> {
     let identity = Identity { certificate: texts[0].clone(), key: texts[1].clone() };
     let (users, front_proxies) = (&texts[2], texts.get(3).map(String::as_str));
     let all = format!("{users}\n{}", front_proxies.unwrap_or_default());
-    let tls = Arc::new(server_config(&identity, ClientCertificates::Accepted(&all), oldest)?);
+    let clients = match strangers {
+        Strangers::CutOff => ClientCertificates::Accepted(&all),
+        Strangers::Unknown => ClientCertificates::AnyTaken(&all),
+    };
+    let tls = Arc::new(server_config(&identity, clients, oldest)?);
     Ok(Door { tls, authorities: ClientAuthorities::read(users, front_proxies)? })
 }

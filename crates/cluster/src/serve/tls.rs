@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
+use rustls::client::danger::HandshakeSignatureValid;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::danger::ClientCertVerifier;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ClientCertVerifierBuilder, WebPkiClientVerifier};
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
 
 use super::Identity;
 use crate::Error;
@@ -15,6 +16,8 @@ pub(super) enum ClientCertificates<'a> {
     #[cfg(feature = "etcd")]
     NotAsked,
     Accepted(&'a str),
+    /// Any certificate is taken whose key the client has; who looks at it later decides what it is worth.
+    AnyTaken(&'a str),
     #[cfg(feature = "etcd")]
     Required(&'a str),
 }
@@ -64,11 +67,59 @@ fn verifier(clients: ClientCertificates<'_>) -> Result<Arc<dyn ClientCertVerifie
     let verifier = match clients {
         #[cfg(feature = "etcd")]
         ClientCertificates::NotAsked => return Ok(WebPkiClientVerifier::no_client_auth()),
+        ClientCertificates::AnyTaken(authority) => {
+            return Ok(Arc::new(AnyClient(signed_by(authority)?.build().map_err(Error::certificates)?)));
+        }
         ClientCertificates::Accepted(authority) => signed_by(authority)?.allow_unauthenticated(),
         #[cfg(feature = "etcd")]
         ClientCertificates::Required(authority) => signed_by(authority)?,
     };
     verifier.build().map_err(Error::certificates)
+}
+
+/// Takes every certificate whose key the client has, and lets clients go without.
+#[derive(Debug)]
+struct AnyClient(Arc<dyn ClientCertVerifier>);
+
+impl ClientCertVerifier for AnyClient {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.0.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        _certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
 }
 
 pub(super) fn signed_by(authority: &str) -> Result<ClientCertVerifierBuilder, Error> {

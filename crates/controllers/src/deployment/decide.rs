@@ -38,6 +38,38 @@ pub(super) struct Plan {
     pub(super) again: Option<SignedDuration>,
 }
 
+impl Plan {
+    /// What was decided, for people.
+    pub(super) fn sentence(&self, observed: &Observed) -> String {
+        let want = observed.deployment.spec.replicas.unwrap_or(1);
+        let see: Vec<String> = observed.sets.iter().map(|set| format!("{} {}", name(set), size(set))).collect();
+        let see = if see.is_empty() { "no set".to_owned() } else { see.join(", ") };
+        let mut deeds: Vec<String> = self.sets.iter().map(SetWrite::sentence).collect();
+        if self.status.is_some() {
+            deeds.push("write the status".to_owned());
+        }
+        let deeds = if deeds.is_empty() { "nothing to do".to_owned() } else { deeds.join(", ") };
+        format!("want {want}, see {see}: {deeds}")
+    }
+}
+
+impl SetWrite {
+    fn sentence(&self) -> String {
+        match self {
+            Self::Create(set) => format!("create {} with {}", name(set), size(set)),
+            Self::Update { set, from } if *from != size(set) => {
+                format!("scale {} from {from} to {}", name(set), size(set))
+            }
+            Self::Update { set, .. } => format!("update {}", name(set)),
+            Self::Delete(key) => format!("delete {}", key.name),
+        }
+    }
+}
+
+fn name(set: &ReplicaSet) -> &str {
+    set.metadata.name.as_deref().unwrap_or_default()
+}
+
 /// A write to one set.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SetWrite {

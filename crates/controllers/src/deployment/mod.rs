@@ -109,7 +109,9 @@ impl Reconciler for Deployments {
             |set: &Arc<ReplicaSet>| controlled_by(&self.pods, set.metadata.uid.as_deref().unwrap_or_default());
         let recreates = deployment.spec.strategy.type_ == RECREATE;
         let pods = sets.iter().filter(|_| recreates).flat_map(pods_of).collect();
-        let plan = decide::plan(&Observed { deployment: deployment.clone(), sets, pods }, self.clock.now());
+        let observed = Observed { deployment: deployment.clone(), sets, pods };
+        let plan = decide::plan(&observed, self.clock.now());
+        pass.decided(|| plan.sentence(&observed));
         for write in plan.sets {
             self.write(pass, &deployment, write).await?;
         }
@@ -184,6 +186,7 @@ impl Deployments {
 
     /// A selector that selects everything would take all pods of the namespace.
     async fn refuse(&self, pass: &Pass, deployment: &Deployment) -> Result<Action, ReconcileError> {
+        pass.decided(|| "it selects all pods: refuse it");
         let message = "This deployment is selecting all pods. A non-empty selector is required.";
         self.events.in_pass(pass).event(deployment, EventType::Warning, "SelectingAll", message);
         let generation = deployment.metadata.generation.unwrap_or(0);

@@ -109,6 +109,7 @@ impl Reconciler for Slices {
             return Ok(Action::Done);
         };
         if !is_filled(&service) {
+            pass.decided(|| "it selects no pods: nothing to do");
             return Ok(Action::Done);
         }
         let slices = slices_of(&self.slices, MANAGER, key);

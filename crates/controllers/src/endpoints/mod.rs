@@ -73,6 +73,7 @@ impl Reconciler for EndpointsKeeper {
             return Ok(Action::Done);
         };
         if !is_filled(&service) {
+            pass.decided(|| "it selects no pods: nothing to do");
             return Ok(Action::Done);
         }
         let pods = chosen_pods(&self.pods, &service);

@@ -103,6 +103,7 @@ impl Collector {
             return Ok(());
         }
         let Some(latest) = self.objects.get(client, item).await? else {
+            pass.decided(|| "it is not there: forget it");
             let tasks = self.graph.lock().observe_absence(item);
             self.queue(tasks, pass.cause().as_slice());
             return Ok(());
@@ -113,6 +114,7 @@ impl Collector {
         let owners = self.classify(pass, item, &latest.metadata.owner_references).await?;
         if owners.solid > 0 {
             let gone: Vec<_> = owners.dangling.into_iter().chain(owners.waiting).collect();
+            pass.decided(|| format!("{} owners are there, {} are gone: remove those", owners.solid, gone.len()));
             if gone.is_empty() {
                 return Ok(());
             }
@@ -122,6 +124,7 @@ impl Collector {
             return Ok(());
         }
         if !owners.waiting.is_empty() && self.graph.lock().has_dependents(&item.uid) {
+            pass.decided(|| "an owner waits until it is gone: delete it, what it owns first");
             let in_circle = self.graph.lock().has_waiting_dependents(&item.uid);
             if in_circle {
                 // A cycle of objects that wait for each other would wait for ever.
@@ -129,6 +132,7 @@ impl Collector {
             }
             return self.objects.delete(client, item, &latest, Propagation::Foreground).await;
         }
+        pass.decided(|| format!("none of its {} owners is there: delete it", latest.metadata.owner_references.len()));
         self.objects.delete(client, item, &latest, own_policy(&latest)).await
     }
 
@@ -137,10 +141,12 @@ impl Collector {
     async fn finish_foreground(&self, pass: &Pass, view: &View) -> Result<(), Failure> {
         let uid = &view.identity.uid;
         if !self.graph.lock().is_blocked(uid) {
+            pass.decided(|| "nothing that it waits for is left: let it go");
             return self.objects.remove_finalizer(pass.client(), &view.identity, FOREGROUND).await;
         }
         // All were brought up when the owner began to wait, and each that goes brings the owner here again.
         let blocking = self.graph.lock().blocking(uid, TOGETHER);
+        pass.decided(|| format!("it waits for {} that it owns", blocking.len()));
         for dependent in blocking {
             self.to_delete.add(dependent, pass.cause().as_slice());
         }
@@ -199,6 +205,7 @@ impl Collector {
                 }
             }
         }
+        pass.decided(|| "nothing names it as its owner any more: let it go");
         self.objects.remove_finalizer(pass.client(), &view.identity, ORPHAN).await
     }
 }

@@ -32,6 +32,17 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
+    /// What was found, for people.
+    pub(crate) fn sentence(&self) -> String {
+        let objects: usize = self.remaining.values().sum();
+        match (self.error().is_some(), objects, self.estimate) {
+            (true, ..) => "something went wrong: try again".to_owned(),
+            (false, 0, 0) => "nothing is left: let it go".to_owned(),
+            (false, 0, seconds) => format!("pods are left for {seconds} seconds: wait"),
+            (false, objects, _) => format!("{objects} objects are left: wait"),
+        }
+    }
+
     /// Everything that went wrong, in one sentence.
     pub(crate) fn error(&self) -> Option<String> {
         let errors: Vec<_> = self.discovery_failure.iter().chain(&self.failures).map(String::as_str).collect();

@@ -58,6 +58,7 @@ impl Reconciler for Emptying {
             return Ok(Action::Done);
         }
         if namespace.status.phase != "Terminating" {
+            pass.decided(|| "it is being deleted: say so");
             "Terminating".clone_into(&mut namespace.status.phase);
             namespace = namespaces.update_status(&namespace).await?;
         }
@@ -72,6 +73,7 @@ impl Reconciler for Emptying {
                 Err(error) => tracing::debug!(%error, %key, "the conditions of a namespace were not written"),
             }
         }
+        pass.decided(|| findings.sentence());
         if let Some(error) = findings.error() {
             return Err(ReconcileError::Object(error));
         }

@@ -95,6 +95,10 @@ impl Reconciler for TaintNodes {
         let Some(node) = self.nodes.get(key) else { return Ok(Action::Done) };
         let api = pass.api::<Node>();
         if let Some(taints) = decide::no_schedule_taints(&node, self.clock.now()) {
+            pass.decided(|| match taints.iter().map(|taint| taint.key.as_str()).collect::<Vec<_>>() {
+                keys if keys.is_empty() => "nothing speaks against it: take its taints away".to_owned(),
+                keys => format!("taint it with {}", keys.join(", ")),
+            });
             patch_taints(&api, &node, &taints).await?;
         }
         let labels: BTreeMap<_, _> = decide::missing_labels(&node).into_iter().collect();
@@ -142,6 +146,7 @@ impl Reconciler for MarkPods {
         }
         let ready = self.health.lock().get(node).and_then(|health| health.ready.clone());
         if ready.is_some_and(|ready| ready != "True") {
+            pass.decided(|| format!("{node} is not ready: nor is the pod"));
             mark_not_ready(&pass.api::<Pod>(), &pod, &self.events.in_pass(pass), self.clock.now()).await?;
         }
         Ok(Action::Done)

@@ -82,7 +82,11 @@ impl Reconciler<&'static str> for PodCollector {
         let nodes = by_name(&self.nodes);
         let gone = self.gone(pass, &pods, &nodes).await;
         let mut has_failed = false;
-        for (pod, why) in decide::victims(&pods, &nodes, &gone, self.keep) {
+        let victims = decide::victims(&pods, &nodes, &gone, self.keep);
+        if victims.is_empty() {
+            pass.decided(|| format!("see {} pods: none to remove", pods.len()));
+        }
+        for (pod, why) in victims {
             pass.decided(|| format!("remove {}: {}", pod.key(), why.word()));
             match self.remove(pass, &pod, why).await {
                 Err(error) if !error.is_not_found() => {

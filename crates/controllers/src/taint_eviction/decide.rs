@@ -2,6 +2,7 @@
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::{Taint, Toleration};
+use coracle_meta::format_time;
 use jiff::SignedDuration;
 
 use crate::taints::matching;
@@ -26,6 +27,18 @@ pub(super) enum Decision {
     Leave,
     /// It has been told to go already.
     Done,
+}
+
+impl Decision {
+    /// What was decided, for people.
+    pub(super) fn sentence(&self) -> String {
+        match self {
+            Self::Stay => "it may stay".to_owned(),
+            Self::StayUntil(at) => format!("it may stay until {}", format_time(*at)),
+            Self::Leave => "it does not tolerate a taint of its node: evict it".to_owned(),
+            Self::Done => "it has been told to go".to_owned(),
+        }
+    }
 }
 
 /// What to do about a pod with these tolerations on a node with these taints `NoExecute`.

@@ -103,7 +103,9 @@ impl Reconciler for TaintEviction {
         };
         let now = self.clock.now();
         let timer = self.timers.lock().get(key).copied();
-        match decide(&pod.spec.tolerations, &no_execute(&node), timer, now) {
+        let decision = decide(&pod.spec.tolerations, &no_execute(&node), timer, now);
+        pass.decided(|| decision.sentence());
+        match decision {
             Decision::Done => Ok(Action::Done),
             Decision::Stay => {
                 self.cancel(pass, key);

@@ -1,12 +1,15 @@
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::Stop;
 
 /// How many lines a transcript has at the most; a node keeps no more of a log.
 pub(crate) const MOST_LINES: usize = 1000;
 
 /// What a program says and how it ends, told as it begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Transcript {
     pub(crate) lines: Vec<Said>,
     /// After how long it ends, and with which code; none if it goes on for ever.
@@ -14,7 +17,8 @@ pub(crate) struct Transcript {
 }
 
 /// A line that a program says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Said {
     /// After it has run for so long.
     pub(crate) after: Duration,

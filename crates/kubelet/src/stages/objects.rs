@@ -1,4 +1,4 @@
-//! Stages that are objects of the API.
+//! Stages, and what pods use, that are objects of the API.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use coracle_meta::{Object, ObjectKey};
 
 use super::programme::Programme;
 use super::stage::Stage;
+use super::usages::PodUsage;
 
 /// Takes Stages into the programme; one that cannot be read is told so by an event, and what it was before stays out.
 pub(crate) struct StageObjects {
@@ -24,19 +25,50 @@ impl Reconciler for StageObjects {
             None => None,
             Some((Ok(stage), _)) => Some(stage),
             Some((Err(refusal), object)) => {
-                let reference = ObjectReference {
-                    api_version: object.api_version().to_owned(),
-                    kind: object.kind().to_owned(),
-                    name: key.name.clone(),
-                    uid: object.uid().to_owned(),
-                    ..ObjectReference::default()
-                };
-                let events = self.events.in_pass(pass);
-                events.event_on(reference, EventType::Warning, "StageRefused", refusal.to_string());
+                self.events.in_pass(pass).event_on(
+                    reference_to(&object),
+                    EventType::Warning,
+                    "StageRefused",
+                    refusal.to_string(),
+                );
                 None
             }
         };
         self.programme.set(&key.name, stage);
         Ok(Action::Done)
+    }
+}
+
+/// Takes in what pods use; an object that cannot be read is told so by an event, and says nothing.
+pub(crate) struct UsageObjects {
+    pub(crate) kind: &'static str,
+    pub(crate) usages: Lister<Object>,
+    pub(crate) programme: Arc<Programme>,
+    pub(crate) events: EventRecorder,
+}
+
+impl Reconciler for UsageObjects {
+    async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
+        let usage = self.usages.get(key).and_then(|object| {
+            let read = PodUsage::of_object(self.kind, &object);
+            read.map_err(|refusal| {
+                let (events, message) = (self.events.in_pass(pass), refusal.to_string());
+                events.event_on(reference_to(&object), EventType::Warning, "UsageRefused", message);
+            })
+            .ok()
+        });
+        self.programme.usages.set(self.kind, key, usage);
+        Ok(Action::Done)
+    }
+}
+
+fn reference_to(object: &Object) -> ObjectReference {
+    ObjectReference {
+        api_version: object.api_version().to_owned(),
+        kind: object.kind().to_owned(),
+        name: object.name().to_owned(),
+        namespace: object.namespace().to_owned(),
+        uid: object.uid().to_owned(),
+        ..ObjectReference::default()
     }
 }

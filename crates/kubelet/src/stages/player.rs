@@ -16,13 +16,14 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::objects::StageObjects;
+use super::objects::{StageObjects, UsageObjects};
 use super::pools::Pools;
 use super::programme::Programme;
 use super::repertoire::Repertoire;
 use super::show::{Show, Stagehand};
 use super::shown::Shown;
 use super::stage::API_VERSION;
+use super::usages::KINDS;
 
 /// How long until a server that does not answer is asked again.
 const RETRY: Duration = Duration::from_millis(500);
@@ -125,7 +126,8 @@ impl<'p> Shows<'p> {
         Self { process, hand, nodes, running: BTreeSet::new(), tasks: JoinSet::new(), wakes: Vec::new() }
     }
 
-    /// Opens a show for each kind of the programme that is served and has none, and one for Stages themselves.
+    /// Opens a show for each kind of the programme that is served and has none, and one for
+    /// Stages themselves and each kind that says what pods use.
     fn open(&mut self) {
         let stages = GroupVersion::parse(API_VERSION).map(|version| version.kind("Stage"));
         if let Some(kind) = stages.filter(|kind| !self.running.contains(kind))
@@ -138,6 +140,21 @@ impl<'p> Shows<'p> {
                 events: self.hand.events.clone(),
             };
             let controller = Controller::new(self.process, "objects", reader).watches(&stages, key_of);
+            self.tasks.spawn(controller.run());
+            self.running.insert(kind);
+        }
+        for word in KINDS {
+            let kind = GroupVersion::parse(API_VERSION).map(|version| version.kind(word));
+            let Some(kind) = kind.filter(|kind| !self.running.contains(kind)) else { continue };
+            let Some((resource, _)) = self.hand.repertoire.known(&kind) else { continue };
+            let usages = self.process.informers.dynamic(&resource);
+            let reader = UsageObjects {
+                kind: word,
+                usages: usages.lister(),
+                programme: self.hand.programme.clone(),
+                events: self.hand.events.clone(),
+            };
+            let controller = Controller::new(self.process, word, reader).watches(&usages, key_of);
             self.tasks.spawn(controller.run());
             self.running.insert(kind);
         }

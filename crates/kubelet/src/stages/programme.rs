@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 
 use super::lifecycle::Lifecycle;
 use super::stage::Stage;
+use super::usages::Usages;
 
 /// The Stages that are played at present: those that were given at the start, and those that are objects of the API. An
 /// object takes the place of a given Stage of its name.
@@ -14,6 +15,8 @@ use super::stage::Stage;
 pub struct Programme {
     state: RwLock<State>,
     pub(crate) changed: Notify,
+    /// What pods use, as far as objects say it.
+    pub(crate) usages: Usages,
 }
 
 #[derive(Debug, Default)]
@@ -42,7 +45,7 @@ impl Programme {
             state.given.push(Arc::new(stage));
         }
         state.sort();
-        Self { state: RwLock::new(state), changed: Notify::new() }
+        Self { state: RwLock::new(state), changed: Notify::new(), usages: Usages::default() }
     }
 
     /// Whether there are Stages for this kind, which then take the place of what happens to its objects without them.

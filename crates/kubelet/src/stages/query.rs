@@ -73,14 +73,10 @@ const ABSENT: [&str; 30] = [
 #[derive(Clone)]
 pub(crate) struct Query {
     text: String,
-    plan: Plan,
-}
-
-#[derive(Clone)]
-enum Plan {
-    /// Fields below each other: what most queries are, answered without another copy of the object.
-    Fields(Vec<String>),
-    Filter(Arc<Filter<JustLut<Val>>>),
+    /// Fields below each other: how most queries begin, so that only what is there is copied for jq.
+    path: Vec<String>,
+    /// What is asked of the value there; none if it is the value.
+    filter: Option<Arc<Filter<JustLut<Val>>>>,
 }
 
 impl fmt::Debug for Query {
@@ -96,60 +92,65 @@ impl Query {
         if let Some(word) = refused(&tokens) {
             return Err(format!("{word:?} is not built: a query is to end"));
         }
-        let plan = match fields(text) {
-            Some(fields) => Plan::Fields(fields),
-            None => Plan::Filter(Arc::new(compiled(text)?)),
-        };
-        Ok(Self { text: text.to_owned(), plan })
+        let (path, rest) = path(text);
+        let filter = if rest.is_empty() { None } else { Some(compiled(&rest, text)?) };
+        Ok(Self { text: text.to_owned(), path, filter: filter.map(Arc::new) })
     }
 
     /// The values that are not null; none at all if the query fails on the way.
     pub(crate) fn values(&self, object: &Json) -> Option<Vec<Json>> {
-        match &self.plan {
-            Plan::Fields(names) => {
-                let mut value = object;
-                for name in names {
-                    value = match value {
-                        Json::Null => return Some(Vec::new()),
-                        Json::Object(fields) => fields.get(name).unwrap_or(&Json::Null),
-                        _ => return None,
-                    };
-                }
-                Some(if value.is_null() { Vec::new() } else { vec![value.clone()] })
-            }
-            Plan::Filter(filter) => {
-                let context = Ctx::<JustLut<Val>>::new(&filter.lut, Vars::new([]));
-                let found = filter.id.run((context, to_jq(object))).map(unwrap_valr).take(MOST_VALUES);
-                let values: Result<Vec<Val>, _> = found.collect();
-                Some(values.ok()?.iter().map(from_jq).filter(|value| !value.is_null()).collect())
-            }
+        let mut value = object;
+        for name in &self.path {
+            value = match value {
+                Json::Null => value,
+                Json::Object(fields) => fields.get(name).unwrap_or(&Json::Null),
+                _ => return None,
+            };
         }
+        let Some(filter) = &self.filter else {
+            return Some(if value.is_null() { Vec::new() } else { vec![value.clone()] });
+        };
+        let context = Ctx::<JustLut<Val>>::new(&filter.lut, Vars::new([]));
+        let found = filter.id.run((context, to_jq(value))).map(unwrap_valr).take(MOST_VALUES);
+        let values: Result<Vec<Val>, _> = found.collect();
+        Some(values.ok()?.iter().map(from_jq).filter(|value| !value.is_null()).collect())
     }
 }
 
-/// The names of `.a.b["c"]`; none for any other query.
-fn fields(text: &str) -> Option<Vec<String>> {
+/// The names of `.a.b["c"]` that a query begins with, and the query of what is there: empty if it is that itself.
+fn path(text: &str) -> (Vec<String>, String) {
+    let none = || (Vec::new(), text.to_owned());
     let (mut names, mut rest) = (Vec::new(), text.trim());
-    while !rest.is_empty() {
-        let after = rest.strip_prefix('.').or((!names.is_empty()).then_some(rest))?;
-        if let Some(quoted) = after.strip_prefix("[\"") {
-            let (name, left) = quoted.split_once("\"]")?;
-            if name.contains('\\') {
-                return None;
-            }
-            names.push(name.to_owned());
-            rest = left;
-        } else {
-            let is_dotted = after.len() < rest.len();
-            let end = after.find(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').unwrap_or(after.len());
-            if end == 0 || !is_dotted || after.starts_with(|sign: char| sign.is_ascii_digit()) {
-                return None;
-            }
-            names.push(after[..end].to_owned());
-            rest = &after[end..];
-        }
+    while let Some((name, left)) = first_name(rest, names.is_empty()) {
+        names.push(name);
+        rest = left;
     }
-    (!names.is_empty()).then_some(names)
+    // Whatever stands beside it in its part of the pipe may ask for the whole object.
+    let part = rest.split('|').next().unwrap_or_default().trim_end();
+    let is_step = |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '.' | '[' | ']');
+    if names.is_empty() || !part.chars().all(is_step) {
+        return none();
+    }
+    let rest = match rest.trim_start().chars().next() {
+        None => String::new(),
+        Some('.') => rest.to_owned(),
+        Some('[' | '|') => format!(".{rest}"),
+        Some(_) => return none(),
+    };
+    (names, rest)
+}
+
+/// The first name of a path, and what follows it.
+fn first_name(path: &str, is_begin: bool) -> Option<(String, &str)> {
+    let after = path.strip_prefix('.');
+    if let Some(quoted) = after.or((!is_begin).then_some(path))?.strip_prefix("[\"") {
+        let (name, left) = quoted.split_once("\"]")?;
+        return (!name.contains('\\')).then(|| (name.to_owned(), left));
+    }
+    let after = after?;
+    let end = after.find(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').unwrap_or(after.len());
+    let is_name = end > 0 && !after.starts_with(|sign: char| sign.is_ascii_digit());
+    is_name.then(|| (after[..end].to_owned(), &after[end..]))
 }
 
 fn refused(tokens: &[Token<&str>]) -> Option<String> {
@@ -165,16 +166,16 @@ fn refused(tokens: &[Token<&str>]) -> Option<String> {
     })
 }
 
-fn compiled(text: &str) -> Result<Filter<JustLut<Val>>, String> {
+/// `text` is the whole query, of which `code` is what there is to run.
+fn compiled(code: &str, text: &str) -> Result<Filter<JustLut<Val>>, String> {
     // A text is cut at a text without patterns.
     let is_built = |name: &str, arguments: usize| !ABSENT.contains(&name) || (name == "split" && arguments == 1);
     let built = jaq_std::defs().filter(|definition| is_built(definition.name, definition.args.len()));
     let definitions = jaq_core::defs().chain(built).chain(jaq_json::defs());
     let functions = jaq_core::funs().chain(jaq_std::base_funs()).chain(jaq_json::funs());
     let arena = Arena::default();
-    let modules = Loader::new(definitions)
-        .load(&arena, File { code: text, path: () })
-        .map_err(|_| format!("{text:?} is no jq"))?;
+    let modules =
+        Loader::new(definitions).load(&arena, File { code, path: () }).map_err(|_| format!("{text:?} is no jq"))?;
     let compiler = Compiler::default().with_funs(functions);
     compiler.compile(modules).map_err(|errors| {
         let names = errors.iter().flat_map(|(_, errors)| errors).map(|(name, _)| format!("{name:?}"));
@@ -259,7 +260,34 @@ mod tests {
         assert_eq!(refused("\"\\(repeat(1))\""), "\"repeat\" is not built: a query is to end");
     }
 
+    #[test]
+    fn only_what_a_query_begins_with_is_read_before_it() {
+        let of = |text: &str| {
+            let (names, rest) = path(text);
+            (names.join("/"), rest)
+        };
+        let read = |names: &str, rest: &str| (names.to_owned(), rest.to_owned());
+        assert_eq!(of(".a.b[\"c\"]"), read("a/b/c", ""));
+        assert_eq!(of(".a.b.[] | .c"), read("a/b", ".[] | .c"));
+        assert_eq!(of(".a[0].b|.c"), read("a", ".[0].b|.c"));
+        assert_eq!(of(".a | .b"), read("a", ". | .b"));
+        for whole in [".a[].b, .c", ".a + .b", ".a as $x | .b", ".a?", "[.a]", ".", ".a[.b]?", ".a == .b | not"] {
+            assert_eq!(of(whole), read("", whole));
+        }
+    }
+
     proptest! {
+        #[test]
+        fn what_a_query_begins_with_changes_no_answer(
+            text in "(\\.[ab]|\\.\\[\"a\"\\]|\\[\\]|\\.\\[\\]| \\| |, \\.a| \\+ \\.b|\\[0\\]){1,6}",
+        ) {
+            let object = json!({"a": [{"b": 1, "a": {"b": [2, null]}}, {"b": null}], "b": {"a": "x"}});
+            if let Ok(query) = Query::new(&text) {
+                let whole = Query { path: Vec::new(), filter: Some(Arc::new(compiled(&text, &text).unwrap())), ..query.clone() };
+                prop_assert_eq!(query.values(&object), whole.values(&object));
+            }
+        }
+
         #[test]
         fn no_text_makes_it_panic(text in "[.a-c\\[\\]\"| ()$,=0-9]{0,16}") {
             if let Ok(query) = Query::new(&text) {

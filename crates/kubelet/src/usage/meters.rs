@@ -6,9 +6,9 @@ use coracle_meta::{ApiObject, ObjectKey};
 use jiff::SignedDuration;
 use parking_lot::Mutex;
 
-use super::Usage;
 use super::meter::Meter;
 use super::reading::{ContainerReading, NodeReading, PodReading};
+use super::{Given, Usage};
 
 /// For how long what is past can be read.
 const KEPT: SignedDuration = SignedDuration::from_secs(60);
@@ -57,9 +57,16 @@ struct PodMeter {
 }
 
 impl Meters {
-    /// Takes in where a pod that was first seen then is on its way, and what its annotations say. Gives what is wrong with
-    /// those, if it is new.
-    pub(crate) fn observe(&self, pod: &Pod, seen: Timestamp, runs: &[Run<'_>], now: Timestamp) -> Vec<String> {
+    /// Takes in where a pod that was first seen then is on its way, and what is said of its containers, by annotations or
+    /// otherwise. Gives what is wrong with that, if it is new.
+    pub(crate) fn observe(
+        &self,
+        pod: &Pod,
+        seen: Timestamp,
+        runs: &[Run<'_>],
+        (given, unknown): &(BTreeMap<String, Given>, Vec<String>),
+        now: Timestamp,
+    ) -> Vec<String> {
         let key = pod.object_key();
         let uid = pod.metadata.uid.as_deref().unwrap_or_default();
         let mut counted = self.counted.lock();
@@ -74,10 +81,17 @@ impl Meters {
             gone: 0,
             faults: Vec::new(),
         });
-        let faults = known.observe(pod, runs, now);
+        let faults = known.observe(pod, runs, given, unknown.clone(), now);
         let is_new = faults != known.faults;
         known.faults.clone_from(&faults);
         if is_new { faults } else { Vec::new() }
+    }
+
+    /// Counts from now on what runs beside the pods, if that is not counted yet: what was read of the API may not have the
+    /// Node that was just registered.
+    pub(crate) fn begin(&self, node: &Node, now: Timestamp) {
+        let usage = Usage::of_system(node, &mut Vec::new());
+        self.counted.lock().system.get_or_insert_with(|| Meter::new("", now, usage));
     }
 
     /// Takes in what a Node's annotations say of what runs beside the pods. Gives what is wrong with it, if it is new.
@@ -164,10 +178,17 @@ impl Counted {
 }
 
 impl PodMeter {
-    fn observe(&mut self, pod: &Pod, runs: &[Run<'_>], now: Timestamp) -> Vec<String> {
-        let mut faults = Vec::new();
+    fn observe(
+        &mut self,
+        pod: &Pod,
+        runs: &[Run<'_>],
+        given: &BTreeMap<String, Given>,
+        mut faults: Vec<String>,
+        now: Timestamp,
+    ) -> Vec<String> {
         for &Run { container, is_init, since, ended } in runs {
-            let usage = Usage::told(pod, container, is_init, &mut faults);
+            let own = given.get(&container.name).copied().filter(|_| !is_init).unwrap_or_default();
+            let usage = Usage::told(pod, container, is_init, &mut faults).but(own);
             let known = self.runs.iter_mut().rev().find(|run| *run.container == *container.name);
             match known {
                 Some(run) if since.is_some_and(|since| run.counts(since)) => run.change(&usage, now),
@@ -224,6 +245,10 @@ mod tests {
         [Run { container: &pod.spec.containers[0], is_init: false, since: Some(since), ended: since }]
     }
 
+    fn observe(meters: &Meters, pod: &Pod, seen: Timestamp, runs: &[Run<'_>], now: Timestamp) -> Vec<String> {
+        meters.observe(pod, seen, runs, &Default::default(), now)
+    }
+
     fn node(annotations: serde_json::Value) -> Node {
         serde_json::from_value(json!({"metadata": {"name": "n", "annotations": annotations}})).unwrap()
     }
@@ -238,7 +263,7 @@ mod tests {
         assert_eq!(meters.read(at(0)), None, "nobody has looked at the node");
         meters.observe_node(&node(json!({"coracle.dev/cpu": "1", "coracle.dev/memory": "1Gi"})), at(0));
         let web = pod("1", "2");
-        meters.observe(&web, at(0), &running(&web, at(0)), at(0));
+        observe(&meters, &web, at(0), &running(&web, at(0)), at(0));
         let reading = meters.read(at(10)).unwrap();
         assert_eq!((seconds(reading.cpu), reading.cpu_now, reading.pods.len()), (30, 3_000_000_000, 1));
         assert_eq!(seconds(meters.read_pod(&web.object_key(), at(10)).unwrap().cpu), 20);
@@ -255,8 +280,8 @@ mod tests {
     fn a_pod_of_the_same_name_begins_anew_and_a_fault_is_told_once() {
         let meters = Meters::default();
         let (one, two) = (pod("1", "1"), pod("2", "much"));
-        assert_eq!(meters.observe(&one, at(0), &running(&one, at(0)), at(0)), [""; 0]);
-        let told = |second| meters.observe(&two, at(10), &running(&two, at(10)), at(second)).len();
+        assert_eq!(observe(&meters, &one, at(0), &running(&one, at(0)), at(0)), [""; 0]);
+        let told = |second| observe(&meters, &two, at(10), &running(&two, at(10)), at(second)).len();
         assert_eq!((told(10), told(11)), (1, 0));
         let reading = meters.read_pod(&two.object_key(), at(20)).unwrap();
         assert_eq!((reading.uid.as_str(), reading.cpu), ("2", 10_000_000), "a thousandth of a core");

@@ -49,6 +49,13 @@ pub(crate) struct Usage {
     pub(crate) pids: Course,
 }
 
+/// What an object says that a container uses, as far as it does: in billionths of a core, and in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Given {
+    pub(crate) cpu: Option<u64>,
+    pub(crate) memory: Option<u64>,
+}
+
 /// The annotations that say what is used, after the prefix.
 pub(crate) const CPU: &str = "cpu";
 pub(crate) const MEMORY: &str = "memory";
@@ -87,6 +94,16 @@ impl Usage {
             storage: course(STORAGE, Unit::One, 0),
             pids: course(PIDS, Unit::One, 1),
         }
+    }
+
+    /// The same, but for what is given otherwise.
+    pub(crate) fn but(mut self, given: Given) -> Self {
+        for (course, amount) in [(&mut self.cpu, given.cpu), (&mut self.memory, given.memory)] {
+            if let Some(amount) = amount {
+                *course = Course::constant(amount);
+            }
+        }
+        self
     }
 
     /// What the annotations of a Node say of what runs there beside the pods.

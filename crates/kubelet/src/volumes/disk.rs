@@ -3,9 +3,11 @@ use std::sync::Arc;
 
 use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 
 use super::actual_state::{ActualStateOfWorld, Mount};
 use super::spec::{PodUid, UniqueName, VolumeSpec};
+use crate::written;
 
 /// What is mounted on a machine: it outlives the kubelet that mounted it, as the folders of pods do.
 #[derive(Debug, Default)]
@@ -28,7 +30,46 @@ struct Folders {
     pods: BTreeMap<PodUid, ObjectKey>,
 }
 
+/// The folders of one volume as they are saved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct SavedVolume {
+    spec: Arc<VolumeSpec>,
+    is_staged: bool,
+    pods: Vec<SavedFolder>,
+}
+
+/// The folder of one pod.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct SavedFolder {
+    uid: PodUid,
+    #[serde(with = "written::key")]
+    pod: ObjectKey,
+}
+
 impl Disk {
+    /// What is mounted.
+    pub(crate) fn save(&self) -> Vec<SavedVolume> {
+        let content = self.content.lock();
+        let saved = content.volumes.values().map(|folders| SavedVolume {
+            spec: folders.spec.clone(),
+            is_staged: folders.is_staged,
+            pods: folders.pods.iter().map(|(uid, key)| SavedFolder { uid: uid.clone(), pod: key.clone() }).collect(),
+        });
+        saved.collect()
+    }
+
+    /// A disk on which this is mounted.
+    pub(crate) fn of(saved: Vec<SavedVolume>) -> Self {
+        let volumes = saved.into_iter().map(|volume| {
+            let pods = volume.pods.into_iter().map(|folder| (folder.uid, folder.pod)).collect();
+            let folders = Folders { spec: volume.spec.clone(), is_staged: volume.is_staged, pods };
+            (volume.spec.unique_name.clone(), folders)
+        });
+        Self { content: Mutex::new(Content { term: 0, volumes: volumes.collect() }) }
+    }
+
     /// A kubelet begins: what others write from now on does not arrive. Gives its term and what it finds, all of it
     /// uncertain, since the machine may have been without power. In Kubernetes: `reconstructVolumes`.
     pub(crate) fn reconstruct(&self) -> (u64, ActualStateOfWorld) {

@@ -34,6 +34,6 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use disk::Disk;
+pub(crate) use disk::{Disk, SavedVolume};
 pub(crate) use manager::VolumeManager;
 pub(crate) use site::{Progress, Site, Wish};

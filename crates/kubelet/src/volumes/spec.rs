@@ -3,13 +3,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use coracle_meta::{ObjectKey, Quantity};
+use serde::{Deserialize, Serialize};
+
+use crate::written;
 
 /// Which pod: its uid.
 pub(crate) type PodUid = Arc<str>;
 
 /// What nodes call a volume, the same wherever it is if it can be attached.
 /// In Kubernetes: `v1.UniqueVolumeName`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct UniqueName(pub(crate) Arc<str>);
 
 impl fmt::Display for UniqueName {
@@ -19,7 +22,8 @@ impl fmt::Display for UniqueName {
 }
 
 /// What a volume is. In Kubernetes: `volume.Spec`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct VolumeSpec {
     /// What it is called in messages: the PersistentVolume, or the volume of the pod.
     pub(crate) name: String,
@@ -28,7 +32,7 @@ pub(crate) struct VolumeSpec {
 }
 
 /// Where a volume comes from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Source {
     /// It is made on the node, from the pod and what it names.
     Local,
@@ -41,7 +45,8 @@ pub(crate) enum Source {
 }
 
 /// The driver of a volume.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Driver {
     pub(crate) name: String,
     /// What the annotations of claim and volume say of the driver's behaviour, or those of the pod.
@@ -49,7 +54,8 @@ pub(crate) struct Driver {
 }
 
 /// A PersistentVolume of a driver.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CsiVolume {
     pub(crate) driver: Driver,
     /// What the driver calls it.
@@ -62,6 +68,7 @@ pub(crate) struct CsiVolume {
     pub(crate) is_block: bool,
     /// Whether it can be reached from this node.
     pub(crate) is_reachable: bool,
+    #[serde(with = "written::key")]
     pub(crate) claim: ObjectKey,
     /// How large the volume is, and how large the claim knows it to be, if a node is to see to its file system.
     pub(crate) growth: Option<(Quantity, Quantity)>,

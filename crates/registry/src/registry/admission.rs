@@ -51,6 +51,8 @@ pub struct Review<'a> {
     kind: &'a Kind,
     object: Option<Cow<'a, Object>>,
     has_changed: bool,
+    /// The object as it was when a plug-in asked for it to change it, for the event log.
+    before: Option<Object>,
     /// Found when somebody first asks.
     equivalents: OnceLock<Vec<Arc<Kind>>>,
 }
@@ -68,6 +70,7 @@ impl<'a> Review<'a> {
             kind,
             object: None,
             has_changed: false,
+            before: None,
             equivalents: OnceLock::new(),
         }
     }
@@ -103,7 +106,15 @@ impl<'a> Review<'a> {
     /// worked out again.
     pub fn object_mut(&mut self) -> Option<&mut Object> {
         self.has_changed = true;
+        if self.before.is_none() && self.registry.recorder().is_on() {
+            self.before = self.object.as_deref().cloned();
+        }
         self.object.as_mut().map(Cow::to_mut)
+    }
+
+    /// Whether the object is another since this was asked last, as far as anybody keeps it.
+    pub(crate) fn take_change(&mut self) -> bool {
+        self.before.take().is_some_and(|before| self.object.as_deref() != Some(&before))
     }
 
     /// The kind of the object; of a subresource, its parent's.

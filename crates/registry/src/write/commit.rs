@@ -59,9 +59,15 @@ impl Registry {
         let commit = Commit { registry: self, request, kind, key: kind.key(request) };
         let mut current = if intent.is_creation() { None } else { commit.read(&commit.key).await? };
         loop {
-            match commit.attempt(intent, current.as_ref()).await? {
-                Outcome::Done(committed) => return Ok(committed),
-                Outcome::Stale(now) => current = now,
+            match commit.attempt(intent, current.as_ref()).await {
+                Ok(Outcome::Done(committed)) => return Ok(committed),
+                Ok(Outcome::Stale(now)) => current = now,
+                Err(status) => {
+                    if let Some(stored) = current.as_ref().filter(|_| status.is_conflict()) {
+                        request.audit.stored(&stored.revision().to_string());
+                    }
+                    return Err(status);
+                }
             }
         }
     }

@@ -38,7 +38,10 @@ impl Intent for Delete<'_> {
         let resource = GroupResource::new(self.kind.gvk().group.clone(), self.kind.gvk().kind.clone());
         match self.options.preconditions.check(existing) {
             Ok(()) => Ok(plan(self.kind, self.request, self.options, existing)),
-            Err(why) => Err(Status::conflict(&resource, existing.name(), &why)),
+            Err(why) => {
+                self.request.audit.not_met(self.options.preconditions.sentence());
+                Err(Status::conflict(&resource, existing.name(), &why))
+            }
         }
     }
 }

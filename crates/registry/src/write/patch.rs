@@ -89,13 +89,14 @@ impl ParsedPatch {
         }
     }
 
-    /// A patched document as messages quote it; of a strategic patch they quote the patch itself.
-    pub(super) fn quoted(&self, live: &Object, patched: &Value, root: Option<TypeRef<'_>>) -> String {
+    /// The document that it makes of `live`, as messages quote it; of a strategic patch they quote the patch itself.
+    pub(super) fn quoted(&self, live: &Object, schema: &KindSchema, root: Option<TypeRef<'_>>) -> String {
+        let patched = || self.patched(live.to_value(), schema).unwrap_or_default();
         match self {
-            Self::Json(patch) => document_text(root, patched, &patch.touched()),
-            Self::Merge(patch) => document_text(root, patched, &Touched::by_merge(&live.to_value(), patch)),
+            Self::Json(patch) => document_text(root, &patched(), &patch.touched()),
+            Self::Merge(patch) => document_text(root, &patched(), &Touched::by_merge(&live.to_value(), patch)),
             Self::Strategic(patch) => go_text(patch),
-            Self::Apply { .. } => patched.to_string(),
+            Self::Apply { .. } => live.as_value().to_string(),
         }
     }
 }
@@ -127,7 +128,7 @@ impl UpdatedObject for Patching<'_> {
             change => {
                 let value = change.patched(live.to_value(), kind.schema())?;
                 let root = (kind.offers().form == Form::Structs).then(|| kind.schema().root());
-                let quote = |value: &Value| change.quoted(live, value, root);
+                let quote = || change.quoted(live, kind.schema(), root);
                 let patched = Patched { value, quote: &quote, made_by: change.made_by() };
                 let mut object =
                     decode::patched(kind, patched, objections.clone(), request)?.with_verbatim(change.foreign(live));

@@ -50,7 +50,7 @@ impl Projected<'_> {
                 }
                 (change, objections) => {
                     let value = change.patched(shown.to_value(), schema)?;
-                    let quote = |value: &Value| change.quoted(shown, value, Some(schema.root()));
+                    let quote = || change.quoted(shown, schema, Some(schema.root()));
                     let patched = Patched { value, quote: &quote, made_by: change.made_by() };
                     let new = decode::with_schema(kind, schema, patched, objections.clone(), self.request)?;
                     managed_fields::update(&booking, shown.as_value(), new.into_value())

@@ -93,7 +93,10 @@ impl Update<'_> {
         let preconditions = Preconditions { uid: Some(uid.to_owned()), ..Preconditions::default() };
         let nothing = Object::default();
         let checked = preconditions.check_stored(&self.kind.store_key(self.request), live.unwrap_or(&nothing));
-        checked.map_err(|why| Status::conflict(&self.request.group_resource(), &self.request.at.name, &why))
+        checked.map_err(|why| {
+            self.request.audit.not_met(format!("uid {uid}"));
+            Status::conflict(&self.request.group_resource(), &self.request.at.name, &why)
+        })
     }
 }
 
@@ -250,6 +253,7 @@ fn check_version(request: &Request, kind: &Kind, new: &mut Object, existing: &Ob
         return Err(Status::failure(500, "", message));
     }
     if seen != existing.resource_version() {
+        request.audit.not_met(format!("resourceVersion {seen}"));
         return Err(Status::modified(&request.group_resource(), &request.at.name));
     }
     Ok(())

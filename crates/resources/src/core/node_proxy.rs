@@ -1,6 +1,7 @@
 //! `nodes/proxy`: whatever a node's own API answers.
 
 use async_trait::async_trait;
+use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Status};
 use coracle_registry::{Connect, Destination, GetOptions, Registry, Request, Verb};
 use serde_json::Value;
@@ -10,7 +11,7 @@ use super::pod_connect::{NoProxy, escaped};
 /// Passes requests on to a node. In Kubernetes: `pkg/registry/core/node/rest.ProxyREST`.
 pub(crate) struct NodeProxy;
 
-/// The port of a kubelet, the only one that a simulated node has.
+/// The port of a kubelet, the only one that a simulated node has beside the one that it says.
 const KUBELET_PORT: &str = "10250";
 
 /// What of a kubelet's API is no request with an answer, but a stream.
@@ -40,8 +41,9 @@ impl Connect for NodeProxy {
         let (name, port) = name_and_port(&request.at.name);
         let nodes = GroupVersionResource::new("", "v1", "nodes");
         let asked = request.about(Verb::Get, nodes, "", name);
-        registry.get(&asked, &GetOptions::default()).await?;
-        if !["", KUBELET_PORT].contains(&port) {
+        let node = registry.get(&asked, &GetOptions::default()).await?.object();
+        let own_port = node.at("status.daemonEndpoints.kubeletEndpoint.Port").as_u64().unwrap_or_default().to_string();
+        if !["", KUBELET_PORT, &own_port].contains(&port) {
             return Err(not_supported(&format!("simulated nodes do not listen on port {port}")));
         }
         let first = path.split('/').next().unwrap_or_default();

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 /// `pods/log`. In Kubernetes: `LogLocation`.
 pub(crate) struct Log;
 
-/// The parameters of a stream that the node understands.
-const STREAM_PARAMETERS: [&str; 5] = ["command", "stdin", "stdout", "stderr", "tty"];
+/// The flags of a stream, and what nodes call them. In Kubernetes: `streamParams`.
+const STREAM_FLAGS: [(&str, &str); 4] = [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")];
 
 /// The parameters of a log request that the node understands.
 const LOG_PARAMETERS: [&str; 8] =
@@ -90,8 +90,10 @@ impl Connect for Stream {
         if self.name == "portforward" {
             return Err(not_supported(request, "simulated pods listen on no ports"));
         }
-        let wanted = query.iter().filter(|(name, _)| STREAM_PARAMETERS.contains(&name.as_str()));
-        let parameters: Vec<String> = wanted.map(|(name, value)| format!("{name}={}", escaped(value))).collect();
+        let flags = STREAM_FLAGS.into_iter().filter(|(flag, _)| is_set(query, flag));
+        let flags = flags.map(|(_, at_node)| format!("{at_node}=1"));
+        let command = values(query, "command").into_iter().map(|word| format!("command={}", escaped(word)));
+        let parameters: Vec<String> = flags.chain(command).collect();
         let path = format!("/{}/{}/{}/{container}", self.name, pod.namespace(), pod.name());
         Ok(Destination { node, path_and_query: format!("{path}?{}", parameters.join("&")), is_stream: true })
     }
@@ -118,8 +120,7 @@ fn options(subresource: &str, query: &[(String, String)]) -> Value {
         _ => json!({"apiVersion": "v1", "kind": "PodAttachOptions"}),
     };
     for flag in ["stdin", "stdout", "stderr", "tty"] {
-        // Whatever is said but a no is a yes.
-        if values(query, flag).first().is_some_and(|text| !["false", "0"].contains(&text.to_lowercase().as_str())) {
+        if is_set(query, flag) {
             options[flag] = true.into();
         }
     }
@@ -127,6 +128,11 @@ fn options(subresource: &str, query: &[(String, String)]) -> Value {
         options["container"] = container.into();
     }
     options
+}
+
+/// Whatever is said but a no is a yes.
+fn is_set(query: &[(String, String)], flag: &str) -> bool {
+    values(query, flag).first().is_some_and(|text| !["false", "0"].contains(&text.to_lowercase().as_str()))
 }
 
 fn values<'q>(query: &'q [(String, String)], name: &str) -> Vec<&'q str> {

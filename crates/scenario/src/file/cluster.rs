@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
 use super::duration::duration;
@@ -55,6 +56,9 @@ pub struct NodeShape {
     /// What it has of `cpu`, `memory`, `pods` and others, as quantities; what is not named is as on every node.
     #[serde(default)]
     pub capacity: BTreeMap<String, String>,
+    /// Manifests of its static pods.
+    #[serde(default)]
+    pub static_pods: Vec<Value>,
     /// When it joins the cluster.
     #[serde(default)]
     pub joins: Joins,
@@ -83,7 +87,14 @@ impl Nodes {
 
 impl NodeShape {
     fn plain(name: String) -> Self {
-        Self { name, labels: BTreeMap::new(), taints: Vec::new(), capacity: BTreeMap::new(), joins: Joins::AtStart }
+        Self {
+            name,
+            labels: BTreeMap::new(),
+            taints: Vec::new(),
+            capacity: BTreeMap::new(),
+            static_pods: Vec::new(),
+            joins: Joins::AtStart,
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Commands in containers, and what containers say, over an upgraded connection: `exec` and `attach`.
 //!
 //! ```text
-//! client --messages or streams: channel, data--> here --pieces in the request's body--> node
-//!        <--web_socket or spdy------------------ here <--pieces in the answer's body--- node
+//! client --messages or streams: channel, data--> here --pieces in the request's body--> node in this process
+//!        <--web_socket or spdy------------------ here <--pieces in the answer's body---
+//! client --bytes as they are--> here --bytes as they are--> node of another process, which does the above by itself
 //! ```
-//! In Kubernetes: `translatinghandler` of `pkg/registry/core/pod/rest`, which speaks SPDY with the node.
+//! In Kubernetes: `UpgradeAwareHandler`, and `translatinghandler` of `pkg/registry/core/pod/rest`, which speaks SPDY with the
+//! node for clients that speak WebSockets.
 
 mod spdy;
 mod web_socket;
@@ -20,7 +22,8 @@ use http_body_util::BodyExt;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::front::query::Query;
-use crate::front::upgrade::Upgrade;
+use crate::front::upgrade::{Opened, Upgrade};
+use crate::node_transport::NodeFailure;
 use crate::server::Server;
 
 /// How much of a node's refusal is told.
@@ -32,7 +35,7 @@ struct Remote {
     from_node: Body,
 }
 
-/// Connects a client with a command at a node.
+/// Connects a client with a command at a node: here, or at the node if that speaks with clients as this server does.
 pub(super) async fn serve(
     server: &Server,
     upgrade: Option<Upgrade>,
@@ -41,39 +44,112 @@ pub(super) async fn serve(
     node: &str,
     request: Request<Body>,
 ) -> Result<Response<Body>, Status> {
-    match upgrade {
-        Some(Upgrade::WebSocket(upgrade)) => {
-            web_socket::check(headers)?;
-            let remote = call(server, node, request).await?;
-            Ok(web_socket::connect(upgrade, remote))
+    let upgrade = upgrade.ok_or_else(upgrade_required)?;
+    let answer = match server.nodes.upgrades(node) {
+        true => {
+            let request = passed_on(request, upgrade, headers);
+            server.nodes.call(&server.registry, node, request).await.map_err(NodeFailure::of_stream)?
         }
-        Some(Upgrade::Spdy(connection)) => {
-            spdy::check(headers)?;
-            let remote = call(server, node, request).await?;
-            Ok(spdy::connect(connection, remote, spdy::wanted(query)))
+        false => {
+            let call = |request| async {
+                server.nodes.call(&server.registry, node, request).await.map_err(NodeFailure::of_stream)
+            };
+            connect(upgrade, headers, query, request, call).await?
         }
-        None => Err(Status::bad_request("Upgrade request required")),
+    };
+    match answer.status() {
+        StatusCode::SWITCHING_PROTOCOLS => Ok(answer),
+        _ => Err(refusal(answer).await),
     }
 }
 
-async fn call(server: &Server, node: &str, mut request: Request<Body>) -> Result<Remote, Status> {
+/// Connects a client that comes with a WebSocket or SPDY with a command at a node that takes pieces in the body of a
+/// request, and answers with pieces. What the node refuses is answered as it says it.
+///
+/// In Kubernetes: `ServeExec` and `ServeAttach` of `k8s.io/kubelet/pkg/cri/streaming/remotecommand`.
+///
+/// # Errors
+/// If the client's connection does not become another, or what it wants to speak is not spoken here.
+pub async fn remote_command<F: Future<Output = Result<Response<Body>, Status>>>(
+    request: Request<Body>,
+    call: impl FnOnce(Request<Body>) -> F,
+) -> Result<Response<Body>, Status> {
+    let (mut head, body) = request.into_parts();
+    let upgrade = Upgrade::read(&mut head).ok_or_else(upgrade_required)?;
+    let query = Query::parse(head.uri.query().unwrap_or_default());
+    let headers = std::mem::take(&mut head.headers);
+    connect(upgrade, &headers, &query, Request::from_parts(head, body), call).await
+}
+
+fn upgrade_required() -> Status {
+    Status::bad_request("Upgrade request required")
+}
+
+async fn connect<F: Future<Output = Result<Response<Body>, Status>>>(
+    upgrade: Upgrade,
+    headers: &HeaderMap,
+    query: &Query,
+    mut request: Request<Body>,
+    call: impl FnOnce(Request<Body>) -> F,
+) -> Result<Response<Body>, Status> {
+    let opened = upgrade.open().await.ok_or_else(upgrade_required)?;
+    match &opened {
+        Opened::WebSocket(_) => web_socket::check(headers)?,
+        Opened::Spdy(_) => spdy::check(headers)?,
+    }
     let (to_node, from_client) = unbounded_channel::<Bytes>();
     let from_client =
         stream::unfold(from_client, |mut pieces| async { Some((Ok::<_, Infallible>(pieces.recv().await?), pieces)) });
     *request.body_mut() = Body::from_stream(from_client);
     *request.method_mut() = http::Method::POST;
-    let answer = server.nodes.call(node, request).await?;
-    if answer.status() == StatusCode::OK {
-        return Ok(Remote { to_node, from_node: answer.into_body() });
+    let answer = call(request).await?;
+    if answer.status() != StatusCode::OK {
+        return Ok(answer);
     }
+    let remote = Remote { to_node, from_node: answer.into_body() };
+    Ok(match opened {
+        Opened::WebSocket(upgrade) => web_socket::connect(upgrade, remote),
+        Opened::Spdy(connection) => spdy::connect(connection, remote, spdy::wanted(query)),
+    })
+}
+
+/// The same request with all that says what the connection is to become.
+fn passed_on(mut request: Request<Body>, upgrade: Upgrade, headers: &HeaderMap) -> Request<Body> {
+    for (name, value) in headers.iter().filter(|(name, _)| is_of_upgrade(name.as_str())) {
+        request.headers_mut().append(name.clone(), value.clone());
+    }
+    *request.body_mut() = Body::empty();
+    request.extensions_mut().insert(upgrade.into_connection());
+    request
+}
+
+fn is_of_upgrade(header: &str) -> bool {
+    ["connection", "upgrade", "x-stream-protocol-version"].contains(&header) || header.starts_with("sec-websocket-")
+}
+
+/// Why a node does not connect a client with a command.
+async fn refusal(answer: Response<Body>) -> Status {
     let code = answer.status();
-    let text = answer.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    let why = String::from_utf8_lossy(&text[..text.len().min(REFUSAL)]).trim().to_owned();
-    Err(match code {
+    let why = told(answer).await;
+    match code {
         StatusCode::NOT_FOUND => Status::failure(404, reason::NOT_FOUND, why),
         StatusCode::BAD_REQUEST => Status::bad_request(why),
+        StatusCode::UNAUTHORIZED => Status::failure(401, reason::UNAUTHORIZED, why),
+        StatusCode::FORBIDDEN => Status::failure(403, reason::FORBIDDEN, why),
         _ => Status::internal(why),
-    })
+    }
+}
+
+/// What a node says to who does not get what was asked for.
+pub(super) async fn told(answer: Response<Body>) -> String {
+    let (mut body, mut text) = (answer.into_body(), Vec::new());
+    while text.len() < REFUSAL
+        && let Some(Ok(frame)) = body.frame().await
+    {
+        text.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
+    }
+    text.truncate(REFUSAL);
+    String::from_utf8_lossy(&text).trim().to_owned()
 }
 
 /// What a client offers in a header that may come several times, with commas within.

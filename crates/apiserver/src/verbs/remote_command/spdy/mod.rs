@@ -50,13 +50,14 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), Status> {
 
 /// The channels for which a client will open a stream: they follow from the options.
 pub(super) fn wanted(query: &Query) -> BTreeSet<u8> {
-    let is_set = |name: &str| matches!(query.text(name), "true" | "1");
-    let is_terminal = is_set("tty");
+    // Nodes know the streams by other names than the API.
+    let is_set = |names: [&str; 2]| names.iter().any(|name| matches!(query.text(name), "true" | "1"));
+    let is_terminal = is_set(["tty", "tty"]);
     let channels = [
         (ERROR, true),
-        (STDIN, is_set("stdin")),
-        (STDOUT, is_set("stdout")),
-        (STDERR, is_set("stderr") && !is_terminal),
+        (STDIN, is_set(["stdin", "input"])),
+        (STDOUT, is_set(["stdout", "output"])),
+        (STDERR, is_set(["stderr", "error"]) && !is_terminal),
         (RESIZE, is_terminal),
     ];
     channels.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(channel, _)| channel).collect()

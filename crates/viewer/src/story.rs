@@ -37,7 +37,7 @@ pub enum NothingToTell {
 /// use coracle::journal::{EntryId, Recorder};
 /// use coracle::meta::Resource;
 /// use coracle::runtime::{Api, DeleteParams};
-/// use coracle::scenario::{Telling, story};
+/// use coracle::viewer::{Telling, story};
 /// use coracle::simulation::{ClockMode, run_in};
 ///
 /// let told = run_in(ClockMode::Virtual, async {

@@ -1,0 +1,108 @@
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use coracle_client::kubeconfig::Kubeconfig;
+use coracle_cluster::serve::{Authority, Listener, OldestTls, Papers, host_address};
+use coracle_cluster::{Ended, Kubelet, KubeletServer, Paper, Transport, kubelet};
+use futures_util::FutureExt;
+
+use crate::commands::component::{read, until_interrupted};
+use crate::commands::node_flags::NodeFlags;
+use crate::exit;
+
+/// As whom the process shows itself, if no certificate is named.
+const NAME: &str = "coracle-kubelet";
+
+/// Runs simulated nodes alone.
+#[derive(Debug, Args)]
+pub(crate) struct SimulatedNodes {
+    /// How to reach the API server, and as whom
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: PathBuf,
+    /// How many nodes to simulate, called node-1 and so on
+    #[arg(long, default_value_t = 2)]
+    nodes: usize,
+    #[command(flatten)]
+    node: NodeFlags,
+    #[command(flatten)]
+    server: KubeletFlags,
+}
+
+/// The kubelet's flags for the API that it serves: logs, commands and usage of its pods.
+#[derive(Clone, Debug, Args)]
+struct KubeletFlags {
+    /// Where to listen for the API server; anything but loopback lets other machines in
+    #[arg(long, default_value = "127.0.0.1")]
+    address: IpAddr,
+    /// The port for the API server, which all nodes post; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// The serving certificate; one of its own is made without
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
+    tls_cert_file: Option<PathBuf>,
+    /// The key of the serving certificate
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    tls_private_key_file: Option<PathBuf>,
+    /// The authority of clients' certificates; the one that the kubeconfig trusts without
+    #[arg(long, value_name = "FILE")]
+    client_ca_file: Option<PathBuf>,
+}
+
+impl SimulatedNodes {
+    pub(crate) fn run(self) -> Result<u8> {
+        let nodes = self.node.specs(self.nodes)?;
+        let kubeconfig = read(&self.kubeconfig)?;
+        let papers = self.server.papers(&kubeconfig)?;
+        let address = SocketAddr::new(self.server.address, self.server.port);
+        until_interrupted(&kubeconfig, |client, ambient, recorder, stop| async move {
+            let listener = Listener::bind_for_kubelet(address, papers, OldestTls::default()).await?;
+            let endpoint = endpoint(listener.address()).context("--address: no other machine finds this one")?;
+            let config = kubelet::Config { nodes, endpoint: Some(endpoint), ..kubelet::Config::default() };
+            let kubelet = Kubelet::new(config, client.clone(), ambient, recorder);
+            println!("nodes' API at https://{endpoint}");
+            let stop = stop.shared();
+            let server = Transport::to(KubeletServer::new(kubelet.clone(), &client));
+            let serving = tokio::spawn(listener.serve(server, stop.clone()));
+            kubelet.run(stop).await;
+            let _ = serving.await;
+            Ok(Ended::Asked)
+        })
+    }
+}
+
+impl KubeletFlags {
+    /// What the process shows, and whom it believes.
+    fn papers(&self, kubeconfig: &Kubeconfig) -> Result<Papers> {
+        let trusted = kubeconfig.certificate_authority.as_deref().map(String::from_utf8_lossy);
+        let client_authority = match (&self.client_ca_file, trusted) {
+            (Some(path), _) => paper(path, "--client-ca-file")?,
+            (None, Some(trusted)) => trusted.into_owned().into(),
+            // Nobody has this authority's key: certificates let nobody in, and tokens do.
+            (None, None) => Authority::new()?.certificate().into(),
+        };
+        if let (Some(certificate), Some(key)) = (&self.tls_cert_file, &self.tls_private_key_file) {
+            let certificate = paper(certificate, "--tls-cert-file")?;
+            let key = paper(key, "--tls-private-key-file")?;
+            return Ok(Papers { certificate, key, client_authority, front_proxy_authority: None });
+        }
+        let addresses: Vec<IpAddr> = [Some(self.address), host_address(self.address)].into_iter().flatten().collect();
+        let identity = Authority::new()?.serving(NAME, &["localhost".to_owned()], &addresses)?;
+        Ok(Papers::of(identity, client_authority))
+    }
+}
+
+/// Where others find what listens here.
+fn endpoint(listening: SocketAddr) -> Option<SocketAddr> {
+    match listening.ip().is_unspecified() {
+        true => Some((host_address(listening.ip())?, listening.port()).into()),
+        false => Some(listening),
+    }
+}
+
+/// A file that can be read, and is read again when it changes.
+fn paper(path: &Path, flag: &str) -> Result<Paper> {
+    std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())))?;
+    Ok(Paper::File(path.to_owned()))
+}

@@ -1,0 +1,83 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+use coracle_cluster::serve::Authority;
+use coracle_cluster::{ApiServerSpec, KubeletClient, Paper, ProxyClient};
+
+use crate::exit;
+
+/// As whom a cluster's own authority certifies the API server towards nodes.
+const CLIENT: (&str, &[&str]) = ("kube-apiserver-kubelet-client", &["system:masters"]);
+
+/// By which of its addresses a node is called, where nobody says: simulated nodes have one that leads somewhere, which is
+/// not of their cluster. In Kubernetes, it is the last that is tried.
+const TYPES: [&str; 5] = ["ExternalIP", "ExternalDNS", "InternalIP", "InternalDNS", "Hostname"];
+
+/// kube-apiserver's flags for the nodes that it calls: for logs, commands, usage and `nodes/proxy`.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct KubeletClientFlags {
+    /// Our certificate towards nodes of other processes
+    #[arg(long, value_name = "FILE", requires = "kubelet_client_key")]
+    kubelet_client_certificate: Option<PathBuf>,
+    /// The key of our certificate towards nodes
+    #[arg(long, value_name = "FILE", requires = "kubelet_client_certificate")]
+    kubelet_client_key: Option<PathBuf>,
+    /// The authority of nodes' certificates; without one, no certificate of a node is looked at
+    #[arg(long, value_name = "FILE")]
+    kubelet_certificate_authority: Option<PathBuf>,
+    /// By which of its addresses a node is called, the best first
+    #[arg(long, value_name = "TYPES", value_delimiter = ',')]
+    kubelet_preferred_address_types: Vec<String>,
+    /// The port of a node that says none [default: 10250]
+    #[arg(long, value_name = "PORT")]
+    kubelet_port: Option<u16>,
+}
+
+impl KubeletClientFlags {
+    /// Whether any of them is there.
+    pub(crate) fn is_said(&self) -> bool {
+        let files = [&self.kubelet_client_certificate, &self.kubelet_client_key, &self.kubelet_certificate_authority];
+        files.iter().any(|file| file.is_some())
+            || !self.kubelet_preferred_address_types.is_empty()
+            || self.kubelet_port.is_some()
+    }
+
+    /// Takes what the flags say into `spec`, as kube-apiserver does.
+    pub(crate) fn set(&self, spec: &mut ApiServerSpec) -> Result<()> {
+        let mut client = KubeletClient::default();
+        if let (Some(certificate), Some(key)) = (&self.kubelet_client_certificate, &self.kubelet_client_key) {
+            let certificate = paper(certificate, "--kubelet-client-certificate")?;
+            client.identity = Some(ProxyClient { certificate, key: paper(key, "--kubelet-client-key")? });
+        }
+        if let Some(authority) = &self.kubelet_certificate_authority {
+            client.authority = Some(paper(authority, "--kubelet-certificate-authority")?);
+        }
+        if !self.kubelet_preferred_address_types.is_empty() {
+            client.preferred_address_types.clone_from(&self.kubelet_preferred_address_types);
+        }
+        client.port = self.kubelet_port.unwrap_or(client.port);
+        spec.kubelet_client = Some(client);
+        Ok(())
+    }
+
+    /// Takes what the flags say into `spec`; what they do not say is the cluster's own.
+    pub(crate) fn set_or_make(&self, spec: &mut ApiServerSpec, authority: &Authority) -> Result<()> {
+        self.set(spec)?;
+        let Some(client) = &mut spec.kubelet_client else { return Ok(()) };
+        if client.identity.is_none() {
+            let identity = authority.client(CLIENT.0, CLIENT.1)?;
+            client.identity = Some(ProxyClient { certificate: identity.certificate.into(), key: identity.key.into() });
+        }
+        if self.kubelet_preferred_address_types.is_empty() {
+            client.preferred_address_types = TYPES.map(str::to_owned).into();
+        }
+        Ok(())
+    }
+}
+
+/// A file that can be read, and is read again when it changes.
+fn paper(path: &std::path::Path, flag: &str) -> Result<Paper> {
+    std::fs::read_to_string(path).map_err(|error| exit::Usage(format!("{flag} {}: {error}", path.display())))?;
+    Ok(Paper::File(path.to_owned()))
+}

@@ -1,0 +1,22 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::story::print_of;
+
+/// Says why an object, or an event, is there.
+#[derive(Debug, Args)]
+pub(crate) struct Why {
+    /// The object, as in `pods/default/web-1` or `pod/web-1`, or an event by its number, as in `#412`
+    about: String,
+    /// An events file, as written by `coracle run --events FILE`
+    #[arg(long, value_name = "FILE")]
+    events: PathBuf,
+}
+
+impl Why {
+    pub(crate) fn run(self) -> Result<u8> {
+        print_of(&self.events, |entries| coracle_viewer::why(entries, &self.about))
+    }
+}

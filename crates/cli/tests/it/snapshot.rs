@@ -1,0 +1,60 @@
+//! `coracle snapshot`, of a cluster that runs.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::program::{Folder, Running, coracle, eventually, succeed, text, there_is};
+
+fn of(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = coracle();
+    command.args(arguments).env("CORACLE_STATE_DIR", folder);
+    command
+}
+
+/// What kubectl prints, once it prints something that is as wanted.
+fn asked(folder: &Path, arguments: &[&str], is_it: impl Fn(&str) -> bool) -> String {
+    eventually(&format!("{arguments:?}"), || {
+        let output =
+            of(folder, &[&["kubectl"], arguments].concat()).output().ok().filter(|output| output.status.success())?;
+        Some(text(&output)).filter(|text| is_it(text))
+    })
+}
+
+const STATE: &str = "jsonpath={.status.podIP} {.status.containerStatuses[0].containerID}";
+
+#[test]
+fn a_cluster_that_runs_is_saved_and_its_pods_go_on_where_it_is_restored_and_after_a_stop() {
+    if !there_is("kubectl") {
+        return;
+    }
+    let home = Folder::new("snapshot");
+    let (first, second, file) = (home.join("first"), home.join("second"), home.join("file"));
+    let cluster = Running::start(&mut of(&first, &["up", "--nodes", "1", "--metrics-server=false"]));
+    asked(&first, &["get", "serviceaccount", "default"], |_| true);
+    let script = "echo began on $(date); sleep 5000";
+    succeed(&mut of(&first, &["kubectl", "run", "web", "--image=busybox", "--", "sh", "-c", script]));
+    asked(&first, &["get", "pod", "web"], |text| text.contains("1/1"));
+    let log = asked(&first, &["logs", "web"], |text| text.contains("began on"));
+    let state = asked(&first, &["get", "pod", "web", "-o", STATE], |_| true);
+
+    let unasked = of(&first, &["kubectl", "get", "--raw", "/coracle/snapshot", "--as", "nobody"]).output().unwrap();
+    assert!(text(&unasked).contains("you may not get /coracle/snapshot"), "{}", text(&unasked));
+    let saved = succeed(of(&first, &["snapshot", "save"]).arg(&file));
+    assert!(saved.contains("is saved in"), "{saved}");
+    let again = of(&first, &["snapshot", "save"]).arg(&file).output().unwrap();
+    assert!(text(&again).contains("is there already"), "{}", text(&again));
+    succeed(&mut of(&first, &["kubectl", "delete", "pod", "web", "--wait=false"]));
+    drop(cluster);
+
+    succeed(of(&second, &["snapshot", "restore"]).arg(&file));
+    for _ in 0..2 {
+        let _cluster = Running::start(&mut of(&second, &["up", "--nodes", "1", "--metrics-server=false"]));
+        let goes_on = |text: &str| text == log;
+        asked(&second, &["logs", "web"], goes_on);
+        assert_eq!(asked(&second, &["get", "pod", "web", "-o", STATE], |_| true), state);
+        let restarts = ["get", "pod", "web", "-o", "jsonpath={.status.containerStatuses[0].restartCount}"];
+        assert_eq!(asked(&second, &restarts, |_| true), "0");
+        succeed(&mut of(&second, &["down"]));
+        assert!(second.join("nodes.json").exists());
+    }
+}

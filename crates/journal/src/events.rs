@@ -1,0 +1,165 @@
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::path::Path;
+use std::time::Duration;
+
+use flate2::bufread::MultiGzDecoder;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::sink::is_compressed;
+use crate::{Entry, EntryId, Error, Header, SCHEMA, Stage};
+
+/// No line of a log is longer: whatever has one is not read into memory to find that out.
+const LONGEST_LINE: u64 = 64 << 20;
+
+/// What an events file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Events {
+    /// What the file says of itself.
+    pub header: Header,
+    /// The entries, in the order of their numbers.
+    pub entries: Vec<Entry>,
+}
+
+/// A line as it stands; words that are not known are passed over.
+#[derive(Deserialize)]
+struct Line {
+    i: u64,
+    t: u64,
+    a: String,
+    s: String,
+    #[serde(default)]
+    k: String,
+    #[serde(default)]
+    c: Vec<EntryId>,
+    #[serde(default)]
+    rv: Option<i64>,
+    #[serde(default)]
+    d: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct End {
+    end: u64,
+}
+
+impl Events {
+    /// Reads an events file, which is compressed if its name ends with `.gz`.
+    ///
+    /// Entries of a stage that is not known are passed over, and whoever names one as a cause gets the causes of that one.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no events file, is one of another schema, or is not whole.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|source| Error::Io { path: path.display().to_string(), source })?;
+        let file = BufReader::new(file);
+        match is_compressed(path) {
+            true => Self::read_from(&path.display().to_string(), BufReader::new(MultiGzDecoder::new(file))),
+            false => Self::read_from(&path.display().to_string(), file),
+        }
+    }
+
+    /// As [`read`](Self::read), from anywhere; `name` is for messages.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn read_from(name: &str, from: impl BufRead) -> Result<Self, Error> {
+        let mut lines = Lines { name, from, line: 0, text: Vec::new() };
+        let header = lines.header()?;
+        let (mut entries, mut last, mut unknown) = (Vec::new(), 0, BTreeMap::<EntryId, Vec<EntryId>>::new());
+        loop {
+            let text = lines.next()?;
+            if let Ok(End { end }) = serde_json::from_slice(text) {
+                return match end == last {
+                    true => Ok(Self { header, entries }),
+                    false => Err(lines.malformed(format!("the last one is {last}, and {end} were written"))),
+                };
+            }
+            let line: Line = serde_json::from_slice(text).map_err(|error| lines.malformed(error.to_string()))?;
+            if line.i <= last {
+                return Err(lines.malformed(format!("{} comes after {last}", line.i)));
+            }
+            if let Some(cause) = line.c.iter().find(|cause| cause.0 >= line.i) {
+                return Err(lines.malformed(format!("{} is caused by {}, which comes later", line.i, cause.0)));
+            }
+            last = line.i;
+            let mut causes: Vec<EntryId> =
+                line.c.into_iter().flat_map(|cause| unknown.get(&cause).cloned().unwrap_or(vec![cause])).collect();
+            causes.sort_unstable();
+            causes.dedup();
+            let id = EntryId(line.i);
+            match Stage::of_word(&line.s) {
+                None => drop(unknown.insert(id, causes)),
+                Some(stage) => entries.push(Entry {
+                    id,
+                    at: Duration::from_nanos(line.t),
+                    actor: line.a,
+                    stage,
+                    subject: line.k,
+                    causes,
+                    revision: line.rv,
+                    data: line.d,
+                }),
+            }
+        }
+    }
+}
+
+struct Lines<'n, R> {
+    name: &'n str,
+    from: R,
+    line: usize,
+    text: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<'_, R> {
+    fn header(&mut self) -> Result<Header, Error> {
+        let foreign = |name: &str, text: &[u8]| {
+            let begins: String = String::from_utf8_lossy(&text[..text.len().min(200)]).chars().take(60).collect();
+            let found = if begins.is_empty() { "nothing".to_owned() } else { format!("`{}`", begins.escape_debug()) };
+            Error::Foreign { path: name.to_owned(), found }
+        };
+        match self.next() {
+            Ok(_) => {}
+            // A compressed file that is none, and one without a single whole line.
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::InvalidInput => {
+                return Err(Error::Foreign { path: self.name.to_owned(), found: "what is not compressed".to_owned() });
+            }
+            Err(Error::Cut { .. } | Error::Malformed { .. }) => return Err(foreign(self.name, &self.text)),
+            Err(other) => return Err(other),
+        }
+        let value: Value = serde_json::from_slice(&self.text).map_err(|_| foreign(self.name, &self.text))?;
+        let schema = value.get("schema").and_then(Value::as_u64);
+        match (value.get("log").and_then(Value::as_str), schema) {
+            (Some("coracle"), Some(schema)) if schema != u64::from(SCHEMA) => Err(Error::OtherSchema {
+                path: self.name.to_owned(),
+                found: schema,
+                version: value.get("version").and_then(Value::as_str).unwrap_or("of an unknown version").to_owned(),
+            }),
+            (Some("coracle"), Some(_)) => {
+                serde_json::from_value(value).map_err(|error| self.malformed(error.to_string()))
+            }
+            _ => Err(foreign(self.name, &self.text)),
+        }
+    }
+
+    /// The next line, which has to be there and whole.
+    fn next(&mut self) -> Result<&[u8], Error> {
+        self.line += 1;
+        self.text.clear();
+        let cut = Error::Cut { path: self.name.to_owned(), line: self.line };
+        match (&mut self.from).take(LONGEST_LINE).read_until(b'\n', &mut self.text) {
+            Ok(_) if self.text.ends_with(b"\n") => Ok(&self.text),
+            Ok(length) if length as u64 == LONGEST_LINE => Err(self.malformed("the line does not end".to_owned())),
+            Ok(_) => Err(cut),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(cut),
+            Err(source) => Err(Error::Io { path: self.name.to_owned(), source }),
+        }
+    }
+
+    fn malformed(&self, why: String) -> Error {
+        Error::Malformed { path: self.name.to_owned(), line: self.line, why }
+    }
+}

@@ -1,0 +1,19 @@
+/// An object, or all of a resource, as entries name it: `pods/default/web`, `nodes/n1`, `pods/default`. What is empty is left
+/// out; a namespace is in none.
+pub fn subject(plural: &str, namespace: &str, name: &str) -> String {
+    let namespace = if plural == "namespaces" { "" } else { namespace };
+    [plural, namespace, name].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::subject;
+
+    #[test]
+    fn what_there_is_of_an_object_names_it() {
+        assert_eq!(subject("pods", "default", "web"), "pods/default/web");
+        assert_eq!(subject("nodes", "", "n1"), "nodes/n1");
+        assert_eq!(subject("pods", "default", ""), "pods/default");
+        assert_eq!(subject("namespaces", "shop", "shop"), "namespaces/shop");
+    }
+}

@@ -1,0 +1,81 @@
+use serde_json::{Map, Value};
+
+/// The JSON merge patch (RFC 7386) that makes `after` of `before`; `None` if no merge patch can, because a value that is new holds
+/// a null.
+pub(crate) fn merge_patch(before: &Map<String, Value>, after: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let mut patch = Map::new();
+    for (name, new) in after {
+        match (before.get(name), new) {
+            (Some(old), new) if old == new => {}
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                patch.insert(name.clone(), Value::Object(merge_patch(old, new)?));
+            }
+            (_, new) if holds_null(new) => return None,
+            (_, new) => drop(patch.insert(name.clone(), new.clone())),
+        }
+    }
+    patch.extend(before.keys().filter(|name| !after.contains_key(*name)).map(|name| (name.clone(), Value::Null)));
+    Some(patch)
+}
+
+/// Whether a value is or has a null where a merge patch would take it for "remove". Inside of arrays a null is a value.
+fn holds_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.values().any(holds_null),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    /// As RFC 7386 writes it down.
+    fn apply(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
+        for (name, value) in patch {
+            match value {
+                Value::Null => drop(target.remove(name)),
+                Value::Object(patch) => {
+                    let mut inner = match target.remove(name) {
+                        Some(Value::Object(inner)) => inner,
+                        _ => Map::new(),
+                    };
+                    apply(&mut inner, patch);
+                    target.insert(name.clone(), Value::Object(inner));
+                }
+                other => drop(target.insert(name.clone(), other.clone())),
+            }
+        }
+    }
+
+    fn maps() -> impl Strategy<Value = Map<String, Value>> {
+        let leaf = prop_oneof![
+            4 => (0..3).prop_map(Value::from),
+            1 => Just(Value::Null),
+            1 => Just(json!([1, null])),
+            1 => Just(json!({})),
+        ];
+        let value = leaf.prop_recursive(3, 24, 4, |inner| {
+            proptest::collection::btree_map("[abc]", inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect()))
+        });
+        proptest::collection::btree_map("[abc]", value, 0..4).prop_map(|map| map.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn the_patch_makes_one_of_the_other(before in maps(), after in maps()) {
+            match merge_patch(&before, &after) {
+                Some(patch) => {
+                    let mut made = before.clone();
+                    apply(&mut made, &patch);
+                    prop_assert_eq!(made, after);
+                }
+                None => prop_assert!(holds_null(&Value::Object(after))),
+            }
+        }
+    }
+}

@@ -1,0 +1,217 @@
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use coracle_journal::{Detail, Recorder, Stage, subject};
+use coracle_meta::Object;
+use serde_json::{Map, Value};
+
+use crate::Change;
+use crate::merge_patch::merge_patch;
+
+/// After so many changes an object is written down whole, so that nobody has to read further back.
+const WHOLE_EVERY: u32 = 100;
+/// Who the follower of the store is in the event log.
+const ACTOR: &str = "world";
+/// Stands for a value that is left out.
+pub(crate) const LEFT_OUT: &str = "…";
+/// Where `kubectl apply` keeps what it sent, secrets too.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Writes what objects look like to the event log: a line a change.
+#[derive(Debug, Default)]
+pub(crate) struct ObjectChanges {
+    recorder: Recorder,
+    /// How many changes ago each object was written down whole.
+    since_whole: BTreeMap<Bytes, u32>,
+}
+
+/// What is said of an object: itself, and apart from it who owns which of its fields.
+#[derive(Default)]
+struct Seen {
+    object: Map<String, Value>,
+    managers: Map<String, Value>,
+    redacted: Vec<String>,
+}
+
+impl ObjectChanges {
+    pub(crate) fn new(recorder: Recorder) -> Self {
+        Self { recorder, since_whole: BTreeMap::new() }
+    }
+
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Writes down what has changed in an object, whose kind has this plural.
+    pub(crate) fn record(&mut self, plural: &str, change: &Change) {
+        if !self.recorder.is_on() {
+            return;
+        }
+        let Some(object) = change.after.as_ref().or(change.before.as_ref()) else { return };
+        let causes = self.recorder.commit(change.revision);
+        let detail =
+            Detail::about(subject(plural, object.namespace(), object.name())).at(change.revision).caused_by(causes);
+        let Some(after) = change.after.as_deref().map(Seen::of) else {
+            self.since_whole.remove(&change.key);
+            self.recorder.record(ACTOR, Stage::ObjectChange, || detail.with("gone", true));
+            return;
+        };
+        let since = self.since_whole.entry(change.key.clone()).or_default();
+        let before = change.before.as_deref().filter(|_| *since + 1 < WHOLE_EVERY).map(Seen::of);
+        let patches = before.and_then(|before| {
+            let managers = merge_patch(&before.managers, &after.managers)?;
+            Some((merge_patch(&before.object, &after.object)?, managers))
+        });
+        let (mut detail, managers) = match patches {
+            Some((patch, managers)) => {
+                *since += 1;
+                (detail.with("patch", patch), managers)
+            }
+            None => {
+                *since = 0;
+                (detail.with("whole", after.object), after.managers)
+            }
+        };
+        if !managers.is_empty() {
+            detail = detail.with("managers", managers);
+        }
+        if !after.redacted.is_empty() {
+            detail = detail.with("redacted", after.redacted);
+        }
+        self.recorder.record(ACTOR, Stage::ObjectChange, || detail);
+    }
+}
+
+impl Seen {
+    fn of(object: &Object) -> Self {
+        let Value::Object(mut object) = object.as_value().clone() else { return Self::default() };
+        let mut seen = Self::default();
+        let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(Value::Array(managers)) = metadata.and_then(|metadata| metadata.remove("managedFields")) {
+            seen.managers = managers.into_iter().filter_map(owned).collect();
+        }
+        if is_secret(&object) {
+            seen.redacted = redact(&mut object);
+        }
+        seen.object = object;
+        seen
+    }
+}
+
+/// The name of a manager and the fields that it owns.
+fn owned(mut manager: Value) -> Option<(String, Value)> {
+    let fields = manager.get_mut("fieldsV1")?.take();
+    let word = |name: &str| manager.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (name, operation, subresource) = (word("manager"), word("operation"), word("subresource"));
+    let name = [name, operation, subresource].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
+    Some((name, fields))
+}
+
+fn is_secret(object: &Map<String, Value>) -> bool {
+    object.get("kind").is_some_and(|kind| kind == "Secret")
+        && object.get("apiVersion").is_some_and(|version| version == "v1")
+}
+
+/// Takes out what is secret, and says from where; the names stay.
+fn redact(secret: &mut Map<String, Value>) -> Vec<String> {
+    let mut redacted = Vec::new();
+    for field in ["data", "stringData"] {
+        match secret.get_mut(field) {
+            None => {}
+            Some(Value::Object(values)) => {
+                for (name, value) in values {
+                    redacted.push(format!("{field}.{name}"));
+                    *value = LEFT_OUT.into();
+                }
+            }
+            Some(other) => {
+                redacted.push(field.to_owned());
+                *other = LEFT_OUT.into();
+            }
+        }
+    }
+    let annotations = secret.get_mut("metadata").and_then(|metadata| metadata.get_mut("annotations"));
+    if let Some(applied) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
+        redacted.push(format!("metadata.annotations.{LAST_APPLIED}"));
+        *applied = LEFT_OUT.into();
+    }
+    redacted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_journal::EntryId;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn object(value: Value) -> Arc<Object> {
+        Arc::new(Object::from_value(value).unwrap())
+    }
+
+    fn pod(labels: Value) -> Arc<Object> {
+        let managed = json!([
+            {"manager": "kubelet", "operation": "Update", "subresource": "status", "fieldsV1": {"f:status": {}}},
+            {"manager": "kubectl", "operation": "Apply", "fieldsV1": {"f:metadata": labels}},
+        ]);
+        object(json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "a", "namespace": "default", "labels": labels, "managedFields": managed},
+        }))
+    }
+
+    fn written(
+        changes: impl IntoIterator<Item = (Option<Arc<Object>>, Option<Arc<Object>>)>,
+    ) -> Vec<Map<String, Value>> {
+        let recorder = Recorder::ring(1_000);
+        let mut follower = ObjectChanges::new(recorder.clone());
+        for (index, (before, after)) in changes.into_iter().enumerate() {
+            let change = Change { key: Bytes::from_static(b"a"), revision: index as i64 + 2, before, after };
+            follower.record("pods", &change);
+        }
+        let entries = recorder.entries(EntryId(0));
+        assert!(entries.iter().all(|entry| entry.subject == "pods/default/a"));
+        assert!(entries.iter().all(|entry| entry.stage.broken_promise(&entry.data).is_none()));
+        entries.into_iter().map(|entry| entry.data).collect()
+    }
+
+    #[test]
+    fn an_object_is_written_whole_then_by_what_changes_with_its_managers_apart() {
+        let (a, b) = (pod(json!({"a": "1", "b": "2"})), pod(json!({"a": "1", "c": "3"})));
+        let lines = written([(None, Some(a.clone())), (Some(a), Some(b.clone())), (Some(b), None)]);
+        assert_eq!(
+            lines[0]["whole"]["metadata"],
+            json!({"name": "a", "namespace": "default", "labels": {"a": "1", "b": "2"}})
+        );
+        assert_eq!(lines[0]["managers"]["kubelet/Update/status"], json!({"f:status": {}}));
+        assert_eq!(lines[1]["patch"], json!({"metadata": {"labels": {"b": null, "c": "3"}}}));
+        assert_eq!(lines[1]["managers"], json!({"kubectl/Apply": {"f:metadata": {"b": null, "c": "3"}}}));
+        assert_eq!(Value::Object(lines[2].clone()), json!({"gone": true}));
+    }
+
+    #[test]
+    fn every_hundredth_change_is_written_whole() {
+        let states: Vec<_> = (0..251).map(|number| pod(json!({"n": number.to_string()}))).collect();
+        let before = std::iter::once(None).chain(states.iter().cloned().map(Some));
+        let lines = written(before.zip(states.iter().cloned().map(Some)));
+        let whole: Vec<usize> = (0..251).filter(|index| lines[*index].contains_key("whole")).collect();
+        assert_eq!(whole, [0, 100, 200]);
+    }
+
+    #[test]
+    fn what_is_in_a_secret_is_left_out_before_it_is_written() {
+        let applied = json!({LAST_APPLIED: "{\"data\":{\"token\":\"bWFyaw==\"}}"});
+        let metadata = json!({"name": "a", "namespace": "default", "annotations": applied});
+        let of = |value: &str| {
+            let (data, plain) = (json!({"token": value}), json!({"key": value}));
+            object(
+                json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data, "stringData": plain}),
+            )
+        };
+        let lines = written([(None, Some(of("bWFyaw=="))), (Some(of("bWFyaw==")), Some(of("bWFyaw==2")))]);
+        let all = format!("{lines:?}");
+        assert!(!all.contains("bWFyaw"), "{all}");
+        assert_eq!(lines[0]["whole"]["data"], json!({"token": LEFT_OUT}));
+        assert_eq!(lines[0]["redacted"].as_array().unwrap().len(), 3);
+    }
+}

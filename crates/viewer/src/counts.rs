@@ -1,0 +1,43 @@
+use std::collections::BTreeSet;
+
+use coracle_journal::{Entry, Stage};
+use serde::Serialize;
+
+use crate::sentence::word;
+
+/// How often what happened in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Revisions of the store.
+    pub revisions: usize,
+    /// Syncs of controllers.
+    pub syncs: usize,
+    /// Keys that were in a queue already when they were added.
+    pub merged: usize,
+    /// Keys that came back after a failure.
+    pub retried: usize,
+    /// Lists after the first of each reflector.
+    pub relists: usize,
+}
+
+impl Counts {
+    /// Counts over a log.
+    pub fn of(entries: &[Entry]) -> Self {
+        let mut counts = Self::default();
+        let mut revisions = BTreeSet::new();
+        for entry in entries {
+            match entry.stage {
+                Stage::StoreCommit => revisions.extend(entry.revision),
+                Stage::SyncEnd => counts.syncs += 1,
+                Stage::QueueAdd => {
+                    counts.merged += usize::from(matches!(&*word(entry, "how"), "merged" | "marked-dirty"));
+                }
+                Stage::QueueDelay => counts.retried += usize::from(word(entry, "why") == "rate-limited"),
+                Stage::ReflectorList => counts.relists += usize::from(word(entry, "why") != "start"),
+                _ => {}
+            }
+        }
+        counts.revisions = revisions.len();
+        counts
+    }
+}

@@ -1,0 +1,40 @@
+use coracle_journal::Events;
+
+use crate::packed;
+
+/// The page without a run, as `cargo xtask viewer` joined it.
+const PAGE: &str = include_str!("../viewer.html");
+
+/// Where the run lies in it.
+const PLACE: &str = "<script id=\"run\" type=\"application/octet-stream\">";
+
+/// The page and the run in one file.
+pub(crate) fn render(events: &Events) -> String {
+    let (before, after) = PAGE.split_once(PLACE).expect("the page has a place for a run");
+    [before, PLACE, &packed(events), after].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+
+    #[test]
+    fn the_page_is_small_and_has_one_place_for_a_run() {
+        assert_eq!(PAGE.matches(PLACE).count(), 1);
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        gzip.write_all(PAGE.as_bytes()).unwrap();
+        let (whole, compressed) = (PAGE.len(), gzip.finish().unwrap().len());
+        assert!(whole <= 150_000 && compressed <= 50_000, "{whole} bytes, {compressed} compressed");
+    }
+
+    #[test]
+    fn the_page_asks_for_nothing_from_anywhere() {
+        for word in [" src=", "href=\"http", "fetch(", "XMLHttpRequest", "WebSocket", "@import", "url(", "import("] {
+            assert!(!PAGE.contains(word), "{word}");
+        }
+        assert!(PAGE.contains("content=\"default-src 'none'; script-src 'sha256-"));
+    }
+}

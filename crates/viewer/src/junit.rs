@@ -1,0 +1,78 @@
+use std::fmt::Write;
+
+use coracle_journal::Events;
+
+use crate::{Check, Outcome, Summary};
+
+/// A suite for the scenario, with a case for each check.
+pub(crate) fn render(events: &Events) -> String {
+    let summary = Summary::of(events);
+    let name = escaped(&summary.name);
+    let failures = summary.checks.iter().filter(|check| !check.held).count();
+    let totals =
+        format!("tests=\"{}\" failures=\"{failures}\" time=\"{}\"", summary.checks.len(), seconds(summary.nanos));
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(text, "<testsuites {totals}>\n  <testsuite name=\"{name}\" {totals}>\n    <properties>");
+    let header = &events.header;
+    let seed = header.seed.map(|seed| seed.to_string());
+    let properties = [
+        ("version", Some(&header.version)),
+        ("seed", seed.as_ref()),
+        ("mode", header.mode.as_ref()),
+        ("hash", header.hash.as_ref()),
+        ("disturb", header.disturb.as_ref()),
+    ];
+    for (word, value) in properties.into_iter().filter_map(|(word, value)| Some((word, value?))) {
+        let _ = writeln!(text, "      <property name=\"{word}\" value=\"{}\"/>", escaped(value));
+    }
+    text.push_str("    </properties>\n");
+    let beginning =
+        events.entries.iter().find(|entry| Some(entry.id) == summary.begins).map_or(0, crate::summary::nanos);
+    for check in &summary.checks {
+        case(&mut text, &name, check, beginning, summary.outcome);
+    }
+    text.push_str("  </testsuite>\n</testsuites>\n");
+    text
+}
+
+/// A check takes as long as the run had taken when it was decided.
+fn case(text: &mut String, suite: &str, check: &Check, beginning: u64, outcome: Outcome) {
+    let time = seconds(check.at.saturating_sub(beginning));
+    let name = escaped(&check.name);
+    let _ = write!(text, "    <testcase classname=\"{suite}\" name=\"{name}\" time=\"{time}\"");
+    let Some(failure) = &check.failure else {
+        text.push_str("/>\n");
+        return;
+    };
+    let kind = if outcome == Outcome::NotInTime { "not-in-time" } else { "failed" };
+    let (expected, found) = (escaped(&failure.expected), escaped(&failure.found));
+    let _ = writeln!(text, ">\n      <failure type=\"{kind}\" message=\"expected {expected}, found {found}\">");
+    let _ = write!(text, "expected {expected}\nfound {found}\nat revision {}", failure.revision);
+    if let Some(who) = &failure.written_by {
+        let _ = write!(text, "\nwritten by {}", escaped(who));
+    }
+    text.push_str("</failure>\n    </testcase>\n");
+}
+
+fn seconds(nanos: u64) -> String {
+    format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000)
+}
+
+/// Text as XML takes it; characters that no XML can hold are shown as the replacement character.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\n' => safe.push_str("&#10;"),
+            '\t' => safe.push_str("&#9;"),
+            '\r' => safe.push_str("&#13;"),
+            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            other => safe.push(other),
+        }
+    }
+    safe
+}

@@ -1,0 +1,35 @@
+//! Renderings of a run: pictures, sentences, stories and reports, each a function of its event log and of nothing else.
+//!
+//! ```text
+//! journal::Events --Summary--> what was checked, what became of it, how often what happened
+//!     |--lanes, sentence, story, why--> terminal
+//!     |--report--> RUN.html | RUN.json | RUN.xml (JUnit) | RUN.md | RUN.perfetto.json
+//!     \--page::data--> what the page draws, as JSON --html--> viewer.html (page/*.js, joined by `cargo xtask viewer`)
+//! ```
+//! Start at [`Summary`] and [`report`].
+//! Not here: who records (`journal`), and who runs (`scenario`).
+
+mod counts;
+mod html;
+mod json;
+mod junit;
+mod lanes;
+mod markdown;
+mod page;
+mod perfetto;
+mod report;
+mod sentence;
+mod steps;
+mod story;
+mod summary;
+mod templates;
+mod why;
+
+pub use counts::Counts;
+pub use lanes::{LEGEND, lanes};
+pub use page::{data, packed};
+pub use report::{Format, NoFormat, WriteError, report, write};
+pub use sentence::sentence;
+pub use story::{NothingToTell, Telling, story};
+pub use summary::{Check, Failure, Outcome, Summary, author};
+pub use why::{Link, chain, why};

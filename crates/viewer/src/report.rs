@@ -1,0 +1,98 @@
+use std::fmt;
+use std::path::Path;
+
+use coracle_journal::Events;
+
+use crate::{html, json, junit, markdown, perfetto};
+
+/// What a report is written as, by the ending of its file's name.
+///
+/// ```
+/// use coracle_viewer::Format;
+///
+/// assert_eq!(Format::of("run.perfetto.json".as_ref()), Ok(Format::Perfetto));
+/// assert!(Format::of("run.pdf".as_ref()).is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `.html`: the page and the run in one file, for a browser without a network.
+    Html,
+    /// `.json`: the summary, for programs.
+    Json,
+    /// `.xml`: JUnit, one case a check.
+    Junit,
+    /// `.md`: a page of a pull request.
+    Markdown,
+    /// `.perfetto.json`: a trace for ui.perfetto.dev, with causes as flows.
+    Perfetto,
+}
+
+/// The endings, longest first: `.perfetto.json` ends with `.json`.
+const ENDINGS: [(&str, Format); 5] = [
+    (".perfetto.json", Format::Perfetto),
+    (".json", Format::Json),
+    (".html", Format::Html),
+    (".xml", Format::Junit),
+    (".md", Format::Markdown),
+];
+
+/// The name of the file does not say what the report is to be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}: a report ends with .html, .json, .xml (JUnit), .md or .perfetto.json")]
+pub struct NoFormat(String);
+
+/// Why a report was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The name of the file does not say what it is to be.
+    #[error(transparent)]
+    NoFormat(#[from] NoFormat),
+    /// The file system said no.
+    #[error("report {path}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What the file system said.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl Format {
+    /// The format that the file's name asks for.
+    ///
+    /// # Errors
+    /// If it asks for none that there is.
+    pub fn of(path: &Path) -> Result<Self, NoFormat> {
+        let name = path.to_string_lossy();
+        let found = ENDINGS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, format)| *format);
+        found.ok_or_else(|| NoFormat(name.into_owned()))
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ending = ENDINGS.iter().find(|(_, format)| format == self).map_or("", |(ending, _)| ending);
+        f.write_str(ending)
+    }
+}
+
+/// The report of a run in a format. The same log gives the same text.
+pub fn report(events: &Events, format: Format) -> String {
+    match format {
+        Format::Html => html::render(events),
+        Format::Json => json::render(events),
+        Format::Junit => junit::render(events),
+        Format::Markdown => markdown::render(events),
+        Format::Perfetto => perfetto::render(events),
+    }
+}
+
+/// Writes the report of a run into a file, in the format that its name asks for.
+///
+/// # Errors
+/// If the name asks for none, or the file cannot be written.
+pub fn write(events: &Events, path: &Path) -> Result<(), WriteError> {
+    let text = report(events, Format::of(path)?);
+    std::fs::write(path, text).map_err(|source| WriteError::Io { path: path.display().to_string(), source })
+}

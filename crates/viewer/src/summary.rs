@@ -1,0 +1,157 @@
+use coracle_journal::{Entry, EntryId, Events, Stage};
+use serde::Serialize;
+
+use crate::Counts;
+use crate::sentence::word;
+
+/// What became of a run, as its log says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The scenario's name; empty if none was run.
+    pub name: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was checked, in the order in which it was decided.
+    pub checks: Vec<Check>,
+    /// What was expected and not there, first of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// How often what happened.
+    pub counts: Counts,
+    /// Where the first step begins: what comes before is what every cluster begins with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begins: Option<EntryId>,
+    /// From the first step to the end of the log, in nanoseconds of the cluster's clock.
+    pub nanos: u64,
+    /// How many entries the log has.
+    pub entries: usize,
+    /// The newest revision.
+    pub revision: i64,
+    /// With which options `coracle run FILE` runs it again; absent where no scenario was run. The file is known by its hash alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<String>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// All that was checked held.
+    Passed,
+    /// A check did not hold, or the API refused an operation.
+    Failed,
+    /// Something that was waited for did not come.
+    NotInTime,
+}
+
+/// One check and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// The sentence from the file.
+    pub name: String,
+    /// Whether it held.
+    pub held: bool,
+    /// Whether it had to hold at every revision.
+    pub throughout: bool,
+    /// At which revision it held or broke; the last one for what held throughout.
+    pub revision: i64,
+    /// The entry that says so.
+    pub entry: EntryId,
+    /// When, in nanoseconds since the log began.
+    pub at: u64,
+    /// What was expected, if it broke.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+/// What was expected and what was there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Failure {
+    /// The step or the check.
+    pub what: String,
+    /// What was expected.
+    pub expected: String,
+    /// What was there.
+    pub found: String,
+    /// At which revision.
+    pub revision: i64,
+    /// Who wrote what was there, as far as the log says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<String>,
+}
+
+impl Summary {
+    /// What the log says became of its run.
+    pub fn of(events: &Events) -> Self {
+        let Events { header, entries } = events;
+        let decided = |entry: &&Entry| matches!(entry.stage, Stage::CheckPass | Stage::CheckFail);
+        let checks: Vec<Check> = entries.iter().filter(decided).map(|entry| Check::of(entry, entries)).collect();
+        let is_late = |entry: &Entry| entry.stage == Stage::CheckFail && entry.data.contains_key("late");
+        let failure = checks.iter().find_map(|check| check.failure.clone());
+        let outcome = match (&failure, entries.iter().any(is_late)) {
+            (None, _) => Outcome::Passed,
+            (Some(_), false) => Outcome::Failed,
+            (Some(_), true) => Outcome::NotInTime,
+        };
+        let begins = entries.iter().find(|entry| entry.stage == Stage::StepStart);
+        let beginning = begins.map_or(0, nanos);
+        Self {
+            name: header.scenario.clone().unwrap_or_default(),
+            outcome,
+            checks,
+            failure,
+            counts: Counts::of(entries),
+            begins: begins.map(|entry| entry.id),
+            nanos: entries.last().map_or(0, nanos).saturating_sub(beginning),
+            entries: entries.len(),
+            revision: entries.iter().filter_map(|entry| entry.revision).max().unwrap_or_default(),
+            options: header.seed.map(|seed| {
+                let mode = header.mode.as_deref().unwrap_or("virtual");
+                let disturb = header.disturb.as_ref().map(|how| format!(" --disturb {how}")).unwrap_or_default();
+                format!("--seed {seed} --mode {mode}{disturb}")
+            }),
+        }
+    }
+}
+
+impl Check {
+    fn of(entry: &Entry, entries: &[Entry]) -> Self {
+        let revision = entry.revision.unwrap_or_default();
+        let held = entry.stage == Stage::CheckPass;
+        let failure = (!held).then(|| Failure {
+            what: word(entry, "name"),
+            expected: word(entry, "expected"),
+            found: word(entry, "found"),
+            revision,
+            written_by: author(entries, revision),
+        });
+        Self {
+            name: word(entry, "name"),
+            held,
+            throughout: entry.data.contains_key("throughout"),
+            revision,
+            entry: entry.id,
+            at: nanos(entry),
+            failure,
+        }
+    }
+}
+
+/// When an entry was made, in nanoseconds since the log began.
+pub(crate) fn nanos(entry: &Entry) -> u64 {
+    u64::try_from(entry.at.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Who made a revision, as far as the log says: the user, and the part of a component that asked.
+pub fn author(entries: &[Entry], revision: i64) -> Option<String> {
+    let by_id = |id| entries.binary_search_by_key(&id, |entry: &Entry| entry.id).ok().map(|index| &entries[index]);
+    let commit = entries.iter().find(|entry| entry.stage == Stage::StoreCommit && entry.revision == Some(revision))?;
+    let request = commit.causes.iter().filter_map(|id| by_id(*id)).find(|entry| entry.stage == Stage::ApiRequest)?;
+    let sender = request.causes.iter().filter_map(|id| by_id(*id)).find(|entry| entry.stage == Stage::SyncWrite);
+    let what = format!("{} {}", word(request, "verb"), request.subject);
+    Some(match sender {
+        Some(sender) => format!("{} ({what})", sender.actor),
+        None => format!("{} ({what})", word(request, "user")),
+    })
+}

@@ -1,0 +1,61 @@
+use coracle_journal::Stage;
+
+/// What an entry of a stage says: the first of these whose condition is met. A condition is empty, a word of the data that is
+/// there and not empty, or such a word and what it has to be, `op=create`.
+///
+/// In a text, `{word}` is a word of the data, `{k}` the subject and `{rv}` the revision; what stands in brackets is left out if
+/// a word in it is empty. A map reads `pods at 41, nodes at 40`.
+///
+/// The page reads the same table.
+pub(crate) type Template = &'static [(&'static str, &'static str)];
+
+/// The template of a stage.
+pub(crate) fn template(stage: Stage) -> Template {
+    match stage {
+        Stage::ApiRequest => &[("", "{user} asks to {verb} {k}[/{subresource}]")],
+        Stage::ApiRespond => &[
+            ("precondition", "answers {code}[ {reason}]: it wants {precondition}[, and {stored} is stored]"),
+            ("", "answers {code}[ {reason}]"),
+        ],
+        Stage::AdmissionChange => &[("", "{plugin} changes {k}")],
+        Stage::AdmissionRefuse => &[("", "{plugin} refuses {k}: {why}")],
+        Stage::WebhookCall => &[("", "calls {k}")],
+        Stage::WebhookAnswer => &[("error", "gets no use of {k}: {error}"), ("", "is answered by {k}")],
+        Stage::StoreCommit => {
+            &[("op=create", "creates {k}"), ("op=put", "updates {k}"), ("op=delete", "removes {k}"), ("", "{op} {k}")]
+        }
+        Stage::ObjectChange => {
+            &[("gone", "{k} is no more"), ("whole", "{k} is written down whole"), ("", "{k} changes")]
+        }
+        Stage::WatchSend => &[("", "sends {type} {k} to {watcher}")],
+        Stage::WatchExpired => &[("", "ends the watch: {why}")],
+        Stage::ReflectorList => &[("", "lists {kind}: {why}")],
+        Stage::ReflectorWatch => &[("", "watches {kind}")],
+        Stage::FifoAdd => &[("", "queues the delta {type} {k}")],
+        Stage::FifoPop => &[("", "takes the delta {type} {k}")],
+        Stage::CacheApply => &[("", "the cache now shows {k} at {rv}")],
+        Stage::HandlerCall => &[("", "the handler is told {notification} {k}")],
+        Stage::QueueAdd => &[("", "the key {k} is {how}")],
+        Stage::QueueDelay => &[("", "the key {k} comes back later: {why}")],
+        Stage::QueueGet => &[("", "a worker takes the key {k}")],
+        Stage::QueueDone => &[("", "the worker gives the key {k} back")],
+        Stage::SyncStart => &[("", "sync of {k}")],
+        Stage::SyncWaitStale => &[
+            ("gone", "waits: the cache of {kind} still shows {gone}, which it has deleted"),
+            ("", "waits: the cache of {kind} has not seen its own write at {needs}"),
+        ],
+        Stage::SyncWrite => &[("", "writes: {verb} {k}[, only if {precondition}]")],
+        Stage::SyncEnd => &[("", "sync of {k} ends: {result}[, having read {reads}][, {decided}][: {error}]")],
+        Stage::SchedulerPick => &[("node", "picks {node} for {k}"), ("", "finds no node for {k}: {why}")],
+        Stage::KubeletTransition => &[("", "{k} goes from {from} to {to}")],
+        Stage::KubeletVolume => &[("", "{step} of {volume} for {k}[: {error}]")],
+        Stage::StepStart => &[("", "step: {name}")],
+        Stage::StepEnd => &[("", "step is over: {name}")],
+        Stage::CheckPass => &[("throughout", "held throughout: {name}"), ("", "holds: {name}")],
+        Stage::CheckFail => &[("", "does not hold: {name}")],
+        Stage::FaultOn => &[("", "{fault} of {k} begins")],
+        Stage::FaultOff => &[("", "{fault} of {k} ends")],
+        Stage::ComponentStart => &[("", "starts")],
+        Stage::ComponentStop => &[("", "stops")],
+    }
+}
