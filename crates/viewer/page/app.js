@@ -1,0 +1,209 @@
+// One page, one selection, one clock: the cursor is an entry of the log, and every pane shows what was then.
+
+import { html } from "./html.js";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { clock, lastUpTo, short } from "./run.js";
+import { sentence } from "./sentence.js";
+import { historiesOf } from "./objects.js";
+import { controllersOf } from "./queues.js";
+import { lanesOf } from "./lanes.js";
+import { findingsOf } from "./findings.js";
+import { STEPS, among, stepped, writersOf } from "./steps.js";
+import { chain } from "./why.js";
+import { Timeline } from "./timeline.js";
+import { Event, Line } from "./event.js";
+import { Pipeline } from "./pipeline.js";
+import { Beliefs } from "./beliefs.js";
+import { ObjectHistory } from "./object.js";
+import { Log } from "./log.js";
+
+const TABS = ["pipeline", "belief", "object", "log", "findings", "checks"];
+const NAMES = { pipeline: "Pipeline", belief: "Belief and truth", object: "Object", log: "Log", findings: "Findings", checks: "Checks" };
+
+/** Where a link points: the entry, and what to say if it is not there. */
+function linked(run) {
+  const found = /(?:^#|&)i=(\d+)/.exec(location.hash);
+  if (!found) return { at: beginning(run), said: "" };
+  const id = Number(found[1]), at = Math.min(run.nearest(id), run.count - 1);
+  return { at, said: run.id(at) === id ? "" : `There is no event #${id} in this log; shown is the nearest, #${run.id(at)}.` };
+}
+
+/** What failed first, or else the first thing somebody asked for in the last step that asks. */
+function beginning(run) {
+  const failed = run.of("check.fail")[0];
+  if (failed !== undefined) return failed;
+  const asked = run.of("api.request").filter((i) => i >= run.begin && run.word(i, "verb") === "delete" && run.entries[i][5].length === 0);
+  return asked[0] ?? run.begin;
+}
+
+export function App({ run }) {
+  const histories = useMemo(() => historiesOf(run), [run]);
+  const controllers = useMemo(() => controllersOf(run), [run]);
+  const lanes = useMemo(() => lanesOf(run, histories), [run]);
+  const writers = useMemo(() => writersOf(run), [run]);
+  const findings = useMemo(() => findingsOf(run), [run]);
+  const start = useMemo(() => linked(run), [run]);
+  const [cursor, setCursor] = useState(start.at);
+  const [said, setSaid] = useState(start.said);
+  const [tab, setTab] = useState(() => /tab=(\w+)/.exec(location.hash)?.[1] ?? "pipeline");
+  const [chosen, setChosen] = useState(() => actsOn(run, controllers, start.at));
+  const [object, setObject] = useState("");
+  const [by, setBy] = useState("event");
+  const [writer, setWriter] = useState(() => nextWriter(writers, start.at));
+  const [filter, setFilter] = useState("");
+  const [isUnfolded, setUnfolded] = useState(false);
+  const [help, setHelp] = useState(false);
+  const select = (i) => {
+    setSaid("");
+    setCursor(Math.min(run.count - 1, Math.max(0, i)));
+  };
+  useEffect(() => {
+    const hash = `#i=${run.id(cursor)}${tab === "pipeline" ? "" : `&tab=${tab}`}`;
+    if (location.hash !== hash) history.replaceState(null, "", hash);
+  }, [cursor, tab]);
+  useEffect(() => {
+    const follow = () => {
+      const { at, said: text } = linked(run);
+      setCursor(at);
+      setSaid(text);
+    };
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, []);
+  const subject = run.subject(cursor);
+  const shownObject = object || (histories.history(subject).length ? subject : "") || aboutOf(run, histories, controllers.at(cursor), cursor);
+  useEffect(() => { if (histories.history(subject).length) setObject(subject); }, [cursor]);
+  const at = controllers.at(cursor);
+  useEffect(() => { if (at) setChosen(at.name); }, [cursor]);
+  const controller = controllers.named(chosen) ?? at ?? controllers.list.find((one) => one.last >= run.begin) ?? controllers.list[0];
+  const links = useMemo(() => chain(run, cursor).links.map((link) => link.at), [cursor]);
+  const show = (name) => {
+    setTab(name);
+    document.getElementById(`tab-${name}`)?.scrollIntoView({ block: "nearest" });
+  };
+  const move = (kind, forwards) => select(stepped(run, cursor, kind, forwards));
+  const keys = useRef();
+  keys.current = (event) => {
+    const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+    if (event.key === "Escape") { setHelp(false); event.target.blur?.(); return; }
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    const act = {
+      ArrowRight: () => move(event.shiftKey ? "revision" : by, true), ArrowLeft: () => move(event.shiftKey ? "revision" : by, false),
+      "]": () => move("sync", true), "[": () => move("sync", false),
+      n: () => select(among(writers.get(writer) || [], cursor, true)), N: () => select(among(writers.get(writer) || [], cursor, false)),
+      Home: () => select(run.begin), End: () => select(run.count - 1),
+      c: () => { const [first] = run.causes(cursor); if (first >= 0) select(first); },
+      e: () => { const [first] = run.effects(cursor); if (first !== undefined) select(first); },
+      w: () => document.getElementById("why")?.scrollIntoView({ block: "start" }),
+      "/": () => { setTab("log"); setTimeout(() => document.getElementById("find")?.focus()); },
+      "?": () => setHelp(!help),
+      ...Object.fromEntries(TABS.map((name, place) => [String(place + 1), () => setTab(name)])),
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  };
+  useEffect(() => {
+    const listen = (event) => keys.current(event);
+    addEventListener("keydown", listen);
+    return () => removeEventListener("keydown", listen);
+  }, []);
+  const { summary } = run;
+  return html`
+    <header>
+      <h1><bdi>${short(summary.name || "a cluster", 80)}</bdi></h1>
+      <b class=${`outcome ${summary.outcome}`}>${summary.outcome === "passed" ? "✓" : "✗"} ${summary.outcome.replaceAll("-", " ")}</b>
+      <span class="quiet">${clock(summary.nanos)} ${run.header.mode || ""} · revision ${summary.revision} · ${summary.entries} events${summary.options ? html` · <code>${summary.options}</code>` : ""}</span>
+      <button class="help" aria-expanded=${help} onClick=${() => setHelp(!help)}>keys</button>
+    </header>
+    ${help ? html`<${Help} />` : ""}
+    ${summary.failure ? html`<p class="failure" role="note"><b>✗ <bdi>${short(summary.failure.what, 200)}</bdi></b> expected <bdi>${short(summary.failure.expected, 300)}</bdi>, found <bdi>${short(summary.failure.found, 300)}</bdi> at revision ${summary.failure.revision}${summary.failure.writtenBy ? html`, written by <bdi>${summary.failure.writtenBy}</bdi>` : ""}</p>` : ""}
+    ${run.id(0) > 1 ? html`<p class="failure hatched" role="note">The log begins at event #${run.id(0)}: what was before is forgotten, and not drawn.</p>` : ""}
+    <nav class="bar cursor" aria-label="The cursor">
+      <button aria-label="to the beginning" onClick=${() => select(run.begin)}>|◂</button>
+      <button aria-label="back" onClick=${() => move(by, false)}>◂</button>
+      <label>by <select value=${by} onChange=${(event) => setBy(event.target.value)}>${Object.keys(STEPS).map((name) => html`<option>${name}</option>`)}</select></label>
+      <button aria-label="forwards" onClick=${() => move(by, true)}>▸</button>
+      <button aria-label="to the end" onClick=${() => select(run.count - 1)}>▸|</button>
+      <span class="at"><b>#${run.id(cursor)}</b> ${clock(run.time(cursor))} rev ${run.newest[cursor]}</span>
+      <span class="writes"><button aria-label="the write before" onClick=${() => select(among(writers.get(writer) || [], cursor, false))}>◂</button>
+      <label>write of <select value=${writer} onChange=${(event) => setWriter(event.target.value)}>${[...writers.keys()].sort().map((name) => html`<option value=${name}>${short(name, 60)}</option>`)}</select></label>
+      <button aria-label="the next write" onClick=${() => select(among(writers.get(writer) || [], cursor, true))}>▸</button></span>
+      ${run.begin > 0 ? html`<label class="fold"><input type="checkbox" checked=${isUnfolded} onChange=${() => setUnfolded(!isUnfolded)} /> the beginning, too</label>` : ""}
+    </nav>
+    ${said ? html`<p class="failure" role="alert">${said}</p>` : ""}
+    <p class="live" aria-live="polite">#${run.id(cursor)}: ${short(sentence(run, cursor), 200)}</p>
+    <main>
+      <${Timeline} run=${run} lanes=${lanes} cursor=${cursor} chain=${links} select=${select} isUnfolded=${isUnfolded} subject=${shownObject}
+        pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
+      <div class="panes">
+        <section class="tabs">
+          <div role="tablist" aria-label="What to see">${TABS.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && findings.length ? html` <i>${findings.length}</i>` : ""}</button>`)}</div>
+          <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab}`} tabindex="0">
+            ${tab === "pipeline" ? html`<${Pipeline} run=${run} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} />` : ""}
+            ${tab === "belief" ? html`<${Beliefs} run=${run} histories=${histories} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} showObject=${(name) => { setObject(name); setTab("object"); }} />` : ""}
+            ${tab === "object" ? html`<${ObjectHistory} run=${run} histories=${histories} subject=${shownObject} choose=${setObject} cursor=${cursor} select=${select} />` : ""}
+            ${tab === "log" ? html`<${Log} run=${run} cursor=${cursor} select=${select} filter=${filter} setFilter=${setFilter} />` : ""}
+            ${tab === "findings" ? html`<${Findings} run=${run} findings=${findings} select=${select} />` : ""}
+            ${tab === "checks" ? html`<${Checks} run=${run} select=${select} />` : ""}
+          </div>
+        </section>
+        <${Event} run=${run} cursor=${cursor} select=${select} show=${show} />
+      </div>
+    </main>
+    <footer class="quiet">Coracle ${run.header.version}, everything here is read off the event log of this run; nothing is sent anywhere.</footer>`;
+}
+
+/** The controller whose sync was the first to write because of an entry. */
+function actsOn(run, controllers, from) {
+  const open = [from], seen = new Set(open);
+  for (let at = 0; at < open.length && at < 5000; at++) {
+    const controller = run.stageOf(open[at]) === "sync.write" ? controllers.at(open[at]) : undefined;
+    if (controller) return controller.name;
+    for (const effect of run.effects(open[at])) {
+      if (!seen.has(effect)) {
+        seen.add(effect);
+        open.push(effect);
+      }
+    }
+  }
+  return "";
+}
+
+/** Who wrote first after an entry. */
+function nextWriter(writers, from) {
+  const next = (places) => places[lastUpTo(places, from) + 1] ?? Infinity;
+  return [...writers].sort((a, b) => next(a[1]) - next(b[1]))[0]?.[0] ?? "";
+}
+
+/** The object that an entry without one has to do with: that of a request's commit, or a queue's key. */
+function aboutOf(run, histories, controller, cursor) {
+  const key = run.subject(cursor);
+  const keyed = controller ? [...controller.resources].map((resource) => `${resource}/${key}`) : [];
+  // A resource may have an object of the controller's key's name by chance: what the controller is called after comes first.
+  keyed.sort((a, b) => Number(controller.name.endsWith(b.split("/")[0].replace(/s$/, ""))) - Number(controller.name.endsWith(a.split("/")[0].replace(/s$/, ""))));
+  const near = [...run.effects(cursor), ...run.causes(cursor)].filter((i) => i >= 0).map((i) => run.subject(i));
+  const found = [...keyed, ...near].find((subject) => !subject.startsWith("events/") && histories.history(subject).length > 0);
+  if (found) return found;
+  return histories.subjects.find((name) => name.startsWith("pods/")) || "";
+}
+
+function Findings({ run, findings, select }) {
+  if (findings.length === 0) return html`<p class="quiet">None of these: a controller woken by its own status, writes that change nothing, conflicts, a retry that does not end, a finalizer that nobody removed.</p>`;
+  return findings.map((finding) => html`<article class="finding"><h3>${finding.title}</h3><p><bdi>${short(finding.text, 400)}</bdi></p>
+    ${finding.places.slice(0, 5).map((i) => html`<${Line} run=${run} i=${i} select=${select} />`)}${finding.places.length > 5 ? html`<p class="quiet">and ${finding.places.length - 5} more</p>` : ""}</article>`);
+}
+
+function Checks({ run, select }) {
+  const { checks } = run.summary;
+  if (checks.length === 0) return html`<p class="quiet">Nothing was checked.</p>`;
+  return html`<ul class="checks">${checks.map((check) => html`<li class=${check.held ? "held" : "broke"}>
+    <button onClick=${() => select(Math.max(0, run.place(check.entry)))}><b>${check.held ? "✓" : "✗"}</b> <bdi>${short(check.name, 300)}</bdi></button>
+    <span class="quiet">${check.throughout ? (check.held ? `at every revision up to ${check.revision}` : `broke at revision ${check.revision}`) : `at revision ${check.revision}`}, ${clock(check.at)}</span>
+    ${check.failure ? html`<p>expected <bdi>${short(check.failure.expected, 300)}</bdi>, found <bdi>${short(check.failure.found, 300)}</bdi></p>` : ""}</li>`)}</ul>`;
+}
+
+function Help() {
+  const keys = [["← →", "back and forwards, by what is chosen"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next write, the one before, of whom is chosen"], ["c e", "to the first cause, to the first effect"], ["Home End", "to the beginning, to the end"], ["w", "why is this here"], ["/", "find in the log"], ["1 … 6", "the panes"], ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
+  return html`<dl class="keys">${keys.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>`;
+}

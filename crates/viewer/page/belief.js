@@ -1,0 +1,72 @@
+// What a sync believed beside what was: the objects at the revisions that its caches had, against the newest at its start.
+
+import { differences } from "./objects.js";
+
+/** The sync that an entry is of, or the last one that ended up to it; its `sync.end`, or -1. */
+export function syncAt(run, controllers, controller, cursor) {
+  if (run.stageOf(cursor) === "sync.end") return cursor;
+  const isOurs = (i) => controller && controllers.at(i) === controller;
+  if (["sync.start", "sync.write"].includes(run.stageOf(cursor))) {
+    const start = run.stageOf(cursor) === "sync.start" ? cursor : run.causes(cursor)[0];
+    const end = start >= 0 ? [...run.effects(start)].find((i) => run.stageOf(i) === "sync.end") : undefined;
+    if (end !== undefined) return end;
+  }
+  const ends = run.of("sync.end");
+  for (let k = ends.length - 1; k >= 0; k--) if (ends[k] <= cursor && isOurs(ends[k])) return ends[k];
+  return -1;
+}
+
+/** What is to be shown of a sync. */
+export function beliefOf(run, histories, end) {
+  const start = run.causes(end)[0];
+  const from = start >= 0 ? start : end;
+  const reads = run.word(end, "reads") || {}, looked = run.word(end, "looked") || {};
+  const truth = Math.max(run.newest[from], ...Object.values(reads));
+  const resources = Object.keys(reads).map((resource) => {
+    const revision = reads[resource];
+    const keys = (looked[resource] || []).flatMap((key) => {
+      if (!key.endsWith("*")) return [`${resource}/${key}`];
+      const prefix = `${resource}/${key.slice(0, -1)}`;
+      return [...new Set([...histories.under(prefix, revision), ...histories.under(prefix, truth)])];
+    });
+    const objects = [...new Set(keys)].map((subject) => objectOf(histories, subject, revision, truth));
+    const unseen = unseenOf(run, resource, revision, truth, new Set(keys));
+    return { resource, revision, behind: behind(run, resource, revision, truth), objects, unseen, whole: (looked[resource] || []).some((key) => key.endsWith("*")) };
+  });
+  return {
+    end, start, truth, resources,
+    writes: start >= 0 ? [...run.effects(start)].filter((i) => run.stageOf(i) === "sync.write") : [],
+  };
+}
+
+function objectOf(histories, subject, revision, truth) {
+  const history = histories.history(subject);
+  const [believed, was] = [histories.atRevision(subject, revision), histories.atRevision(subject, truth)];
+  const [a, b] = [histories.after(subject, believed).object, histories.after(subject, was).object];
+  return { subject, known: history.length > 0, believed: a, was: b, missed: history.slice(believed + 1, was + 1), rv: believed < 0 ? null : a?.metadata?.resourceVersion, changes: believed === was ? [] : differences(a, b).filter((change) => change.path.map((step) => step.name).join(".") !== "metadata.resourceVersion") };
+}
+
+/** The changes of a resource that its cache had not seen yet. */
+function behind(run, resource, revision, truth) {
+  return changesOf(run, resource).filter((i) => run.rv(i) > revision && run.rv(i) <= truth).length;
+}
+
+/** Objects that came to be after what the cache held, and that the sync therefore could not look at. */
+function unseenOf(run, resource, revision, truth, looked) {
+  return changesOf(run, resource).filter((i) => run.rv(i) > revision && run.rv(i) <= truth && run.word(i, "op") === "create" && !looked.has(run.subject(i)));
+}
+
+const commits = new WeakMap();
+
+function changesOf(run, resource) {
+  if (!commits.has(run)) {
+    const by = new Map();
+    for (const i of run.of("store.commit")) {
+      const name = run.subject(i).split("/")[0];
+      if (!by.has(name)) by.set(name, []);
+      by.get(name).push(i);
+    }
+    commits.set(run, by);
+  }
+  return commits.get(run).get(resource) || [];
+}

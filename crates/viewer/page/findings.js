@@ -1,0 +1,88 @@
+// Five things worth a look, each with the entries that say so; nothing is found that the log does not hold.
+
+import { ancestors } from "./why.js";
+import { author } from "./steps.js";
+
+/** The findings of a run: `{ title, text, places }`. */
+export function findingsOf(run) {
+  return [ownStatus(run), nothingChanged(run), conflicts(run), endlessRetries(run), finalizers(run)].flat();
+}
+
+const from = (run, places) => places.filter((i) => i >= run.begin);
+
+/** A controller that is woken by what it wrote itself. */
+function ownStatus(run) {
+  const woken = new Map();
+  for (const i of from(run, run.of("sync.start"))) {
+    const actor = run.actor(i);
+    if (!woken.has(actor)) woken.set(actor, { all: 0, own: [] });
+    const count = woken.get(actor);
+    count.all++;
+    const get = run.causes(i)[0];
+    const adds = get >= 0 ? run.causes(get).filter((add) => add >= 0) : [];
+    const isOwn = (add) => {
+      const write = [...ancestors(run, add, 40)].filter((one) => run.stageOf(one) === "sync.write").sort((a, b) => b - a)[0];
+      return write !== undefined && run.actor(write) === actor && String(run.word(write, "resource")).endsWith("/status");
+    };
+    if (adds.length > 0 && adds.every(isOwn)) count.own.push(i);
+  }
+  return [...woken].filter(([, { own }]) => own.length > 0).map(([actor, { all, own }]) => ({
+    title: "woken by its own status", text: `${actor}: ${own.length} of ${all} syncs were caused by nothing but its own status writes`, places: own,
+  }));
+}
+
+/** Writes after which the object was the same. */
+function nothingChanged(run) {
+  const by = new Map();
+  for (const i of from(run, run.of("object.change"))) {
+    const patch = run.word(i, "patch");
+    if (patch === undefined || run.word(i, "managers") !== undefined) continue;
+    const isSame = Object.keys(patch).every((name) => name === "metadata") && Object.keys(patch.metadata || {}).every((name) => name === "resourceVersion");
+    if (isSame) add(by, author(run, i), i);
+  }
+  return [...by].map(([who, places]) => ({ title: "writes that change nothing", text: `${who}: ${places.length} writes left the object as it was`, places }));
+}
+
+function conflicts(run) {
+  const by = new Map();
+  for (const i of from(run, run.of("api.respond"))) {
+    if (run.word(i, "code") !== 409 || run.word(i, "reason") === "AlreadyExists") continue;
+    const request = run.causes(i)[0];
+    add(by, request >= 0 ? String(run.word(request, "user")) : "somebody", i);
+  }
+  return [...by].map(([who, places]) => ({ title: "conflicts", text: `${who}: ${places.length} writes were refused because the object had changed meanwhile`, places }));
+}
+
+/** A key that comes back after every failure and never got through. */
+function endlessRetries(run) {
+  const by = new Map();
+  for (const i of from(run, run.of("queue.delay"))) if (run.word(i, "why") === "rate-limited") add(by, `${run.actor(i)} ${run.subject(i)}`, i);
+  const done = new Map();
+  for (const i of run.of("sync.end")) if (run.word(i, "result") === "done") done.set(`${run.actor(i)} ${run.subject(i)}`, i);
+  return [...by].filter(([key, places]) => places.length >= 3 && (done.get(key) ?? -1) < places[places.length - 1]).map(([key, places]) => ({
+    title: "a retry that does not end", text: `${key}: came back ${places.length} times after a failure, and had not got through when the log ended`, places,
+  }));
+}
+
+/** An object that is being deleted and waits for a finalizer that nobody removed. */
+function finalizers(run) {
+  const last = new Map();
+  for (const i of run.of("object.change")) {
+    const was = last.get(run.subject(i)) || {};
+    const whole = run.word(i, "whole"), patch = run.word(i, "patch");
+    if (run.word(i, "gone")) { last.delete(run.subject(i)); continue; }
+    const metadata = (whole ?? patch)?.metadata || {};
+    const now = whole ? {} : { ...was };
+    if (metadata.deletionTimestamp) now.since = i;
+    if ("finalizers" in metadata) now.finalizers = metadata.finalizers || [];
+    last.set(run.subject(i), now);
+  }
+  return [...last].filter(([, { since, finalizers: left }]) => since !== undefined && left?.length > 0).map(([subject, { since, finalizers: left }]) => ({
+    title: "a finalizer that nobody removed", text: `${subject} is being deleted and waits for ${left.join(", ")}`, places: [since],
+  }));
+}
+
+function add(by, key, i) {
+  if (!by.has(key)) by.set(key, []);
+  by.get(key).push(i);
+}

@@ -1,0 +1,26 @@
+// Unpacks the run that lies in this file and draws it.
+
+import { render } from "preact";
+import { html } from "./html.js";
+import { modelOf, unpacked } from "./run.js";
+import { App } from "./app.js";
+
+async function begin() {
+  const place = document.getElementById("page");
+  const say = (text) => render(html`<p class="said">${text}</p>`, place);
+  place.textContent = "";
+  const text = document.getElementById("run").textContent.trim();
+  if (!text) return say("There is no run in this file: `coracle run SCENARIO --report FILE.html` writes one with a run.");
+  const run = await read(text).catch((error) => say(error.name === "Error" ? error.message : `The run in this file cannot be read: it is cut or damaged (${error.message}).`));
+  if (!run) return undefined;
+  document.title = `${run.summary.name || "a cluster"}, ${run.summary.outcome} · Coracle`;
+  return render(html`<${App} run=${run} />`, place);
+}
+
+async function read(text) {
+  const run = modelOf(await unpacked(text));
+  if (run.count === 0) throw new Error("The log of this run holds nothing.");
+  return run;
+}
+
+document.addEventListener("DOMContentLoaded", begin);

@@ -1,0 +1,187 @@
+// The lanes: their names as HTML, what happened on a canvas; zoom, pan and a click that selects.
+
+import { html } from "./html.js";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { HEAD, ROW, RULER, coloursOf, draw, entryAt, rowsOf } from "./canvas.js";
+import { clock } from "./run.js";
+import { sentence } from "./sentence.js";
+
+const AXES = { revision: "revision", time: "time", order: "event" };
+
+export function Timeline({ run, lanes, cursor, chain, select, isUnfolded, subject, pick }) {
+  const [name, setAxis] = useState("revision");
+  const [folded, setFolded] = useState(() => new Set(lanes.groups.filter((group) => group.isFolded).map((group) => group.name)));
+  const axis = run.axes[name];
+  const first = isUnfolded || cursor < run.begin ? 0 : run.begin;
+  const whole = useMemo(() => {
+    const from = axis[first], to = axis[run.count - 1];
+    const room = Math.max((to - from) * 0.015, name === "time" ? 1e-3 : 0.5);
+    return { from: from - room, to: to + room };
+  }, [axis, first]);
+  const [range, setRange] = useState(whole);
+  useEffect(() => setRange(whole), [whole]);
+  const rows = useMemo(() => rowsOf(lanes.groups, folded), [lanes, folded]);
+  const yOf = useMemo(() => {
+    const found = new Map();
+    for (const row of rows.rows) {
+      if (row.lane) found.set(row.lane.place, row.y + ROW / 2);
+      else if (folded.has(row.group.name)) for (const lane of row.group.lanes) found.set(lane.place, row.y + HEAD / 2);
+    }
+    return found;
+  }, [rows, folded]);
+  const isFirst = useRef(true);
+  const box = useRef(), canvas = useRef(), drag = useRef(null), frame = useRef(0);
+  const [tip, setTip] = useState(null);
+  const view = { axis, name, from: range.from, to: range.to };
+  const zoom = (factor, around) => setRange((old) => {
+    const middle = around ?? Math.min(Math.max(axis[cursor], old.from), old.to);
+    const least = name === "time" ? 1e-4 : 0.02;
+    const span = Math.max(least, Math.min((old.to - old.from) * factor, whole.to - whole.from));
+    const from = middle - ((middle - old.from) / (old.to - old.from)) * span;
+    return held({ from, to: from + span }, whole);
+  });
+  useEffect(() => {
+    const value = axis[cursor];
+    setRange((old) => {
+      if (value >= old.from && value <= old.to) return old;
+      const span = old.to - old.from;
+      return held({ from: value - span / 2, to: value + span / 2 }, whole);
+    });
+    const y = yOf.get(lanes.laneOf[cursor]), area = box.current;
+    const isArrival = isFirst.current;
+    isFirst.current = false;
+    if (!isArrival && area && y !== undefined && (y - ROW < area.scrollTop + RULER || y + ROW > area.scrollTop + area.clientHeight)) {
+      area.scrollTop = Math.max(0, y - area.clientHeight / 2);
+    }
+  }, [cursor, axis]);
+  const paint = () => {
+    const area = box.current, target = canvas.current;
+    if (!area || !target) return;
+    const ratio = window.devicePixelRatio || 1, width = area.clientWidth - left(area), height = area.clientHeight;
+    if (target.width !== Math.round(width * ratio) || target.height !== Math.round(height * ratio)) {
+      target.width = Math.round(width * ratio);
+      target.height = Math.round(height * ratio);
+    }
+    target.style.width = `${width}px`;
+    target.style.height = `${height}px`;
+    const context = target.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const faults = lanes.lanes.filter((lane) => lane.isFault).flatMap((lane) => lane.spans);
+    const tickText = (value) => (name === "time" ? clock(value * 1e6) : name === "order" ? `#${run.id(Math.min(run.count - 1, Math.max(0, Math.round(value))))}` : `rev ${Math.round(value)}`);
+    const scene = { rows, yOf, laneOf: lanes.laneOf, cursor, chain, axis, faults, tickText };
+    draw(context, { width, height, left: 0, top: area.scrollTop }, scene, view, coloursOf(area));
+  };
+  const later = useRef(paint);
+  later.current = paint;
+  const request = () => {
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(() => later.current());
+  };
+  useLayoutEffect(paint);
+  useEffect(() => {
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const watcher = new ResizeObserver(request);
+    watcher.observe(box.current);
+    scheme.addEventListener("change", request);
+    return () => { watcher.disconnect(); scheme.removeEventListener("change", request); };
+  }, []);
+  const at = (event) => {
+    const area = box.current, bounds = canvas.current.getBoundingClientRect();
+    const y = event.clientY - bounds.top + area.scrollTop, unit = (range.to - range.from) / bounds.width;
+    const value = range.from + (event.clientX - bounds.left) * unit;
+    const row = event.clientY - bounds.top < RULER ? undefined : rows.rows.find((one) => y >= one.y && y < one.y + one.height);
+    return { value, unit, row, i: row?.lane ? entryAt(row.lane, view, unit, value) : -1 };
+  };
+  const handlers = {
+    onWheel(event) {
+      if (event.ctrlKey || event.metaKey) {
+        event.preventDefault();
+        zoom(Math.exp(event.deltaY / 200), at(event).value);
+      } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey) {
+        event.preventDefault();
+        const by = ((event.deltaX || event.deltaY) / canvas.current.clientWidth) * (range.to - range.from);
+        setRange((old) => held({ from: old.from + by, to: old.to + by }, whole));
+      }
+    },
+    onPointerDown(event) {
+      drag.current = { x: event.clientX, range, moved: false };
+      canvas.current.setPointerCapture(event.pointerId);
+    },
+    onPointerMove(event) {
+      const held_ = drag.current;
+      if (!held_) {
+        const { i } = at(event);
+        const bounds = box.current.getBoundingClientRect();
+        setTip(i < 0 ? null : { i, x: event.clientX - bounds.left, y: event.clientY - bounds.top });
+        return;
+      }
+      const by = ((held_.x - event.clientX) / canvas.current.clientWidth) * (held_.range.to - held_.range.from);
+      if (Math.abs(held_.x - event.clientX) > 3) held_.moved = true;
+      if (held_.moved) setRange(held({ from: held_.range.from + by, to: held_.range.to + by }, whole));
+    },
+    onPointerUp(event) {
+      const was = drag.current;
+      drag.current = null;
+      if (!was || was.moved) return;
+      const found = at(event);
+      if (found.i >= 0) select(found.i);
+      else select(nearest(axis, found.value, run));
+    },
+    onPointerLeave: () => setTip(null),
+  };
+  const fold = (group) => setFolded((old) => {
+    const next = new Set(old);
+    if (!next.delete(group)) next.add(group);
+    return next;
+  });
+  return html`
+    <section class="lanes" aria-label="Lanes">
+      <div class="bar">
+        <span class="choice" role="group" aria-label="Lanes over">
+          ${Object.entries(AXES).map(([key, text]) => html`<button aria-pressed=${name === key} onClick=${() => setAxis(key)}>${text}</button>`)}
+        </span>
+        <button aria-label="zoom in" onClick=${() => zoom(0.5)}>+</button>
+        <button aria-label="zoom out" onClick=${() => zoom(2)}>−</button>
+        <button onClick=${() => setRange(whole)}>all</button>
+        <${Legend} />
+      </div>
+      <div class="scroll" ref=${box} onScroll=${request}>
+        <div class="names" style=${{ height: `${rows.height}px` }}>
+          <div class="corner">${first > 0 ? html`<span title="what every cluster starts with is folded away">◂ ${first} before</span>` : ""}</div>
+          ${rows.rows.map((row) => row.group
+    ? html`<button class="group" style=${{ top: `${row.y}px` }} aria-expanded=${!folded.has(row.group.name)} onClick=${() => fold(row.group.name)} title=${row.group.note || ""}>
+              ${folded.has(row.group.name) ? "▸" : "▾"} ${row.group.name} <i>${row.group.lanes.length}</i></button>`
+    : html`<button class=${`name${row.lane.subject && row.lane.subject === subject ? " chosen" : ""}`} style=${{ top: `${row.y}px` }} title=${row.lane.name} onClick=${() => pick(row.lane)}><bdi>${row.lane.label}</bdi></button>`)}
+        </div>
+        <canvas ref=${canvas} role="img" aria-label="Lanes over ${AXES[name]}; the log tab holds the same as a table" ...${handlers}></canvas>
+        ${tip ? html`<div class="tip" style=${{ left: `${Math.min(tip.x + 12, (box.current?.clientWidth || 400) - 260)}px`, top: `${tip.y + 14 + (box.current?.scrollTop || 0)}px` }}>
+            <b>#${run.id(tip.i)}</b> ${clock(run.time(tip.i))} · <bdi>${run.actor(tip.i)}</bdi><br /><bdi>${sentence(run, tip.i)}</bdi></div>` : ""}
+      </div>
+    </section>`;
+}
+
+const left = (area) => area.firstElementChild.offsetWidth;
+
+function held({ from, to }, whole) {
+  const span = Math.min(to - from, whole.to - whole.from);
+  const start = Math.min(Math.max(from, whole.from), whole.to - span);
+  return { from: start, to: start + span };
+}
+
+function nearest(axis, value, run) {
+  let low = 0, high = run.count - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (axis[middle] < value) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+function Legend() {
+  return html`<details class="legend"><summary>signs</summary><ul>
+    <li><b>▶</b> an object is created</li><li><b>❘</b> it is updated</li><li><b>✕</b> it is removed, a request is refused, a check breaks</li>
+    <li><b>✓</b> a check holds</li><li><b>▲</b> a write is sent, a node is picked</li><li><b>◆</b> waits for its own write, asks for what is not there</li>
+    <li><b>●</b> a key is added, a cache changes</li><li><b>○</b> merged into what was queued</li><li><b>×</b> comes back after a failure</li>
+    <li><b>▬</b> a sync, a state</li><li><b>╱╱</b> unknown: not recorded inside</li>
+    <li>the line through the lanes is the cursor, the thin one its chain of causes</li></ul></details>`;
+}

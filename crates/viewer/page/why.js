@@ -1,0 +1,45 @@
+// Why something is there: the same chain as the crate's `chain`, which `coracle why` prints.
+
+import { CAUSES } from "./run.js";
+
+/** The entry, its newest cause, the newest cause of that, and so on; `lost` is a cause that the log does not hold. */
+export function chain(run, i) {
+  const links = [];
+  let at = i, lost = null;
+  while (at >= 0) {
+    const causes = run.entries[at][CAUSES];
+    links.push({ at, others: Math.max(0, causes.length - 1) });
+    if (causes.length === 0) break;
+    const newest = causes.reduce((most, id) => Math.max(most, id));
+    const next = run.place(newest);
+    if (next < 0 || next >= at) {
+      lost = newest;
+      break;
+    }
+    at = next;
+  }
+  return { links, lost };
+}
+
+/** Where the chain of an object begins: its last creation up to a place, or else the first entry about it. */
+export function origin(run, subject, upTo = run.count - 1) {
+  for (const place of [...run.of("store.commit")].reverse()) {
+    if (place <= upTo && run.subject(place) === subject && run.word(place, "op") === "create") return place;
+  }
+  for (let i = 0; i < run.count; i++) if (run.subject(i) === subject) return i;
+  return -1;
+}
+
+/** All that an entry follows from. */
+export function ancestors(run, i, most = 2000) {
+  const found = new Set([i]), open = [i];
+  while (open.length > 0 && found.size < most) {
+    for (const cause of run.causes(open.pop())) {
+      if (cause >= 0 && !found.has(cause)) {
+        found.add(cause);
+        open.push(cause);
+      }
+    }
+  }
+  return found;
+}
