@@ -47,14 +47,15 @@ clients: ## Go, Python, JavaScript, Java and Rust programs against a cluster, an
 held: ## Hold ten thousand connections and a thousand watches, and clients that stall or speak too slowly
 	bash tests/clients/run held
 
-page: ## Open reports in the machine's Chromium, and look at what it says of them
+page: ## Open reports in the machine's Chromium, and look at what it says of them; PICTURES=1 takes those of docs/window.md anew
 	$(CARGO) build -q -p coracle-cli
-	bash tests/page/run
+	CORACLE_PAGE_PICTURES=$(if $(PICTURES),$(CURDIR)/docs/pictures) bash tests/page/run
 
-bench: bench-api ## Measure: start, memory, a pod's comeback, controllers, many nodes and pods, the scheduler, the API under load, the store beside an etcd
+bench: bench-api ## Measure: start, memory, a pod's comeback, controllers, many nodes and pods, the event log, the scheduler, the API under load, the store beside an etcd
 	$(CARGO) bench -q -p coracle-cli --bench cluster
 	$(CARGO) bench -q -p coracle-cli --bench controllers
 	$(CARGO) bench -q -p coracle-cli --bench scale
+	$(CARGO) bench -q -p coracle-cli --bench recording
 	$(CARGO) bench -q -p coracle-etcd --bench store
 	$(CARGO) bench -q -p coracle-expression
 	$(CARGO) bench -q -p coracle-scheduler --bench scheduler_perf

@@ -7,9 +7,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use coracle_ambient::Ambient;
-use coracle_client::{Api, DeleteParams};
+use coracle_client::{Api, DeleteParams, ListParams, WatchParams};
 use coracle_cluster::{Cluster, Delays, User};
-use coracle_meta::{GroupVersionResource, Object};
+use coracle_meta::{GroupVersionResource, Object, WatchEvent};
 use coracle_sim::{ClockMode, run_in};
 use serde_json::json;
 
@@ -174,25 +174,37 @@ async fn with_three_pods(ambient: Ambient, delays: Delays) -> (Cluster, Api<Obje
 }
 
 async fn running(pods: &Api<Object>) -> Vec<Object> {
-    let list = pods.list(&coracle_client::ListParams::default()).await.expect("pods are listed");
+    let list = pods.list(&ListParams::default()).await.expect("pods are listed");
     let is_running = |pod: &Object| pod.text("status.phase") == "Running" && !pod.is_terminating();
     list.items.into_iter().filter(is_running).collect()
 }
 
+/// A watch sees the replacement come: lists that are asked for again and again would take the turns of what they wait for.
 fn replacement(times: usize) -> Vec<Duration> {
     run_in(ClockMode::Real, async {
         let (cluster, pods) = with_three_pods(Ambient::system(), Delays::zero()).await;
         let mut samples = Vec::new();
         for _ in 0..times {
-            let victim = running(&pods).await.into_iter().next().expect("three pods run");
+            let list = pods.list(&ListParams::default()).await.expect("pods are listed");
+            let known: Vec<String> = list.items.iter().map(|pod| pod.name().to_owned()).collect();
+            let resource_version = Some(list.metadata.resource_version);
+            let since = WatchParams { resource_version, ..WatchParams::default() };
+            let mut watch = pods.watch(&since).await.expect("pods are watched");
+            let victim = &list.items[0];
+            let is_new =
+                |pod: &Object| pod.text("status.phase") == "Running" && !known.iter().any(|name| name == pod.name());
             let start = now();
             pods.delete(&victim.key(), &DeleteParams::default()).await.expect("the pod is deleted");
-            while running(&pods).await.len() < 3 {
-                tokio::task::yield_now().await;
-            }
-            samples.push(start.elapsed());
-            while pods.list(&coracle_client::ListParams::default()).await.expect("pods are listed").items.len() > 3 {
-                tokio::time::sleep(Duration::from_millis(1)).await;
+            let (mut is_back, mut is_gone) = (false, false);
+            while !(is_back && is_gone) {
+                match watch.next().await.expect("the watch goes on").expect("it goes on for minutes") {
+                    WatchEvent::Modified(pod) if !is_back && is_new(&pod) => {
+                        samples.push(start.elapsed());
+                        is_back = true;
+                    }
+                    WatchEvent::Deleted(_) => is_gone = true,
+                    _ => {}
+                }
             }
         }
         cluster.shutdown().await;

@@ -1,4 +1,4 @@
-//! The same seed gives the same event log, byte for byte, in every process.
+//! The same seed gives the same event log and the same report, byte for byte, in every process.
 
 use std::path::Path;
 
@@ -11,6 +11,14 @@ fn log(folder: &Folder, scenario: &str, seed: u64) -> Vec<u8> {
     std::fs::read(Path::new(&events)).unwrap()
 }
 
+/// The page that shows a run.
+fn report(folder: &Folder, scenario: &str, seed: u64) -> Vec<u8> {
+    let page = folder.join("run.html");
+    let file = repository().join("scenarios").join(scenario);
+    succeed(coracle().args(["run", "-q", "--seed", &seed.to_string(), "--report"]).arg(&page).arg(file));
+    std::fs::read(&page).unwrap()
+}
+
 #[test]
 fn ten_runs_in_ten_processes_are_the_same_and_another_seed_differs() {
     let folder = Folder::new("determinism");
@@ -20,6 +28,16 @@ fn ten_runs_in_ten_processes_are_the_same_and_another_seed_differs() {
         assert!(first == log(&folder, "delete-a-pod.yaml", 7), "run {run} differs from the first");
     }
     assert!(first != log(&folder, "delete-a-pod.yaml", 8), "another seed gives the same log");
+}
+
+#[test]
+fn ten_processes_write_the_same_report() {
+    let folder = Folder::new("determinism-report");
+    let first = report(&folder, "delete-a-pod.yaml", 7);
+    assert!(first.len() > 100_000);
+    for run in 1..10 {
+        assert!(first == report(&folder, "delete-a-pod.yaml", 7), "report {run} differs from the first");
+    }
 }
 
 #[test]

@@ -14,3 +14,4 @@ mod several;
 mod snapshot;
 mod split;
 mod store_tls;
+mod walk;
