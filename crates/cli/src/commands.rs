@@ -19,6 +19,7 @@ mod kube_apiserver;
 mod kubectl;
 mod kubelet;
 mod kubelet_client_flags;
+mod learn;
 mod node;
 mod node_flags;
 mod run;
@@ -44,6 +45,8 @@ pub(crate) use kube_apiserver::KubeApiserver;
 pub(crate) enum Command {
     /// Run scenarios in clusters of their own, and check what has to hold
     Run(run::Run),
+    /// Teach how the control plane works: a question, a run, and what there is to see in it
+    Learn(learn::Learn),
     /// Tell what a deletion (or any object) set in motion, from an events file
     Story(story::Story),
     /// Say why an object, or an event, is there, as a chain of causes, from an events file
@@ -83,6 +86,7 @@ impl Command {
     pub(crate) fn run(self) -> Result<u8> {
         match self {
             Self::Run(command) => command.run(),
+            Self::Learn(command) => command.run(),
             Self::Story(command) => command.run(),
             Self::Why(command) => command.run(),
             Self::Up(command) => command.run(),

@@ -42,6 +42,7 @@ struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   coracle run scenarios/delete-a-pod.yaml      watch a deleted pod come back
+  coracle learn                                lessons, a few minutes each
   coracle up                                   a cluster to play with; then, in another terminal:
   coracle kubectl get pods -A                  your own kubectl, pointed at it
   coracle exec -- go test ./...                any program, with KUBECONFIG set

@@ -52,6 +52,11 @@ impl<T: ApiObject> Watch<T> {
     pub async fn next(&mut self) -> Result<Option<WatchEvent<T>>> {
         Ok(self.any.next().await?.map(|event| event.map(unwrap)))
     }
+
+    /// The name that the server gave the request; empty if it gave none.
+    pub fn audit_id(&self) -> &str {
+        self.any.audit_id()
+    }
 }
 
 /// A [`Watch`] of objects whose Rust type is forgotten.

@@ -1,6 +1,7 @@
 mod cluster;
 mod duration;
 mod maintenance;
+mod writing;
 
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use serde_saphyr::Spanned;
 pub use self::cluster::{ClusterSpec, Joins, Latency, NodeShape, Nodes};
 use self::duration::{duration, optional_duration};
 pub use self::maintenance::{Drain, Evict, OnNode, Rollout, RolloutAction, Taint};
+pub use self::writing::{Apply, Get, Update};
 
 /// A scenario file: a cluster, steps that change it, and what has to hold.
 ///
@@ -106,6 +108,9 @@ pub struct Spec {
 pub struct Step {
     /// What the step is about; shown while it runs and in failures.
     pub name: String,
+    /// Who takes the step, and manages the fields that it writes; absent for `scenario`. May do everything.
+    #[serde(default)]
+    pub user: Option<String>,
     /// The operations.
     #[serde(rename = "try")]
     pub operations: Vec<Spanned<Operation>>,
@@ -118,7 +123,11 @@ pub enum Operation {
     /// Creates objects.
     Create(Resource),
     /// Creates objects or merges them into those that exist (server-side apply).
-    Apply(Resource),
+    Apply(Apply),
+    /// Reads an object, to be written later.
+    Get(Get),
+    /// Writes an object whole, at the version at which it was read.
+    Update(Update),
     /// Merges a part of an object into it (JSON merge patch).
     Patch(Patch),
     /// Sets the replicas of a workload through its scale subresource.
@@ -163,6 +172,8 @@ impl Operation {
         match self {
             Self::Create(_) => "create",
             Self::Apply(_) => "apply",
+            Self::Get(_) => "get",
+            Self::Update(_) => "update",
             Self::Patch(_) => "patch",
             Self::Scale(_) => "scale",
             Self::Delete(_) => "delete",
@@ -367,6 +378,9 @@ pub struct Part {
     /// A node, by name.
     #[serde(default)]
     pub node: Option<Spanned<String>>,
+    /// A controller that is wrong on purpose: `edge-triggered`. There is none until it is started.
+    #[serde(default)]
+    pub toy: Option<Spanned<String>>,
 }
 
 /// What has to hold, or must not hold, at every revision.

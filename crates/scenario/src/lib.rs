@@ -21,6 +21,7 @@ pub mod parse;
 mod report;
 mod run;
 mod taint;
+mod toy;
 mod vocabulary;
 mod wait;
 

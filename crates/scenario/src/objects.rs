@@ -4,15 +4,21 @@ use std::sync::Arc;
 use coracle_client::{Api, Client, DeleteParams, Error, Patch, Propagation, WriteParams};
 use coracle_cluster::{Cluster, User};
 use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, ObjectKey};
-use coracle_sim::World;
+use coracle_sim::{World, patch_map};
 use serde_json::Value;
+use serde_saphyr::Spanned;
 
-use crate::file::{self, Delete, Reference, Resource, Scale};
+use crate::file::{self, Apply, Delete, Get, Reference, Resource, Scale, Update};
 use crate::parse::{read_objects, take_apart};
 
-/// The operations of a scenario on the API, as the user `scenario`.
+/// The user of steps that name none.
+const SCENARIO: &str = "scenario";
+
+/// The operations of a scenario on the API, as one user.
 pub(crate) struct Objects {
     client: Client,
+    /// Who manages the fields that are written; empty for whoever the program's name stands for.
+    manager: String,
     namespace: String,
     plural: PluralOf,
 }
@@ -40,20 +46,24 @@ impl From<Error> for Refusal {
 }
 
 impl Objects {
-    pub(crate) fn new(cluster: &Cluster, namespace: &str) -> Self {
-        let client = cluster.client_as(User::new("scenario", ["system:masters"])).with_user_agent("coracle-scenario");
+    /// As this user, or as `scenario`.
+    pub(crate) fn new(cluster: &Cluster, namespace: &str, user: Option<&str>) -> Self {
+        let named = User::new(user.unwrap_or(SCENARIO), ["system:masters"]);
+        let client = cluster.client_as(named).with_user_agent("coracle-scenario");
         let registry = cluster.registry().clone();
         let plural = move |api_version: &str, kind: &str| {
             let kinds = registry.kinds();
             let found = kinds.kind(&GroupVersion::parse(api_version)?.kind(kind))?;
             Some((found.row().plural.clone(), found.row().scope == coracle_meta::Scope::Namespaced))
         };
-        Self { client, namespace: namespace.to_owned(), plural: Box::new(plural) }
+        let manager = user.unwrap_or_default().to_owned();
+        Self { client, manager, namespace: namespace.to_owned(), plural: Box::new(plural) }
     }
 
     /// Those of the core group alone, of any cluster.
     pub(crate) fn of_core(client: &Client) -> Self {
-        Self { client: client.clone(), namespace: "default".to_owned(), plural: Box::new(|_, _| None) }
+        let (client, manager) = (client.clone(), String::new());
+        Self { client, manager, namespace: "default".to_owned(), plural: Box::new(|_, _| None) }
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -67,7 +77,16 @@ impl Objects {
 
     /// The objects of an operation, in the scenario or in a file beside it.
     pub(crate) fn read(&self, resource: &Resource, folder: &Path) -> Result<Vec<Object>, Refusal> {
-        let values = match (&resource.resource, &resource.file) {
+        self.read_either(resource.resource.as_ref(), resource.file.as_ref(), folder)
+    }
+
+    fn read_either(
+        &self,
+        resource: Option<&Spanned<Value>>,
+        file: Option<&Spanned<String>>,
+        folder: &Path,
+    ) -> Result<Vec<Object>, Refusal> {
+        let values = match (resource, file) {
             (Some(value), _) => take_apart(value.value.clone()),
             (None, Some(file)) => read_objects(&folder.join(&file.value)).map_err(Refusal::new)?,
             (None, None) => Vec::new(),
@@ -97,7 +116,7 @@ impl Objects {
 
     pub(crate) fn api_of(&self, api_version: &str, kind: &str, namespace: &str) -> Result<Api<Object>, Refusal> {
         let (resource, namespaced) = self.resource(api_version, kind)?;
-        let api = Api::dynamic(&self.client, resource);
+        let api = Api::dynamic(&self.client, resource).writing(self.writing(&self.manager));
         Ok(if namespaced { api.within(namespace) } else { api })
     }
 
@@ -106,12 +125,47 @@ impl Objects {
         Ok(())
     }
 
-    pub(crate) async fn apply(&self, object: Object) -> Result<(), Refusal> {
-        let api = self.api(&object)?;
-        let api = api.writing(WriteParams { field_manager: "scenario".to_owned(), ..WriteParams::default() });
-        let patch = Patch::Apply { object: object.to_value(), force: true };
-        api.patch(&object.key(), &patch).await?;
+    pub(crate) async fn apply(&self, apply: &Apply, folder: &Path) -> Result<(), Refusal> {
+        let own = if self.manager.is_empty() { SCENARIO } else { &self.manager };
+        let manager = apply.field_manager.as_deref().unwrap_or(own);
+        for object in self.read_either(apply.resource.as_ref(), apply.file.as_ref(), folder)? {
+            let api = self.api(&object)?.writing(self.writing(manager));
+            let patch = Patch::Apply { object: object.to_value(), force: apply.force };
+            let what = format!("the apply of {} {}", object.kind(), object.name());
+            as_expected(api.patch(&object.key(), &patch).await, apply.refused, &what)?;
+        }
         Ok(())
+    }
+
+    /// Reads the object named.
+    pub(crate) async fn get(&self, get: &Get) -> Result<Arc<Object>, Refusal> {
+        let Reference { api_version, kind, name, namespace, .. } = &get.reference;
+        let namespace = namespace.as_deref().unwrap_or(&self.namespace);
+        let api = self.api_of(&api_version.value, &kind.value, namespace)?;
+        Ok(Arc::new(api.get(&ObjectKey::new(namespace, name.clone().unwrap_or_default())).await?))
+    }
+
+    /// Writes an object as it was read, with a change, at the version at which it was read.
+    pub(crate) async fn update(&self, update: &Update, read: &Object) -> Result<(), Refusal> {
+        let mut value = read.to_value();
+        if let (Some(whole), Some(change)) =
+            (value.as_object_mut(), update.resource.as_ref().and_then(Value::as_object))
+        {
+            patch_map(whole, change);
+        }
+        let object = Object::from_value(value).map_err(|error| Refusal::new(error.to_string()))?;
+        let (api, what) = (self.api(&object)?, format!("the update of {} {}", object.kind(), object.name()));
+        let answer = match update.subresource.as_deref() {
+            Some(subresource) => {
+                api.update_subresource(&object.key(), subresource, &object.to_value(), object.resource_version()).await
+            }
+            None => api.update(&object).await,
+        };
+        as_expected(answer, update.refused, &what)
+    }
+
+    fn writing(&self, manager: &str) -> WriteParams {
+        WriteParams { field_manager: manager.to_owned(), ..WriteParams::default() }
     }
 
     /// Patches the object named, or those chosen by label; returns the first before it was changed.
@@ -167,6 +221,16 @@ impl Objects {
             api.delete(&object.key(), &params).await?;
         }
         Ok(chosen.into_iter().next())
+    }
+}
+
+/// A write goes through, or is refused because of what others wrote, as the scenario says that it will.
+fn as_expected(answer: Result<Object, Error>, refused: bool, what: &str) -> Result<(), Refusal> {
+    match answer {
+        Err(error) if refused && error.is_conflict() => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(_) if refused => Err(Refusal::new(format!("{what} was taken, and no conflict refused it"))),
+        Ok(_) => Ok(()),
     }
 }
 

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 use sha2::{Digest, Sha256};
@@ -10,6 +11,7 @@ use crate::file::{Assert, Invariant, Nodes, Operation, Part, Reference, Resource
 use crate::manifests::manifests_of;
 use crate::mode::Mode;
 use crate::taint::TaintChange;
+use crate::toy::TOYS;
 
 /// Something in a scenario file that cannot be run, and where it stands. Exit code 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,20 +69,35 @@ pub fn read(path: &Path, vocabulary: &dyn Vocabulary) -> Result<Scenario, Proble
 /// assert_eq!((problem.line, problem.column), (4, 8));
 /// ```
 pub fn parse(path: &Path, text: &str, vocabulary: &dyn Vocabulary) -> Result<Scenario, Problem> {
-    let mut scenario: Scenario = serde_saphyr::from_str(text).map_err(|error| {
-        let (line, column) = error.location().map_or((0, 0), |place| (place.line(), place.column()));
-        let message = error.without_snippet().to_string();
-        let message = message.split(" at line ").next().unwrap_or(&message);
-        Problem { file: path.to_owned(), line, column, message: with_suggestion(message) }
-    })?;
-    let bindings = scenario.bindings();
-    let mut check = Check { path, vocabulary, bindings };
-    check.scenario(&scenario)?;
+    let mut scenario: Scenario = yaml(path, text)?;
+    check(path, &scenario, vocabulary)?;
     scenario.hash = hash(text);
     Ok(scenario)
 }
 
-fn hash(text: &str) -> String {
+/// Reads a YAML file of any form, and says what is wrong with it as [`parse`] does.
+///
+/// # Errors
+/// Where the text is no YAML, or not of this form.
+pub fn yaml<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Problem> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let (line, column) = error.location().map_or((0, 0), |place| (place.line(), place.column()));
+        let message = error.without_snippet().to_string();
+        let message = message.split(" at line ").next().unwrap_or(&message);
+        Problem { file: path.to_owned(), line, column, message: with_suggestion(message) }
+    })
+}
+
+/// Checks a scenario that stands in another file, which is at `path`.
+///
+/// # Errors
+/// What [`parse`] would not take.
+pub fn check(path: &Path, scenario: &Scenario, vocabulary: &dyn Vocabulary) -> Result<(), Problem> {
+    Check { path, vocabulary, bindings: scenario.bindings() }.scenario(scenario)
+}
+
+/// A text's hash: `sha256:` and 64 hexadecimal digits.
+pub fn hash(text: &str) -> String {
     let digest = Sha256::digest(text);
     digest.iter().fold("sha256:".to_owned(), |hash, byte| format!("{hash}{byte:02x}"))
 }
@@ -93,6 +110,7 @@ impl Scenario {
             Operation::Patch(patch) => patch.binding.as_ref().map(|name| name.value.clone()),
             Operation::Delete(delete) => delete.binding.as_ref().map(|name| name.value.clone()),
             Operation::Evict(evict) => evict.binding.as_ref().map(|name| name.value.clone()),
+            Operation::Get(get) => Some(get.binding.value.clone()),
             _ => None,
         };
         operations.filter_map(name).collect()
@@ -110,7 +128,7 @@ impl Check<'_> {
         Problem { file: self.path.to_owned(), line: place.line(), column: place.column(), message: message.into() }
     }
 
-    fn scenario(&mut self, scenario: &Scenario) -> Result<(), Problem> {
+    fn scenario(&self, scenario: &Scenario) -> Result<(), Problem> {
         self.word(&scenario.api_version, &["coracle.dev/v1alpha1"], "apiVersion")?;
         self.word(&scenario.kind, &["Scenario"], "kind")?;
         let spec = &scenario.spec;
@@ -140,7 +158,13 @@ impl Check<'_> {
     fn operation(&self, operation: &Spanned<Operation>) -> Result<(), Problem> {
         let place = operation.referenced;
         match &operation.value {
-            Operation::Create(resource) | Operation::Apply(resource) => self.resource(place, resource),
+            Operation::Create(Resource { resource, file }) => self.resource(place, resource.as_ref(), file.as_ref()),
+            Operation::Apply(apply) if apply.refused && apply.force => {
+                Err(self.problem(place, "what is forced is not refused: `refused` needs `force: false`"))
+            }
+            Operation::Apply(apply) => self.resource(place, apply.resource.as_ref(), apply.file.as_ref()),
+            Operation::Get(get) => self.reference(place, &get.reference, NeedsName::Yes),
+            Operation::Update(update) => self.known_name(&update.from),
             Operation::Patch(patch) => {
                 if patch.selector.is_none() && patch.resource.value.pointer("/metadata/name").is_none() {
                     return Err(self.problem(place, "`patch` needs `metadata.name` in its resource, or a `selector`"));
@@ -219,8 +243,19 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn resource(&self, place: Location, resource: &Resource) -> Result<(), Problem> {
-        match (&resource.resource, &resource.file) {
+    /// A name that a step gives to an object.
+    fn known_name(&self, name: &Spanned<String>) -> Result<(), Problem> {
+        let names: Vec<&str> = self.bindings.iter().map(String::as_str).collect();
+        self.word(name, &names, "name of an object")
+    }
+
+    fn resource(
+        &self,
+        place: Location,
+        resource: Option<&Spanned<Value>>,
+        file: Option<&Spanned<String>>,
+    ) -> Result<(), Problem> {
+        match (resource, file) {
             (Some(object), None) => self.object(object),
             (None, Some(file)) => {
                 let path = self.path.parent().unwrap_or(Path::new(".")).join(&file.value);
@@ -302,12 +337,13 @@ impl Check<'_> {
     }
 
     fn part(&self, place: Location, part: &Part) -> Result<(), Problem> {
-        match (&part.component, &part.node) {
-            (Some(component), None) => {
+        match (&part.component, &part.node, &part.toy) {
+            (Some(component), None, None) => {
                 self.word(component, &["controller-manager", "scheduler", "csi-driver", "store"], "component")
             }
-            (None, Some(_)) => Ok(()),
-            _ => Err(self.problem(place, "needs either `component` or `node`")),
+            (None, Some(_), None) => Ok(()),
+            (None, None, Some(toy)) => self.word(toy, TOYS, "toy"),
+            _ => Err(self.problem(place, "needs one of `component`, `node` and `toy`")),
         }
     }
 
@@ -356,7 +392,7 @@ fn with_suggestion(message: &str) -> String {
 }
 
 /// The candidate with the smallest edit distance, if it is near enough to be meant.
-pub(crate) fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let lower = word.to_lowercase();
     candidates
         .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
@@ -396,7 +432,7 @@ mod tests {
     fn a_misspelt_key_is_refused_with_its_place_and_the_nearest_one() {
         assert_eq!(
             problem("  steps:\n  - name: a\n    try:\n    - slep: {duration: 1s}\n"),
-            "x.yaml:8:7: unknown variant `slep`, expected one of create, apply, patch, scale, delete, wait, assert, \
+            "x.yaml:8:7: unknown variant `slep`, expected one of create, apply, get, update, patch, scale, delete, wait, assert, \
              error, cordon, uncordon, taint, evict, drain, rollout, sleep, stop, start, kill, partition, heal; did you mean `sleep`?"
         );
         assert_eq!(

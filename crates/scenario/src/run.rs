@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::maintenance::node_spec;
 use crate::mode::Mode;
 use crate::objects::{Objects, Refusal};
 use crate::report::{Check, Failure, Outcome, Report};
+use crate::toy::Toys;
 use crate::wait;
 
 /// Who the scenario is in the event log.
@@ -30,6 +32,11 @@ pub(crate) struct Run<'a> {
     cluster: &'a Cluster,
     world: World,
     objects: Arc<Objects>,
+    /// The API as each user of the steps so far sees it.
+    users: BTreeMap<Option<String>, Arc<Objects>>,
+    /// The objects that steps gave names to, as they were then.
+    bound: BTreeMap<String, Arc<coracle_meta::Object>>,
+    toys: Toys,
     /// Drains that nobody waits for.
     beside: JoinSet<Result<(), Refusal>>,
     recorder: Recorder,
@@ -53,11 +60,15 @@ impl From<Refusal> for Stop {
 
 impl<'a> Run<'a> {
     pub(crate) fn new(scenario: &'a Scenario, path: &Path, cluster: &'a Cluster, world: World) -> Self {
+        let objects = Arc::new(Objects::new(cluster, &scenario.spec.namespace, None));
         Self {
             scenario,
             folder: path.parent().unwrap_or(Path::new(".")).to_owned(),
             cluster,
-            objects: Arc::new(Objects::new(cluster, &scenario.spec.namespace)),
+            users: BTreeMap::from([(None, Arc::clone(&objects))]),
+            objects,
+            bound: BTreeMap::new(),
+            toys: Toys::new(cluster, &scenario.spec.namespace),
             beside: JoinSet::new(),
             world,
             recorder: cluster.recorder().clone(),
@@ -105,6 +116,7 @@ impl<'a> Run<'a> {
             let entry =
                 self.recorder.record(ACTOR, Stage::StepStart, || Detail::default().with("name", step.name.as_str()));
             self.steps.push((step.name.clone(), entry.unwrap_or(EntryId(0))));
+            self.objects = self.speaking_as(step.user.as_deref());
             let mut held = None;
             for operation in &step.operations {
                 match self.operation(&operation.value).await {
@@ -127,6 +139,12 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The API as a step's user sees it.
+    fn speaking_as(&mut self, user: Option<&str>) -> Arc<Objects> {
+        let make = || Arc::new(Objects::new(self.cluster, &self.scenario.spec.namespace, user));
+        Arc::clone(self.users.entry(user.map(str::to_owned)).or_insert_with(make))
+    }
+
     /// Does one operation; a check returns the revision at which it held.
     async fn operation(&mut self, operation: &Operation) -> Result<Option<i64>, Stop> {
         match operation {
@@ -135,10 +153,15 @@ impl<'a> Run<'a> {
                     self.objects.create(object).await?;
                 }
             }
-            Operation::Apply(resource) => {
-                for object in self.objects.read(resource, &self.folder)? {
-                    self.objects.apply(object).await?;
-                }
+            Operation::Apply(apply) => self.objects.apply(apply, &self.folder).await?,
+            Operation::Get(get) => {
+                let found = self.objects.get(get).await?;
+                self.bind(Some(&get.binding), Some(found));
+            }
+            Operation::Update(update) => {
+                let read = self.bound.get(&update.from.value).cloned();
+                let read = read.ok_or_else(|| Refusal::new(format!("no step has read `{}`", update.from.value)))?;
+                self.objects.update(update, &read).await?;
             }
             Operation::Patch(patch) => {
                 let first = self.objects.patch(patch, &self.world).await?;
@@ -171,7 +194,7 @@ impl<'a> Run<'a> {
             }
             Operation::Sleep(sleep) => tokio::time::sleep(sleep.duration).await,
             Operation::Stop(part) => self.stop(part).await?,
-            Operation::Start(part) => self.start(part)?,
+            Operation::Start(part) => self.start(part).await?,
             Operation::Kill(on) => self.node(&on.node, coracle_cluster::Kubelet::kill_node)?,
             Operation::Partition(on) => self.node(&on.node, |kubelet, name| kubelet.partition_node(name, true))?,
             Operation::Heal(on) => self.node(&on.node, |kubelet, name| kubelet.partition_node(name, false))?,
@@ -203,16 +226,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    async fn stop(&self, part: &Part) -> Result<(), Stop> {
+    async fn stop(&mut self, part: &Part) -> Result<(), Stop> {
         match target(part) {
             Target::Component(component) => self.cluster.stop_component(component).await,
             Target::Store => self.cluster.kill_store().map_err(refused)?,
             Target::Node(node) => self.node(node, coracle_cluster::Kubelet::stop_node)?,
+            Target::Toy(toy) => self.toys.stop(toy).map_err(Refusal::new)?,
         }
         Ok(())
     }
 
-    fn start(&self, part: &Part) -> Result<(), Stop> {
+    async fn start(&mut self, part: &Part) -> Result<(), Stop> {
         match target(part) {
             Target::Component(component) => self.cluster.start_component(component),
             Target::Store => self.cluster.start_store().map_err(refused)?,
@@ -223,6 +247,7 @@ impl<'a> Run<'a> {
                 }
                 self.node(node, coracle_cluster::Kubelet::start_node)?;
             }
+            Target::Toy(toy) => self.toys.start(toy).await?,
         }
         Ok(())
     }
@@ -234,9 +259,10 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn bind(&self, name: Option<&Spanned<String>>, object: Option<Arc<coracle_meta::Object>>) {
+    fn bind(&mut self, name: Option<&Spanned<String>>, object: Option<Arc<coracle_meta::Object>>) {
         if let (Some(name), Some(object)) = (name, object) {
             self.world.bind(&name.value, &object);
+            self.bound.insert(name.value.clone(), object);
         }
     }
 
@@ -384,6 +410,7 @@ enum Target<'a> {
     Component(Component),
     Store,
     Node(&'a str),
+    Toy(&'a str),
 }
 
 fn refused(error: coracle_cluster::Error) -> Stop {
@@ -392,13 +419,16 @@ fn refused(error: coracle_cluster::Error) -> Stop {
 
 /// What an operation stops or starts. The file was checked when it was read.
 fn target(part: &Part) -> Target<'_> {
+    if let Some(toy) = &part.toy {
+        return Target::Toy(&toy.value);
+    }
     match (&part.component, &part.node) {
         (Some(word), _) => match Component::named(&word.value) {
             Some(component) => Target::Component(component),
             None => Target::Store,
         },
         (None, Some(node)) => Target::Node(&node.value),
-        (None, None) => unreachable!("the reader demands a component or a node"),
+        (None, None) => unreachable!("the reader demands a component, a node or a toy"),
     }
 }
 

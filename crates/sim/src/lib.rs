@@ -20,6 +20,7 @@ mod world;
 pub use cluster_state::{Change, ClusterState};
 pub use invariant::{Answer, Invariant, Lists, Polarity, Question};
 pub use latency::Latency;
+pub use merge_patch::patch_map;
 pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
 pub use world::{Broken, NotInTime, PluralOf, Verdict, World};

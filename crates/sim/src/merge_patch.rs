@@ -18,6 +18,33 @@ pub(crate) fn merge_patch(before: &Map<String, Value>, after: &Map<String, Value
     Some(patch)
 }
 
+/// Merges a JSON merge patch (RFC 7386) into what an object was.
+///
+/// ```
+/// use coracle_sim::patch_map;
+/// use serde_json::json;
+///
+/// let mut map = json!({"a": {"b": 1, "c": 2}}).as_object().unwrap().clone();
+/// patch_map(&mut map, json!({"a": {"b": null, "d": 3}}).as_object().unwrap());
+/// assert_eq!(json!(map), json!({"a": {"c": 2, "d": 3}}));
+/// ```
+pub fn patch_map(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
+    for (name, value) in patch {
+        match value {
+            Value::Null => drop(target.remove(name)),
+            Value::Object(patch) => {
+                let mut inner = match target.remove(name) {
+                    Some(Value::Object(inner)) => inner,
+                    _ => Map::new(),
+                };
+                patch_map(&mut inner, patch);
+                target.insert(name.clone(), Value::Object(inner));
+            }
+            other => drop(target.insert(name.clone(), other.clone())),
+        }
+    }
+}
+
 /// Whether a value is or has a null where a merge patch would take it for "remove". Inside of arrays a null is a value.
 fn holds_null(value: &Value) -> bool {
     match value {
@@ -32,24 +59,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
-
-    /// As RFC 7386 writes it down.
-    fn apply(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
-        for (name, value) in patch {
-            match value {
-                Value::Null => drop(target.remove(name)),
-                Value::Object(patch) => {
-                    let mut inner = match target.remove(name) {
-                        Some(Value::Object(inner)) => inner,
-                        _ => Map::new(),
-                    };
-                    apply(&mut inner, patch);
-                    target.insert(name.clone(), Value::Object(inner));
-                }
-                other => drop(target.insert(name.clone(), other.clone())),
-            }
-        }
-    }
 
     fn maps() -> impl Strategy<Value = Map<String, Value>> {
         let leaf = prop_oneof![
@@ -71,7 +80,7 @@ mod tests {
             match merge_patch(&before, &after) {
                 Some(patch) => {
                     let mut made = before.clone();
-                    apply(&mut made, &patch);
+                    patch_map(&mut made, &patch);
                     prop_assert_eq!(made, after);
                 }
                 None => prop_assert!(holds_null(&Value::Object(after))),

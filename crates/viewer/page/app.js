@@ -16,9 +16,10 @@ import { Pipeline } from "./pipeline.js";
 import { Beliefs } from "./beliefs.js";
 import { ObjectHistory } from "./object.js";
 import { Log } from "./log.js";
+import { Lesson, lessonKeys } from "./lesson.js";
 
 const TABS = ["pipeline", "belief", "object", "log", "findings", "checks"];
-const NAMES = { pipeline: "Pipeline", belief: "Belief and truth", object: "Object", log: "Log", findings: "Findings", checks: "Checks" };
+const NAMES = { pipeline: "Pipeline", belief: "Belief and truth", object: "Object", log: "Log", findings: "Findings", checks: "Checks", lesson: "Lesson" };
 
 /** Where a link points: the entry, and what to say if it is not there. */
 function linked(run) {
@@ -36,7 +37,8 @@ function beginning(run) {
   return asked[0] ?? run.begin;
 }
 
-export function App({ run }) {
+export function App({ run, lesson }) {
+  const [tabs, firstTab] = lesson ? [[...TABS, "lesson"], "lesson"] : [TABS, "pipeline"];
   const histories = useMemo(() => historiesOf(run), [run]);
   const controllers = useMemo(() => controllersOf(run), [run]);
   const lanes = useMemo(() => lanesOf(run, histories), [run]);
@@ -45,7 +47,7 @@ export function App({ run }) {
   const start = useMemo(() => linked(run), [run]);
   const [cursor, setCursor] = useState(start.at);
   const [said, setSaid] = useState(start.said);
-  const [tab, setTab] = useState(() => /tab=(\w+)/.exec(location.hash)?.[1] ?? "pipeline");
+  const [tab, setTab] = useState(() => /tab=(\w+)/.exec(location.hash)?.[1] ?? firstTab);
   const [chosen, setChosen] = useState(() => actsOn(run, controllers, start.at));
   const [object, setObject] = useState("");
   const [by, setBy] = useState("event");
@@ -58,7 +60,7 @@ export function App({ run }) {
     setCursor(Math.min(run.count - 1, Math.max(0, i)));
   };
   useEffect(() => {
-    const hash = `#i=${run.id(cursor)}${tab === "pipeline" ? "" : `&tab=${tab}`}`;
+    const hash = `#i=${run.id(cursor)}${tab === firstTab ? "" : `&tab=${tab}`}${run.mark ?? ""}`;
     if (location.hash !== hash) history.replaceState(null, "", hash);
   }, [cursor, tab]);
   useEffect(() => {
@@ -97,7 +99,8 @@ export function App({ run }) {
       w: () => document.getElementById("why")?.scrollIntoView({ block: "start" }),
       "/": () => { setTab("log"); setTimeout(() => document.getElementById("find")?.focus()); },
       "?": () => setHelp(!help),
-      ...Object.fromEntries(TABS.map((name, place) => [String(place + 1), () => setTab(name)])),
+      ...Object.fromEntries(tabs.map((name, place) => [String(place + 1), () => setTab(name)])),
+      ...(lesson ? lessonKeys(lesson, select, run, setTab) : {}),
     }[event.key];
     if (!act) return;
     event.preventDefault();
@@ -138,13 +141,14 @@ export function App({ run }) {
         pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
       <div class="panes">
         <section class="tabs">
-          <div role="tablist" aria-label="What to see">${TABS.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && findings.length ? html` <i>${findings.length}</i>` : ""}</button>`)}</div>
+          <div role="tablist" aria-label="What to see">${tabs.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && findings.length ? html` <i>${findings.length}</i>` : ""}</button>`)}</div>
           <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab}`} tabindex="0">
             ${tab === "pipeline" ? html`<${Pipeline} run=${run} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} />` : ""}
             ${tab === "belief" ? html`<${Beliefs} run=${run} histories=${histories} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} showObject=${(name) => { setObject(name); setTab("object"); }} />` : ""}
             ${tab === "object" ? html`<${ObjectHistory} run=${run} histories=${histories} subject=${shownObject} choose=${setObject} cursor=${cursor} select=${select} />` : ""}
             ${tab === "log" ? html`<${Log} run=${run} cursor=${cursor} select=${select} filter=${filter} setFilter=${setFilter} />` : ""}
             ${tab === "findings" ? html`<${Findings} run=${run} findings=${findings} select=${select} />` : ""}
+            ${tab === "lesson" && lesson ? html`<${Lesson} lesson=${lesson} run=${run} cursor=${cursor} select=${select} />` : ""}
             ${tab === "checks" ? html`<${Checks} run=${run} select=${select} />` : ""}
           </div>
         </section>

@@ -4,6 +4,7 @@ import { render } from "preact";
 import { html } from "./html.js";
 import { modelOf, unpacked } from "./run.js";
 import { App } from "./app.js";
+import { Taught } from "./lesson.js";
 
 async function begin() {
   const place = document.getElementById("page");
@@ -13,6 +14,10 @@ async function begin() {
   if (!text) return say("There is no run in this file: `coracle run SCENARIO --report FILE.html` writes one with a run.");
   const run = await read(text).catch((error) => say(error.name === "Error" ? error.message : `The run in this file cannot be read: it is cut or damaged (${error.message}).`));
   if (!run) return undefined;
+  if (run.data.lesson) {
+    document.title = `${run.data.lesson.title} · Coracle`;
+    return render(html`<${Taught} run=${run} view=${App} />`, place);
+  }
   document.title = `${run.summary.name || "a cluster"}, ${run.summary.outcome} · Coracle`;
   return render(html`<${App} run=${run} />`, place);
 }

@@ -1,6 +1,8 @@
 use coracle_journal::Events;
 
+use crate::lesson::Lesson;
 use crate::packed;
+use crate::page::{lesson_data, pack};
 
 /// The page without a run, as `cargo xtask viewer` joined it.
 const PAGE: &str = include_str!("../viewer.html");
@@ -10,8 +12,17 @@ const PLACE: &str = "<script id=\"run\" type=\"application/octet-stream\">";
 
 /// The page and the run in one file.
 pub(crate) fn render(events: &Events) -> String {
+    holding(&packed(events))
+}
+
+/// The page and a lesson in one file: its run, and that of its contrast.
+pub fn lesson_page(lesson: &Lesson, events: &Events, contrast: &Events) -> String {
+    holding(&pack(&lesson_data(lesson, events, contrast)))
+}
+
+fn holding(packed: &str) -> String {
     let (before, after) = PAGE.split_once(PLACE).expect("the page has a place for a run");
-    [before, PLACE, &packed(events), after].concat()
+    [before, PLACE, packed, after].concat()
 }
 
 #[cfg(test)]

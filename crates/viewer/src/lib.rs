@@ -14,6 +14,7 @@ mod html;
 mod json;
 mod junit;
 mod lanes;
+mod lesson;
 mod markdown;
 mod page;
 mod perfetto;
@@ -26,7 +27,9 @@ mod templates;
 mod why;
 
 pub use counts::Counts;
+pub use html::lesson_page;
 pub use lanes::{LEGEND, lanes};
+pub use lesson::{Answer, Caption, Contrast, Lesson, Refuted};
 pub use page::{data, packed};
 pub use report::{Format, NoFormat, WriteError, report, write};
 pub use sentence::sentence;

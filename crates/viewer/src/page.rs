@@ -9,6 +9,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
 use crate::Summary;
+use crate::lesson::Lesson;
 use crate::summary::nanos;
 use crate::templates::template;
 
@@ -23,11 +24,24 @@ const FORM: u32 = 1;
 ///  "summary": Summary,
 ///  "sentences": {stage: [[condition, text], …]},      as in `templates.rs`
 ///  "stages": [word, …], "names": [text, …],           what the numbers below stand for
-///  "entries": [[i, t, actor, stage, subject, [cause, …], revision or null, data or 0], …]}
+///  "entries": [[i, t, actor, stage, subject, [cause, …], revision or null, data or 0], …],
+///  "lesson"?: Lesson, "contrast"?: all of this of the lesson's contrast}
 /// ```
 /// `actor` and `subject` are places in `names`, `stage` is one in `stages`; `t` is nanoseconds since the log began. The same
 /// log gives the same text.
 pub fn data(events: &Events) -> String {
+    value(events).to_string()
+}
+
+/// [`data`] with a lesson and the run of its contrast.
+pub(crate) fn lesson_data(lesson: &Lesson, events: &Events, contrast: &Events) -> String {
+    let mut data = value(events);
+    data["lesson"] = json!(lesson);
+    data["contrast"] = value(contrast);
+    data.to_string()
+}
+
+fn value(events: &Events) -> Value {
     let mut names = Names::default();
     let places: BTreeMap<Stage, usize> = Stage::ALL.iter().enumerate().map(|(place, stage)| (*stage, place)).collect();
     let rows: Vec<Value> = events
@@ -51,14 +65,17 @@ pub fn data(events: &Events) -> String {
         "names": names.texts,
         "entries": rows,
     })
-    .to_string()
 }
 
 /// [`data`] as it lies in a page: compressed as gzip, in base64, so that no text of a run can end the element that it lies in.
 /// `DecompressionStream` unpacks it.
 pub fn packed(events: &Events) -> String {
+    pack(&data(events))
+}
+
+pub(crate) fn pack(data: &str) -> String {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    gzip.write_all(data(events).as_bytes()).expect("memory takes what is written");
+    gzip.write_all(data.as_bytes()).expect("memory takes what is written");
     STANDARD.encode(gzip.finish().expect("memory takes what is written"))
 }
 

@@ -1,0 +1,238 @@
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use coracle_lesson::{Error, Lesson, Taught, lessons, read, teach};
+use coracle_viewer::{Answer, Caption, sentence};
+
+use crate::exit;
+
+/// Teaches how the control plane works, by runs.
+#[derive(Debug, Args)]
+pub(crate) struct Learn {
+    /// The lesson, by name or number, or a lesson file; without it, the list of lessons
+    lesson: Option<String>,
+    /// Write the page with the lesson and its runs here; the name ends with .html
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Ask nothing and wait for nothing: print everything, a line at a time
+    #[arg(long)]
+    plain: bool,
+}
+
+impl Learn {
+    pub(crate) fn run(self) -> Result<u8> {
+        if let Some(path) = self.report.as_deref().filter(|path| path.extension().is_none_or(|ending| ending != "html"))
+        {
+            return Err(
+                exit::Usage(format!("--report {}: the page of a lesson ends with .html", path.display())).into()
+            );
+        }
+        let Some(wanted) = &self.lesson else {
+            if self.report.is_some() {
+                return Err(exit::Usage("--report needs a lesson".to_owned()).into());
+            }
+            list();
+            return Ok(exit::PASS);
+        };
+        let (lesson, path) = match Path::new(wanted) {
+            path if path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml") => {
+                match read::read(path) {
+                    Ok(lesson) => (lesson, path.to_owned()),
+                    Err(problem) => {
+                        eprintln!("{problem}");
+                        return Ok(exit::USAGE);
+                    }
+                }
+            }
+            _ => match built_in(wanted) {
+                Ok(found) => found,
+                Err(nearest) => {
+                    eprintln!("coracle: there is no lesson `{wanted}`; {nearest}");
+                    return Ok(exit::NOTHING_MATCHED);
+                }
+            },
+        };
+        let taught = match teach(&lesson, &path) {
+            Ok(taught) => taught,
+            Err(Error::Cluster(error)) => return Err(error.into()),
+            Err(untrue) => {
+                eprintln!("{untrue}");
+                return Ok(exit::CHECK_FAILED);
+            }
+        };
+        if let Some(path) = &self.report {
+            std::fs::write(path, taught.page()).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let asks = !self.plain && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let mut pace = if asks { Pace::ByLine } else { Pace::Straight };
+        tell(&taught, &mut pace)?;
+        match &self.report {
+            Some(path) => println!("\nThe page: {}", path.display()),
+            None => println!("\nOn a page, with every event behind it: coracle learn {wanted} --report lesson.html"),
+        }
+        Ok(exit::PASS)
+    }
+}
+
+fn list() {
+    for lesson in lessons() {
+        println!("{:>3}  {:<24} {}", lesson.spec.number, lesson.metadata.name, lesson.spec.title);
+    }
+    println!("\nNext: coracle learn 1");
+}
+
+/// The lesson of a name or a number, or a sentence about the nearest that there is.
+fn built_in(wanted: &str) -> Result<(Lesson, PathBuf), String> {
+    let mut all = lessons();
+    let is_it = |lesson: &Lesson| lesson.metadata.name == wanted || lesson.spec.number.to_string() == wanted;
+    if let Some(place) = all.iter().position(is_it) {
+        let lesson = all.swap_remove(place);
+        let path = PathBuf::from(format!("lessons/{}.yaml", lesson.metadata.name));
+        return Ok((lesson, path));
+    }
+    let names: Vec<&str> = all.iter().map(|lesson| lesson.metadata.name.as_str()).collect();
+    Err(match (wanted.parse::<u32>(), coracle_scenario::parse::nearest(wanted, names.iter().copied())) {
+        (Ok(number), _) => {
+            let near = all.iter().map(|lesson| lesson.spec.number).min_by_key(|own| own.abs_diff(number)).unwrap_or(1);
+            format!("the nearest is {near}")
+        }
+        (Err(_), Some(near)) => format!("did you mean `{near}`?"),
+        (Err(_), None) => format!("there are {}", names.join(", ")),
+    })
+}
+
+/// How a lesson goes on.
+enum Pace {
+    /// Somebody guesses, and asks for each caption.
+    ByLine,
+    /// Nobody is asked.
+    Straight,
+}
+
+impl Pace {
+    /// What somebody answers; nothing at the end of what there is to read.
+    fn ask(&mut self, prompt: &str) -> Result<Option<String>> {
+        print!("{prompt}");
+        std::io::stdout().flush()?;
+        let mut line = String::new();
+        if std::io::stdin().lock().read_line(&mut line)? == 0 {
+            *self = Self::Straight;
+            println!();
+            return Ok(None);
+        }
+        Ok(Some(line.trim().to_owned()))
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        if matches!(self, Self::ByLine) {
+            self.ask("  (enter to go on) ")?;
+        }
+        Ok(())
+    }
+}
+
+fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
+    let lesson = &taught.lesson;
+    println!("{}. {}\n\n{}\n", lesson.number, lesson.title, wrapped(&lesson.question, ""));
+    for (number, answer) in (1..).zip(&lesson.answers) {
+        println!("{}", wrapped(&format!("{number}  {}", answer.text), "     "));
+    }
+    println!();
+    let guess = guess(pace, &lesson.answers)?;
+    for (number, answer) in (1..).zip(&lesson.answers) {
+        let mark = match (answer.right, guess == Some(number)) {
+            (true, true) => "Right",
+            (true, false) => "It is",
+            (false, true) => "It is not",
+            (false, false) => continue,
+        };
+        println!("{}", wrapped(&format!("{mark} {number}. {}", answer.why), "  "));
+    }
+    println!("\nWhat happened, in a run of this moment (every sentence is checked on its log):\n");
+    captions(&lesson.captions, &taught.events.entries, pace)?;
+    println!("\nThe contrast: {}.\n", lesson.contrast.title);
+    for refuted in &lesson.contrast.refuted {
+        println!("{}", wrapped(&format!("not so here: {}", refuted.text), "    "));
+        println!("{}", wrapped(&format!("    {}", refuted.how), "    "));
+    }
+    println!();
+    captions(&lesson.contrast.captions, &taught.contrast.entries, pace)?;
+    if !lesson.note.is_empty() {
+        println!("\n{}", wrapped(&lesson.note, ""));
+    }
+    Ok(())
+}
+
+/// Which answer somebody guesses, if anybody does.
+fn guess(pace: &mut Pace, answers: &[Answer]) -> Result<Option<usize>> {
+    while matches!(pace, Pace::ByLine) {
+        let Some(line) = pace.ask(&format!("Your guess (1 to {}, or enter to see): ", answers.len()))? else { break };
+        println!();
+        match line.parse() {
+            Ok(guess) if (1..=answers.len()).contains(&guess) => return Ok(Some(guess)),
+            _ if line.is_empty() => break,
+            _ => println!("`{line}` is none of 1 to {}.", answers.len()),
+        }
+    }
+    Ok(None)
+}
+
+fn captions(captions: &[Caption], entries: &[coracle_journal::Entry], pace: &mut Pace) -> Result<()> {
+    for (number, caption) in (1..).zip(captions) {
+        println!("{}", wrapped(&format!("{number:>3}  {}", caption.text), "     "));
+        let place = entries.binary_search_by_key(&caption.entry, |entry| entry.id);
+        if let Ok(entry) = place.map(|place| &entries[place]) {
+            let at = entry.at.as_secs_f64();
+            println!("     #{} at {at:.4} s, {}: {}", entry.id.0, entry.actor, sentence(entry));
+        }
+        if number < captions.len() {
+            pace.wait()?;
+        }
+    }
+    Ok(())
+}
+
+/// A text in lines of about a hundred letters, all but the first of which begin with `indent`.
+fn wrapped(text: &str, indent: &str) -> String {
+    const WIDTH: usize = 100;
+    let mut lines = Vec::new();
+    let first = text.len() - text.trim_start().len();
+    let mut line = text[..first].to_owned();
+    for word in text.split_whitespace() {
+        if line.chars().count() + word.chars().count() > WIDTH && !line.trim().is_empty() {
+            lines.push(std::mem::replace(&mut line, indent.to_owned()));
+        }
+        if !line.trim().is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_become_lines_that_begin_alike() {
+        let text = wrapped(&format!("  1  {}", "word ".repeat(40)), "     ");
+        assert_eq!(text.lines().count(), 3);
+        assert!(
+            text.starts_with("  1 word") && text.lines().skip(1).all(|line| line.starts_with("     word")),
+            "{text}"
+        );
+        assert!(text.lines().all(|line| line.chars().count() <= 101));
+    }
+
+    #[test]
+    fn a_lesson_that_is_not_there_is_answered_with_the_nearest() {
+        assert_eq!(built_in("99").map(drop), Err("the nearest is 15".to_owned()));
+        assert_eq!(built_in("who-owns-this-feld").map(drop), Err("did you mean `who-owns-this-field`?".to_owned()));
+        assert!(built_in("x").unwrap_err().starts_with("there are a-pod-is-deleted, "));
+        assert_eq!(built_in("1").unwrap().0.metadata.name, "a-pod-is-deleted");
+    }
+}

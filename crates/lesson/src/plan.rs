@@ -1,0 +1,154 @@
+//! The expressions of a lesson, compiled.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use coracle_expression::{Environment, Error, Expression};
+use coracle_journal::Stage;
+use coracle_scenario::parse::nearest;
+use serde_saphyr::{Location, Spanned};
+
+use crate::environment::{ENTRIES, ENTRY, environment, with_entry, with_value};
+use crate::file::{Caption, Named, Pattern, Spec};
+use crate::text::{Part, parts};
+
+/// What is wrong, and where.
+pub(crate) type Wrong = (Location, String);
+
+/// Both runs of a lesson.
+pub(crate) struct Plan<'l> {
+    pub(crate) captions: Vec<Planned<'l>>,
+    /// Those of the run, which the contrast's may use, too.
+    pub(crate) values: Vec<Value>,
+    pub(crate) contrast: Vec<Planned<'l>>,
+    pub(crate) contrast_values: Vec<Value>,
+}
+
+/// A caption with its expressions.
+pub(crate) struct Planned<'l> {
+    pub(crate) caption: &'l Caption,
+    pub(crate) condition: Option<Expression>,
+    pub(crate) text: Vec<Part>,
+    pub(crate) claim: Expression,
+}
+
+/// A value with its expression.
+pub(crate) struct Value {
+    pub(crate) name: String,
+    pub(crate) expression: Arc<Result<Expression, Error>>,
+}
+
+impl<'l> Plan<'l> {
+    /// Compiles what a lesson says.
+    pub(crate) fn of(spec: &'l Spec) -> Result<Self, Wrong> {
+        let mut names = Names { environment: environment(), ..Names::default() };
+        let conditions = names.captions(&spec.captions.value)?;
+        let values = names.values(&spec.values)?;
+        let captions = names.planned(&spec.captions.value, conditions)?;
+        let conditions = names.captions(&spec.contrast.captions.value)?;
+        let contrast_values = names.values(&spec.contrast.values)?;
+        let contrast = names.planned(&spec.contrast.captions.value, conditions)?;
+        let known: Vec<&str> = spec.captions.value.iter().map(|caption| caption.name.value.as_str()).collect();
+        for name in &spec.contrast.refutes.value {
+            known_word(name, &known, "caption")?;
+        }
+        Ok(Self { captions, values, contrast, contrast_values })
+    }
+}
+
+#[derive(Default)]
+struct Names {
+    /// With all that has a name so far.
+    environment: Environment,
+    taken: BTreeSet<String>,
+    /// The captions among them.
+    captions: Vec<String>,
+}
+
+impl Names {
+    /// Takes the names of captions; gives what their patterns ask.
+    fn captions(&mut self, captions: &[Caption]) -> Result<Vec<Option<Expression>>, Wrong> {
+        let mut conditions = Vec::new();
+        for caption in captions {
+            conditions.push(self.pattern(&caption.at)?);
+            self.take(&caption.name)?;
+            self.environment = with_entry(self.environment.clone(), &caption.name.value);
+            self.captions.push(caption.name.value.clone());
+        }
+        Ok(conditions)
+    }
+
+    fn values(&mut self, values: &[Named]) -> Result<Vec<Value>, Wrong> {
+        let mut made = Vec::new();
+        for value in values {
+            let expression = compiled(&value.cel, &self.environment)?;
+            self.take(&value.name)?;
+            self.environment = with_value(self.environment.clone(), &value.name.value);
+            made.push(Value { name: value.name.value.clone(), expression: Arc::new(Ok(expression)) });
+        }
+        Ok(made)
+    }
+
+    fn planned<'l>(
+        &self,
+        captions: &'l [Caption],
+        conditions: Vec<Option<Expression>>,
+    ) -> Result<Vec<Planned<'l>>, Wrong> {
+        let plan = |(caption, condition): (&'l Caption, _)| {
+            let text = parts(&caption.text.value, &self.environment).map_err(|why| at(&caption.text, &why))?;
+            Ok(Planned { caption, condition, text, claim: compiled(&caption.claim, &self.environment)? })
+        };
+        captions.iter().zip(conditions).map(plan).collect()
+    }
+
+    fn pattern(&self, pattern: &Pattern) -> Result<Option<Expression>, Wrong> {
+        let stages: Vec<&str> = Stage::ALL.iter().map(|stage| stage.word()).collect();
+        known_word(&pattern.stage, &stages, "stage")?;
+        let above: Vec<&str> = self.captions.iter().map(String::as_str).collect();
+        for name in [&pattern.after, &pattern.before, &pattern.caused_by].into_iter().flatten() {
+            known_word(name, &above, "caption above")?;
+        }
+        if let Some(nth) = pattern.nth.as_ref().filter(|nth| nth.value == 0) {
+            return Err((nth.referenced, "`nth` counts from 1, or from the end with -1".to_owned()));
+        }
+        let environment = with_entry(self.environment.clone(), ENTRY);
+        pattern.condition.as_ref().map(|condition| compiled(condition, &environment)).transpose()
+    }
+
+    fn take(&mut self, name: &Spanned<String>) -> Result<(), Wrong> {
+        let word = &name.value;
+        let is_name = word.starts_with(|first: char| first.is_ascii_alphabetic())
+            && word.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_');
+        let problem = |why: &str| Err((name.referenced, format!("`{word}` {why}")));
+        if !is_name {
+            return problem("is not a name for expressions: a letter, then letters, digits and `_`");
+        }
+        if [ENTRIES, ENTRY].contains(&word.as_str()) || Expression::compile(&format!("{word} == 1")).is_err() {
+            return problem("is a word that expressions have already");
+        }
+        if !self.taken.insert(word.clone()) {
+            return problem("is the name of something above");
+        }
+        Ok(())
+    }
+}
+
+fn compiled(text: &Spanned<String>, environment: &Environment) -> Result<Expression, Wrong> {
+    Expression::compile_in(&text.value, environment).map_err(|why| at(text, &format!("bad expression: {why}")))
+}
+
+fn at(text: &Spanned<String>, why: &str) -> Wrong {
+    (text.referenced, why.to_owned())
+}
+
+/// Refuses a word that is not among those expected.
+pub(crate) fn known_word(found: &Spanned<String>, valid: &[&str], what: &str) -> Result<(), Wrong> {
+    if valid.contains(&found.value.as_str()) {
+        return Ok(());
+    }
+    let hint =
+        nearest(&found.value, valid.iter().copied()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let expected =
+        if valid.is_empty() { "there is none".to_owned() } else { format!("expected one of {}", valid.join(", ")) };
+    Err((found.referenced, format!("unknown {what} `{}`, {expected}{hint}", found.value)))
+}

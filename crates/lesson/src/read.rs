@@ -1,0 +1,115 @@
+use std::path::Path;
+
+use coracle_scenario::file::Metadata;
+use coracle_scenario::parse::{self, Problem, Vocabulary, hash, yaml};
+use coracle_scenario::{BuiltIn, Scenario};
+use serde_saphyr::{Location, Spanned};
+
+use crate::file::{Lesson, Source, Spec};
+use crate::plan::{Plan, Wrong, known_word};
+
+/// How many answers there may be to guess at.
+const ANSWERS: std::ops::RangeInclusive<usize> = 2..=4;
+
+/// Reads and checks a lesson file, and the scenarios that it names.
+///
+/// # Errors
+/// What is wrong, with file, line and column.
+pub fn read(path: &Path) -> Result<Lesson, Problem> {
+    let from_disk =
+        |path: &Path| std::fs::read_to_string(path).map_err(|why| format!("{} cannot be read: {why}", path.display()));
+    let text = from_disk(path).map_err(|message| Problem { file: path.to_owned(), line: 0, column: 0, message })?;
+    parse(path, &text, &from_disk)
+}
+
+/// As [`read`], for a text that was read already; `scenario` gives the text of a scenario file by its path.
+///
+/// ```
+/// let text = "apiVersion: coracle.dev/v1alpha1\nkind: Leson\nmetadata: {name: a}\nspec: {}\n";
+/// let problem = coracle_lesson::read::parse("a.yaml".as_ref(), text, &|_| Err(String::new())).unwrap_err();
+/// assert_eq!((problem.line, problem.message.as_str()), (4, "missing field `number`"));
+/// ```
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(path: &Path, text: &str, scenario: &dyn Fn(&Path) -> Result<String, String>) -> Result<Lesson, Problem> {
+    let mut lesson: Lesson = yaml(path, text)?;
+    let problem = |(place, message): Wrong| Problem {
+        file: path.to_owned(),
+        line: place.line(),
+        column: place.column(),
+        message,
+    };
+    known_word(&lesson.api_version, &["coracle.dev/v1alpha1"], "apiVersion").map_err(problem)?;
+    known_word(&lesson.kind, &["Lesson"], "kind").map_err(problem)?;
+    checked(&lesson.spec).map_err(problem)?;
+    Plan::of(&lesson.spec).map_err(problem)?;
+    let reader = Reader { path, hash: hash(text), scenario, vocabulary: &BuiltIn::default() };
+    let name = &lesson.metadata.name;
+    let own = reader.scenario(&lesson.spec.scenario, name.clone())?;
+    let contrast = reader.scenario(&lesson.spec.contrast.scenario, format!("{name}-contrast"))?;
+    lesson.scenarios = Some(Box::new([own, contrast]));
+    Ok(lesson)
+}
+
+/// What no form of a file can say.
+fn checked(spec: &Spec) -> Result<(), Wrong> {
+    let answers = &spec.answers;
+    if !ANSWERS.contains(&answers.value.len()) {
+        return Err((answers.referenced, format!("there are {} answers, expected 2 to 4", answers.value.len())));
+    }
+    let right = answers.value.iter().filter(|answer| answer.right).count();
+    if right != 1 {
+        return Err((answers.referenced, format!("{right} answers are right, expected one with `right: true`")));
+    }
+    for captions in [&spec.captions, &spec.contrast.captions] {
+        if captions.value.is_empty() {
+            return Err((captions.referenced, "there are no captions, expected at least one".to_owned()));
+        }
+    }
+    if spec.contrast.refutes.value.is_empty() {
+        let place = spec.contrast.refutes.referenced;
+        return Err((place, "the contrast refutes nothing, expected the name of a caption".to_owned()));
+    }
+    Ok(())
+}
+
+struct Reader<'r> {
+    path: &'r Path,
+    hash: String,
+    scenario: &'r dyn Fn(&Path) -> Result<String, String>,
+    vocabulary: &'r dyn Vocabulary,
+}
+
+impl Reader<'_> {
+    fn scenario(&self, source: &Spanned<Source>, name: String) -> Result<Scenario, Problem> {
+        match (&source.value.file, &source.value.spec) {
+            (Some(file), None) => {
+                let path = self.path.parent().unwrap_or(Path::new(".")).join(&file.value);
+                let text = (self.scenario)(&path).map_err(|why| self.problem(file.referenced, why))?;
+                parse::parse(&path, &text, self.vocabulary)
+            }
+            (None, Some(spec)) => {
+                let here = |word: &str| Spanned {
+                    value: word.to_owned(),
+                    referenced: source.referenced,
+                    defined: source.defined,
+                };
+                let scenario = Scenario {
+                    api_version: here("coracle.dev/v1alpha1"),
+                    kind: here("Scenario"),
+                    metadata: Metadata { name },
+                    spec: spec.clone(),
+                    hash: self.hash.clone(),
+                };
+                parse::check(self.path, &scenario, self.vocabulary)?;
+                Ok(scenario)
+            }
+            _ => Err(self.problem(source.referenced, "needs either `file` or `spec`".to_owned())),
+        }
+    }
+
+    fn problem(&self, place: Location, message: String) -> Problem {
+        Problem { file: self.path.to_owned(), line: place.line(), column: place.column(), message }
+    }
+}

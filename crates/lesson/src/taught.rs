@@ -1,0 +1,238 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use coracle_expression::{Expression, Session, Variables};
+use coracle_journal::{Events, Recorder};
+use coracle_scenario::parse::Problem;
+use coracle_scenario::{Mode, Options, Scenario, execute};
+use coracle_viewer as shown;
+use serde_saphyr::Spanned;
+
+use crate::environment::{ENTRIES, entries as entries_schema, entry as entry_schema};
+use crate::file::Lesson;
+use crate::finding::{Found, find};
+use crate::plan::{Plan, Planned, Value};
+use crate::record::Record;
+use crate::text::{self, Part};
+
+/// How many entries of a run are kept.
+const KEPT_ENTRIES: usize = 1_000_000;
+/// How much an expression may cost: it looks at whole logs.
+const LIMIT: u64 = 100_000_000;
+
+/// Why a lesson cannot be taught.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No cluster could be run.
+    #[error(transparent)]
+    Cluster(#[from] coracle_cluster::Error),
+    /// A run did not go as its scenario says; the report's block.
+    #[error("a run of the lesson did not pass:\n{0}")]
+    NotPassed(String),
+    /// The lesson says what is not so, once or more often.
+    #[error("{}", .0.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n"))]
+    Untrue(Vec<Problem>),
+}
+
+/// A lesson as it is told, and the runs that it is told of.
+#[derive(Debug)]
+pub struct Taught {
+    /// What is said.
+    pub lesson: shown::Lesson,
+    /// The run.
+    pub events: Events,
+    /// The contrast.
+    pub contrast: Events,
+}
+
+impl Taught {
+    /// The page with the lesson and both runs in it.
+    pub fn page(&self) -> String {
+        shown::lesson_page(&self.lesson, &self.events, &self.contrast)
+    }
+}
+
+/// Runs a lesson and its contrast in virtual time, finds the entries that captions are about, and checks every claim; `path` is the
+/// lesson's file, for messages.
+///
+/// # Errors
+/// If there is no cluster to run, or if anything that the lesson says is not so.
+pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
+    let [scenario, other] = &**lesson.scenarios.as_ref().expect("a lesson that was read has its scenarios");
+    let plan = Plan::of(&lesson.spec).expect("a lesson that was read can be compiled");
+    let (events, contrast) = (run(scenario, path)?, run(other, path)?);
+    let mut problems = Problems { path, all: Vec::new() };
+
+    let record = Record::of(&events);
+    let found = problems.found(&plan.captions, Found::new(), &record);
+    let told = Telling::new(&record, &found, &plan.values);
+    let captions: Vec<_> = plan.captions.iter().filter_map(|one| problems.caption(one, &told)).collect();
+
+    let record = Record::of(&contrast);
+    let found = problems.found(&plan.captions, Found::new(), &record);
+    let found = problems.found(&plan.contrast, found, &record);
+    let told = Telling::new(&record, &found, plan.values.iter().chain(&plan.contrast_values));
+    let beside: Vec<_> = plan.contrast.iter().filter_map(|one| problems.caption(one, &told)).collect();
+    let mut refuted = Vec::new();
+    for name in &lesson.spec.contrast.refutes.value {
+        let place = plan.captions.iter().position(|one| one.caption.name.value == name.value);
+        let place = place.expect("a lesson that was read refutes what it says");
+        if let (Some(how), Some(caption)) = (problems.refuted(&plan.captions[place], name, &told), captions.get(place))
+        {
+            refuted.push(shown::Refuted { text: caption.text.clone(), how });
+        }
+    }
+    if !problems.all.is_empty() {
+        return Err(Error::Untrue(problems.all));
+    }
+    let spec = &lesson.spec;
+    let answer = |answer: &crate::file::Answer| shown::Answer {
+        text: answer.text.clone(),
+        right: answer.right,
+        why: answer.why.clone(),
+    };
+    let lesson = shown::Lesson {
+        number: spec.number,
+        name: lesson.metadata.name.clone(),
+        title: spec.title.clone(),
+        question: one_line(&spec.question),
+        answers: spec.answers.value.iter().map(answer).collect(),
+        note: one_line(&spec.note),
+        captions,
+        contrast: shown::Contrast { title: spec.contrast.title.clone(), refuted, captions: beside },
+    };
+    Ok(Taught { lesson, events, contrast })
+}
+
+fn run(scenario: &Scenario, path: &Path) -> Result<Events, Error> {
+    let options = Options { mode: Some(Mode::Virtual), ..Options::default() };
+    let report = execute(scenario, path, &options, |_| Recorder::ring(KEPT_ENTRIES))?;
+    if report.passed() { Ok(report.events) } else { Err(Error::NotPassed(report.block())) }
+}
+
+/// A text without its line breaks.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What is known of a run when captions are told.
+struct Telling<'t> {
+    found: &'t Found<'t>,
+    variables: Variables<'t>,
+    values: BTreeMap<String, &'t Value>,
+}
+
+impl<'t> Telling<'t> {
+    fn new(record: &'t Record<'t>, found: &'t Found<'t>, values: impl IntoIterator<Item = &'t Value>) -> Self {
+        let mut variables = Variables::default();
+        variables.set_typed(ENTRIES, &record.shown, entries_schema());
+        for (name, (_, shown)) in found {
+            variables.set_typed(name.as_str(), shown, entry_schema());
+        }
+        let values: BTreeMap<_, _> = values.into_iter().map(|value| (value.name.clone(), value)).collect();
+        for (name, value) in &values {
+            variables.set_computed(name.as_str(), std::sync::Arc::clone(&value.expression));
+        }
+        Self { found, variables, values }
+    }
+
+    /// The captions that an expression needs and that have no entry.
+    fn lacks(&self, expression: &Expression) -> BTreeSet<String> {
+        let (mut open, mut seen, mut lacks) = (vec![expression], BTreeSet::new(), BTreeSet::new());
+        while let Some(expression) = open.pop() {
+            for name in expression.variables().iter().filter(|name| *name != ENTRIES) {
+                match self.values.get(name) {
+                    Some(value) if seen.insert(name) => open.extend(value.expression.as_ref().as_ref().ok()),
+                    Some(_) => {}
+                    None if self.found.contains_key(name) => {}
+                    None => drop(lacks.insert(name.clone())),
+                }
+            }
+        }
+        lacks
+    }
+
+    fn holds(&self, claim: &Expression) -> Result<bool, String> {
+        Session::new(&self.variables).decide(claim, LIMIT).result.map_err(|why| why.to_string())
+    }
+
+    fn text(&self, parts: &[Part]) -> Result<String, String> {
+        let mut said = String::new();
+        for part in parts {
+            match part {
+                Part::Words(words) => said.push_str(words),
+                Part::Value(expression) => {
+                    let value = Session::new(&self.variables).run(expression, LIMIT).result;
+                    let value = value.map_err(|why| format!("{{{}}}: {why}", expression.text()))?;
+                    said.push_str(&text::shown(&value));
+                }
+            }
+        }
+        Ok(one_line(&said))
+    }
+}
+
+struct Problems<'p> {
+    path: &'p Path,
+    all: Vec<Problem>,
+}
+
+impl Problems<'_> {
+    /// Says what is wrong; there is nothing, then.
+    fn note<T>(&mut self, place: &Spanned<String>, message: String) -> Option<T> {
+        let (line, column) = (place.referenced.line(), place.referenced.column());
+        self.all.push(Problem { file: self.path.to_owned(), line, column, message });
+        None
+    }
+
+    fn found<'e>(&mut self, captions: &[Planned<'_>], mut found: Found<'e>, record: &Record<'e>) -> Found<'e> {
+        for Planned { caption, condition, .. } in captions {
+            match find(&caption.at, condition.as_ref(), record, &found) {
+                Ok(Some(entry)) => drop(found.insert(caption.name.value.clone(), (entry, record.shown(entry)))),
+                Ok(None) => {}
+                Err(why) => {
+                    let place = caption.at.condition.as_ref().unwrap_or(&caption.name);
+                    self.note::<()>(place, format!("`where` has no answer: {why}"));
+                }
+            }
+        }
+        found
+    }
+
+    /// What a caption says, if it is about something and its claim is true.
+    fn caption(&mut self, planned: &Planned<'_>, told: &Telling<'_>) -> Option<shown::Caption> {
+        let Planned { caption, text, claim, .. } = planned;
+        let name = &caption.name.value;
+        let Some((entry, _)) = told.found.get(name) else {
+            return self.note(&caption.name, format!("the run has no entry that is what `{name}` says"));
+        };
+        match told.holds(claim) {
+            Ok(true) => {}
+            Ok(false) => return self.note(&caption.claim, format!("`{name}` claims what is not true of the run")),
+            Err(why) => return self.note(&caption.claim, format!("the claim of `{name}` has no answer: {why}")),
+        }
+        match told.text(text) {
+            Ok(text) => Some(shown::Caption { text, claim: one_line(claim.text()), entry: entry.id }),
+            Err(why) => self.note(&caption.text, format!("the text of `{name}` has no value: {why}")),
+        }
+    }
+
+    /// How the contrast shows that a claim is not always true.
+    fn refuted(&mut self, planned: &Planned<'_>, name: &Spanned<String>, told: &Telling<'_>) -> Option<String> {
+        let mut lacks = told.lacks(&planned.claim);
+        if !told.found.contains_key(&name.value) {
+            lacks.insert(name.value.clone());
+        }
+        if lacks.contains(&name.value) {
+            return Some("nothing of the kind happens".to_owned());
+        }
+        if !lacks.is_empty() {
+            return Some("what it speaks of does not happen".to_owned());
+        }
+        match told.holds(&planned.claim) {
+            Ok(false) => Some(format!("not true here: {}", one_line(planned.claim.text()))),
+            Ok(true) => self.note(name, format!("`{}` is true in the contrast, too", name.value)),
+            Err(why) => self.note(name, format!("`{}` has no answer in the contrast: {why}", name.value)),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Controllers that are wrong on purpose, to be seen beside those that are right.
+
+use coracle_client::{Api, Client, Error, ListParams, Origin, Watch, WatchParams};
+use coracle_cluster::{Cluster, User};
+use coracle_journal::{Detail, EntryId, Recorder, Stage, subject};
+use coracle_meta::{GroupVersionResource, Object, WatchEvent};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use crate::objects::Refusal;
+
+/// The toys that there are.
+pub(crate) const TOYS: &[&str] = &[EDGE_TRIGGERED];
+
+const EDGE_TRIGGERED: &str = "edge-triggered";
+/// Which pods are the toy's.
+const LABEL: &str = "toy=edge-triggered";
+
+/// The toys of a run, none of which runs before it is started.
+///
+/// `edge-triggered` makes a pod whenever it sees that a pod with the label `toy: edge-triggered` has gone. It compares nothing: what it
+/// does not see has not happened for it.
+pub(crate) struct Toys {
+    client: Client,
+    namespace: String,
+    running: Option<JoinHandle<()>>,
+}
+
+impl Toys {
+    pub(crate) fn new(cluster: &Cluster, namespace: &str) -> Self {
+        let client = cluster.client_as(User::new(actor(), ["system:masters"])).with_user_agent(EDGE_TRIGGERED);
+        Self { client, namespace: namespace.to_owned(), running: None }
+    }
+
+    /// Starts a toy; from when this returns it sees what happens.
+    pub(crate) async fn start(&mut self, toy: &str) -> Result<(), Refusal> {
+        if self.running.is_some() {
+            return Err(Refusal::new(format!("the toy `{toy}` runs already")));
+        }
+        self.client.recorder().record(&actor(), Stage::ComponentStart, Detail::default);
+        let pods = Api::<Object>::dynamic(&self.client, GroupVersionResource::new("", "v1", "pods"));
+        let pods = pods.within(&self.namespace);
+        let watch = from_now_on(&pods).await?;
+        let client = self.client.clone();
+        self.running = Some(tokio::spawn(async move {
+            // It ends with the first write that is refused: it is a toy.
+            let _ = follow(&client, &pods, watch).await;
+        }));
+        Ok(())
+    }
+
+    /// Stops a toy, which forgets everything.
+    pub(crate) fn stop(&mut self, toy: &str) -> Result<(), String> {
+        let running = self.running.take().ok_or_else(|| format!("the toy `{toy}` does not run"))?;
+        running.abort();
+        self.client.recorder().record(&actor(), Stage::ComponentStop, || Detail::default().with("why", "asked"));
+        Ok(())
+    }
+}
+
+impl Drop for Toys {
+    fn drop(&mut self) {
+        if let Some(running) = &self.running {
+            running.abort();
+        }
+    }
+}
+
+fn actor() -> String {
+    format!("toy/{EDGE_TRIGGERED}")
+}
+
+async fn from_now_on(pods: &Api<Object>) -> Result<Watch<Object>, Error> {
+    let now = pods.list(&ListParams::labels(LABEL)).await?.metadata.resource_version;
+    watch_from(pods, now).await
+}
+
+async fn watch_from(pods: &Api<Object>, version: String) -> Result<Watch<Object>, Error> {
+    let params = WatchParams { labels: LABEL.to_owned(), resource_version: Some(version), ..WatchParams::default() };
+    pods.watch(&params).await
+}
+
+async fn follow(client: &Client, pods: &Api<Object>, mut watch: Watch<Object>) -> Result<(), Error> {
+    let mut seen = None;
+    loop {
+        let Some(event) = watch.next().await? else {
+            // A server ends every watch after some minutes.
+            watch = match seen.take() {
+                Some(version) => watch_from(pods, version).await?,
+                None => from_now_on(pods).await?,
+            };
+            continue;
+        };
+        let (WatchEvent::Added(pod) | WatchEvent::Modified(pod) | WatchEvent::Deleted(pod)) = &event else { continue };
+        seen = Some(pod.resource_version().to_owned());
+        if matches!(event, WatchEvent::Deleted(_)) {
+            let told = told(client.recorder(), watch.audit_id(), pod);
+            let origin = Origin::new(&actor(), &format!("{}/{}", pod.namespace(), pod.name()), told);
+            pods.through(&client.on_behalf_of(origin)).create(&successor(pod)).await?;
+        }
+    }
+}
+
+fn told(recorder: &Recorder, watch: &str, pod: &Object) -> Option<EntryId> {
+    let revision = pod.resource_version().parse().unwrap_or_default();
+    recorder.record(&actor(), Stage::HandlerCall, || {
+        let detail = Detail::about(subject("pods", pod.namespace(), pod.name())).at(revision);
+        let detail = detail.caused_by(recorder.sent(watch, revision));
+        detail.with("notification", "Deleted").with("handler", EDGE_TRIGGERED)
+    })
+}
+
+/// A pod like one that has gone.
+fn successor(gone: &Object) -> Object {
+    let containers = gone.field("spec.containers").and_then(Value::as_array).into_iter().flatten();
+    let containers: Vec<Value> =
+        containers.map(|container| json!({"name": container["name"], "image": container["image"]})).collect();
+    let value = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": format!("{}-again", gone.name()), "namespace": gone.namespace(), "labels": gone.labels()},
+        "spec": {"containers": containers},
+    });
+    Object::from_value(value).expect("an object with a kind and a name")
+}
