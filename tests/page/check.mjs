@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import Axe from "@axe-core/playwright";
 import { chromium } from "playwright-core";
+import { checkLesson } from "./lesson.mjs";
 
 const [coracle, scenarios, browserPath] = process.argv.slice(2);
 // What a busy or slow machine may miss is printed there, and judged only where the machine is quiet.
@@ -182,6 +183,7 @@ for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { c
   claim(true, "a browser that cannot unpack it gets a sentence");
   await context.close();
 }
+await checkLesson({ coracle, folder, opened, claim, Axe });
 if (pictures) {
   const views = [
     ["window", "", { viewport: { width: 1300, height: 900 } }],

@@ -7,6 +7,7 @@ mod keys;
 mod kubectl;
 mod kubectl_nodes;
 mod kubectl_releases;
+mod learn;
 mod nodes;
 mod program;
 mod scenarios;
