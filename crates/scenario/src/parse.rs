@@ -245,8 +245,12 @@ impl Check<'_> {
 
     /// A name that a step gives to an object.
     fn known_name(&self, name: &Spanned<String>) -> Result<(), Problem> {
-        let names: Vec<&str> = self.bindings.iter().map(String::as_str).collect();
-        self.word(name, &names, "name of an object")
+        if self.bindings.contains(&name.value) {
+            return Ok(());
+        }
+        let near = nearest(&name.value, self.bindings.iter().map(String::as_str));
+        let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        Err(self.problem(name.referenced, format!("no step gives an object the name `{}`{hint}", name.value)))
     }
 
     fn resource(
@@ -468,6 +472,17 @@ mod tests {
             ("assert: {}", "x.yaml:8:7: needs either `resource` or `cel`"),
             ("delete: {ref: {apiVersion: v1, kind: Pod}}", "x.yaml:8:7: `ref` needs a `name` or `labels`"),
             ("stop: {component: scheduller}", "x.yaml:8:25: unknown component `scheduller`"),
+            (
+                "start: {toy: edge-trigered}",
+                "x.yaml:8:20: unknown toy `edge-trigered`, expected one of edge-triggered; did you",
+            ),
+            ("start: {toy: edge-triggered, node: n}", "x.yaml:8:7: needs one of `component`, `node` and `toy`"),
+            ("update: {from: mine}", "x.yaml:8:22: no step gives an object the name `mine`"),
+            ("get: {ref: {apiVersion: v1, kind: Pod}, as: mine}", "x.yaml:8:7: `ref` needs a `name`"),
+            (
+                "apply: {resource: {apiVersion: v1, kind: Pod}, refused: true}",
+                "x.yaml:8:7: what is forced is not refused: `refused` needs `force: false`",
+            ),
         ] {
             let found = problem(&step(operation));
             assert!(found.starts_with(message), "{operation}: {found}");
