@@ -37,6 +37,9 @@ pub struct Header {
     /// What happened to the controllers meanwhile, as `coracle run --disturb` takes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturb: Option<String>,
+    /// The step that was put into the run: after which event, and its file's own text, hashed; `#412 sha256:…`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
 }
 
 /// The word by which an events file is known.
@@ -61,6 +64,7 @@ impl Header {
             scenario: None,
             hash: None,
             disturb: None,
+            change: None,
         }
     }
 

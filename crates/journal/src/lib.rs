@@ -21,6 +21,7 @@ mod recorder;
 mod sink;
 mod stage;
 mod subject;
+mod waiting;
 
 pub use entry::{Detail, Entry, EntryId};
 pub use error::Error;

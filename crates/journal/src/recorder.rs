@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -8,6 +9,7 @@ use tokio::time::Instant;
 use crate::kept::Kept;
 use crate::names::Names;
 use crate::sink::Sink;
+use crate::waiting::Waiting;
 use crate::{Detail, Entry, EntryId, Error, Header, Stage};
 
 /// How many commits and requests can still be found as causes.
@@ -47,6 +49,7 @@ struct Log {
     /// The entry that sent each audited write, and each event of a watch, to be named as a cause by who receives it.
     audits: BTreeMap<String, EntryId>,
     audit_order: VecDeque<String>,
+    waiting: Waiting,
 }
 
 impl Recorder {
@@ -80,6 +83,7 @@ impl Recorder {
             commits: BTreeMap::new(),
             audits: BTreeMap::new(),
             audit_order: VecDeque::new(),
+            waiting: Waiting::default(),
         };
         Self { log: Some(Arc::new(Mutex::new(log))) }
     }
@@ -93,8 +97,35 @@ impl Recorder {
     pub fn record(&self, actor: &str, stage: Stage, detail: impl FnOnce() -> Detail) -> Option<EntryId> {
         let log = self.log.as_ref()?;
         let detail = detail();
-        let mut log = log.lock();
-        Some(log.append(actor, stage, detail))
+        let (id, due) = {
+            let mut log = log.lock();
+            let id = log.append(actor, stage, detail);
+            (id, log.waiting.due(id))
+        };
+        due.into_iter().for_each(Waker::wake);
+        Some(id)
+    }
+
+    /// Waits until the entry of this number is written; for ever, if it never is. Waiting records nothing, sets no timer and wakes
+    /// nobody, so that up to that entry all goes as if nobody waited. Who waits goes on when the runtime comes round to it: entries
+    /// of the same moment may come before that, and the clock does not move.
+    pub async fn written(&self, id: EntryId) {
+        std::future::poll_fn(|context| {
+            let is_written = self.with_log(|log| {
+                let is_written = log.next > id.0;
+                if !is_written {
+                    log.waiting.add(id, context.waker());
+                }
+                is_written
+            });
+            if is_written == Some(true) { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
+    /// The number of the newest entry; 0 if there is none.
+    pub fn last(&self) -> EntryId {
+        EntryId(self.with_log(|log| log.next - 1).unwrap_or_default())
     }
 
     /// The entries of the commit that made `revision`, if they are still remembered.
@@ -229,6 +260,21 @@ mod tests {
         let line = serde_json::to_string(&entries[0]).unwrap();
         assert!(line.contains(r#""s":"store.commit""#) && line.contains(r#""c":[1]"#), "{line}");
         assert_eq!(serde_json::from_str::<Entry>(&line).unwrap(), entries[0]);
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_an_entry_goes_on_when_it_is_written_and_not_before() {
+        let recorder = Recorder::ring(10);
+        let waiting = recorder.clone();
+        let waits = tokio::spawn(async move { waiting.written(EntryId(2)).await });
+        for _ in 0..2 {
+            tokio::task::yield_now().await;
+            assert!(!waits.is_finished());
+            recorder.record("a", Stage::QueueAdd, Detail::default);
+        }
+        waits.await.unwrap();
+        assert_eq!(recorder.last(), EntryId(2));
+        recorder.written(EntryId(1)).await;
     }
 
     #[test]

@@ -82,6 +82,7 @@ fn schema() -> Value {
                     "scenario": {"type": "string"},
                     "hash": {"type": "string"},
                     "disturb": {"type": "string"},
+                    "change": {"type": "string"},
                 },
                 "required": ["log", "schema", "version", "start"],
             },

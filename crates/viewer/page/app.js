@@ -37,7 +37,7 @@ function beginning(run) {
   return asked[0] ?? run.begin;
 }
 
-export function App({ run, lesson }) {
+export function App({ run, lesson, ghost, mark = "" }) {
   const [tabs, firstTab] = lesson ? [[...TABS, "lesson"], "lesson"] : [TABS, "pipeline"];
   const histories = useMemo(() => historiesOf(run), [run]);
   const controllers = useMemo(() => controllersOf(run), [run]);
@@ -60,7 +60,7 @@ export function App({ run, lesson }) {
     setCursor(Math.min(run.count - 1, Math.max(0, i)));
   };
   useEffect(() => {
-    const hash = `#i=${run.id(cursor)}${tab === firstTab ? "" : `&tab=${tab}`}${run.mark ?? ""}`;
+    const hash = `#i=${run.id(cursor)}${mark}${tab === firstTab ? "" : `&tab=${tab}`}`;
     if (location.hash !== hash) history.replaceState(null, "", hash);
   }, [cursor, tab]);
   useEffect(() => {
@@ -137,7 +137,7 @@ export function App({ run, lesson }) {
     ${said ? html`<p class="failure" role="alert">${said}</p>` : ""}
     <p class="live" aria-live="polite">#${run.id(cursor)}: ${short(sentence(run, cursor), 200)}</p>
     <main>
-      <${Timeline} run=${run} lanes=${lanes} cursor=${cursor} chain=${links} select=${select} isUnfolded=${isUnfolded} subject=${shownObject}
+      <${Timeline} run=${run} lanes=${lanes} ghost=${ghost} cursor=${cursor} chain=${links} select=${select} isUnfolded=${isUnfolded} subject=${shownObject}
         pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
       <div class="panes">
         <section class="tabs">

@@ -50,11 +50,13 @@ export function draw(context, size, scene, view, colour) {
     if (row.group) continue;
     context.fillStyle = colour("rule");
     context.fillRect(left, y + row.height - 0.5, width - left, 0.5);
+    if (row.lane.ghost) ghosts(context, row, y, view, scene, x, colour, left, width);
     if (row.lane.isUnknown) hatch(context, left, y + 2, width - left, row.height - 4, colour);
     spans(context, row, y, view, scene, x, colour, left, width);
     marks(context, row, y, view, scene, x, colour);
   }
   faults(context, size, scene, x, colour);
+  if (scene.ghost) parting(context, size, scene, x, colour);
   chainLines(context, size, scene, x, colour);
   const at = x(view.axis[scene.cursor]);
   context.fillStyle = colour("cursor");
@@ -101,7 +103,7 @@ function spans(context, row, y, view, scene, x, colour, left, width) {
     if (to < left || from > width || (to < filled && span.kind !== "syncFailed")) continue;
     filled = Math.max(filled, Math.floor(from) + 1);
     const isSync = span.kind === "sync" || span.kind === "syncFailed";
-    const [above, thick] = isSync ? [5, row.height - 10] : [3, row.height - 7];
+    const [above, thick] = isSync ? [5, row.height - 10] : [3, row.height - (row.lane.ghost ? 10 : 7)];
     context.fillStyle = colour(`span-${span.kind}`);
     context.fillRect(from, y + above, Math.max(to - from, isSync ? 2 : 1), thick);
     const start = Math.max(from, left);
@@ -112,7 +114,7 @@ function spans(context, row, y, view, scene, x, colour, left, width) {
       context.clip();
       context.fillStyle = colour("text");
       context.textAlign = "left";
-      context.fillText(span.text, start + 8, y + row.height / 2);
+      context.fillText(span.text, start + 8, y + row.height / 2 - (row.lane.ghost ? 1 : 0));
       context.restore();
     }
   }
@@ -136,6 +138,41 @@ function marks(context, row, y, view, scene, x, colour) {
     shape(context, best.kind, x(axis[best.i]), middle, colour);
     at = next;
   }
+}
+
+/** The other run lies beneath: a strip under what is a bar, pale signs for what is a sign. */
+function ghosts(context, row, y, view, scene, x, colour, left, width) {
+  const { ghost, isGhost } = row.lane, { axis } = scene.ghost, [above, thick] = isGhost ? [3, row.height - 7] : [row.height - 6, 5];
+  context.save();
+  context.globalAlpha = 0.75;
+  context.strokeStyle = colour("quiet");
+  context.lineWidth = 0.75;
+  context.setLineDash([3, 2]);
+  for (const span of ghost.spans) {
+    const from = Math.max(left - 1, x(axis[span.from])), to = Math.min(width + 1, x(axis[span.to]));
+    if (to < left || from > width) continue;
+    context.fillStyle = colour(`span-${span.kind}`);
+    context.fillRect(from, y + above, Math.max(to - from, 2), thick);
+    context.strokeRect(from, y + above, Math.max(to - from, 2), thick);
+  }
+  context.setLineDash([]);
+  context.globalAlpha = isGhost ? 0.55 : 0.4;
+  marks(context, { lane: ghost, height: row.height }, y, { ...view, axis }, scene, x, colour);
+  context.restore();
+}
+
+/** Where two runs part. */
+function parting(context, { height }, scene, x, colour) {
+  const { axis } = scene, at = Math.min(scene.ghost.same, axis.length - 1);
+  context.save();
+  context.strokeStyle = colour("bad");
+  context.lineWidth = 1;
+  context.setLineDash([4, 3]);
+  context.beginPath();
+  context.moveTo(x(axis[at]), RULER);
+  context.lineTo(x(axis[at]), height);
+  context.stroke();
+  context.restore();
 }
 
 function firstFrom(list, axis, value) {

@@ -11,7 +11,7 @@ const isLinkedToContrast = () => location.hash.includes(CONTRAST);
 
 /** The page of a lesson, which has two runs: `view` draws the one or the other. */
 export function Taught({ run, view }) {
-  const contrast = useMemo(() => Object.assign(modelOf(run.data.contrast), { mark: CONTRAST }), [run]);
+  const contrast = useMemo(() => modelOf(run.data.contrast), [run]);
   const [isContrast, setContrast] = useState(isLinkedToContrast);
   const [guess, setGuess] = useState(-1);
   const [steps, setSteps] = useState({ run: -1, contrast: -1 });
@@ -36,7 +36,7 @@ export function Taught({ run, view }) {
       setContrast(!isContrast);
     },
   };
-  return html`<${view} key=${which} run=${isContrast ? contrast : run} lesson=${taught} />`;
+  return html`<${view} key=${which} run=${isContrast ? contrast : run} mark=${isContrast ? CONTRAST : ""} lesson=${taught} />`;
 }
 
 /** What keys do beside those of the page: guess, go on, go back, to the contrast. */

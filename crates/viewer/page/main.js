@@ -4,6 +4,7 @@ import { render } from "preact";
 import { html } from "./html.js";
 import { modelOf, unpacked } from "./run.js";
 import { App } from "./app.js";
+import { Runs } from "./both.js";
 import { Taught } from "./lesson.js";
 
 async function begin() {
@@ -19,7 +20,7 @@ async function begin() {
     return render(html`<${Taught} run=${run} view=${App} />`, place);
   }
   document.title = `${run.summary.name || "a cluster"}, ${run.summary.outcome} · Coracle`;
-  return render(html`<${App} run=${run} />`, place);
+  return render(html`<${Runs} run=${run} />`, place);
 }
 
 async function read(text) {

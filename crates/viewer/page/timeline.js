@@ -5,19 +5,21 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { HEAD, ROW, RULER, coloursOf, draw, entryAt, rowsOf } from "./canvas.js";
 import { clock } from "./run.js";
 import { sentence } from "./sentence.js";
+import { overlaid } from "./ghosts.js";
 
 const AXES = { revision: "revision", time: "time", order: "event" };
 
-export function Timeline({ run, lanes, cursor, chain, select, isUnfolded, subject, pick }) {
+export function Timeline({ run, lanes: own, ghost, cursor, chain, select, isUnfolded, subject, pick }) {
+  const lanes = useMemo(() => overlaid(own, ghost), [own, ghost]);
   const [name, setAxis] = useState("revision");
   const [folded, setFolded] = useState(() => new Set(lanes.groups.filter((group) => group.isFolded).map((group) => group.name)));
-  const axis = run.axes[name];
+  const axis = run.axes[name], ghostAxis = ghost?.run.axes[name];
   const first = isUnfolded || cursor < run.begin ? 0 : run.begin;
   const whole = useMemo(() => {
-    const from = axis[first], to = axis[run.count - 1];
+    const from = axis[first], to = Math.max(axis[run.count - 1], ghostAxis ? ghostAxis[ghost.run.count - 1] : 0);
     const room = Math.max((to - from) * 0.015, name === "time" ? 1e-3 : 0.5);
     return { from: from - room, to: to + room };
-  }, [axis, first]);
+  }, [axis, first, ghostAxis]);
   const [range, setRange] = useState(whole);
   useEffect(() => setRange(whole), [whole]);
   const rows = useMemo(() => rowsOf(lanes.groups, folded), [lanes, folded]);
@@ -68,7 +70,7 @@ export function Timeline({ run, lanes, cursor, chain, select, isUnfolded, subjec
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const faults = lanes.lanes.filter((lane) => lane.isFault).flatMap((lane) => lane.spans);
     const tickText = (value) => (name === "time" ? clock(value * 1e6) : name === "order" ? `#${run.id(Math.min(run.count - 1, Math.max(0, Math.round(value))))}` : `rev ${Math.round(value)}`);
-    const scene = { rows, yOf, laneOf: lanes.laneOf, cursor, chain, axis, faults, tickText };
+    const scene = { rows, yOf, laneOf: lanes.laneOf, cursor, chain, axis, faults, tickText, ghost: ghost && { axis: ghostAxis, same: ghost.same } };
     draw(context, { width, height, left: 0, top: area.scrollTop }, scene, view, coloursOf(area));
   };
   const later = useRef(paint);
@@ -90,7 +92,9 @@ export function Timeline({ run, lanes, cursor, chain, select, isUnfolded, subjec
     const y = event.clientY - bounds.top + area.scrollTop, unit = (range.to - range.from) / bounds.width;
     const value = range.from + (event.clientX - bounds.left) * unit;
     const row = event.clientY - bounds.top < RULER ? undefined : rows.rows.find((one) => y >= one.y && y < one.y + one.height);
-    return { value, unit, row, i: row?.lane ? entryAt(row.lane, view, unit, value) : -1 };
+    const i = row?.lane ? entryAt(row.lane, view, unit, value) : -1;
+    const isGhost = i < 0 && ghost && row?.lane?.ghost;
+    return { value, unit, row, i, ghostly: isGhost ? entryAt(row.lane.ghost, { ...view, axis: ghostAxis }, unit, value) : -1 };
   };
   const handlers = {
     onWheel(event) {
@@ -110,9 +114,9 @@ export function Timeline({ run, lanes, cursor, chain, select, isUnfolded, subjec
     onPointerMove(event) {
       const held_ = drag.current;
       if (!held_) {
-        const { i } = at(event);
+        const { i, ghostly } = at(event);
         const bounds = box.current.getBoundingClientRect();
-        setTip(i < 0 ? null : { i, x: event.clientX - bounds.left, y: event.clientY - bounds.top });
+        setTip(i < 0 && ghostly < 0 ? null : { i: i < 0 ? ghostly : i, of: i < 0 ? ghost.run : run, x: event.clientX - bounds.left, y: event.clientY - bounds.top });
         return;
       }
       const by = ((held_.x - event.clientX) / canvas.current.clientWidth) * (held_.range.to - held_.range.from);
@@ -125,6 +129,7 @@ export function Timeline({ run, lanes, cursor, chain, select, isUnfolded, subjec
       if (!was || was.moved) return;
       const found = at(event);
       if (found.i >= 0) select(found.i);
+      else if (found.ghostly >= 0) ghost.choose(found.ghostly);
       else select(nearest(axis, found.value, run));
     },
     onPointerLeave: () => setTip(null),
@@ -151,11 +156,11 @@ export function Timeline({ run, lanes, cursor, chain, select, isUnfolded, subjec
           ${rows.rows.map((row) => row.group
     ? html`<button class="group" style=${{ top: `${row.y}px` }} aria-expanded=${!folded.has(row.group.name)} onClick=${() => fold(row.group.name)} title=${row.group.note || ""}>
               ${folded.has(row.group.name) ? "▸" : "▾"} ${row.group.name} <i>${row.group.lanes.length}</i></button>`
-    : html`<button class=${`name${row.lane.subject && row.lane.subject === subject ? " chosen" : ""}`} style=${{ top: `${row.y}px` }} title=${row.lane.name} onClick=${() => pick(row.lane)}><bdi>${row.lane.label}</bdi></button>`)}
+    : html`<button class=${`name${row.lane.subject && row.lane.subject === subject ? " chosen" : ""}${row.lane.isGhost ? " ghost" : ""}`} style=${{ top: `${row.y}px` }} title=${row.lane.name} onClick=${() => (row.lane.isGhost ? ghost.choose(row.lane.ghost.first) : pick(row.lane))}><bdi>${row.lane.label}</bdi></button>`)}
         </div>
         <canvas ref=${canvas} role="img" aria-label="Lanes over ${AXES[name]}; the log tab holds the same as a table" ...${handlers}></canvas>
         ${tip ? html`<div class="tip" style=${{ left: `${Math.min(tip.x + 12, (box.current?.clientWidth || 400) - 260)}px`, top: `${tip.y + 14 + (box.current?.scrollTop || 0)}px` }}>
-            <b>#${run.id(tip.i)}</b> ${clock(run.time(tip.i))} · <bdi>${run.actor(tip.i)}</bdi><br /><bdi>${sentence(run, tip.i)}</bdi></div>` : ""}
+            <b>#${tip.of.id(tip.i)}</b> ${clock(tip.of.time(tip.i))} · <bdi>${tip.of.actor(tip.i)}</bdi>${tip.of === run ? "" : html` <i>the other run</i>`}<br /><bdi>${sentence(tip.of, tip.i)}</bdi></div>` : ""}
       </div>
     </section>`;
 }
@@ -182,6 +187,6 @@ function Legend() {
     <li><b>▶</b> an object is created</li><li><b>❘</b> it is updated</li><li><b>✕</b> it is removed, a request is refused, a check breaks</li>
     <li><b>✓</b> a check holds</li><li><b>▲</b> a write is sent, a node is picked</li><li><b>◆</b> waits for its own write, asks for what is not there</li>
     <li><b>●</b> a key is added, a cache changes</li><li><b>○</b> merged into what was queued</li><li><b>×</b> comes back after a failure</li>
-    <li><b>▬</b> a sync, a state</li><li><b>╱╱</b> unknown: not recorded inside</li>
+    <li><b>▬</b> a sync, a state</li><li><b>╱╱</b> unknown: not recorded inside</li><li><b>▁▁</b> the other run of two, from where they part</li>
     <li>the line through the lanes is the cursor, the thin one its chain of causes</li></ul></details>`;
 }

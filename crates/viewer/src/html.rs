@@ -1,8 +1,9 @@
-use coracle_journal::Events;
+use coracle_journal::{EntryId, Events};
 
 use crate::lesson::Lesson;
 use crate::packed;
-use crate::page::{lesson_data, pack};
+use crate::page::{data_of_both, data_of_lesson, data_of_refused, pack};
+use crate::parting::Both;
 
 /// The page without a run, as `cargo xtask viewer` joined it.
 const PAGE: &str = include_str!("../viewer.html");
@@ -12,17 +13,27 @@ const PLACE: &str = "<script id=\"run\" type=\"application/octet-stream\">";
 
 /// The page and the run in one file.
 pub(crate) fn render(events: &Events) -> String {
-    holding(&packed(events))
+    filled(&packed(events))
+}
+
+/// The page and two runs over each other.
+pub(crate) fn render_both(both: &Both<'_>) -> String {
+    filled(&pack(&data_of_both(both)))
+}
+
+/// The page and a run, and what was said against a step that was to be put into it.
+pub(crate) fn render_refused(was: &Events, at: EntryId, why: &str) -> String {
+    filled(&pack(&data_of_refused(was, at, why)))
 }
 
 /// The page and a lesson in one file: its run, and that of its contrast.
 pub fn lesson_page(lesson: &Lesson, events: &Events, contrast: &Events) -> String {
-    holding(&pack(&lesson_data(lesson, events, contrast)))
+    filled(&pack(&data_of_lesson(lesson, events, contrast)))
 }
 
-fn holding(packed: &str) -> String {
+fn filled(run: &str) -> String {
     let (before, after) = PAGE.split_once(PLACE).expect("the page has a place for a run");
-    [before, PLACE, packed, after].concat()
+    [before, PLACE, run, after].concat()
 }
 
 #[cfg(test)]

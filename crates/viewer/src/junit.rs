@@ -21,6 +21,7 @@ pub(crate) fn render(events: &Events) -> String {
         ("mode", header.mode.as_ref()),
         ("hash", header.hash.as_ref()),
         ("disturb", header.disturb.as_ref()),
+        ("change", header.change.as_ref()),
     ];
     for (word, value) in properties.into_iter().filter_map(|(word, value)| Some((word, value?))) {
         let _ = writeln!(text, "      <property name=\"{word}\" value=\"{}\"/>", escaped(value));

@@ -3,13 +3,16 @@
 //! ```text
 //! journal::Events --Summary--> what was checked, what became of it, how often what happened
 //!     |--lanes, sentence, story, why--> terminal
+//!     |--Both (two runs)--Parting--differ--> terminal
 //!     |--report--> RUN.html | RUN.json | RUN.xml (JUnit) | RUN.md | RUN.perfetto.json
 //!     \--page::data--> what the page draws, as JSON --html--> viewer.html (page/*.js, joined by `cargo xtask viewer`)
 //! ```
 //! Start at [`Summary`] and [`report`].
 //! Not here: who records (`journal`), and who runs (`scenario`).
 
+mod asker;
 mod counts;
+mod differ;
 mod html;
 mod json;
 mod junit;
@@ -17,6 +20,7 @@ mod lanes;
 mod lesson;
 mod markdown;
 mod page;
+mod parting;
 mod perfetto;
 mod report;
 mod sentence;
@@ -27,11 +31,13 @@ mod templates;
 mod why;
 
 pub use counts::Counts;
+pub use differ::differ;
 pub use html::lesson_page;
 pub use lanes::{LEGEND, lanes};
 pub use lesson::{Answer, Caption, Contrast, Lesson, Refuted};
 pub use page::{data, packed};
-pub use report::{Format, NoFormat, WriteError, report, write};
+pub use parting::{Act, Both, Count, Difference, Parted, Parting};
+pub use report::{Format, NoFormat, WriteError, report, write, write_both, write_refused};
 pub use sentence::sentence;
 pub use story::{NothingToTell, Telling, story};
 pub use summary::{Check, Failure, Outcome, Summary, author};

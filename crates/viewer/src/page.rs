@@ -3,13 +3,14 @@ use std::io::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use coracle_journal::{Events, Stage};
+use coracle_journal::{Entry, EntryId, Events, Stage};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
 use crate::Summary;
 use crate::lesson::Lesson;
+use crate::parting::Both;
 use crate::summary::nanos;
 use crate::templates::template;
 
@@ -30,33 +31,51 @@ const FORM: u32 = 1;
 /// `actor` and `subject` are places in `names`, `stage` is one in `stages`; `t` is nanoseconds since the log began. The same
 /// log gives the same text.
 pub fn data(events: &Events) -> String {
-    value(events).to_string()
+    Value::Object(drawn(events, &mut Names::default())).to_string()
 }
 
 /// [`data`] with a lesson and the run of its contrast.
-pub(crate) fn lesson_data(lesson: &Lesson, events: &Events, contrast: &Events) -> String {
-    let mut data = value(events);
-    data["lesson"] = json!(lesson);
-    data["contrast"] = value(contrast);
-    data.to_string()
+pub(crate) fn data_of_lesson(lesson: &Lesson, events: &Events, contrast: &Events) -> String {
+    let mut page = drawn(events, &mut Names::default());
+    page.insert("lesson".to_owned(), json!(lesson));
+    page.insert("contrast".to_owned(), Value::Object(drawn(contrast, &mut Names::default())));
+    Value::Object(page).to_string()
 }
 
-fn value(events: &Events) -> Value {
+/// What the page draws of two runs: all of the second, and in `was` what the first has instead from where they part.
+///
+/// ```text
+/// {…as in `data`, "called": [the first, the second],
+///  "was": {"run": …, "summary": …, "same": how many entries are the same, "entries": [those after], "parting": Parting}}
+/// ```
+pub(crate) fn data_of_both(both: &Both<'_>) -> String {
+    let Both { one: was, other: is, called, parting } = both;
     let mut names = Names::default();
-    let places: BTreeMap<Stage, usize> = Stage::ALL.iter().enumerate().map(|(place, stage)| (*stage, place)).collect();
-    let rows: Vec<Value> = events
-        .entries
-        .iter()
-        .map(|entry| {
-            let (actor, subject) = (names.place(&entry.actor), names.place(&entry.subject));
-            let data = if entry.data.is_empty() { json!(0) } else { Value::Object(entry.data.clone()) };
-            json!([entry.id, nanos(entry), actor, places[&entry.stage], subject, entry.causes, entry.revision, data])
-        })
-        .collect();
+    let mut rows = Vec::new();
+    for entry in was.entries.iter().skip(parting.same) {
+        rows.push(row(entry, &mut names));
+    }
+    let mut page = drawn(is, &mut names);
+    let summary = Summary::of(was);
+    let was = json!({"run": was.header, "summary": summary, "same": parting.same, "entries": rows, "parting": parting});
+    page.insert("was".to_owned(), was);
+    page.insert("called".to_owned(), json!(called));
+    Value::Object(page).to_string()
+}
+
+/// What the page draws of a run into which a step could not be put: `refused` says after which event, and why.
+pub(crate) fn data_of_refused(was: &Events, at: EntryId, why: &str) -> String {
+    let mut page = drawn(was, &mut Names::default());
+    page.insert("refused".to_owned(), json!({"at": at, "why": why}));
+    Value::Object(page).to_string()
+}
+
+fn drawn(events: &Events, names: &mut Names) -> Map<String, Value> {
+    let rows: Vec<Value> = events.entries.iter().map(|entry| row(entry, names)).collect();
     let sentences: Map<String, Value> =
         Stage::ALL.iter().map(|stage| (stage.word().to_owned(), json!(template(*stage)))).collect();
     let stages: Vec<&str> = Stage::ALL.iter().map(|stage| stage.word()).collect();
-    json!({
+    let page = json!({
         "form": FORM,
         "run": events.header,
         "summary": Summary::of(events),
@@ -64,7 +83,16 @@ fn value(events: &Events) -> Value {
         "stages": stages,
         "names": names.texts,
         "entries": rows,
-    })
+    });
+    let Value::Object(page) = page else { unreachable!("what stands in braces is an object") };
+    page
+}
+
+fn row(entry: &Entry, names: &mut Names) -> Value {
+    let (actor, subject) = (names.place(&entry.actor), names.place(&entry.subject));
+    let stage = Stage::ALL.binary_search(&entry.stage).expect("the list of stages is in their order");
+    let data = if entry.data.is_empty() { json!(0) } else { Value::Object(entry.data.clone()) };
+    json!([entry.id, nanos(entry), actor, stage, subject, entry.causes, entry.revision, data])
 }
 
 /// [`data`] as it lies in a page: compressed as gzip, in base64, so that no text of a run can end the element that it lies in.
@@ -73,9 +101,10 @@ pub fn packed(events: &Events) -> String {
     pack(&data(events))
 }
 
-pub(crate) fn pack(data: &str) -> String {
+/// A text as it lies in a page.
+pub(crate) fn pack(text: &str) -> String {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    gzip.write_all(data.as_bytes()).expect("memory takes what is written");
+    gzip.write_all(text.as_bytes()).expect("memory takes what is written");
     STANDARD.encode(gzip.finish().expect("memory takes what is written"))
 }
 

@@ -1,8 +1,9 @@
 use std::fmt;
 use std::path::Path;
 
-use coracle_journal::Events;
+use coracle_journal::{EntryId, Events};
 
+use crate::parting::Both;
 use crate::{html, json, junit, markdown, perfetto};
 
 /// What a report is written as, by the ending of its file's name.
@@ -47,6 +48,9 @@ pub enum WriteError {
     /// The name of the file does not say what it is to be.
     #[error(transparent)]
     NoFormat(#[from] NoFormat),
+    /// Two runs are shown on the page, and the file's name does not ask for it.
+    #[error("{0}: two runs are shown on a page, and its name ends with .html")]
+    NotAPage(String),
     /// The file system said no.
     #[error("report {path}")]
     Io {
@@ -93,6 +97,28 @@ pub fn report(events: &Events, format: Format) -> String {
 /// # Errors
 /// If the name asks for none, or the file cannot be written.
 pub fn write(events: &Events, path: &Path) -> Result<(), WriteError> {
-    let text = report(events, Format::of(path)?);
+    save(path, report(events, Format::of(path)?))
+}
+
+/// Writes the page with two runs over each other, from where they part.
+///
+/// # Errors
+/// If the file's name does not end with `.html`, or it cannot be written.
+pub fn write_both(both: &Both<'_>, path: &Path) -> Result<(), WriteError> {
+    match Format::of(path)? {
+        Format::Html => save(path, html::render_both(both)),
+        _ => Err(WriteError::NotAPage(path.display().to_string())),
+    }
+}
+
+/// Writes the page with a run into which a step was to be put after an event, and what was said against it there.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_refused(was: &Events, at: EntryId, why: &str, path: &Path) -> Result<(), WriteError> {
+    save(path, html::render_refused(was, at, why))
+}
+
+fn save(path: &Path, text: String) -> Result<(), WriteError> {
     std::fs::write(path, text).map_err(|source| WriteError::Io { path: path.display().to_string(), source })
 }

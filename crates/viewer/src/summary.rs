@@ -2,6 +2,7 @@ use coracle_journal::{Entry, EntryId, Events, Stage};
 use serde::Serialize;
 
 use crate::Counts;
+use crate::asker::Askers;
 use crate::sentence::word;
 
 /// What became of a run, as its log says.
@@ -109,7 +110,9 @@ impl Summary {
             options: header.seed.map(|seed| {
                 let mode = header.mode.as_deref().unwrap_or("virtual");
                 let disturb = header.disturb.as_ref().map(|how| format!(" --disturb {how}")).unwrap_or_default();
-                format!("--seed {seed} --mode {mode}{disturb}")
+                let event = header.change.as_ref().and_then(|change| change.split(' ').next());
+                let change = event.map(|event| format!(" --at '{event}' --put STEP")).unwrap_or_default();
+                format!("--seed {seed} --mode {mode}{disturb}{change}")
             }),
         }
     }
@@ -145,13 +148,8 @@ pub(crate) fn nanos(entry: &Entry) -> u64 {
 
 /// Who made a revision, as far as the log says: the user, and the part of a component that asked.
 pub fn author(entries: &[Entry], revision: i64) -> Option<String> {
-    let by_id = |id| entries.binary_search_by_key(&id, |entry: &Entry| entry.id).ok().map(|index| &entries[index]);
     let commit = entries.iter().find(|entry| entry.stage == Stage::StoreCommit && entry.revision == Some(revision))?;
-    let request = commit.causes.iter().filter_map(|id| by_id(*id)).find(|entry| entry.stage == Stage::ApiRequest)?;
-    let sender = request.causes.iter().filter_map(|id| by_id(*id)).find(|entry| entry.stage == Stage::SyncWrite);
-    let what = format!("{} {}", word(request, "verb"), request.subject);
-    Some(match sender {
-        Some(sender) => format!("{} ({what})", sender.actor),
-        None => format!("{} ({what})", word(request, "user")),
-    })
+    let askers = Askers::of(entries);
+    let request = askers.request(commit)?;
+    Some(format!("{} ({} {})", askers.asker(request), word(request, "verb"), request.subject))
 }

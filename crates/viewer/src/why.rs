@@ -52,19 +52,22 @@ pub fn why(entries: &[Entry], about: &str) -> Result<String, NothingToTell> {
     let start = start(entries, about).ok_or_else(|| NothingToTell::UnknownObject(about.to_owned()))?;
     let mut text = String::new();
     let links = chain(entries, start);
-    for link in &links {
-        let Link { entry, others } = link;
-        let millis = entry.at.as_secs_f64() * 1000.0;
-        let revision = entry.revision.map_or(String::new(), |revision| revision.to_string());
+    for Link { entry, others } in &links {
         let also = if *others > 0 { format!(" (and {others} more)") } else { String::new() };
-        let id = format!("#{}", entry.id.0);
-        let _ =
-            writeln!(text, "{id:>8} {millis:>10.1} ms {revision:>6}  {:<34} {}{also}", entry.actor, sentence(entry));
+        let _ = writeln!(text, "{}{also}", line(entry));
     }
     if let Some(lost) = links.last().and_then(|link| newest(link.entry)) {
         let _ = writeln!(text, "         what caused that, #{}, is not in the log", lost.0);
     }
     Ok(text)
+}
+
+/// An entry as a line: its number, when, at which revision, who and what.
+pub(crate) fn line(entry: &Entry) -> String {
+    let millis = entry.at.as_secs_f64() * 1000.0;
+    let revision = entry.revision.map_or(String::new(), |revision| revision.to_string());
+    let id = format!("#{}", entry.id.0);
+    format!("{id:>8} {millis:>10.1} ms {revision:>6}  {:<34} {}", entry.actor, sentence(entry))
 }
 
 fn newest(entry: &Entry) -> Option<EntryId> {

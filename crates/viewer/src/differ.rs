@@ -1,0 +1,91 @@
+use std::fmt::Write;
+
+use coracle_journal::{Entry, EntryId, Events};
+
+use crate::parting::{Both, Difference};
+use crate::why::{line, why};
+
+/// Texts longer than this are cut.
+const LONGEST: usize = 48;
+/// So many words that differ are shown.
+const MOST: usize = 16;
+
+/// Says where two runs part: what each says there, which words differ, why each entry is there, and what was done a different
+/// number of times from there on.
+pub fn differ(both: &Both<'_>) -> String {
+    let Both { one, other, called, parting } = both;
+    let called = *called;
+    let mut text = String::new();
+    let width = called[0].chars().count().max(called[1].chars().count());
+    if !parting.headers.is_empty() {
+        let _ = writeln!(text, "of the runs themselves");
+        text.push_str(&table(&parting.headers, called));
+        text.push('\n');
+    }
+    let Some(parted) = &parting.first else {
+        let _ = writeln!(text, "the same: {} events, byte for byte", parting.same);
+        return text;
+    };
+    let last = parting.same.checked_sub(1).and_then(|last| one.entries.get(last));
+    let _ = match last {
+        Some(last) => writeln!(text, "the same up to #{}: {} events, byte for byte", last.id.0, parting.same),
+        None => writeln!(text, "the first event differs"),
+    };
+    for (events, id, called) in [(one, parted.one, called[0]), (other, parted.other, called[1])] {
+        let said = entry(events, id).map_or_else(|| "ends here".to_owned(), |entry| line(entry).trim_end().to_owned());
+        let _ = writeln!(text, "  {called:<width$} {said}");
+    }
+    if !parted.differences.is_empty() {
+        let _ = writeln!(text, "\nwhat differs there");
+        text.push_str(&table(&parted.differences, called));
+    }
+    for (events, id, called) in [(one, parted.one, called[0]), (other, parted.other, called[1])] {
+        if let Some(id) = id {
+            let _ = writeln!(text, "\nwhy, {called}");
+            text.push_str(&why(&events.entries, &format!("#{}", id.0)).unwrap_or_default());
+        }
+    }
+    if !parting.counts.is_empty() {
+        let [first, second] = called;
+        let (one, other) = (first.chars().count().max(6), second.chars().count().max(6));
+        let _ = writeln!(text, "\nfrom there on {:<38} {first:>one$} {second:>other$}", "");
+        for count in &parting.counts {
+            let who = cut(&count.actor);
+            let (what, first, second) = (count.what.word(), count.one, count.other);
+            let _ = writeln!(text, "  {what:<9} {who:<40} {first:>one$} {second:>other$}");
+        }
+    }
+    text
+}
+
+fn entry(events: &Events, id: Option<EntryId>) -> Option<&Entry> {
+    let place = events.entries.binary_search_by_key(&id?, |entry| entry.id).ok()?;
+    Some(&events.entries[place])
+}
+
+fn table(differences: &[Difference], called: [&str; 2]) -> String {
+    let said = |value: &Option<String>| value.as_deref().map_or_else(|| "—".to_owned(), cut);
+    let shown = &differences[..differences.len().min(MOST)];
+    let rows: Vec<[String; 3]> = shown.iter().map(|one| [cut(&one.field), said(&one.one), said(&one.other)]).collect();
+    let head = [String::new(), called[0].to_owned(), called[1].to_owned()];
+    let widest = |column: usize| rows.iter().chain([&head]).map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (first, second) = (widest(0), widest(1));
+    let mut text = String::new();
+    for [field, one, other] in [&head].into_iter().chain(&rows) {
+        let _ = writeln!(text, "  {field:<first$}  {one:<second$}  {other}");
+    }
+    if differences.len() > MOST {
+        let _ = writeln!(text, "  and {} more", differences.len() - MOST);
+    }
+    text
+}
+
+/// A text without line breaks, cut in its middle if it is long.
+fn cut(text: &str) -> String {
+    let letters: Vec<char> = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    if letters.len() <= LONGEST {
+        return letters.into_iter().collect();
+    }
+    let half = LONGEST / 2;
+    letters[..half].iter().chain(['…'].iter()).chain(&letters[letters.len() - half + 1..]).collect()
+}
