@@ -5,8 +5,10 @@ mod advertise_flags;
 mod api_flags;
 mod apiserver;
 mod audit_flags;
+mod change;
 mod completion;
 mod component;
+mod diff;
 mod down;
 mod env;
 mod etcd;
@@ -51,6 +53,8 @@ pub(crate) enum Command {
     Story(story::Story),
     /// Say why an object, or an event, is there, as a chain of causes, from an events file
     Why(why::Why),
+    /// Compare two runs by their events files: the first event that differs, why, and what follows
+    Diff(diff::Diff),
     /// Start a cluster on this machine and keep it until Ctrl-C
     Up(Box<up::Up>),
     /// Stop the cluster that `up` started
@@ -89,6 +93,7 @@ impl Command {
             Self::Learn(command) => command.run(),
             Self::Story(command) => command.run(),
             Self::Why(command) => command.run(),
+            Self::Diff(command) => command.run(),
             Self::Up(command) => command.run(),
             Self::Down(command) => command.run(),
             Self::Env(command) => command.run(),

@@ -10,12 +10,13 @@ use coracle_meta::Object;
 use coracle_sim::{Answer, ClockMode, ClusterState, Latency, PluralOf, World};
 use futures_util::future::{Either, select};
 
+use crate::change::Change;
 use crate::disturbance::Disturbance;
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
 use crate::report::Report;
-use crate::run::{Run, invariants};
+use crate::run::{Ending, Run, invariants};
 
 /// How long a cluster may take until its nodes take pods, on its own clock.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,6 +32,8 @@ pub struct Options {
     pub disturbance: Option<Disturbance>,
     /// How long the cluster is left alone after the last step, before its end state is taken.
     pub rest: Duration,
+    /// A step that is put into the run; in virtual time only, because no other run goes the same way again.
+    pub change: Option<Change>,
 }
 
 impl Options {
@@ -40,13 +43,23 @@ impl Options {
         let mode = self.mode.or(written).unwrap_or(Mode::Virtual);
         (mode, self.seed.or(scenario.spec.cluster.seed).unwrap_or(1))
     }
+
+    /// Whether the run can be had.
+    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), Error> {
+        let (mode, _) = self.settle(scenario);
+        if self.change.is_some() && mode != Mode::Virtual {
+            let why = "a step is put into a run in virtual time only: no other clock can be turned back";
+            return Err(Error::Options(format!("{why}, and this run is in mode {mode}")));
+        }
+        Ok(())
+    }
 }
 
 /// Runs a scenario in a cluster of its own and says what became of it. What happens goes to `make_recorder`'s recorder,
 /// which is made on the scenario's runtime because it takes its time from there, and told what run this is.
 ///
 /// # Errors
-/// If the cluster does not start or no runtime can be made.
+/// If the cluster does not start or no runtime can be made; or if a change is to be put into a run that is not in virtual time.
 pub fn execute(
     scenario: &Scenario,
     path: &Path,
@@ -54,6 +67,7 @@ pub fn execute(
     make_recorder: impl FnOnce(&Header) -> Recorder,
 ) -> Result<Report, Error> {
     let (mode, seed) = options.settle(scenario);
+    options.check(scenario)?;
     let wall = wall_clock();
     let clock = match mode {
         Mode::Real => ClockMode::Real,
@@ -81,7 +95,8 @@ pub fn execute(
                 }
                 std::future::pending().await
             };
-            let run = Run::new(scenario, path, &cluster, world.clone()).finish(header, mode, seed, options.rest, wall);
+            let ending = Ending { header, mode, seed, rest: options.rest, change: options.change.as_ref() };
+            let run = Run::new(scenario, path, &cluster, world.clone()).finish(ending, wall);
             match select(pin!(run), pin!(disturbed)).await {
                 Either::Left((report, _)) => Ok::<_, Error>(report),
                 Either::Right((never, _)) => never,
@@ -136,7 +151,8 @@ fn header(scenario: &Scenario, options: &Options, ambient: &Ambient) -> Header {
     let (mode, seed) = options.settle(scenario);
     let start = coracle_meta::format_time(ambient.clock.now());
     let header = Header::new(start).of_scenario(&scenario.metadata.name, &scenario.hash).run(mode.to_string(), seed);
-    Header { disturb: options.disturbance.map(|disturbance| disturbance.to_string()), ..header }
+    let disturb = options.disturbance.map(|disturbance| disturbance.to_string());
+    Header { disturb, change: options.change.as_ref().map(Change::mark), ..header }
 }
 
 /// Waits until every node is ready, and pods of the scenario's namespace can be admitted: steps begin in a cluster at rest.

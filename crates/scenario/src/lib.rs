@@ -7,6 +7,7 @@
 //! Start at [`Scenario`], [`parse::read`] and [`execute`].
 //! Not here: the cluster (`cluster`), pictures and sentences (`viewer`), the objects at each revision and how checks look at them (`sim`).
 
+mod change;
 mod disturbance;
 mod end_state;
 mod execute;
@@ -19,12 +20,15 @@ mod objects;
 /// Reading and checking scenario files.
 pub mod parse;
 mod report;
+mod rerun;
 mod run;
+mod step_file;
 mod taint;
 mod toy;
 mod vocabulary;
 mod wait;
 
+pub use change::{Change, Fate};
 pub use disturbance::{Disturbance, NotADisturbance};
 pub use execute::{Options, execute};
 pub use file::Scenario;
@@ -32,5 +36,7 @@ pub use maintenance::drain;
 pub use mode::{Mode, NotAMode};
 pub use parse::{Problem, Vocabulary};
 pub use report::{Check, Failure, Outcome, Report};
+pub use rerun::{NotChanged, Rerun, rerun};
+pub use step_file::{parse_change, read_change};
 pub use taint::new_taint;
 pub use vocabulary::BuiltIn;

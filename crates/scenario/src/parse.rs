@@ -7,7 +7,9 @@ use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 use sha2::{Digest, Sha256};
 
-use crate::file::{Assert, Invariant, Nodes, Operation, Part, Reference, Resource, Rollout, RolloutAction, Scenario};
+use crate::file::{
+    Assert, Invariant, Nodes, Operation, Part, Reference, Resource, Rollout, RolloutAction, Scenario, Step,
+};
 use crate::manifests::manifests_of;
 use crate::mode::Mode;
 use crate::taint::TaintChange;
@@ -50,13 +52,16 @@ pub trait Vocabulary {
 
 /// Reads and checks a scenario file; nothing runs before this succeeds.
 pub fn read(path: &Path, vocabulary: &dyn Vocabulary) -> Result<Scenario, Problem> {
-    let text = std::fs::read_to_string(path).map_err(|error| Problem {
+    parse(path, &read_text(path)?, vocabulary)
+}
+
+pub(crate) fn read_text(path: &Path) -> Result<String, Problem> {
+    std::fs::read_to_string(path).map_err(|error| Problem {
         file: path.to_owned(),
         line: 0,
         column: 0,
         message: format!("cannot be read: {error}"),
-    })?;
-    parse(path, &text, vocabulary)
+    })
 }
 
 /// As [`read`], for a text that was read already; `path` is for messages and for files named in the scenario.
@@ -105,7 +110,13 @@ pub fn hash(text: &str) -> String {
 impl Scenario {
     /// The names that steps give to objects.
     pub fn bindings(&self) -> Vec<String> {
-        let operations = self.spec.steps.iter().flat_map(|step| &step.operations);
+        self.spec.steps.iter().flat_map(Step::bindings).collect()
+    }
+}
+
+impl Step {
+    /// The names that it gives to objects.
+    pub(crate) fn bindings(&self) -> Vec<String> {
         let name = |operation: &Spanned<Operation>| match &operation.value {
             Operation::Patch(patch) => patch.binding.as_ref().map(|name| name.value.clone()),
             Operation::Delete(delete) => delete.binding.as_ref().map(|name| name.value.clone()),
@@ -113,14 +124,15 @@ impl Scenario {
             Operation::Get(get) => Some(get.binding.value.clone()),
             _ => None,
         };
-        operations.filter_map(name).collect()
+        self.operations.iter().filter_map(name).collect()
     }
 }
 
-struct Check<'a> {
-    path: &'a Path,
-    vocabulary: &'a dyn Vocabulary,
-    bindings: Vec<String>,
+/// What is checked of operations that could be read.
+pub(crate) struct Check<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) vocabulary: &'a dyn Vocabulary,
+    pub(crate) bindings: Vec<String>,
 }
 
 impl Check<'_> {
@@ -155,7 +167,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn operation(&self, operation: &Spanned<Operation>) -> Result<(), Problem> {
+    pub(crate) fn operation(&self, operation: &Spanned<Operation>) -> Result<(), Problem> {
         let place = operation.referenced;
         match &operation.value {
             Operation::Create(Resource { resource, file }) => self.resource(place, resource.as_ref(), file.as_ref()),

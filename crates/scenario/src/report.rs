@@ -6,6 +6,7 @@ use std::time::Duration;
 use coracle_journal::Events;
 use coracle_viewer::{Counts, WriteError};
 
+use crate::change::Fate;
 use crate::mode::Mode;
 
 /// What became of a scenario.
@@ -32,6 +33,8 @@ pub struct Report {
     pub wall_time: Duration,
     /// What was run, and the event log, as far as it is kept in memory.
     pub events: Events,
+    /// What became of the step that was put in; absent if there was none.
+    pub fate: Option<Fate>,
 }
 
 /// How a scenario ended.

@@ -1,5 +1,7 @@
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,12 +10,16 @@ use coracle_expression::Expression;
 use coracle_journal::{Detail, EntryId, Events, Header, Recorder, Stage};
 use coracle_sim::{Answer, Invariant, NotInTime, Polarity, Question, World};
 use coracle_viewer::{Counts, author};
+use futures_util::FutureExt;
+use futures_util::future::{Either, select};
+use parking_lot::Mutex;
 use serde_saphyr::Spanned;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::change::{Change, Fate};
 use crate::end_state::end_state;
-use crate::file::{self, Assert, Drain, Joins, Operation, Part, RequestCount, Scenario};
+use crate::file::{self, Assert, Drain, Joins, Operation, Part, RequestCount, Scenario, Step};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
 use crate::objects::{Objects, Refusal};
@@ -35,7 +41,7 @@ pub(crate) struct Run<'a> {
     /// The API as each user of the steps so far sees it.
     users: BTreeMap<Option<String>, Arc<Objects>>,
     /// The objects that steps gave names to, as they were then.
-    bound: BTreeMap<String, Arc<coracle_meta::Object>>,
+    bound: Arc<Mutex<BTreeMap<String, Arc<coracle_meta::Object>>>>,
     toys: Toys,
     /// Drains that nobody waits for.
     beside: JoinSet<Result<(), Refusal>>,
@@ -44,6 +50,17 @@ pub(crate) struct Run<'a> {
     checks: Vec<Check>,
     /// The first entry of each step, for counts that begin there.
     steps: Vec<(String, EntryId)>,
+}
+
+/// How a run ends, beside what becomes of it.
+pub(crate) struct Ending<'a> {
+    pub(crate) header: Header,
+    pub(crate) mode: Mode,
+    pub(crate) seed: u64,
+    /// How long the cluster is left alone after the last step.
+    pub(crate) rest: Duration,
+    /// What is put in.
+    pub(crate) change: Option<&'a Change>,
 }
 
 /// Why a step stopped the scenario.
@@ -67,7 +84,7 @@ impl<'a> Run<'a> {
             cluster,
             users: BTreeMap::from([(None, Arc::clone(&objects))]),
             objects,
-            bound: BTreeMap::new(),
+            bound: Arc::default(),
             toys: Toys::new(cluster, &scenario.spec.namespace),
             beside: JoinSet::new(),
             world,
@@ -79,17 +96,15 @@ impl<'a> Run<'a> {
     }
 
     /// Takes all steps, and says what became of the scenario.
-    pub(crate) async fn finish(
-        mut self,
-        header: Header,
-        mode: Mode,
-        seed: u64,
-        rest: Duration,
-        wall: impl Fn() -> Duration,
-    ) -> Report {
-        let mut outcome = self.all_steps().await;
-        let cluster_time = self.started.elapsed();
-        tokio::time::sleep(rest).await;
+    pub(crate) async fn finish(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
+        let Ending { header, mode, seed, rest, change } = ending;
+        let (mut outcome, cluster_time, fate) = match change {
+            None => {
+                let (outcome, cluster_time) = self.all_steps_and_rest(rest).await;
+                (outcome, cluster_time, None)
+            }
+            Some(change) => self.changed(change, rest).await,
+        };
         let end_state = self.world.look(end_state);
         self.judge_throughout(&mut outcome);
         self.count_requests(&self.recorder.entries(EntryId(0)), &mut outcome);
@@ -108,34 +123,99 @@ impl<'a> Run<'a> {
             cluster_time,
             wall_time: wall(),
             events: Events { header, entries },
+            fate,
+        }
+    }
+
+    async fn all_steps_and_rest(&mut self, rest: Duration) -> (Outcome, Duration) {
+        let outcome = self.all_steps().await;
+        let cluster_time = self.started.elapsed();
+        tokio::time::sleep(rest).await;
+        (outcome, cluster_time)
+    }
+
+    /// Takes all steps, and beside them, as soon as its event is written, the one that is put in. A task of its own would take
+    /// turns that others have without it; polled here, nothing changes before that event.
+    async fn changed(&mut self, change: &Change, rest: Duration) -> (Outcome, Duration, Option<Fate>) {
+        let mut beside = Run::new(self.scenario, &change.path, self.cluster, self.world.clone());
+        beside.bound = Arc::clone(&self.bound);
+        let (recorder, started, has_begun) = (self.recorder.clone(), self.started, Cell::new(false));
+        let put_in = async {
+            recorder.written(change.at).await;
+            has_begun.set(true);
+            beside.step(&change.step).await?;
+            beside.joined().await
+        };
+        let (put_in, (outcome, cluster_time)) = {
+            let (mut put_in, mut steps) = (pin!(put_in), pin!(self.all_steps_and_rest(rest)));
+            match select(put_in.as_mut(), steps.as_mut()).await {
+                Either::Left((Err(Outcome::Failed(refused)), _)) => {
+                    let fate = Fate::Refused { why: refused.found.clone() };
+                    return (Outcome::Failed(refused), started.elapsed(), Some(fate));
+                }
+                Either::Left((put_in, _)) => (put_in, steps.await),
+                Either::Right((ended, _)) => match put_in.as_mut().now_or_never() {
+                    Some(put_in) => (put_in, ended),
+                    None if !has_begun.get() => {
+                        let fate = Fate::TooLate { last: recorder.last() };
+                        return (ended.0, ended.1, Some(fate));
+                    }
+                    None => {
+                        let put_in = put_in.await;
+                        let cluster_time = started.elapsed();
+                        tokio::time::sleep(rest).await;
+                        (put_in, (ended.0, cluster_time))
+                    }
+                },
+            }
+        };
+        self.checks.append(&mut beside.checks);
+        match put_in {
+            Err(Outcome::Failed(refused)) => {
+                let fate = Fate::Refused { why: refused.found.clone() };
+                (Outcome::Failed(refused), cluster_time, Some(fate))
+            }
+            Err(late) if outcome == Outcome::Passed => (late, cluster_time, Some(Fate::Taken)),
+            _ => (outcome, cluster_time, Some(Fate::Taken)),
         }
     }
 
     async fn all_steps(&mut self) -> Outcome {
         for step in &self.scenario.spec.steps {
-            let entry =
-                self.recorder.record(ACTOR, Stage::StepStart, || Detail::default().with("name", step.name.as_str()));
-            self.steps.push((step.name.clone(), entry.unwrap_or(EntryId(0))));
-            self.objects = self.speaking_as(step.user.as_deref());
-            let mut held = None;
-            for operation in &step.operations {
-                match self.operation(&operation.value).await {
-                    Ok(Some(revision)) => held = Some(revision),
-                    Ok(None) => {}
-                    Err(stop) => return self.stopped(&step.name, operation.value.word(), stop),
-                }
+            if let Err(stopped) = self.step(step).await {
+                return stopped;
             }
-            if let Some(revision) = held {
-                self.checks.push(self.check(&step.name, true, revision));
-                self.recorder.record(ACTOR, Stage::CheckPass, || {
-                    Detail::default().at(revision).with("name", step.name.as_str())
-                });
-            }
-            self.recorder.record(ACTOR, Stage::StepEnd, || Detail::default().with("name", step.name.as_str()));
         }
+        self.joined().await.err().unwrap_or(Outcome::Passed)
+    }
+
+    /// Takes one step; says what became of the scenario if it ends it.
+    async fn step(&mut self, step: &Step) -> Result<(), Outcome> {
+        let entry =
+            self.recorder.record(ACTOR, Stage::StepStart, || Detail::default().with("name", step.name.as_str()));
+        self.steps.push((step.name.clone(), entry.unwrap_or(EntryId(0))));
+        self.objects = self.speaking_as(step.user.as_deref());
+        let mut held = None;
+        for operation in &step.operations {
+            match self.operation(&operation.value).await {
+                Ok(Some(revision)) => held = Some(revision),
+                Ok(None) => {}
+                Err(stop) => return Err(self.stopped(&step.name, operation.value.word(), stop)),
+            }
+        }
+        if let Some(revision) = held {
+            self.checks.push(self.check(&step.name, true, revision));
+            self.recorder
+                .record(ACTOR, Stage::CheckPass, || Detail::default().at(revision).with("name", step.name.as_str()));
+        }
+        self.recorder.record(ACTOR, Stage::StepEnd, || Detail::default().with("name", step.name.as_str()));
+        Ok(())
+    }
+
+    async fn joined(&mut self) -> Result<(), Outcome> {
         match self.join().await {
-            Ok(()) => Outcome::Passed,
-            Err(stop) => self.stopped("what goes on beside the steps", "drain", stop),
+            Ok(()) => Ok(()),
+            Err(stop) => Err(self.stopped("what goes on beside the steps", "drain", stop)),
         }
     }
 
@@ -159,7 +239,7 @@ impl<'a> Run<'a> {
                 self.bind(Some(&get.binding), Some(found));
             }
             Operation::Update(update) => {
-                let read = self.bound.get(&update.from.value).cloned();
+                let read = self.bound.lock().get(&update.from.value).cloned();
                 let read = read.ok_or_else(|| Refusal::new(format!("no step has read `{}`", update.from.value)))?;
                 self.objects.update(update, &read).await?;
             }
@@ -262,7 +342,7 @@ impl<'a> Run<'a> {
     fn bind(&mut self, name: Option<&Spanned<String>>, object: Option<Arc<coracle_meta::Object>>) {
         if let (Some(name), Some(object)) = (name, object) {
             self.world.bind(&name.value, &object);
-            self.bound.insert(name.value.clone(), object);
+            self.bound.lock().insert(name.value.clone(), object);
         }
     }
 

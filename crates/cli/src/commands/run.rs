@@ -8,11 +8,12 @@ use coracle_journal::Recorder;
 use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
 use coracle_viewer::{Format, LEGEND, lanes, sentence};
 
+use super::change::Put;
 use crate::exit;
 use crate::live::Live;
 
 /// Entries of the event log that are kept in memory for the report.
-const KEPT_ENTRIES: usize = 1_000_000;
+pub(super) const KEPT_ENTRIES: usize = 1_000_000;
 
 /// Runs scenarios.
 #[derive(Debug, Args)]
@@ -35,6 +36,8 @@ pub(crate) struct Run {
     /// Write a report here, as its name ends: .html, .json, .xml (JUnit), .md or .perfetto.json (one scenario only; may be repeated)
     #[arg(long, value_name = "FILE")]
     report: Vec<PathBuf>,
+    #[command(flatten)]
+    put: Put,
     /// Only the verdict of each scenario
     #[arg(short, long)]
     quiet: bool,
@@ -61,6 +64,9 @@ impl Run {
         }
         if !self.report.is_empty() && files.len() > 1 {
             return Err(exit::Usage(format!("--report takes one scenario, and there are {}", files.len())).into());
+        }
+        if self.put.is_wanted() && files.len() > 1 {
+            return Err(exit::Usage(format!("--at takes one scenario, and there are {}", files.len())).into());
         }
         for path in &self.report {
             Format::of(path).map_err(|why| exit::Usage(format!("--report {why}")))?;
@@ -97,6 +103,9 @@ impl Run {
 
     fn one(&self, file: &Path, scenario: &Scenario) -> Result<u8> {
         let options = Options { mode: self.mode, seed: self.seed, disturbance: self.disturb, ..Options::default() };
+        if self.put.is_wanted() {
+            return self.put.run((file, scenario), &options, self.events.as_deref(), &self.report);
+        }
         let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
         let live = Live::for_terminal(!self.plain && !self.quiet && !self.verbose && std::io::stdout().is_terminal());
         let report = coracle_scenario::execute(scenario, file, &options, |header| {

@@ -15,4 +15,5 @@ mod several;
 mod snapshot;
 mod split;
 mod store_tls;
+mod two_runs;
 mod walk;

@@ -1,0 +1,182 @@
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use coracle_journal::{EntryId, Events, Recorder};
+use coracle_scenario::{BuiltIn, Fate, NotChanged, Options, Outcome, Report, Rerun, Scenario, read_change, rerun};
+use coracle_viewer::{Both, Format, Parting, Summary, differ};
+
+use super::diff::read;
+use super::run::KEPT_ENTRIES;
+use crate::exit;
+
+/// What the runs are called.
+const CALLED: [&str; 2] = ["as it was", "as it is"];
+/// So many lines of the end state are shown.
+const MOST: usize = 20;
+
+/// A step that is put into a run.
+#[derive(Debug, Args)]
+pub(crate) struct Put {
+    /// Put a step into the run after this event, as in '#412': all before goes as it went, and both runs are compared
+    #[arg(long, value_name = "EVENT", requires = "put")]
+    at: Option<Event>,
+    /// The step: a YAML file with a step of a scenario, an operation, or a list of them
+    #[arg(long, value_name = "FILE", requires = "at")]
+    put: Option<PathBuf>,
+    /// Compare with the run of this events file, instead of running the scenario without the step first
+    #[arg(long, value_name = "EVENTS", requires = "put")]
+    against: Option<PathBuf>,
+}
+
+/// The number of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Event(EntryId);
+
+impl FromStr for Event {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.strip_prefix('#').unwrap_or(text).parse().ok().filter(|number| *number > 0);
+        number
+            .map(|number| Self(EntryId(number)))
+            .ok_or_else(|| "expected the number of an event, as in #412".to_owned())
+    }
+}
+
+impl Put {
+    pub(super) fn is_wanted(&self) -> bool {
+        self.at.is_some()
+    }
+
+    /// Runs a scenario with the step in it, and says what became of it.
+    pub(super) fn run(
+        &self,
+        (file, scenario): (&Path, &Scenario),
+        options: &Options,
+        events: Option<&Path>,
+        reports: &[PathBuf],
+    ) -> Result<u8> {
+        let (Some(Event(at)), Some(step)) = (self.at, &self.put) else { return Ok(exit::USAGE) };
+        let change = match read_change(step, at, scenario, &BuiltIn::default()) {
+            Ok(change) => change,
+            Err(problem) => {
+                eprintln!("{problem}");
+                return Ok(exit::USAGE);
+            }
+        };
+        let against = self.against.as_deref().map(read).transpose()?;
+        let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
+        let both = rerun(scenario, file, options, &change, against, |header| {
+            let Some(path) = events.filter(|_| header.change.is_some()) else { return Recorder::ring(KEPT_ENTRIES) };
+            let made = Recorder::file(path, KEPT_ENTRIES, header).unwrap_or_else(|error| {
+                let _ = unwritable.set(error);
+                Recorder::ring(KEPT_ENTRIES)
+            });
+            recorder.get_or_init(|| made).clone()
+        });
+        if let (Some(recorder), Some(path)) = (recorder.get(), events) {
+            recorder.close().with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        if let Some(error) = unwritable.into_inner() {
+            return Err(error.into());
+        }
+        match both {
+            Ok(both) => told(&both, at, &change.step.name, reports),
+            Err(why) => refused(why),
+        }
+    }
+}
+
+fn refused(why: NotChanged) -> Result<u8> {
+    let code = match why {
+        NotChanged::Cluster(error) => return Err(error.into()),
+        NotChanged::NoSuchEvent { .. } | NotChanged::TooLate { .. } => exit::NOTHING_MATCHED,
+        NotChanged::OtherRun { .. } | NotChanged::Forgotten { .. } => exit::USAGE,
+        NotChanged::Drifted { .. } => exit::FAILED,
+    };
+    eprintln!("coracle: {why}");
+    Ok(code)
+}
+
+fn told(both: &Rerun, at: EntryId, step: &str, reports: &[PathBuf]) -> Result<u8> {
+    let Rerun { was, old, new, parting } = both;
+    println!(" {}   seed {}   after #{}: {}\n", new.name, new.seed, at.0, step);
+    if let Some(Fate::Refused { why }) = &new.fate {
+        println!("refused at #{}: {why}\nthe run stays as it was", at.0);
+        for path in reports {
+            match Format::of(path)? {
+                Format::Html => coracle_viewer::write_refused(was, at, why, path)?,
+                _ => coracle_viewer::write(was, path)?,
+            }
+            println!("report {}", path.display());
+        }
+        return Ok(exit::CHECK_FAILED);
+    }
+    // What the first lines say differs in the change alone, which was just said.
+    let parting = Parting { headers: Vec::new(), ..parting.clone() };
+    let both = Both { one: was, other: &new.events, called: CALLED, parting };
+    print!("{}", differ(&both));
+    println!("\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}", CALLED[0], ended(was), CALLED[1], ended(&new.events));
+    if let Some(old) = old {
+        print!("{}", ends(old, new));
+    }
+    println!();
+    print!("{}", new.block());
+    for path in reports {
+        match Format::of(path)? {
+            Format::Html => coracle_viewer::write_both(&both, path)?,
+            _ => new.write(path)?,
+        }
+        println!("       report {}", path.display());
+    }
+    Ok(match new.outcome {
+        Outcome::Passed => exit::PASS,
+        Outcome::Failed(_) => exit::CHECK_FAILED,
+        Outcome::NotInTime(_) => exit::NOT_IN_TIME,
+    })
+}
+
+/// How a run ended, in a line.
+fn ended(events: &Events) -> String {
+    let summary = Summary::of(events);
+    let word = match summary.outcome {
+        coracle_viewer::Outcome::Passed => "passed",
+        coracle_viewer::Outcome::Failed => "failed",
+        coracle_viewer::Outcome::NotInTime => "not in time",
+    };
+    let why = summary.failure.map(|failure| {
+        format!(
+            ": {}, expected {}, found {} at revision {}",
+            failure.what, failure.expected, failure.found, failure.revision
+        )
+    });
+    let seconds = std::time::Duration::from_nanos(summary.nanos).as_secs_f64();
+    format!("{word} after {seconds:.3} s, at revision {}{}", summary.revision, why.unwrap_or_default())
+}
+
+/// What there is at the end of one run and not of the other.
+fn ends(old: &Report, new: &Report) -> String {
+    let extra = |of: &BTreeMap<String, usize>, beside: &BTreeMap<String, usize>, sign: char| -> Vec<String> {
+        let more = |(line, count): (&String, &usize)| {
+            let more = count.saturating_sub(beside.get(line).copied().unwrap_or_default());
+            (more > 0)
+                .then(|| format!("  {sign} {}{line}", if more > 1 { format!("{more} × ") } else { String::new() }))
+        };
+        of.iter().filter_map(more).collect()
+    };
+    let mut lines = extra(&old.end_state, &new.end_state, '-');
+    lines.extend(extra(&new.end_state, &old.end_state, '+'));
+    let mut text = String::from(if lines.is_empty() { "at the end there is the same\n" } else { "at the end\n" });
+    for line in lines.iter().take(MOST) {
+        let _ = writeln!(text, "{line}");
+    }
+    if lines.len() > MOST {
+        let _ = writeln!(text, "  and {} more", lines.len() - MOST);
+    }
+    text
+}

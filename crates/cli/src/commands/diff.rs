@@ -1,0 +1,51 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::Args;
+use coracle_journal::Events;
+use coracle_viewer::{Both, Format, WriteError, differ};
+
+use super::story::chain;
+use crate::exit;
+
+/// Compares two runs.
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// An events file, as written by `coracle run --events FILE`; compressed if it ends with .gz
+    one: PathBuf,
+    /// Another
+    other: PathBuf,
+    /// Write a page (.html) with both runs over each other from where they part
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+impl Diff {
+    pub(crate) fn run(self) -> Result<u8> {
+        if let Some(path) = &self.report {
+            check_page(path)?;
+        }
+        let (one, other) = (read(&self.one)?, read(&self.other)?);
+        let both = Both::of(&one, &other, ["first", "second"]);
+        println!("first   {}\nsecond  {}\n", self.one.display(), self.other.display());
+        print!("{}", differ(&both));
+        if let Some(path) = &self.report {
+            coracle_viewer::write_both(&both, path)?;
+            println!("\nreport {}", path.display());
+        }
+        Ok(if both.parting.is_same() { exit::PASS } else { exit::CHECK_FAILED })
+    }
+}
+
+/// Reads an events file that somebody named.
+pub(super) fn read(file: &Path) -> Result<Events, exit::Usage> {
+    Events::read(file).map_err(|error| exit::Usage(chain(&error)))
+}
+
+/// Two runs are shown on a page and nowhere else.
+pub(super) fn check_page(path: &Path) -> Result<(), exit::Usage> {
+    match Format::of(path) {
+        Ok(Format::Html) => Ok(()),
+        _ => Err(exit::Usage(format!("--report {}", WriteError::NotAPage(path.display().to_string())))),
+    }
+}

@@ -1,0 +1,76 @@
+//! Two runs are compared, and a run is changed, as a person at a terminal does it.
+
+use std::path::PathBuf;
+
+use crate::program::{Folder, coracle, repository, succeed, text};
+
+fn demo() -> PathBuf {
+    repository().join("scenarios/delete-a-pod.yaml")
+}
+
+fn log(folder: &Folder, name: &str, more: &[&str]) -> PathBuf {
+    let events = folder.join(name);
+    succeed(coracle().args(["run", "-q", "--events"]).arg(&events).args(more).arg(demo()));
+    events
+}
+
+#[test]
+fn two_files_of_one_seed_are_the_same_and_two_seeds_part_where_they_first_differ() {
+    let folder = Folder::new("diff");
+    let (one, again) = (log(&folder, "one.jsonl", &[]), log(&folder, "again.jsonl.gz", &[]));
+    let said = succeed(coracle().arg("diff").args([&one, &again]));
+    assert!(said.contains(" events, byte for byte"), "{said}");
+    let other = log(&folder, "other.jsonl.gz", &["--seed", "8"]);
+    let page = folder.join("both.html");
+    let output = coracle().arg("diff").args([&one, &other]).arg("--report").arg(&page).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output);
+    for part in ["  seed  1      8\n", "what differs there", "why, first", "why, second", "from there on"] {
+        assert!(said.contains(part), "no `{part}` in:\n{said}");
+    }
+    assert!(std::fs::read_to_string(&page).unwrap().contains("<script id=\"run\""));
+    for (arguments, why) in [
+        (vec![one.clone(), demo()], "line 1: expected {\"log\""),
+        (vec![one.clone(), folder.join("nothing.jsonl")], "nothing.jsonl"),
+        (vec![one.clone(), other.clone(), "--report".into(), folder.join("both.md")], "its name ends with .html"),
+    ] {
+        let output = coracle().arg("diff").args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output).contains(why), "{}", text(&output));
+    }
+}
+
+#[test]
+fn a_step_goes_into_a_run_and_what_became_of_it_is_said() {
+    let folder = Folder::new("change");
+    let (step, page, events) = (folder.join("step.yaml"), folder.join("changed.html"), folder.join("changed.jsonl"));
+    let run = |at: &str, put: &str, more: &[&str]| {
+        std::fs::write(&step, put).unwrap();
+        let mut run = coracle();
+        run.args(["run", "--at", at, "--put"]).arg(&step).args(more).arg(demo()).output().unwrap()
+    };
+    let create = "create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}\n";
+    let files = ["--report", &page.to_string_lossy(), "--events", &events.to_string_lossy()];
+    let output = run("#3400", create, &files);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    for part in ["the same up to #34", "step: put in after #3400", "what became of it", "  + ConfigMap default a\n"] {
+        assert!(text(&output).contains(part), "no `{part}` in:\n{}", text(&output));
+    }
+    assert!(std::fs::read_to_string(&page).unwrap().len() <= 500_000);
+    let header = std::fs::read_to_string(&events).unwrap().lines().next().unwrap().to_owned();
+    assert!(header.contains("\"change\":\"#3400 sha256:"), "{header}");
+    let refused = "delete: {ref: {apiVersion: v1, kind: Pod, name: nobody}}\n";
+    let against = ["--against", &*events.to_string_lossy()];
+    for (at, put, more, code, why) in [
+        ("#3400", refused, &files[..2], 1, "refused at #3400: there is no Pod nobody\nthe run stays as it was"),
+        ("#99999", create, &[][..], 4, "the run has no event #99999; the nearest is #"),
+        ("#3400", "delet: {}\n", &[], 2, "step.yaml:1:1: unknown variant `delet`"),
+        ("#3400", create, &["--mode", "scaled=10"], 2, "in virtual time only"),
+        ("#3400", create, &against, 2, "the events are of another run: change is #3400"),
+        ("first", create, &[], 2, "expected the number of an event"),
+    ] {
+        let output = run(at, put, more);
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output));
+        assert!(text(&output).contains(why), "no `{why}` in:\n{}", text(&output));
+    }
+}

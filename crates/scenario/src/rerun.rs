@@ -1,0 +1,160 @@
+use std::path::Path;
+
+use coracle_cluster::Error;
+use coracle_journal::{EntryId, Events, Header, Recorder};
+use coracle_viewer::{Difference, Parting};
+
+use crate::change::{Change, Fate};
+use crate::execute::{Options, execute};
+use crate::file::Scenario;
+use crate::report::Report;
+
+/// A run, and the same run with a step put into it.
+#[derive(Clone, Debug)]
+pub struct Rerun {
+    /// The log as it was.
+    pub was: Events,
+    /// What became of that run; absent where its log was read from a file.
+    pub old: Option<Report>,
+    /// What became of the run with the step in it, which is [`Fate::Taken`] or [`Fate::Refused`].
+    pub new: Report,
+    /// Where they part, which is after the step's event.
+    pub parting: Parting,
+}
+
+/// Why there is nothing to compare.
+#[derive(Debug, thiserror::Error)]
+pub enum NotChanged {
+    /// The run has no such event.
+    #[error("the run has no event #{}; the nearest is #{}", .at.0, .nearest.0)]
+    NoSuchEvent {
+        /// The event.
+        at: EntryId,
+        /// The nearest that it has.
+        nearest: EntryId,
+    },
+    /// The event is there, but the steps are over by then.
+    #[error("event #{} is a verdict on the whole run, whose last event for a step to go in is #{}", .at.0, .last.0)]
+    TooLate {
+        /// The event.
+        at: EntryId,
+        /// The last at which a step can go in.
+        last: EntryId,
+    },
+    /// The log that the run was to be compared with is of another run.
+    #[error("the events are of another run: {}", listed(.differences))]
+    OtherRun {
+        /// What their first line says that the first line of this run does not.
+        differences: Vec<Difference>,
+    },
+    /// The run did not go as it went, even before the step.
+    #[error("up to event #{} the run was to go as it went, and did not: the first entry that differs is {}", .at.0, first(.parting))]
+    Drifted {
+        /// The event.
+        at: EntryId,
+        /// Where it went another way.
+        parting: Box<Parting>,
+    },
+    /// The recorder has forgotten the beginning of a run, which cannot be compared without it.
+    #[error("the run has more events than are kept, of which #{} is the first", .first.0)]
+    Forgotten {
+        /// The first that is still there.
+        first: EntryId,
+    },
+    /// The cluster could not be run.
+    #[error(transparent)]
+    Cluster(#[from] Error),
+}
+
+/// Runs a scenario with a step put into it, and compares it with the run without, which is run first or was `against`. Up to the
+/// step's event both are the same, byte for byte.
+///
+/// `make_recorder` is asked for each run; the first line of the changed one names the change.
+///
+/// # Errors
+/// If there is no such event, it is too late for a step, the runs are not the same up to it, or a cluster does not start.
+///
+/// ```
+/// use coracle::journal::{EntryId, Recorder};
+/// use coracle::scenario::{BuiltIn, Fate, Options, parse, parse_change, rerun};
+/// use std::path::Path;
+///
+/// let (path, words) = (Path::new("time-passes.yaml"), BuiltIn::default());
+/// let text = "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: time-passes}\n\
+///             spec: {cluster: {nodes: 0}, steps: [{name: wait, try: [{sleep: {duration: 3s}}]}]}\n";
+/// let scenario = parse::parse(path, text, &words).unwrap();
+/// let step = "create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}";
+/// let change = parse_change(Path::new("step.yaml"), step, EntryId(200), &scenario, &words).unwrap();
+/// let both = rerun(&scenario, path, &Options::default(), &change, None, |_| Recorder::ring(100_000)).unwrap();
+/// assert_eq!(both.new.fate, Some(Fate::Taken));
+/// assert!(both.parting.same >= 200);
+/// ```
+pub fn rerun(
+    scenario: &Scenario,
+    path: &Path,
+    options: &Options,
+    change: &Change,
+    against: Option<Events>,
+    make_recorder: impl Fn(&Header) -> Recorder,
+) -> Result<Rerun, NotChanged> {
+    let with = Options { change: Some(change.clone()), ..options.clone() };
+    let without = Options { change: None, ..options.clone() };
+    with.check(scenario)?;
+    let (was, old) = match against {
+        Some(was) => (was, None),
+        None => {
+            let old = execute(scenario, path, &without, &make_recorder)?;
+            (old.events.clone(), Some(old))
+        }
+    };
+    let place = place(&was, change.at)?;
+    let new = execute(scenario, path, &with, &make_recorder)?;
+    let parting = Parting::of(&was, &new.events);
+    if let Some(Fate::TooLate { last }) = new.fate {
+        return Err(NotChanged::TooLate { at: change.at, last });
+    }
+    let others: Vec<Difference> = parting.headers.iter().filter(|word| !is_own(word)).cloned().collect();
+    if !others.is_empty() {
+        return Err(NotChanged::OtherRun { differences: others });
+    }
+    whole(&new.events)?;
+    if parting.same <= place {
+        return Err(NotChanged::Drifted { at: change.at, parting: Box::new(parting) });
+    }
+    Ok(Rerun { was, old, new, parting })
+}
+
+/// Where an event is in a log.
+fn place(was: &Events, at: EntryId) -> Result<usize, NotChanged> {
+    whole(was)?;
+    was.entries.binary_search_by_key(&at, |entry| entry.id).map_err(|after| {
+        let near = [after.checked_sub(1), Some(after)].into_iter().flatten();
+        let near = near.filter_map(|place| was.entries.get(place)).map(|entry| entry.id);
+        let nearest = near.min_by_key(|id| id.0.abs_diff(at.0)).unwrap_or(EntryId(0));
+        NotChanged::NoSuchEvent { at, nearest }
+    })
+}
+
+fn whole(events: &Events) -> Result<(), NotChanged> {
+    match events.entries.first() {
+        Some(first) if first.id != EntryId(1) => Err(NotChanged::Forgotten { first: first.id }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a word of the first line tells the changed run from the other: that it was changed.
+fn is_own(word: &Difference) -> bool {
+    word.field == "change" && word.one.is_none()
+}
+
+fn listed(differences: &[Difference]) -> String {
+    let said = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
+    let each =
+        differences.iter().map(|one| format!("{} is {} and not {}", one.field, said(&one.one), said(&one.other)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn first(parting: &Parting) -> String {
+    let id = parting.first.as_ref().and_then(|parted| parted.one.or(parted.other));
+    id.map_or_else(|| "none".to_owned(), |id| format!("#{}", id.0))
+}

@@ -1,0 +1,138 @@
+//! A step that is put into a run changes nothing before its event, and what it changes afterwards is what such a step changes.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use coracle_journal::{Entry, EntryId, Events, Recorder, Stage};
+use coracle_scenario::{
+    BuiltIn, Change, Fate, Mode, NotChanged, Options, Outcome, Report, Rerun, Scenario, execute, parse, parse_change,
+    rerun,
+};
+use proptest::prelude::*;
+
+/// Another pod is deleted.
+const DELETE: &str = "delete: {ref: {apiVersion: v1, kind: Pod, labels: {app: web}}, pick: 1}";
+/// Two are enough from there on.
+const SCALE: &str = "scale: {ref: {apiVersion: apps/v1, kind: ReplicaSet, name: web}, replicas: 2}";
+/// Makes an object, whatever else there is.
+const CREATE: &str = "create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: put-in}}}";
+
+struct Demo {
+    path: PathBuf,
+    scenario: Scenario,
+    report: Report,
+}
+
+/// The demo as it goes when nobody changes it.
+static DEMO: LazyLock<Demo> = LazyLock::new(|| {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/delete-a-pod.yaml");
+    let scenario = parse::read(&path, &BuiltIn::default()).unwrap();
+    let report = execute(&scenario, &path, &Options::default(), |_| Recorder::ring(1_000_000)).unwrap();
+    Demo { path, scenario, report }
+});
+
+fn change(at: u64, step: &str) -> Change {
+    parse_change(Path::new("step.yaml"), step, EntryId(at), &DEMO.scenario, &BuiltIn::default()).unwrap()
+}
+
+/// The demo with a step in it, compared with how it went.
+fn put_in(at: u64, step: &str) -> Result<Rerun, NotChanged> {
+    let Demo { path, scenario, report } = &*DEMO;
+    let against = Some(report.events.clone());
+    rerun(scenario, path, &Options::default(), &change(at, step), against, |_| Recorder::ring(1_000_000))
+}
+
+/// The first entry of a stage, from the first step on.
+fn first(events: &Events, is_it: impl Fn(&Entry) -> bool) -> u64 {
+    let begins = events.entries.iter().position(|entry| entry.stage == Stage::StepStart).unwrap();
+    events.entries[begins..].iter().find(|entry| is_it(entry)).unwrap().id.0
+}
+
+fn lines(entries: &[Entry]) -> String {
+    entries.iter().map(|entry| serde_json::to_string(entry).unwrap() + "\n").collect()
+}
+
+/// The last event before the verdicts on the whole run.
+fn last_step_end() -> u64 {
+    let ends = |entry: &&Entry| entry.stage == Stage::StepEnd;
+    DEMO.report.events.entries.iter().rfind(ends).unwrap().id.0
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #[test]
+    fn up_to_its_event_a_changed_run_is_the_same_byte_for_byte(share in 0.0..1.0_f64) {
+        let at = 1 + (share * (last_step_end() - 1) as f64) as u64;
+        let both = put_in(at, CREATE).unwrap();
+        prop_assert_eq!(&both.new.fate, &Some(Fate::Taken));
+        let upto = usize::try_from(at).unwrap();
+        prop_assert!(lines(&both.was.entries[..upto]) == lines(&both.new.events.entries[..upto]), "#{at}");
+        prop_assert!(both.parting.same >= upto);
+        // The step goes in before the clock moves on.
+        let put = both.new.events.entries[upto..].iter().find(|entry| entry.data.get("name").is_some_and(|name| name == &*format!("put in after #{at}")));
+        prop_assert_eq!(put.unwrap().at, both.was.entries[upto - 1].at);
+        let parted = both.parting.first.unwrap().other.unwrap();
+        prop_assert_eq!(parted, put.unwrap().id, "they part at the step itself");
+    }
+}
+
+#[test]
+fn a_run_that_is_run_again_without_a_change_is_the_same() {
+    let Demo { path, scenario, report } = &*DEMO;
+    let again = execute(scenario, path, &Options::default(), |_| Recorder::ring(1_000_000)).unwrap();
+    assert!(lines(&report.events.entries) == lines(&again.events.entries));
+    assert_eq!(report.events.header, again.events.header);
+}
+
+#[test]
+fn a_scale_in_the_middle_changes_how_the_run_ends_and_a_delete_makes_one_more_replacement() {
+    let asked = first(&DEMO.report.events, |entry| {
+        entry.stage == Stage::ApiRequest && entry.data.get("verb").is_some_and(|verb| verb == "delete")
+    });
+    let scaled = put_in(asked, SCALE).unwrap();
+    assert!(matches!(scaled.new.outcome, Outcome::NotInTime(_)), "three pods are waited for: {:?}", scaled.new.outcome);
+    let deleted = put_in(asked, DELETE).unwrap();
+    let Outcome::Failed(failure) = &deleted.new.outcome else { panic!("{:?}", deleted.new.outcome) };
+    assert_eq!(failure.found, "2 by it, 0 by others");
+    let by = |counts: &[coracle_viewer::Count]| {
+        let replicaset = counts.iter().find(|count| count.actor == "controller-manager/replicaset").unwrap();
+        (replicaset.one < replicaset.other).then_some(())
+    };
+    assert_eq!(by(&deleted.parting.counts), Some(()), "{:?}", deleted.parting.counts);
+    let mark = deleted.new.events.header.change.as_deref().unwrap();
+    assert!(mark.starts_with(&format!("#{asked} sha256:")), "{mark}");
+}
+
+#[test]
+fn a_step_that_the_api_refuses_leaves_the_run_as_it_was() {
+    let begins = first(&DEMO.report.events, |entry| entry.stage == Stage::StoreCommit);
+    let refused = put_in(begins, "delete: {ref: {apiVersion: v1, kind: Pod, name: nobody}}").unwrap();
+    let Some(Fate::Refused { why }) = &refused.new.fate else { panic!("{:?}", refused.new.fate) };
+    assert!(why.contains("no Pod nobody"), "{why}");
+    let taken = "create: {resource: {apiVersion: v1, kind: Namespace, metadata: {name: default}}}";
+    let Some(Fate::Refused { why }) = put_in(begins, taken).unwrap().new.fate else { panic!("made twice") };
+    assert!(why.contains("already exists"), "{why}");
+}
+
+#[test]
+fn an_event_that_is_not_there_and_one_after_the_last_step_are_named_with_the_nearest() {
+    let last = DEMO.report.events.entries.last().unwrap().id;
+    let Err(NotChanged::NoSuchEvent { at, nearest }) = put_in(last.0 + 100, CREATE) else { panic!("it is not there") };
+    assert_eq!((at.0, nearest), (last.0 + 100, last));
+    let Err(NotChanged::TooLate { last: before, .. }) = put_in(last.0, CREATE) else { panic!("the run is over") };
+    assert_eq!(before.0, last_step_end());
+}
+
+#[test]
+fn a_log_of_another_run_is_not_compared_and_a_clock_that_runs_is_not_turned_back() {
+    let Demo { path, scenario, report } = &*DEMO;
+    let options = |mode| Options { seed: Some(8), mode: Some(mode), ..Options::default() };
+    let run = |mode| {
+        let against = Some(report.events.clone());
+        rerun(scenario, path, &options(mode), &change(10, CREATE), against, |_| Recorder::ring(1_000_000))
+    };
+    let Err(NotChanged::OtherRun { differences }) = run(Mode::Virtual) else { panic!("another seed") };
+    assert_eq!(differences[0].field, "seed");
+    let refused = run(Mode::Real).unwrap_err().to_string();
+    assert!(refused.contains("in virtual time only"), "{refused}");
+}
