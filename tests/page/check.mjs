@@ -8,6 +8,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import Axe from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 import { checkLesson } from "./lesson.mjs";
+import { twoRuns } from "./two_runs.mjs";
 
 const [coracle, scenarios, browserPath] = process.argv.slice(2);
 // What a busy or slow machine may miss is printed there, and judged only where the machine is quiet.
@@ -183,6 +184,7 @@ for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { c
   claim(true, "a browser that cannot unpack it gets a sentence");
   await context.close();
 }
+await twoRuns({ coracle, scenarios, folder, claim, opened });
 await checkLesson({ coracle, folder, opened, claim, Axe });
 if (pictures) {
   const views = [

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use coracle_cluster::Error;
-use coracle_journal::{EntryId, Events, Header, Recorder};
+use coracle_journal::{EntryId, Events, Header, Recorder, Stage};
 use coracle_viewer::{Difference, Parting};
 
 use crate::change::{Change, Fate};
@@ -32,6 +32,14 @@ pub enum NotChanged {
         at: EntryId,
         /// The nearest that it has.
         nearest: EntryId,
+    },
+    /// The event is there, but the cluster is still starting then.
+    #[error("event #{} is before the cluster is ready; the first event for a step to go in is #{}", .at.0, .first.0)]
+    TooEarly {
+        /// The event.
+        at: EntryId,
+        /// The first at which a step can go in: the one before the first step.
+        first: EntryId,
     },
     /// The event is there, but the steps are over by then.
     #[error("event #{} is a verdict on the whole run, whose last event for a step to go in is #{}", .at.0, .last.0)]
@@ -72,7 +80,7 @@ pub enum NotChanged {
 /// `make_recorder` is asked for each run; the first line of the changed one names the change.
 ///
 /// # Errors
-/// If there is no such event, it is too late for a step, the runs are not the same up to it, or a cluster does not start.
+/// If there is no such event, it is too early or too late for a step, the runs are not the same up to it, or a cluster does not start.
 ///
 /// ```
 /// use coracle::journal::{EntryId, Recorder};
@@ -84,10 +92,10 @@ pub enum NotChanged {
 ///             spec: {cluster: {nodes: 0}, steps: [{name: wait, try: [{sleep: {duration: 3s}}]}]}\n";
 /// let scenario = parse::parse(path, text, &words).unwrap();
 /// let step = "create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}}";
-/// let change = parse_change(Path::new("step.yaml"), step, EntryId(200), &scenario, &words).unwrap();
+/// let change = parse_change(Path::new("step.yaml"), step, EntryId(1500), &scenario, &words).unwrap();
 /// let both = rerun(&scenario, path, &Options::default(), &change, None, |_| Recorder::ring(100_000)).unwrap();
 /// assert_eq!(both.new.fate, Some(Fate::Taken));
-/// assert!(both.parting.same >= 200);
+/// assert!(both.parting.same >= 1500);
 /// ```
 pub fn rerun(
     scenario: &Scenario,
@@ -124,15 +132,20 @@ pub fn rerun(
     Ok(Rerun { was, old, new, parting })
 }
 
-/// Where an event is in a log.
+/// Where an event is in a log, at which a step can go in.
 fn place(was: &Events, at: EntryId) -> Result<usize, NotChanged> {
     whole(was)?;
-    was.entries.binary_search_by_key(&at, |entry| entry.id).map_err(|after| {
+    let place = was.entries.binary_search_by_key(&at, |entry| entry.id).map_err(|after| {
         let near = [after.checked_sub(1), Some(after)].into_iter().flatten();
         let near = near.filter_map(|place| was.entries.get(place)).map(|entry| entry.id);
         let nearest = near.min_by_key(|id| id.0.abs_diff(at.0)).unwrap_or(EntryId(0));
         NotChanged::NoSuchEvent { at, nearest }
-    })
+    })?;
+    let begins = was.entries.iter().position(|entry| entry.stage == Stage::StepStart).unwrap_or_default();
+    match begins.checked_sub(1) {
+        Some(first) if place < first => Err(NotChanged::TooEarly { at, first: was.entries[first].id }),
+        _ => Ok(place),
+    }
 }
 
 fn whole(events: &Events) -> Result<(), NotChanged> {

@@ -95,7 +95,9 @@ impl Put {
 fn refused(why: NotChanged) -> Result<u8> {
     let code = match why {
         NotChanged::Cluster(error) => return Err(error.into()),
-        NotChanged::NoSuchEvent { .. } | NotChanged::TooLate { .. } => exit::NOTHING_MATCHED,
+        NotChanged::NoSuchEvent { .. } | NotChanged::TooEarly { .. } | NotChanged::TooLate { .. } => {
+            exit::NOTHING_MATCHED
+        }
         NotChanged::OtherRun { .. } | NotChanged::Forgotten { .. } => exit::USAGE,
         NotChanged::Drifted { .. } => exit::FAILED,
     };
