@@ -87,13 +87,13 @@ fn named_before(function: &str) -> bool {
 #[test]
 fn the_scenarios_that_the_guide_teaches_exist_and_every_scenario_is_taught() {
     let guide = std::fs::read_to_string(root().join("docs/scenarios.md")).unwrap();
-    let lessons = guide.split("## The lessons").nth(1).unwrap();
+    let taught = guide.split("## The scenarios").nth(1).unwrap();
     for entry in std::fs::read_dir(root().join("scenarios")).unwrap() {
         let name = entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned();
-        assert!(lessons.contains(&format!("`{name}`")), "{name} has no lesson in docs/scenarios.md");
+        assert!(taught.contains(&format!("`{name}`")), "{name} is not in docs/scenarios.md");
     }
-    for lesson in lessons.lines().filter(|line| line.starts_with("| `")) {
-        let name = quoted(lesson)[0];
+    for line in taught.lines().filter(|line| line.starts_with("| `")) {
+        let name = quoted(line)[0];
         assert!(root().join("scenarios").join(format!("{name}.yaml")).exists(), "no scenario {name}");
     }
 }

@@ -77,10 +77,8 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
     for name in &lesson.spec.contrast.refutes.value {
         let place = plan.captions.iter().position(|one| one.caption.name.value == name.value);
         let place = place.expect("a lesson that was read refutes what it says");
-        if let (Some(how), Some(caption)) = (problems.refuted(&plan.captions[place], name, &told), captions.get(place))
-        {
-            refuted.push(shown::Refuted { text: caption.text.clone(), how });
-        }
+        let text = captions.get(place).map(|caption| caption.text.clone()).unwrap_or_default();
+        refuted.extend(problems.refuted(&plan.captions[place], name, &told, text));
     }
     if !problems.all.is_empty() {
         return Err(Error::Untrue(problems.all));
@@ -218,19 +216,25 @@ impl Problems<'_> {
     }
 
     /// How the contrast shows that a claim is not always true.
-    fn refuted(&mut self, planned: &Planned<'_>, name: &Spanned<String>, told: &Telling<'_>) -> Option<String> {
-        let mut lacks = told.lacks(&planned.claim);
+    fn refuted(
+        &mut self,
+        planned: &Planned<'_>,
+        name: &Spanned<String>,
+        told: &Telling<'_>,
+        text: String,
+    ) -> Option<shown::Refuted> {
+        let without =
+            |how: &str| Some(shown::Refuted { text: text.clone(), how: how.to_owned(), claim: String::new() });
         if !told.found.contains_key(&name.value) {
-            lacks.insert(name.value.clone());
+            return without("Nothing of the kind happens.");
         }
-        if lacks.contains(&name.value) {
-            return Some("nothing of the kind happens".to_owned());
-        }
-        if !lacks.is_empty() {
-            return Some("what it speaks of does not happen".to_owned());
+        if !told.lacks(&planned.claim).is_empty() {
+            return without("What it speaks of does not happen.");
         }
         match told.holds(&planned.claim) {
-            Ok(false) => Some(format!("not true here: {}", one_line(planned.claim.text()))),
+            Ok(false) => {
+                Some(shown::Refuted { text, how: "False here:".to_owned(), claim: one_line(planned.claim.text()) })
+            }
             Ok(true) => self.note(name, format!("`{}` is true in the contrast, too", name.value)),
             Err(why) => self.note(name, format!("`{}` has no answer in the contrast: {why}", name.value)),
         }

@@ -61,7 +61,8 @@ fn document(taught: &Taught) -> String {
     captions(&mut text, &lesson.captions, taught.events.entries.as_slice());
     let _ = writeln!(text, "\n## The contrast: {}\n\nNot so there:\n", lesson.contrast.title);
     for refuted in &lesson.contrast.refuted {
-        let _ = writeln!(text, "- {} ({})", refuted.text, refuted.how);
+        let claim = if refuted.claim.is_empty() { String::new() } else { format!(" `{}`", refuted.claim) };
+        let _ = writeln!(text, "- {}<br><sub>{}{claim}</sub>", refuted.text, refuted.how);
     }
     text.push_str("\nBut:\n\n");
     captions(&mut text, &lesson.contrast.captions, taught.contrast.entries.as_slice());
@@ -82,11 +83,7 @@ fn captions(text: &mut String, captions: &[Caption], entries: &[coracle_journal:
     for (number, caption) in (1..).zip(captions) {
         let place = entries.binary_search_by_key(&caption.entry, |entry| entry.id).unwrap();
         let (entry, millis) = (&entries[place], entries[place].at.as_secs_f64() * 1000.0);
-        let _ = writeln!(
-            text,
-            "{number}. {}<br><sub>#{} at {millis:.1} ms, {}</sub>",
-            caption.text, entry.id.0, entry.actor
-        );
+        let _ = writeln!(text, "{number}. {}<br><sub>{millis:.1} ms, {}</sub>", caption.text, entry.actor);
     }
 }
 

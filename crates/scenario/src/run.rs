@@ -327,7 +327,7 @@ impl<'a> Run<'a> {
                 }
                 self.node(node, coracle_cluster::Kubelet::start_node)?;
             }
-            Target::Toy(toy) => self.toys.start(toy).await?,
+            Target::Toy(toy) => self.toys.start(toy).await.map_err(Refusal::new)?,
         }
         Ok(())
     }

@@ -7,8 +7,6 @@ use coracle_meta::{GroupVersionResource, Object, WatchEvent};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::objects::Refusal;
-
 /// The toys that there are.
 pub(crate) const TOYS: &[&str] = &[EDGE_TRIGGERED];
 
@@ -33,14 +31,14 @@ impl Toys {
     }
 
     /// Starts a toy; from when this returns it sees what happens.
-    pub(crate) async fn start(&mut self, toy: &str) -> Result<(), Refusal> {
+    pub(crate) async fn start(&mut self, toy: &str) -> Result<(), String> {
         if self.running.is_some() {
-            return Err(Refusal::new(format!("the toy `{toy}` runs already")));
+            return Err(format!("the toy `{toy}` runs already"));
         }
         self.client.recorder().record(&actor(), Stage::ComponentStart, Detail::default);
         let pods = Api::<Object>::dynamic(&self.client, GroupVersionResource::new("", "v1", "pods"));
         let pods = pods.within(&self.namespace);
-        let watch = from_now_on(&pods).await?;
+        let watch = from_now_on(&pods).await.map_err(|error| error.to_string())?;
         let client = self.client.clone();
         self.running = Some(tokio::spawn(async move {
             // It ends with the first write that is refused: it is a toy.

@@ -52,26 +52,29 @@ export function Lesson({ lesson, run, cursor, select }) {
   useEffect(() => { if (guess >= 0) next.current?.focus({ preventScroll: true }); }, [guess, isContrast]);
   const isGuessing = guess < 0 && !isContrast;
   return html`
-    <h2>${lesson.number}. ${lesson.title}</h2>
-    ${isContrast ? html`<p><b>The contrast:</b> ${lesson.contrast.title}.</p>` : html`<p>${lesson.question}</p>`}
-    ${isContrast ? html`<ul class="refuted">${lesson.contrast.refuted.map(({ text, how }) => html`<li><p><b>✗ Not so here:</b> <s>${text}</s></p><p class="quiet">${how}</p></li>`)}</ul>` : html`<${Answers} lesson=${lesson} />`}
+    <h2>${lesson.number}. ${marked(lesson.title)}</h2>
+    ${isContrast ? html`<p><b>The contrast:</b> ${lesson.contrast.title}.</p>` : html`<p>${marked(lesson.question)}</p>`}
+    ${isContrast ? html`<ul class="refuted">${lesson.contrast.refuted.map(({ text, how, claim }) => html`<li><p><b>✗ Not so here:</b> <s>${marked(text)}</s></p><p class="quiet">${how} <code>${claim}</code></p></li>`)}</ul>` : html`<${Answers} lesson=${lesson} />`}
     ${isGuessing ? "" : html`
       <ol class="captions">${captions.slice(0, at + 1).map((caption, place) => {
         const i = run.place(caption.entry);
-        return html`<li class=${i === cursor ? "current" : ""}><button aria-current=${i === cursor ? "step" : undefined} onClick=${() => lesson.go(place, select, run)}>${caption.text}</button>
+        return html`<li class=${i === cursor ? "current" : ""}><button aria-current=${i === cursor ? "step" : undefined} onClick=${() => lesson.go(place, select, run)}>${marked(caption.text)}</button>
           <details><summary>#${caption.entry} · ${clock(run.time(i))}</summary><p>Checked of this run: <code>${caption.claim}</code></p></details></li>`;
       })}</ol>
       <p class="live" role="status">${at < 0 ? "" : captions[at].text}</p>
       <p class="bar"><button ref=${next} aria-disabled=${isOver} onClick=${() => lesson.go(at + 1, select, run)}>${isOver ? "that was all of it" : `go on (${at + 2} of ${captions.length})`}</button>
         <button aria-disabled=${at < 1} onClick=${() => lesson.go(at - 1, select, run)}>back</button>
         <button class="cross" onClick=${lesson.cross}>${isContrast ? "to the lesson's run" : "to the contrast"}</button></p>
-      ${isOver && !isContrast ? html`<p><b>The contrast:</b> ${lesson.contrast.title}.</p>${lesson.note ? html`<p class="quiet">${lesson.note}</p>` : ""}` : ""}`}
+      ${isOver && !isContrast ? html`<p><b>The contrast:</b> ${lesson.contrast.title}.</p>${lesson.note ? html`<p class="quiet">${marked(lesson.note)}</p>` : ""}` : ""}`}
     <p class="quiet">${isGuessing ? html`Guess with <kbd>a</kbd> to <kbd>${LETTERS[lesson.answers.length - 1]}</kbd>.` : html`<kbd>j</kbd> goes on, <kbd>k</kbd> back, <kbd>x</kbd> to the other run. Numbers and names are those of the run.`}</p>`;
 }
 
+/** A text in which what stands between backquotes is code. */
+const marked = (text) => text.split("`").map((part, place) => (place % 2 ? html`<code>${part}</code>` : part));
+
 function Answers({ lesson }) {
   const { answers, guess } = lesson;
-  if (guess < 0) return html`<ol class="answers">${answers.map(({ text }, place) => html`<li><button onClick=${() => lesson.guessed(place)}><kbd>${LETTERS[place]}</kbd> ${text}</button></li>`)}</ol>`;
+  if (guess < 0) return html`<ol class="answers">${answers.map(({ text }, place) => html`<li><button onClick=${() => lesson.guessed(place)}><kbd>${LETTERS[place]}</kbd> ${marked(text)}</button></li>`)}</ol>`;
   return html`<ol class="answers">${answers.map(({ text, right, why }, place) => html`<li class=${right ? "held" : place === guess ? "broke" : ""}>
-    <b>${right ? "✓" : place === guess ? "✗" : "·"}</b> ${text} ${place === guess ? html`<i>your guess</i>` : ""}${right || place === guess ? html`<p class="quiet">${why}</p>` : ""}</li>`)}</ol>`;
+    <b>${right ? "✓" : place === guess ? "✗" : "·"}</b> ${marked(text)} ${place === guess ? html`<i>your guess</i>` : ""}${right || place === guess ? html`<p class="quiet">${marked(why)}</p>` : ""}</li>`)}</ol>`;
 }

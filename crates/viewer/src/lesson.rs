@@ -62,4 +62,6 @@ pub struct Refuted {
     pub text: String,
     /// What is otherwise.
     pub how: String,
+    /// What is false there, in CEL; empty where nothing is there of which it could be.
+    pub claim: String,
 }

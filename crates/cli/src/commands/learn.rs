@@ -155,7 +155,7 @@ fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
     println!("\nThe contrast: {}.\n", lesson.contrast.title);
     for refuted in &lesson.contrast.refuted {
         println!("{}", wrapped(&format!("not so here: {}", refuted.text), "    "));
-        println!("{}", wrapped(&format!("    {}", refuted.how), "    "));
+        println!("{}", wrapped(&format!("    {} {}", refuted.how, refuted.claim), "    "));
     }
     println!();
     captions(&lesson.contrast.captions, &taught.contrast.entries, pace)?;
