@@ -5,7 +5,8 @@
 //! style.css ------------------------------------------------------------------------------+--> index.html, with their hashes as policy
 //! ```
 //! A module says `import { a, b as c } from "./x.js";` or `import x from "htm";`, a statement a line, and
-//! `export function`, `export const` or `export class`. No line within a template begins with `//`.
+//! `export function`, `export const` or `export class`. No line within a template begins with `//`. Indentation is left out: the page is
+//! copied into every report.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -38,7 +39,8 @@ fn crate_folder() -> PathBuf {
 fn page() -> Result<String, Failure> {
     let folder = crate_folder().join("page");
     let read = |name: &str| std::fs::read_to_string(folder.join(name));
-    let (style, script) = (format!("\n{}", read("style.css")?), script(&folder)?);
+    let style: String = read("style.css")?.lines().map(|line| format!("\n{}", line.trim_start())).collect();
+    let script = script(&folder)?;
     for forbidden in ["</script", "</style", "<!--"] {
         if script.contains(forbidden) || style.contains(forbidden) {
             return Err(format!("the page's own text holds {forbidden:?}").into());
@@ -139,6 +141,8 @@ fn split(source: &str) -> Result<(Vec<Import>, String), String> {
             imports.push(import(statement)?);
             rest = after;
         }
+        // Whitespace at the beginning of a line means nothing to scripts, nor to htm's templates.
+        let rest = rest.trim_start();
         if !rest.is_empty() {
             body.push_str(rest);
             body.push('\n');
