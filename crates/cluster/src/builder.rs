@@ -5,6 +5,7 @@ use coracle_journal::Recorder;
 use coracle_kubelet::stages::{Programme, Stage};
 use coracle_kubelet::{NodeSpec, SavedNodes};
 
+use crate::kept_store::KeptStore;
 use crate::{ApiServerSpec, Audit, ServiceRoutes, StoreSpec, Transport};
 
 /// What stands between a component and the API server: a latency, a fault. Called once for each start of a component, and
@@ -29,6 +30,7 @@ pub struct Builder {
     pub(crate) csi_driver: bool,
     pub(crate) metrics_server: bool,
     pub(crate) saved_nodes: Option<SavedNodes>,
+    pub(crate) kept_store: Option<KeptStore>,
 }
 
 /// Which components run beside the API server.
@@ -61,6 +63,7 @@ impl Default for Builder {
             csi_driver: false,
             metrics_server: false,
             saved_nodes: None,
+            kept_store: None,
         }
     }
 }
@@ -128,6 +131,13 @@ impl Builder {
     #[must_use]
     pub fn store(mut self, store: StoreSpec) -> Self {
         self.store = store;
+        self
+    }
+
+    /// Begins with what this store held; controllers, scheduler and nodes begin anew, and make do with what they find.
+    #[must_use]
+    pub fn kept_store(mut self, kept: KeptStore) -> Self {
+        self.kept_store = Some(kept);
         self
     }
 

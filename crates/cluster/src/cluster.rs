@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use crate::builder::{Builder, Components, TransportLayer};
 use crate::component::{Component, Running};
 use crate::control_plane::ControlPlane;
+use crate::kept_store::KeptStore;
 use crate::metrics_server;
 use crate::node_transport::NodeWays;
 use crate::restartable::Restartable;
@@ -82,7 +83,7 @@ impl Cluster {
         let ambient = builder.ambient.unwrap_or_else(clock::default_ambient);
         let recorder = builder.recorder;
         let tasks = Tasks::default();
-        let store = builder.store.open_restartable(&ambient, &recorder, &tasks).await?;
+        let store = builder.store.open_restartable(&ambient, &recorder, &tasks, builder.kept_store.as_ref()).await?;
         let nodes = NodeWays::new(&builder.api_server)?;
         if builder.metrics_server {
             metrics_server::answer_for(&mut builder.api_server, nodes.clone());
@@ -344,8 +345,16 @@ impl Cluster {
         Ok(())
     }
 
+    /// What the store holds now, with its history, for another cluster to begin with.
+    ///
+    /// # Errors
+    /// If it is not in the memory of this process.
+    pub fn keep_store(&self) -> Result<KeptStore, Error> {
+        Ok(self.restartable()?.kept()?)
+    }
+
     fn restartable(&self) -> Result<&Restartable, Error> {
-        let only = || Error::Options("only a store in memory can be killed by its cluster".to_owned());
+        let only = || Error::Options("only a store in memory can be killed or kept by its cluster".to_owned());
         self.store.restartable().ok_or_else(only)
     }
 

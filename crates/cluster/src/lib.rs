@@ -25,6 +25,7 @@ mod error;
 #[cfg(feature = "serve")]
 mod far_nodes;
 mod import;
+mod kept_store;
 mod kinds;
 mod kubelet_client;
 mod kubelet_server;
@@ -69,6 +70,7 @@ pub use coracle_registry::{Callee, Caller, Trust, User};
 pub use coracle_schema::openapi::Descriptions;
 pub use error::Error;
 pub use import::{Document, Fate, ImportOptions, ImportReport, Imported, NotImported, import, read_documents};
+pub use kept_store::KeptStore;
 pub use kinds::built_in_kinds;
 pub use kubelet_client::KubeletClient;
 pub use kubelet_server::KubeletServer;

@@ -12,6 +12,8 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
+use crate::kept_store::KeptStore;
+
 /// A store in memory that can be killed and started again, as one on disk can: what it has acknowledged is there again,
 /// with its history; its leases have their full time again; its watches have ended.
 #[derive(Clone)]
@@ -45,7 +47,15 @@ struct State {
 
 impl Restartable {
     pub(crate) fn new(options: Options, upkeep: impl Fn(&Engine) -> JoinSet<()> + Send + Sync + 'static) -> Self {
-        let engine = Engine::in_memory(options.clone());
+        Self::of(Engine::in_memory(options.clone()), options, upkeep)
+    }
+
+    /// One that begins with what this engine holds.
+    pub(crate) fn of(
+        engine: Engine,
+        options: Options,
+        upkeep: impl Fn(&Engine) -> JoinSet<()> + Send + Sync + 'static,
+    ) -> Self {
         let state = Mutex::new(State { alive: Some(upkeep(&engine)), engine });
         Self { inner: Arc::new(Inner { options, upkeep: Box::new(upkeep), state, deaths: Arc::default() }) }
     }
@@ -67,6 +77,12 @@ impl Restartable {
         state.engine = state.engine.fork(0, self.inner.options.clone())?;
         state.alive = Some((self.inner.upkeep)(&state.engine));
         Ok(true)
+    }
+
+    /// What it holds now, with its history, for another to begin with; a dead one has what it will have when it is started.
+    pub(crate) fn kept(&self) -> Result<KeptStore, Error> {
+        let engine = self.inner.state.lock().engine.fork(0, self.inner.options.clone())?;
+        Ok(KeptStore { engine, options: self.inner.options.clone() })
     }
 
     fn engine(&self) -> Result<Engine, Error> {

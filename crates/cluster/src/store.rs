@@ -8,6 +8,7 @@ use coracle_store::{AutoCompaction, Engine, Limits, Options, Store};
 use tokio::task::JoinSet;
 
 use crate::Error;
+use crate::kept_store::KeptStore;
 use crate::restartable::Restartable;
 use crate::tasks::Tasks;
 
@@ -109,15 +110,21 @@ impl StoreSpec {
         ambient: &Ambient,
         recorder: &Recorder,
         tasks: &Tasks,
+        kept: Option<&KeptStore>,
     ) -> Result<OpenStore, Error> {
         match self {
             Self::Memory => {
                 let options = Options::new(ambient.split("store"), recorder.clone());
                 let among = tasks.clone();
-                let store = Restartable::new(options, move |engine| upkeep(engine, StoreOptions::default(), &among));
+                let upkeep = move |engine: &Engine| upkeep(engine, StoreOptions::default(), &among);
+                let store = match kept {
+                    None => Restartable::new(options, upkeep),
+                    Some(kept) => Restartable::of(kept.engine.fork(0, options.clone())?, options, upkeep),
+                };
                 let kind = Kind::Restartable(store.clone());
                 Ok(OpenStore { store: Arc::new(store), kind, upkeep: JoinSet::new() })
             }
+            _ if kept.is_some() => Err(Error::Options("only a store in memory begins with a kept one".to_owned())),
             other => other.open_among(ambient, recorder, StoreOptions::default(), tasks).await,
         }
     }

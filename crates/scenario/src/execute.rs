@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::Ambient;
-use coracle_cluster::{Cluster, Delays, Error, controllers};
+use coracle_cluster::{Cluster, Delays, Error, KeptStore, controllers};
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
 use coracle_sim::{Answer, ClockMode, ClusterState, Latency, PluralOf, World};
 use futures_util::future::{Either, select};
+use tokio::task::JoinHandle;
 
 use crate::change::Change;
 use crate::disturbance::Disturbance;
@@ -48,8 +49,11 @@ impl Options {
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), Error> {
         let (mode, _) = self.settle(scenario);
         if self.change.is_some() && mode != Mode::Virtual {
-            let why = "a step is put into a run in virtual time only: no other clock can be turned back";
-            return Err(Error::Options(format!("{why}, and this run is in mode {mode}")));
+            let why =
+                "in one run, a step is put in after an event in virtual time only: no other clock can be turned back";
+            return Err(Error::Options(format!(
+                "{why}, and this run is in mode {mode}; `rerun` goes on from a fork of its store"
+            )));
         }
         Ok(())
     }
@@ -66,27 +70,29 @@ pub fn execute(
     options: &Options,
     make_recorder: impl FnOnce(&Header) -> Recorder,
 ) -> Result<Report, Error> {
-    let (mode, seed) = options.settle(scenario);
     options.check(scenario)?;
+    execute_until(scenario, path, options, make_recorder, |_| Ok(())).map(|(report, ())| report)
+}
+
+/// As [`execute`], and takes something from the cluster before it is gone.
+pub(crate) fn execute_until<T>(
+    scenario: &Scenario,
+    path: &Path,
+    options: &Options,
+    make_recorder: impl FnOnce(&Header) -> Recorder,
+    take: impl FnOnce(&Cluster) -> Result<T, Error>,
+) -> Result<(Report, T), Error> {
+    let (mode, seed) = options.settle(scenario);
     let wall = wall_clock();
-    let clock = match mode {
-        Mode::Real => ClockMode::Real,
-        Mode::Scaled(factor) => ClockMode::Scaled(factor),
-        Mode::Virtual => ClockMode::Virtual,
-    };
-    coracle_sim::run_in(clock, async move {
+    coracle_sim::run_in(clock_of(mode), async move {
         let ambient = ambient(mode, seed);
         let header = header(scenario, options, &ambient);
         let recorder = make_recorder(&header);
-        let cluster = start(scenario, mode, ambient, options.disturbance, recorder).await?;
+        let cluster = start(scenario, mode, ambient, options.disturbance, recorder, None).await?;
         let plural_of = plurals(&cluster);
         let world =
             World::new(&scenario.spec.namespace, plural_of, invariants(scenario)).recorded(cluster.recorder().clone());
-        let store = cluster.store();
-        let follower = tokio::spawn({
-            let world = world.clone();
-            async move { world.follow(&*store).await }
-        });
+        let follower = follow(&world, &cluster);
         let run = async {
             until_ready(&world, scenario).await?;
             let disturbed = async {
@@ -103,19 +109,38 @@ pub fn execute(
             }
         };
         let report = cluster.unless_ended(run).await??;
+        let taken = take(&cluster)?;
         follower.abort();
         cluster.shutdown().await;
-        Ok(report)
+        Ok((report, taken))
     })
     .map_err(|error| Error::NotStarted(error.to_string()))?
 }
 
-async fn start(
+pub(crate) fn clock_of(mode: Mode) -> ClockMode {
+    match mode {
+        Mode::Real => ClockMode::Real,
+        Mode::Scaled(factor) => ClockMode::Scaled(factor),
+        Mode::Virtual => ClockMode::Virtual,
+    }
+}
+
+/// Lets a world see what a cluster's store holds.
+pub(crate) fn follow(world: &World, cluster: &Cluster) -> JoinHandle<()> {
+    let (world, store) = (world.clone(), cluster.store());
+    tokio::spawn(async move {
+        // It ends with the store, and who waits for a revision that does not come then says so.
+        let _ = world.follow(&*store).await;
+    })
+}
+
+pub(crate) async fn start(
     scenario: &Scenario,
     mode: Mode,
     ambient: Ambient,
     disturbance: Option<Disturbance>,
     recorder: Recorder,
+    kept: Option<KeptStore>,
 ) -> Result<Cluster, Error> {
     let spec = &scenario.spec.cluster;
     let late = disturbance.map_or(Duration::ZERO, Disturbance::watch_delay);
@@ -130,6 +155,10 @@ async fn start(
     let builder = Cluster::builder().node_specs(nodes).recorder(recorder).pod_delays(delays).controllers(controllers);
     let builder = builder.metrics_server(spec.metrics_server);
     let builder = builder.csi_driver();
+    let builder = match kept {
+        Some(kept) => builder.kept_store(kept),
+        None => builder,
+    };
     let builder = match mode {
         Mode::Real => builder,
         Mode::Scaled(_) | Mode::Virtual => {
@@ -139,7 +168,7 @@ async fn start(
     builder.ambient(ambient).start().await
 }
 
-fn ambient(mode: Mode, seed: u64) -> Ambient {
+pub(crate) fn ambient(mode: Mode, seed: u64) -> Ambient {
     match mode {
         Mode::Real => Ambient { random: coracle_ambient::Random::from_seed(seed), ..Ambient::system() },
         Mode::Scaled(_) | Mode::Virtual => Ambient::seeded(seed),
@@ -147,7 +176,7 @@ fn ambient(mode: Mode, seed: u64) -> Ambient {
 }
 
 /// What run this is, so that it can be had again.
-fn header(scenario: &Scenario, options: &Options, ambient: &Ambient) -> Header {
+pub(crate) fn header(scenario: &Scenario, options: &Options, ambient: &Ambient) -> Header {
     let (mode, seed) = options.settle(scenario);
     let start = coracle_meta::format_time(ambient.clock.now());
     let header = Header::new(start).of_scenario(&scenario.metadata.name, &scenario.hash).run(mode.to_string(), seed);
@@ -156,7 +185,7 @@ fn header(scenario: &Scenario, options: &Options, ambient: &Ambient) -> Header {
 }
 
 /// Waits until every node is ready, and pods of the scenario's namespace can be admitted: steps begin in a cluster at rest.
-async fn until_ready(world: &World, scenario: &Scenario) -> Result<(), Error> {
+pub(crate) async fn until_ready(world: &World, scenario: &Scenario) -> Result<(), Error> {
     let shapes = scenario.spec.cluster.nodes.value.shapes();
     let wanted = shapes.iter().filter(|shape| shape.joins == Joins::AtStart).count();
     let ready = |cluster: &ClusterState| {
@@ -184,7 +213,7 @@ fn is_ready(node: &Object) -> bool {
     conditions.into_iter().flatten().any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
 }
 
-fn plurals(cluster: &Cluster) -> PluralOf {
+pub(crate) fn plurals(cluster: &Cluster) -> PluralOf {
     let registry = cluster.registry().clone();
     Arc::new(move |object: &Object| {
         let kinds = registry.kinds();
@@ -193,7 +222,7 @@ fn plurals(cluster: &Cluster) -> PluralOf {
 }
 
 /// How long ago, on the machine's own clock, this was called.
-fn wall_clock() -> impl Fn() -> Duration {
+pub(crate) fn wall_clock() -> impl Fn() -> Duration {
     #[expect(clippy::disallowed_methods, reason = "a report says how long the run took on the machine's clock")]
     let started = std::time::Instant::now();
     move || started.elapsed()

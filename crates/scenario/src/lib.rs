@@ -13,6 +13,7 @@ mod end_state;
 mod execute;
 /// What a scenario file may say.
 pub mod file;
+mod fork;
 mod maintenance;
 mod manifests;
 mod mode;

@@ -1,12 +1,14 @@
 use std::path::Path;
 
-use coracle_cluster::Error;
+use coracle_cluster::{Cluster, Error};
 use coracle_journal::{EntryId, Events, Header, Recorder, Stage};
 use coracle_viewer::{Difference, Parting};
 
 use crate::change::{Change, Fate};
-use crate::execute::{Options, execute};
+use crate::execute::{Options, execute, execute_until};
 use crate::file::Scenario;
+use crate::fork::{Moment, execute_from, spliced};
+use crate::mode::Mode;
 use crate::report::Report;
 
 /// A run, and the same run with a step put into it.
@@ -20,6 +22,9 @@ pub struct Rerun {
     pub new: Report,
     /// Where they part, which is after the step's event.
     pub parting: Parting,
+    /// The revision at which the store was forked, where the clock could not be turned back: then the second run is the first up to
+    /// the event, and from there on a new cluster, whose controllers, scheduler and nodes began anew.
+    pub fork: Option<i64>,
 }
 
 /// Why there is nothing to compare.
@@ -63,6 +68,9 @@ pub enum NotChanged {
         /// Where it went another way.
         parting: Box<Parting>,
     },
+    /// In real or scaled time the store itself is needed, which no log holds.
+    #[error("in real or scaled time a new cluster goes on from the store, which an events file does not hold")]
+    NoStore,
     /// The recorder has forgotten the beginning of a run, which cannot be compared without it.
     #[error("the run has more events than are kept, of which #{} is the first", .first.0)]
     Forgotten {
@@ -76,6 +84,9 @@ pub enum NotChanged {
 
 /// Runs a scenario with a step put into it, and compares it with the run without, which is run first or was `against`. Up to the
 /// step's event both are the same, byte for byte.
+///
+/// In real and scaled time the clock cannot be turned back. There a new cluster begins with the store as it was at the event's
+/// revision, the step is put into that, and no later step is taken.
 ///
 /// `make_recorder` is asked for each run; the first line of the changed one names the change.
 ///
@@ -105,17 +116,22 @@ pub fn rerun(
     against: Option<Events>,
     make_recorder: impl Fn(&Header) -> Recorder,
 ) -> Result<Rerun, NotChanged> {
-    let with = Options { change: Some(change.clone()), ..options.clone() };
     let without = Options { change: None, ..options.clone() };
-    with.check(scenario)?;
+    if options.settle(scenario).0 != Mode::Virtual {
+        return match against {
+            None => anew((scenario, path), &without, change, make_recorder),
+            Some(_) => Err(NotChanged::NoStore),
+        };
+    }
     let (was, old) = match against {
-        Some(was) => (was, None),
+        Some(was) => (ended(was)?, None),
         None => {
             let old = execute(scenario, path, &without, &make_recorder)?;
             (old.events.clone(), Some(old))
         }
     };
     let place = place(&was, change.at)?;
+    let with = Options { change: Some(change.clone()), ..options.clone() };
     let new = execute(scenario, path, &with, &make_recorder)?;
     let parting = Parting::of(&was, &new.events);
     if let Some(Fate::TooLate { last }) = new.fate {
@@ -129,7 +145,35 @@ pub fn rerun(
     if parting.same <= place {
         return Err(NotChanged::Drifted { at: change.at, parting: Box::new(parting) });
     }
-    Ok(Rerun { was, old, new, parting })
+    Ok(Rerun { was, old, new, parting, fork: None })
+}
+
+/// In real time: a new cluster goes on from a fork of the store.
+fn anew(
+    (scenario, path): (&Scenario, &Path),
+    options: &Options,
+    change: &Change,
+    make_recorder: impl Fn(&Header) -> Recorder,
+) -> Result<Rerun, NotChanged> {
+    let (old, store) = execute_until(scenario, path, options, &make_recorder, Cluster::keep_store)?;
+    let place = place(&old.events, change.at)?;
+    let moment = Moment::of(&old.events, place, &store)?;
+    let fork = Some(moment.revision);
+    let mut new = execute_from(moment, scenario, options, change, &make_recorder)?;
+    whole(&new.events)?;
+    new.events = spliced(&old.events, place, new.events);
+    let parting = Parting::of(&old.events, &new.events);
+    Ok(Rerun { was: old.events.clone(), old: Some(old), new, parting, fork })
+}
+
+/// A log from a file as it was when the run was over, but for the cluster's end; that of a changed run is of another.
+fn ended(mut was: Events) -> Result<Events, NotChanged> {
+    if let Some(change) = was.header.change {
+        let differences = vec![Difference { field: "change".to_owned(), one: Some(change), other: None }];
+        return Err(NotChanged::OtherRun { differences });
+    }
+    while was.entries.pop_if(|last| last.stage == Stage::ComponentStop).is_some() {}
+    Ok(was)
 }
 
 /// Where an event is in a log, at which a step can go in.

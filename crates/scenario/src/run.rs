@@ -63,6 +63,13 @@ pub(crate) struct Ending<'a> {
     pub(crate) change: Option<&'a Change>,
 }
 
+/// How it ended.
+struct Ended {
+    outcome: Outcome,
+    cluster_time: Duration,
+    fate: Option<Fate>,
+}
+
 /// Why a step stopped the scenario.
 enum Stop {
     Refused(Refusal),
@@ -105,9 +112,42 @@ impl<'a> Run<'a> {
             }
             Some(change) => self.changed(change, rest).await,
         };
-        let end_state = self.world.look(end_state);
         self.judge_throughout(&mut outcome);
         self.count_requests(&self.recorder.entries(EntryId(0)), &mut outcome);
+        let ended = Ended { outcome, cluster_time, fate };
+        self.report(header, (mode, seed), ended, wall())
+    }
+
+    /// Takes the step that is put in and no other, and says what became of it.
+    pub(crate) async fn alone(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
+        let Ending { header, mode, seed, rest, change } = ending;
+        let taken = match change {
+            Some(change) => self.step(&change.step).await,
+            None => Ok(()),
+        };
+        let taken = match taken {
+            Ok(()) => self.joined().await,
+            stopped => stopped,
+        };
+        let cluster_time = self.started.elapsed();
+        let (mut outcome, fate) = match taken {
+            Ok(()) => (Outcome::Passed, Fate::Taken),
+            Err(Outcome::Failed(refused)) => {
+                let fate = Fate::Refused { why: refused.found.clone() };
+                (Outcome::Failed(refused), fate)
+            }
+            Err(late) => (late, Fate::Taken),
+        };
+        if fate == Fate::Taken {
+            tokio::time::sleep(rest).await;
+        }
+        self.judge_throughout(&mut outcome);
+        self.report(header, (mode, seed), Ended { outcome, cluster_time, fate: Some(fate) }, wall())
+    }
+
+    fn report(self, header: Header, (mode, seed): (Mode, u64), ended: Ended, wall_time: Duration) -> Report {
+        let Ended { mut outcome, cluster_time, fate } = ended;
+        let end_state = self.world.look(end_state);
         let entries = self.recorder.entries(EntryId(0));
         if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome {
             failure.written_by = author(&entries, failure.revision);
@@ -121,7 +161,7 @@ impl<'a> Run<'a> {
             seed,
             mode,
             cluster_time,
-            wall_time: wall(),
+            wall_time,
             events: Events { header, entries },
             fate,
         }

@@ -136,6 +136,35 @@ fn a_log_of_another_run_is_not_compared_and_a_clock_that_runs_is_not_turned_back
     };
     let Err(NotChanged::OtherRun { differences }) = run(Mode::Virtual) else { panic!("another seed") };
     assert_eq!(differences[0].field, "seed");
-    let refused = run(Mode::Real).unwrap_err().to_string();
+    assert!(matches!(run(Mode::Real), Err(NotChanged::NoStore)), "a file holds no store");
+    let put_in = Options { change: Some(change(3400, CREATE)), ..options(Mode::Real) };
+    let refused = execute(scenario, path, &put_in, |_| Recorder::off()).unwrap_err().to_string();
     assert!(refused.contains("in virtual time only"), "{refused}");
+}
+
+#[test]
+fn where_the_clock_cannot_be_turned_back_a_new_cluster_goes_on_from_a_fork_of_the_store() {
+    let Demo { path, scenario, report } = &*DEMO;
+    let asked = first(&report.events, |entry| {
+        entry.stage == Stage::ApiRequest && entry.data.get("verb").is_some_and(|verb| verb == "delete")
+    });
+    let options = Options { mode: Some(Mode::Scaled(20.0)), ..Options::default() };
+    let both = rerun(scenario, path, &options, &change(asked, SCALE), None, |_| Recorder::ring(1_000_000)).unwrap();
+    let (revision, new) = (both.fork.unwrap(), &both.new);
+    assert_eq!((&new.fate, &new.outcome), (&Some(Fate::Taken), &Outcome::Passed));
+    let place = usize::try_from(asked).unwrap();
+    assert_eq!(both.parting.same, place, "all up to the event is the run as it was");
+    let entries = &new.events.entries;
+    assert!(entries.windows(2).all(|pair| pair[0].id < pair[1].id && pair[0].at <= pair[1].at));
+    assert!(entries.iter().all(|entry| entry.causes.iter().all(|cause| *cause < entry.id)));
+    let commits = entries[place..].iter().filter(|entry| entry.stage == Stage::StoreCommit);
+    assert!(commits.filter_map(|entry| entry.revision).all(|committed| committed > revision), "it goes on from there");
+    let mark = new.events.header.change.as_deref().unwrap();
+    assert!(mark.ends_with(&format!(" fork@{revision}")), "{mark}");
+    let sets: Vec<_> = new.end_state.keys().filter(|line| line.starts_with("ReplicaSet default web")).collect();
+    assert!(sets.len() == 1 && sets[0].contains("readyReplicas=2"), "{sets:?}");
+    let uids: Vec<_> = entries[place..].iter().filter_map(|entry| entry.data.get("audit")).collect();
+    let before: std::collections::BTreeSet<_> =
+        entries[..place].iter().filter_map(|entry| entry.data.get("audit").map(ToString::to_string)).collect();
+    assert!(uids.iter().all(|uid| !before.contains(&uid.to_string())), "what was drawn is not drawn again");
 }

@@ -20,7 +20,10 @@ const marked = () => (/&run=was/.test(location.hash) ? 0 : 1);
 
 function Both({ is, was }) {
   const { same, parting } = was, called = is.data.called;
-  const runs = useMemo(() => [modelOf({ ...is.data, run: was.run, summary: was.summary, entries: is.entries.slice(0, same).concat(was.entries) }), is], []);
+  const runs = useMemo(() => {
+    if (forkOf(is.header.change)) is.forked = same;
+    return [modelOf({ ...is.data, run: was.run, summary: was.summary, entries: is.entries.slice(0, same).concat(was.entries) }), is];
+  }, []);
   const places = runs.map((run) => Math.min(same, run.count - 1));
   const [on, setOn] = useState(() => {
     if (!/i=\d/.test(location.hash)) history.replaceState(null, "", `#i=${is.id(places[1])}`);
@@ -53,7 +56,7 @@ function Both({ is, was }) {
   return html`
     <section class="both" aria-label="Two runs">
       <div class="bar">
-        <b>Two runs</b> <span class="quiet">${same > 0 ? `the same up to #${is.id(Math.min(same, is.count) - 1)}, byte for byte` : "which differ from the first event on"}</span>
+        <b>Two runs</b> <span class="quiet">${told(is.header.change)}${same > 0 ? `the same up to #${is.id(Math.min(same, is.count) - 1)}, byte for byte` : "which differ from the first event on"}</span>
         <span class="choice" role="group" aria-label="Shown">
           <button aria-pressed=${!both && on === 0} onClick=${() => show(0)}>${called[0]}</button>
           <button aria-pressed=${!both && on === 1} onClick=${() => show(1)}>${called[1]}</button>
@@ -67,6 +70,15 @@ function Both({ is, was }) {
       <${Differing} parting=${parting} called=${called} />
     </section>
     <${App} key=${on} run=${runs[on]} ghost=${ghost} mark=${on === 0 ? "&run=was" : ""} />`;
+}
+
+const forkOf = (change) => /fork@(\d+)/.exec(change ?? "");
+
+/** How a changed run came to be: the same seed again, or, where no clock can be turned back, a new cluster. */
+function told(change) {
+  const fork = forkOf(change);
+  if (fork) return `from there on a new cluster, on a fork of the store at revision ${fork[1]}; its controllers, scheduler and nodes began anew: `;
+  return change ? "the same seed again, with a step put in: " : "";
 }
 
 /** The last entry of a run up to a time. */

@@ -41,15 +41,17 @@ function mark(to, i, kind, weight) {
 
 function stepsLane(run) {
   const steps = lane("steps", "steps");
-  let open = null;
+  const open = new Map();
   for (let i = run.begin; i < run.count; i++) {
-    const stage = run.stageOf(i);
+    const stage = run.stageOf(i), name = run.word(i, "name");
     if (stage === "step.start") {
-      open = { from: i, to: run.count - 1, kind: "step", text: run.word(i, "name") };
-      steps.spans.push(open);
+      // A step that was open when another cluster took over ended there.
+      const span = { from: i, to: i < run.forked ? run.forked : run.count - 1, kind: "step", text: name };
+      open.set(name, span);
+      steps.spans.push(span);
       steps.entries.push(i);
     } else if (stage === "step.end") {
-      if (open) open.to = i;
+      if (open.has(name)) open.get(name).to = i;
       steps.entries.push(i);
     }
   }

@@ -48,11 +48,13 @@ pub fn differ(both: &Both<'_>) -> String {
     if !parting.counts.is_empty() {
         let [first, second] = called;
         let (one, other) = (first.chars().count().max(6), second.chars().count().max(6));
-        let _ = writeln!(text, "\nfrom there on {:<38} {first:>one$} {second:>other$}", "");
+        let widest = parting.counts.iter().map(|count| cut(&count.actor).chars().count()).max().unwrap_or(0);
+        let head = widest + 12;
+        let _ = writeln!(text, "\n{:<head$} {first:>one$} {second:>other$}", "from there on");
         for count in &parting.counts {
             let who = cut(&count.actor);
             let (what, first, second) = (count.what.word(), count.one, count.other);
-            let _ = writeln!(text, "  {what:<9} {who:<40} {first:>one$} {second:>other$}");
+            let _ = writeln!(text, "  {what:<9} {who:<widest$} {first:>one$} {second:>other$}");
         }
     }
     text

@@ -117,8 +117,9 @@ fn what_is_said_names_the_event_the_words_the_causes_and_who_did_more() {
         "  stage   sync.end     sync.write",
         "why, second",
         "      #1        1.0 ms         cm/replicaset                      sync of default/web",
-        "  requests  cm/replicaset                                 0      1",
-        "  writes    cm/replicaset                                 0      1",
+        "from there on              first second",
+        "  requests  cm/replicaset      0      1",
+        "  writes    cm/replicaset      0      1",
     ] {
         assert!(said.contains(line), "no `{line}` in\n{said}");
     }

@@ -98,7 +98,7 @@ fn refused(why: NotChanged) -> Result<u8> {
         NotChanged::NoSuchEvent { .. } | NotChanged::TooEarly { .. } | NotChanged::TooLate { .. } => {
             exit::NOTHING_MATCHED
         }
-        NotChanged::OtherRun { .. } | NotChanged::Forgotten { .. } => exit::USAGE,
+        NotChanged::OtherRun { .. } | NotChanged::NoStore | NotChanged::Forgotten { .. } => exit::USAGE,
         NotChanged::Drifted { .. } => exit::FAILED,
     };
     eprintln!("coracle: {why}");
@@ -106,8 +106,16 @@ fn refused(why: NotChanged) -> Result<u8> {
 }
 
 fn told(both: &Rerun, at: EntryId, step: &str, reports: &[PathBuf]) -> Result<u8> {
-    let Rerun { was, old, new, parting } = both;
-    println!(" {}   seed {}   after #{}: {}\n", new.name, new.seed, at.0, step);
+    let Rerun { was, old, new, parting, fork } = both;
+    println!(" {}   seed {}   after #{}: {}", new.name, new.seed, at.0, step);
+    match fork {
+        None => println!(" the same seed runs again, with the step in it\n"),
+        Some(revision) => println!(
+            " in mode {} the clock cannot be turned back: a new cluster goes on from a fork of the store at revision {revision};\n \
+             its controllers, scheduler and nodes begin anew, and no later step is taken\n",
+            new.mode
+        ),
+    }
     if let Some(Fate::Refused { why }) = &new.fate {
         println!("refused at #{}: {why}\nthe run stays as it was", at.0);
         for path in reports {

@@ -65,7 +65,7 @@ fn a_step_goes_into_a_run_and_what_became_of_it_is_said() {
         ("#3400", refused, &files[..2], 1, "refused at #3400: there is no Pod nobody\nthe run stays as it was"),
         ("#99999", create, &[][..], 4, "the run has no event #99999; the nearest is #"),
         ("#3400", "delet: {}\n", &[], 2, "step.yaml:1:1: unknown variant `delet`"),
-        ("#3400", create, &["--mode", "scaled=10"], 2, "in virtual time only"),
+        ("#3400", create, &["--mode", "scaled=10", against[0], against[1]], 2, "which an events file does not hold"),
         ("#3400", create, &against, 2, "the events are of another run: change is #3400"),
         ("first", create, &[], 2, "expected the number of an event"),
     ] {
