@@ -11,10 +11,10 @@ const REFUSED = "delete: {ref: {apiVersion: v1, kind: Pod, name: nobody}}\n";
 export async function twoRuns({ coracle, scenarios, folder, claim, opened }) {
   const demo = join(scenarios, "delete-a-pod.yaml");
   const run = (...args) => spawnSync(coracle, args, { encoding: "utf8" });
-  const changed = (name, step) => {
+  const changed = (name, step, ...more) => {
     const [file, page] = [join(folder, `${name}.yaml`), join(folder, `${name}.html`)];
     writeFileSync(file, step);
-    const { status } = run("run", demo, "--at", "#3400", "--put", file, "--report", page);
+    const { status } = run("run", demo, "--at", "#3400", "--put", file, "--report", page, ...more);
     return { page, status };
   };
   const made = changed("changed", DELETE);
@@ -59,6 +59,12 @@ export async function twoRuns({ coracle, scenarios, folder, claim, opened }) {
   {
     const { page, said, close } = await opened(changed("refused", REFUSED).page);
     claim((await page.innerText(".failure")).includes("there is no Pod nobody") && (await page.innerText(".at b")) === "#3400" && said.length === 0, "a change that is refused is told at its event, and the run is as it was", said.join("\n"));
+    await close();
+  }
+  {
+    const { page, said, close } = await opened(changed("forked", DELETE, "--mode", "scaled=20").page);
+    const told = await page.innerText(".both");
+    claim(told.includes("on a fork of the store at revision") && said.length === 0, "where the clock is not turned back, the page says that a new cluster went on from a fork", said.join("\n"));
     await close();
   }
   {

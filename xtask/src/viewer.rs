@@ -125,7 +125,7 @@ struct Import {
     from: String,
 }
 
-/// A module's imports, and the rest of it without comments.
+/// A module's imports, and the rest of it without comments and indentation.
 fn split(source: &str) -> Result<(Vec<Import>, String), String> {
     let (mut imports, mut body, mut is_comment) = (Vec::new(), String::new(), false);
     for line in source.lines() {

@@ -17,7 +17,7 @@ fn client(cluster: &Cluster) -> Client {
 async fn create<K: Resource>(client: &Client, object: Value) -> i64 {
     let object: K = serde_json::from_value(object).unwrap_or_else(|error| panic!("{error}"));
     let made = Api::of(client).create(&object).await.unwrap_or_else(|error| panic!("{error}"));
-    made.metadata().resource_version.as_ref().unwrap().parse().unwrap()
+    made.meta().resource_version.as_ref().unwrap().parse().unwrap()
 }
 
 #[tokio::test(start_paused = true)]

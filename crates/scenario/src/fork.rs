@@ -28,13 +28,21 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// The moment of the entry at a place of a log.
-    pub(crate) fn of(was: &Events, place: usize, store: &KeptStore) -> Result<Self, Error> {
-        let (until, at) = (&was.entries[..=place], was.entries[place].at);
-        let committed = until.iter().filter(|entry| entry.stage == Stage::StoreCommit);
-        let revision = committed.filter_map(|entry| entry.revision).max().unwrap_or(1);
+    /// The moment of the entry at a place of a log. If the store has compacted its history since, the first entry of which it has not.
+    pub(crate) fn of(was: &Events, place: usize, store: &KeptStore) -> Result<Self, Option<EntryId>> {
+        let revision = |upto: &[Entry]| {
+            let committed = upto.iter().filter(|entry| entry.stage == Stage::StoreCommit);
+            committed.filter_map(|entry| entry.revision).max().unwrap_or(1)
+        };
+        let (at, revision) = (was.entries[place].at, revision(&was.entries[..=place]));
+        let Ok(store) = store.at(revision) else {
+            let later = was.entries[place..].iter().filter(|entry| entry.stage == Stage::StoreCommit);
+            let later: Vec<(EntryId, i64)> = later.filter_map(|entry| Some((entry.id, entry.revision?))).collect();
+            let first = later.partition_point(|(_, revision)| store.at(*revision).is_err());
+            return Err(later.get(first).map(|(id, _)| *id));
+        };
         let end = was.entries.last().map_or(at, |last| last.at);
-        Ok(Self { store: store.at(revision)?, revision, at, rest: end.saturating_sub(at).max(LEAST) })
+        Ok(Self { store, revision, at, rest: end.saturating_sub(at).max(LEAST) })
     }
 }
 

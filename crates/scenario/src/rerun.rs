@@ -71,6 +71,14 @@ pub enum NotChanged {
     /// In real or scaled time the store itself is needed, which no log holds.
     #[error("in real or scaled time a new cluster goes on from the store, which an events file does not hold")]
     NoStore,
+    /// In real or scaled time: the store has compacted its history, and does not know what was then.
+    #[error("the store has forgotten what was at event #{}; the first event of which it has not is #{}", .at.0, .first.0)]
+    Compacted {
+        /// The event.
+        at: EntryId,
+        /// The first of whose revision the store knows.
+        first: EntryId,
+    },
     /// The recorder has forgotten the beginning of a run, which cannot be compared without it.
     #[error("the run has more events than are kept, of which #{} is the first", .first.0)]
     Forgotten {
@@ -157,7 +165,8 @@ fn anew(
 ) -> Result<Rerun, NotChanged> {
     let (old, store) = execute_until(scenario, path, options, &make_recorder, Cluster::keep_store)?;
     let place = place(&old.events, change.at)?;
-    let moment = Moment::of(&old.events, place, &store)?;
+    let compacted = |first: Option<EntryId>| NotChanged::Compacted { at: change.at, first: first.unwrap_or(change.at) };
+    let moment = Moment::of(&old.events, place, &store).map_err(compacted)?;
     let fork = Some(moment.revision);
     let mut new = execute_from(moment, scenario, options, change, &make_recorder)?;
     whole(&new.events)?;

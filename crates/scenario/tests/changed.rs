@@ -168,3 +168,20 @@ fn where_the_clock_cannot_be_turned_back_a_new_cluster_goes_on_from_a_fork_of_th
         entries[..place].iter().filter_map(|entry| entry.data.get("audit").map(ToString::to_string)).collect();
     assert!(uids.iter().all(|uid| !before.contains(&uid.to_string())), "what was drawn is not drawn again");
 }
+
+#[test]
+fn what_the_store_has_compacted_since_cannot_be_gone_back_to() {
+    let head = "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: long}\n";
+    let text = format!(
+        "{head}spec: {{cluster: {{nodes: 1}}, steps: [{{name: wait, try: [{{sleep: {{duration: 900s}}}}]}}]}}\n"
+    );
+    let scenario = parse::parse(Path::new("long.yaml"), &text, &BuiltIn::default()).unwrap();
+    let options = Options { mode: Some(Mode::Scaled(400.0)), ..Options::default() };
+    let put_in = |at: EntryId| {
+        let change = parse_change(Path::new("step.yaml"), CREATE, at, &scenario, &BuiltIn::default()).unwrap();
+        rerun(&scenario, Path::new("long.yaml"), &options, &change, None, |_| Recorder::ring(1_000_000))
+    };
+    let Err(NotChanged::TooEarly { first, .. }) = put_in(EntryId(1)) else { panic!("nothing is there yet") };
+    let Err(NotChanged::Compacted { at, first }) = put_in(EntryId(first.0 + 100)) else { panic!("it is remembered") };
+    assert!(first > at);
+}

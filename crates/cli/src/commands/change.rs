@@ -33,6 +33,16 @@ pub(crate) struct Put {
     against: Option<PathBuf>,
 }
 
+/// What is wanted of a changed run.
+pub(super) struct Output<'a> {
+    /// Where its events go.
+    pub(super) events: Option<&'a Path>,
+    /// Where reports go.
+    pub(super) reports: &'a [PathBuf],
+    /// Whether only the verdict is printed.
+    pub(super) is_quiet: bool,
+}
+
 /// The number of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Event(EntryId);
@@ -58,9 +68,9 @@ impl Put {
         &self,
         (file, scenario): (&Path, &Scenario),
         options: &Options,
-        events: Option<&Path>,
-        reports: &[PathBuf],
+        output: &Output<'_>,
     ) -> Result<u8> {
+        let events = output.events;
         let (Some(Event(at)), Some(step)) = (self.at, &self.put) else { return Ok(exit::USAGE) };
         let change = match read_change(step, at, scenario, &BuiltIn::default()) {
             Ok(change) => change,
@@ -86,7 +96,7 @@ impl Put {
             return Err(error.into());
         }
         match both {
-            Ok(both) => told(&both, at, &change.step.name, reports),
+            Ok(both) => told(&both, at, &change.step.name, output),
             Err(why) => refused(why),
         }
     }
@@ -95,9 +105,10 @@ impl Put {
 fn refused(why: NotChanged) -> Result<u8> {
     let code = match why {
         NotChanged::Cluster(error) => return Err(error.into()),
-        NotChanged::NoSuchEvent { .. } | NotChanged::TooEarly { .. } | NotChanged::TooLate { .. } => {
-            exit::NOTHING_MATCHED
-        }
+        NotChanged::NoSuchEvent { .. }
+        | NotChanged::TooEarly { .. }
+        | NotChanged::TooLate { .. }
+        | NotChanged::Compacted { .. } => exit::NOTHING_MATCHED,
         NotChanged::OtherRun { .. } | NotChanged::NoStore | NotChanged::Forgotten { .. } => exit::USAGE,
         NotChanged::Drifted { .. } => exit::FAILED,
     };
@@ -105,20 +116,12 @@ fn refused(why: NotChanged) -> Result<u8> {
     Ok(code)
 }
 
-fn told(both: &Rerun, at: EntryId, step: &str, reports: &[PathBuf]) -> Result<u8> {
-    let Rerun { was, old, new, parting, fork } = both;
-    println!(" {}   seed {}   after #{}: {}", new.name, new.seed, at.0, step);
-    match fork {
-        None => println!(" the same seed runs again, with the step in it\n"),
-        Some(revision) => println!(
-            " in mode {} the clock cannot be turned back: a new cluster goes on from a fork of the store at revision {revision};\n \
-             its controllers, scheduler and nodes begin anew, and no later step is taken\n",
-            new.mode
-        ),
-    }
+/// Says what became of the change, and writes the reports.
+fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8> {
+    let Rerun { was, new, parting, .. } = both;
     if let Some(Fate::Refused { why }) = &new.fate {
-        println!("refused at #{}: {why}\nthe run stays as it was", at.0);
-        for path in reports {
+        println!("{}: refused at #{}: {why}\nthe run stays as it was", new.name, at.0);
+        for path in output.reports {
             match Format::of(path)? {
                 Format::Html => coracle_viewer::write_refused(was, at, why, path)?,
                 _ => coracle_viewer::write(was, path)?,
@@ -127,19 +130,23 @@ fn told(both: &Rerun, at: EntryId, step: &str, reports: &[PathBuf]) -> Result<u8
         }
         return Ok(exit::CHECK_FAILED);
     }
-    // What the first lines say differs in the change alone, which was just said.
+    // What the first lines say differs in the change alone, which is said here.
     let parting = Parting { headers: Vec::new(), ..parting.clone() };
-    let both = Both { one: was, other: &new.events, called: CALLED, parting };
-    print!("{}", differ(&both));
-    println!("\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}", CALLED[0], ended(was), CALLED[1], ended(&new.events));
-    if let Some(old) = old {
-        print!("{}", ends(old, new));
+    let runs = Both { one: was, other: &new.events, called: CALLED, parting };
+    if output.is_quiet {
+        println!("{}", new.block().lines().next().unwrap_or_default());
+    } else {
+        println!(" {}   seed {}   after #{}: {step}\n {}\n", new.name, new.seed, at.0, way(both));
+        print!("{}", differ(&runs));
+        println!("\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}", CALLED[0], ended(was), CALLED[1], ended(&new.events));
+        if let Some(old) = &both.old {
+            print!("{}", ends(old, new));
+        }
+        print!("\n{}", new.block());
     }
-    println!();
-    print!("{}", new.block());
-    for path in reports {
+    for path in output.reports {
         match Format::of(path)? {
-            Format::Html => coracle_viewer::write_both(&both, path)?,
+            Format::Html => coracle_viewer::write_both(&runs, path)?,
             _ => new.write(path)?,
         }
         println!("       report {}", path.display());
@@ -149,6 +156,16 @@ fn told(both: &Rerun, at: EntryId, step: &str, reports: &[PathBuf]) -> Result<u8
         Outcome::Failed(_) => exit::CHECK_FAILED,
         Outcome::NotInTime(_) => exit::NOT_IN_TIME,
     })
+}
+
+/// Which of the two ways back it was.
+fn way(both: &Rerun) -> String {
+    let Some(revision) = both.fork else { return "the same seed runs again, with the step in it".to_owned() };
+    let mode = both.new.mode;
+    format!(
+        "in mode {mode} the clock cannot be turned back: a new cluster goes on from a fork of the store at revision {revision};\n \
+         its controllers, scheduler and nodes begin anew, and no later step is taken"
+    )
 }
 
 /// How a run ended, in a line.

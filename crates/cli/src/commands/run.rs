@@ -8,7 +8,7 @@ use coracle_journal::Recorder;
 use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
 use coracle_viewer::{Format, LEGEND, lanes, sentence};
 
-use super::change::Put;
+use super::change::{Output, Put};
 use crate::exit;
 use crate::live::Live;
 
@@ -104,7 +104,8 @@ impl Run {
     fn one(&self, file: &Path, scenario: &Scenario) -> Result<u8> {
         let options = Options { mode: self.mode, seed: self.seed, disturbance: self.disturb, ..Options::default() };
         if self.put.is_wanted() {
-            return self.put.run((file, scenario), &options, self.events.as_deref(), &self.report);
+            let output = Output { events: self.events.as_deref(), reports: &self.report, is_quiet: self.quiet };
+            return self.put.run((file, scenario), &options, &output);
         }
         let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
         let live = Live::for_terminal(!self.plain && !self.quiet && !self.verbose && std::io::stdout().is_terminal());
