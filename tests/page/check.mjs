@@ -8,6 +8,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import Axe from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 import { checkLesson } from "./lesson.mjs";
+import { live } from "./live.mjs";
 import { twoRuns } from "./two_runs.mjs";
 
 const [coracle, scenarios, browserPath] = process.argv.slice(2);
@@ -186,6 +187,7 @@ for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { c
 }
 await twoRuns({ coracle, scenarios, folder, claim, opened });
 await checkLesson({ coracle, folder, opened, claim, Axe });
+await live({ browser, coracle, folder, events, html, changed, claim });
 if (pictures) {
   const views = [
     ["window", "", { viewport: { width: 1300, height: 900 } }],

@@ -32,6 +32,7 @@ mod snapshot;
 mod store;
 mod story;
 mod up;
+mod view;
 mod webhook_flags;
 mod why;
 
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Why(why::Why),
     /// Compare two runs by their events files: the first event that differs, why, and what follows
     Diff(diff::Diff),
+    /// Show a run on a page in the browser, or write reports of it, from an events file
+    View(view::View),
     /// Start a cluster on this machine and keep it until Ctrl-C
     Up(Box<up::Up>),
     /// Stop the cluster that `up` started
@@ -94,6 +97,7 @@ impl Command {
             Self::Story(command) => command.run(),
             Self::Why(command) => command.run(),
             Self::Diff(command) => command.run(),
+            Self::View(command) => command.run(),
             Self::Up(command) => command.run(),
             Self::Down(command) => command.run(),
             Self::Env(command) => command.run(),

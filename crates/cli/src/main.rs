@@ -14,6 +14,7 @@ mod interrupt;
 mod live;
 mod open_files;
 mod orphan;
+mod page_socket;
 mod snapshot;
 mod snapshot_door;
 mod state;

@@ -53,11 +53,19 @@ impl Events {
     /// # Errors
     /// If the file cannot be read, is no events file, is one of another schema, or is not whole.
     pub fn read(path: &Path) -> Result<Self, Error> {
+        whole(Self::read_as_far_as_it_goes(path)?)
+    }
+
+    /// As [`read`](Self::read), but of a file that is cut what came before the cut, and beside it the error that says where.
+    ///
+    /// # Errors
+    /// As there, but for [`Error::Cut`].
+    pub fn read_as_far_as_it_goes(path: &Path) -> Result<(Self, Option<Error>), Error> {
         let file = File::open(path).map_err(|source| Error::Io { path: path.display().to_string(), source })?;
         let file = BufReader::new(file);
         match is_compressed(path) {
-            true => Self::read_from(&path.display().to_string(), BufReader::new(MultiGzDecoder::new(file))),
-            false => Self::read_from(&path.display().to_string(), file),
+            true => Self::read_some(&path.display().to_string(), BufReader::new(MultiGzDecoder::new(file))),
+            false => Self::read_some(&path.display().to_string(), file),
         }
     }
 
@@ -66,14 +74,21 @@ impl Events {
     /// # Errors
     /// As there.
     pub fn read_from(name: &str, from: impl BufRead) -> Result<Self, Error> {
+        whole(Self::read_some(name, from)?)
+    }
+
+    fn read_some(name: &str, from: impl BufRead) -> Result<(Self, Option<Error>), Error> {
         let mut lines = Lines { name, from, line: 0, text: Vec::new() };
         let header = lines.header()?;
         let (mut entries, mut last, mut unknown) = (Vec::new(), 0, BTreeMap::<EntryId, Vec<EntryId>>::new());
         loop {
-            let text = lines.next()?;
+            let text = match lines.next() {
+                Err(cut @ Error::Cut { .. }) => return Ok((Self { header, entries }, Some(cut))),
+                text => text?,
+            };
             if let Ok(End { end }) = serde_json::from_slice(text) {
                 return match end == last {
-                    true => Ok(Self { header, entries }),
+                    true => Ok((Self { header, entries }, None)),
                     false => Err(lines.malformed(format!("the last one is {last}, and {end} were written"))),
                 };
             }
@@ -105,6 +120,10 @@ impl Events {
             }
         }
     }
+}
+
+fn whole((events, cut): (Events, Option<Error>)) -> Result<Events, Error> {
+    cut.map_or(Ok(events), Err)
 }
 
 struct Lines<'n, R> {

@@ -50,10 +50,44 @@ impl Kept {
         }
     }
 
+    /// Writes the entry as a line of an events file, without the end of the line. What is JSON already is copied and not read.
+    pub(crate) fn write(&self, id: EntryId, names: &Names, line: &mut Vec<u8>) {
+        let mut out = Line(line);
+        out.raw("{\"i\":").number(id.0).raw(",\"t\":").number(self.at);
+        out.raw(",\"a\":").text(names.text(self.actor)).raw(",\"s\":").text(self.stage.word());
+        let subject = names.text(self.subject);
+        if !subject.is_empty() {
+            out.raw(",\"k\":").text(subject);
+        }
+        for (place, cause) in self.causes.iter().enumerate() {
+            out.raw(if place == 0 { ",\"c\":[" } else { "," }).number(cause.0);
+        }
+        if !self.causes.is_empty() {
+            out.raw("]");
+        }
+        if self.revision != NO_REVISION {
+            out.raw(",\"rv\":").raw(&self.revision.to_string());
+        }
+        if !self.data.is_empty() {
+            out.raw(",\"d\":");
+            let mut before = "{";
+            Reading { names, bytes: &self.data }.each(|place, word| {
+                out.raw(before).text(name_of(self.stage, place)).raw(":").word(&word, names);
+                before = ",";
+            });
+            out.raw("}");
+        }
+        out.raw("}");
+    }
+
     /// Gives back the names that it uses.
     pub(crate) fn forget(&self, names: &mut Names) {
         let mut used = vec![self.actor, self.subject];
-        Reading { names, bytes: &self.data }.each(|_, _, name| used.extend(name));
+        Reading { names, bytes: &self.data }.each(|_, word| {
+            if let Word::Name(name) = word {
+                used.push(name);
+            }
+        });
         used.into_iter().for_each(|name| names.release(name));
     }
 
@@ -145,49 +179,96 @@ impl Writing<'_> {
     }
 }
 
+/// What a word of the data holds, as it is kept.
+enum Word<'n> {
+    Bool(bool),
+    Natural(u64),
+    Uuid(&'n [u8]),
+    Name(Name),
+    Text(&'n str),
+    Json(&'n str),
+}
+
+impl Word<'_> {
+    fn value(&self, names: &Names) -> Value {
+        match self {
+            Self::Bool(is) => Value::Bool(*is),
+            Self::Natural(number) => Value::Number(Number::from(*number)),
+            Self::Uuid(bytes) => Value::String(uuid_text(bytes)),
+            Self::Name(name) => Value::String(names.text(*name).to_owned()),
+            Self::Text(text) => Value::String((*text).to_owned()),
+            Self::Json(text) => serde_json::from_str(text).unwrap_or_default(),
+        }
+    }
+}
+
+/// The name of a word: its place in the list of its stage, or itself.
+fn name_of(stage: Stage, place: Result<u8, &str>) -> &str {
+    place.map_or_else(|name| name, |place| stage.fields()[usize::from(place)].name())
+}
+
+/// JSON that is being written.
+struct Line<'l>(&'l mut Vec<u8>);
+
+impl Line<'_> {
+    fn raw(&mut self, text: &str) -> &mut Self {
+        self.0.extend(text.as_bytes());
+        self
+    }
+
+    fn number(&mut self, number: u64) -> &mut Self {
+        self.raw(&number.to_string())
+    }
+
+    fn text(&mut self, text: &str) -> &mut Self {
+        serde_json::to_writer(&mut *self.0, text).expect("memory takes what is written");
+        self
+    }
+
+    fn word(&mut self, word: &Word<'_>, names: &Names) -> &mut Self {
+        match word {
+            Word::Bool(is) => self.raw(if *is { "true" } else { "false" }),
+            Word::Natural(number) => self.number(*number),
+            Word::Uuid(bytes) => self.text(&uuid_text(bytes)),
+            Word::Name(name) => self.text(names.text(*name)),
+            Word::Text(text) => self.text(text),
+            Word::Json(json) => self.raw(json),
+        }
+    }
+}
+
 struct Reading<'n> {
     names: &'n Names,
     bytes: &'n [u8],
 }
 
-impl Reading<'_> {
+impl<'n> Reading<'n> {
     fn data(self, stage: Stage) -> Map<String, Value> {
-        let mut data = Map::new();
-        self.each(|place, value, _| {
-            let name = match place {
-                Ok(place) => stage.fields()[usize::from(place)].name().to_owned(),
-                Err(name) => name,
-            };
-            data.insert(name, value);
-        });
+        let (names, mut data) = (self.names, Map::new());
+        self.each(|place, word| drop(data.insert(name_of(stage, place).to_owned(), word.value(names))));
         data
     }
 
-    /// Every word: its place or its name, what it holds, and the name that it uses.
-    fn each(mut self, mut found: impl FnMut(Result<u8, String>, Value, Option<Name>)) {
+    /// Every word: its place or its name, and what it holds.
+    fn each(mut self, mut found: impl FnMut(Result<u8, &'n str>, Word<'n>)) {
         while let Some(first) = self.bytes.split_off_first() {
             let place = if first >> 3 == UNPROMISED { Err(self.text()) } else { Ok(first >> 3) };
-            let mut used = None;
-            let value = match Tag::ALL[usize::from(first & 7)] {
-                Tag::True => Value::Bool(true),
-                Tag::False => Value::Bool(false),
-                Tag::Natural => Value::Number(Number::from(self.natural())),
-                Tag::Uuid => Value::String(uuid_text(self.bytes.split_off(..16).unwrap_or_default())),
-                Tag::Name => {
-                    let name = Name(u32::try_from(self.natural()).unwrap_or_default());
-                    used = Some(name);
-                    Value::String(self.names.text(name).to_owned())
-                }
-                Tag::Text => Value::String(self.text()),
-                Tag::Json => serde_json::from_str(&self.text()).unwrap_or_default(),
+            let word = match Tag::ALL[usize::from(first & 7)] {
+                Tag::True => Word::Bool(true),
+                Tag::False => Word::Bool(false),
+                Tag::Natural => Word::Natural(self.natural()),
+                Tag::Uuid => Word::Uuid(self.bytes.split_off(..16).unwrap_or_default()),
+                Tag::Name => Word::Name(Name(u32::try_from(self.natural()).unwrap_or_default())),
+                Tag::Text => Word::Text(self.text()),
+                Tag::Json => Word::Json(self.text()),
             };
-            found(place, value, used);
+            found(place, word);
         }
     }
 
-    fn text(&mut self) -> String {
+    fn text(&mut self) -> &'n str {
         let length = usize::try_from(self.natural()).unwrap_or_default();
-        String::from_utf8_lossy(self.bytes.split_off(..length).unwrap_or_default()).into_owned()
+        str::from_utf8(self.bytes.split_off(..length).unwrap_or_default()).unwrap_or_default()
     }
 
     fn natural(&mut self) -> u64 {
@@ -273,6 +354,9 @@ mod tests {
             let kept: Vec<Kept> = all.iter().map(|entry| Kept::of(entry.clone(), &mut names)).collect();
             for (entry, kept) in all.iter().zip(&kept) {
                 prop_assert_eq!(&kept.entry(EntryId(7), &names), entry);
+                let mut line = Vec::new();
+                kept.write(EntryId(7), &names, &mut line);
+                prop_assert_eq!(String::from_utf8(line).unwrap(), serde_json::to_string(entry).unwrap());
             }
             kept.iter().for_each(|kept| kept.forget(&mut names));
             prop_assert_eq!(names.take("new").0 as usize, names.take("new").0 as usize);

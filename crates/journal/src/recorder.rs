@@ -15,7 +15,11 @@ use crate::{Detail, Entry, EntryId, Error, Header, Stage};
 /// How many commits and requests can still be found as causes.
 const REMEMBERED: usize = 1 << 16;
 /// How many entries are copied before somebody else may record.
-const COPIED_AT_ONCE: u64 = 1 << 10;
+const COPIED_AT_ONCE: u64 = 1 << 6;
+/// How many entries a batch has at most.
+const BATCH: usize = 1 << 10;
+/// About how many bytes it has at most.
+const BATCH_BYTES: usize = 1 << 20;
 
 /// A handle to write to the log; clones write to the same one.
 ///
@@ -167,11 +171,40 @@ impl Recorder {
     /// stopped; nobody who records waits for long, however much there is to copy.
     pub fn entries(&self, from: EntryId) -> Vec<Entry> {
         let mut entries = Vec::new();
-        let mut from = from.0;
-        while let Some(next) = self.with_log(|log| log.copy(from, &mut entries)).flatten() {
-            from = next;
-        }
+        self.each(from, |id, kept, names| {
+            entries.push(kept.entry(id, names));
+            true
+        });
         entries
+    }
+
+    /// Some of the [`entries`](Self::entries) from a number on, as an events file has them, a line each: about a thousand, and fewer where
+    /// they are large. Who hands a log on takes as much as it can get rid of, and no more than this lies in memory twice.
+    /// The number is that of the last of them; `None` if there is none yet.
+    pub fn lines(&self, from: EntryId) -> Option<(EntryId, String)> {
+        let (mut lines, mut count, mut last) = (Vec::new(), 0, None);
+        self.each(from, |id, kept, names| {
+            if count > 0 {
+                lines.push(b'\n');
+            }
+            kept.write(id, names, &mut lines);
+            (count, last) = (count + 1, Some(id));
+            count < BATCH && lines.len() < BATCH_BYTES
+        });
+        Some((last?, String::from_utf8(lines).expect("JSON is UTF-8")))
+    }
+
+    /// Looks at entries from a number on, some at a time so that others can record, until `look` has seen enough.
+    fn each(&self, from: EntryId, mut look: impl FnMut(EntryId, &Kept, &Names) -> bool) {
+        let mut next = Some(from.0);
+        while let Some(from) = next {
+            next = self.with_log(|log| log.look(from, &mut look)).flatten();
+        }
+    }
+
+    /// How many entries are kept in memory at most.
+    pub fn capacity(&self) -> usize {
+        self.with_log(|log| log.capacity).unwrap_or_default()
     }
 
     /// How many bytes the entries take that are kept in memory, about.
@@ -225,13 +258,15 @@ impl Log {
         id
     }
 
-    /// Copies some of the entries from a number on; says where to go on, if there are more.
-    fn copy(&self, from: u64, into: &mut Vec<Entry>) -> Option<u64> {
+    /// Looks at some entries from a number on; says where to go on, if there are more and they are wanted.
+    fn look(&self, from: u64, look: &mut impl FnMut(EntryId, &Kept, &Names) -> bool) -> Option<u64> {
         let first = self.next - self.ring.len() as u64;
         let from = from.max(first);
         let to = self.next.min(from.saturating_add(COPIED_AT_ONCE));
         for number in from..to {
-            into.push(self.ring[(number - first) as usize].entry(EntryId(number), &self.names));
+            if !look(EntryId(number), &self.ring[(number - first) as usize], &self.names) {
+                return None;
+            }
         }
         (to < self.next).then_some(to)
     }
@@ -284,5 +319,27 @@ mod tests {
             recorder.record("a", Stage::QueueAdd, Detail::default);
         }
         assert_eq!(recorder.entries(EntryId(0)).iter().map(|entry| entry.id.0).collect::<Vec<_>>(), [4, 5]);
+    }
+
+    #[test]
+    fn a_batch_is_bounded_in_number_and_in_bytes_and_the_next_goes_on_where_it_ended() {
+        let recorder = Recorder::ring(10_000);
+        for _ in 0..3_000 {
+            recorder.record("a", Stage::QueueAdd, Detail::default);
+        }
+        let large = "x".repeat(700_000);
+        for _ in 0..3 {
+            recorder.record("a", Stage::ObjectChange, || Detail::default().with("whole", large.as_str()));
+        }
+        let (mut next, mut sizes) = (EntryId(0), Vec::new());
+        while let Some((last, lines)) = recorder.lines(next) {
+            let entries: Vec<Entry> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            assert_eq!(entries, recorder.entries(next)[..entries.len()], "no entry is left out");
+            assert_eq!(entries.last().unwrap().id, last);
+            next = EntryId(last.0 + 1);
+            sizes.push(entries.len());
+        }
+        assert_eq!(sizes, [1024, 1024, 954, 1], "the second large one fills a megabyte");
+        assert_eq!(next, EntryId(recorder.last().0 + 1));
     }
 }

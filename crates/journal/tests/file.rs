@@ -93,9 +93,12 @@ fn wherever_a_file_is_cut_it_is_refused_with_the_line() {
 fn a_compressed_file_that_is_cut_is_refused_as_well() {
     let file = File::new("cut.jsonl.gz");
     write(&file);
-    let whole = std::fs::read(&file.0).unwrap();
+    let (whole, read) = (std::fs::read(&file.0).unwrap(), Events::read(&file.0).unwrap());
     std::fs::write(&file.0, &whole[..whole.len() - 12]).unwrap();
     assert!(matches!(Events::read(&file.0), Err(Error::Cut { line: 2.., .. })));
+    let (before, cut) = Events::read_as_far_as_it_goes(&file.0).unwrap();
+    assert!(matches!(cut, Some(Error::Cut { line, .. }) if line == before.entries.len() + 2));
+    assert_eq!(before.entries, read.entries[..before.entries.len()], "what came before is there");
     std::fs::write(&file.0, "no gzip").unwrap();
     assert!(matches!(Events::read(&file.0), Err(Error::Foreign { .. })), "{:?}", Events::read(&file.0));
 }

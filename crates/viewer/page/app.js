@@ -17,6 +17,7 @@ import { Beliefs } from "./beliefs.js";
 import { ObjectHistory } from "./object.js";
 import { Log } from "./log.js";
 import { Lesson, lessonKeys } from "./lesson.js";
+import { LiveSign } from "./live.js";
 
 const TABS = ["pipeline", "belief", "object", "log", "findings", "checks"];
 const NAMES = { pipeline: "Pipeline", belief: "Belief and truth", object: "Object", log: "Log", findings: "Findings", checks: "Checks", lesson: "Lesson" };
@@ -37,48 +38,59 @@ function beginning(run) {
   return asked[0] ?? run.begin;
 }
 
-export function App({ run, lesson, ghost, mark = "" }) {
+export function App({ run, lesson, live, ghost, mark = "" }) {
   const [tabs, firstTab] = lesson ? [[...TABS, "lesson"], "lesson"] : [TABS, "pipeline"];
   const histories = useMemo(() => historiesOf(run), [run]);
   const controllers = useMemo(() => controllersOf(run), [run]);
   const lanes = useMemo(() => lanesOf(run, histories), [run]);
   const writers = useMemo(() => writersOf(run), [run]);
   const findings = useMemo(() => findingsOf(run), [run]);
-  const start = useMemo(() => linked(run), [run]);
-  const [cursor, setCursor] = useState(start.at);
+  const start = useMemo(() => linked(run), []);
+  // The cursor is kept by number: where an entry is changes when the beginning of a log is forgotten.
+  const [id, setId] = useState(() => run.id(start.at));
+  const [isFollowing, setFollow] = useState(() => Boolean(live) && !/(?:^#|&)i=\d/.test(location.hash));
+  const cursor = isFollowing ? run.count - 1 : Math.min(run.nearest(id), run.count - 1);
+  const setFollowing = (isOn) => {
+    setId(run.id(cursor));
+    setFollow(isOn);
+  };
   const [said, setSaid] = useState(start.said);
   const [tab, setTab] = useState(() => /tab=(\w+)/.exec(location.hash)?.[1] ?? firstTab);
   const [chosen, setChosen] = useState(() => actsOn(run, controllers, start.at));
   const [object, setObject] = useState("");
   const [by, setBy] = useState("event");
-  const [writer, setWriter] = useState(() => nextWriter(writers, start.at));
+  const [wanted, setWriter] = useState(() => nextWriter(writers, start.at));
+  const writer = writers.has(wanted) ? wanted : nextWriter(writers, cursor);
   const [filter, setFilter] = useState("");
   const [isUnfolded, setUnfolded] = useState(false);
   const [help, setHelp] = useState(false);
   const select = (i) => {
     setSaid("");
-    setCursor(Math.min(run.count - 1, Math.max(0, i)));
+    setFollow(false);
+    setId(run.id(Math.min(run.count - 1, Math.max(0, i))));
   };
   useEffect(() => {
+    if (isFollowing) return;
     const hash = `#i=${run.id(cursor)}${mark}${tab === firstTab ? "" : `&tab=${tab}`}`;
     if (location.hash !== hash) history.replaceState(null, "", hash);
-  }, [cursor, tab]);
+  }, [id, isFollowing, tab]);
   useEffect(() => {
     const follow = () => {
       const { at, said: text } = linked(run);
-      setCursor(at);
+      setFollow(false);
+      setId(run.id(at));
       setSaid(text);
     };
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
-  }, []);
+  }, [run]);
   const subject = run.subject(cursor);
   const shownObject = object || (histories.history(subject).length ? subject : "") || aboutOf(run, histories, controllers.at(cursor), cursor);
-  useEffect(() => { if (histories.history(subject).length) setObject(subject); }, [cursor]);
+  useEffect(() => { if (!isFollowing && histories.history(subject).length) setObject(subject); }, [id, isFollowing]);
   const at = controllers.at(cursor);
-  useEffect(() => { if (at) setChosen(at.name); }, [cursor]);
+  useEffect(() => { if (!isFollowing && at) setChosen(at.name); }, [id, isFollowing]);
   const controller = controllers.named(chosen) ?? at ?? controllers.list.find((one) => one.last >= run.begin) ?? controllers.list[0];
-  const links = useMemo(() => chain(run, cursor).links.map((link) => link.at), [cursor]);
+  const links = useMemo(() => chain(run, cursor).links.map((link) => link.at), [run, cursor]);
   const show = (name) => {
     setTab(name);
     document.getElementById(`tab-${name}`)?.scrollIntoView({ block: "nearest" });
@@ -99,6 +111,7 @@ export function App({ run, lesson, ghost, mark = "" }) {
       w: () => document.getElementById("why")?.scrollIntoView({ block: "start" }),
       "/": () => { setTab("log"); setTimeout(() => document.getElementById("find")?.focus()); },
       "?": () => setHelp(!help),
+      ...(live ? { f: () => setFollowing(!isFollowing) } : {}),
       ...Object.fromEntries(tabs.map((name, place) => [String(place + 1), () => setTab(name)])),
       ...(lesson ? lessonKeys(lesson, select, run, setTab) : {}),
     }[event.key];
@@ -111,15 +124,17 @@ export function App({ run, lesson, ghost, mark = "" }) {
     addEventListener("keydown", listen);
     return () => removeEventListener("keydown", listen);
   }, []);
-  const { summary } = run;
+  const { summary } = run, { cut } = run.data;
+  const outcome = cut && summary.outcome === "passed" ? "cut" : summary.outcome;
   return html`
     <header>
       <h1><bdi>${short(summary.name || "a cluster", 80)}</bdi></h1>
-      <b class=${`outcome ${summary.outcome}`}>${summary.outcome === "passed" ? "✓" : "✗"} ${summary.outcome.replaceAll("-", " ")}</b>
+      ${live ? html`<${LiveSign} state=${live} isFollowing=${isFollowing} setFollowing=${setFollowing} />` : html`<b class=${`outcome ${outcome}`}>${outcome === "passed" ? "✓" : "✗"} ${outcome.replaceAll("-", " ")}</b>`}
       <span class="quiet">${clock(summary.nanos)} ${run.header.mode || ""} · revision ${summary.revision} · ${summary.entries} events${summary.options ? html` · <code>${summary.options}</code>` : ""}</span>
       <button class="help" aria-expanded=${help} onClick=${() => setHelp(!help)}>keys</button>
     </header>
     ${help ? html`<${Help} />` : ""}
+    ${cut ? html`<p class="failure hatched" role="note"><b>✗ <bdi>${short(cut, 600)}</bdi></b>; shown is what came before.</p>` : ""}
     ${summary.failure ? html`<p class="failure" role="note"><b>✗ <bdi>${short(summary.failure.what, 200)}</bdi></b> expected <bdi>${short(summary.failure.expected, 300)}</bdi>, found <bdi>${short(summary.failure.found, 300)}</bdi> at revision ${summary.failure.revision}${summary.failure.writtenBy ? html`, written by <bdi>${summary.failure.writtenBy}</bdi>` : ""}</p>` : ""}
     ${run.id(0) > 1 ? html`<p class="failure hatched" role="note">The log begins at event #${run.id(0)}: what was before is forgotten, and not drawn.</p>` : ""}
     <nav class="bar cursor" aria-label="The cursor">
@@ -135,9 +150,10 @@ export function App({ run, lesson, ghost, mark = "" }) {
       ${run.begin > 0 ? html`<label class="fold"><input type="checkbox" checked=${isUnfolded} onChange=${() => setUnfolded(!isUnfolded)} /> the beginning, too</label>` : ""}
     </nav>
     ${said ? html`<p class="failure" role="alert">${said}</p>` : ""}
-    <p class="live" aria-live="polite">#${run.id(cursor)}: ${short(sentence(run, cursor), 200)}</p>
+    ${!isFollowing && id < run.id(0) ? html`<p class="failure hatched" role="note">The log has forgotten event #${id}; shown is the oldest that it holds.</p>` : ""}
+    <p class="live" aria-live=${isFollowing ? "off" : "polite"}>#${run.id(cursor)}: ${short(sentence(run, cursor), 200)}</p>
     <main>
-      <${Timeline} run=${run} lanes=${lanes} ghost=${ghost} cursor=${cursor} chain=${links} select=${select} isUnfolded=${isUnfolded} subject=${shownObject}
+      <${Timeline} run=${run} live=${live} isFollowing=${isFollowing} lanes=${lanes} ghost=${ghost} cursor=${cursor} chain=${links} select=${select} isUnfolded=${isUnfolded} subject=${shownObject}
         pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
       <div class="panes">
         <section class="tabs">
@@ -208,6 +224,6 @@ function Checks({ run, select }) {
 }
 
 function Help() {
-  const keys = [["← →", "back and forwards, by what is chosen"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next write, the one before, of whom is chosen"], ["c e", "to the first cause, to the first effect"], ["Home End", "to the beginning, to the end"], ["w", "why is this here"], ["/", "find in the log"], ["1 … 6", "the panes"], ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
+  const keys = [["← →", "back and forwards, by what is chosen"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next write, the one before, of whom is chosen"], ["c e", "to the first cause, to the first effect"], ["Home End", "to the beginning, to the end"], ["w", "why is this here"], ["/", "find in the log"], ["f", "follow the newest, where the cluster still runs"], ["1 … 6", "the panes"], ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
   return html`<dl class="keys">${keys.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>`;
 }

@@ -55,6 +55,7 @@ export function draw(context, size, scene, view, colour) {
     spans(context, row, y, view, scene, x, colour, left, width);
     marks(context, row, y, view, scene, x, colour);
   }
+  edges(context, size, scene, x, colour);
   faults(context, size, scene, x, colour);
   if (scene.ghost) parting(context, size, scene, x, colour);
   chainLines(context, size, scene, x, colour);
@@ -105,7 +106,8 @@ function spans(context, row, y, view, scene, x, colour, left, width) {
     const isSync = span.kind === "sync" || span.kind === "syncFailed";
     const [above, thick] = isSync ? [5, row.height - 10] : [3, row.height - (row.lane.ghost ? 10 : 7)];
     context.fillStyle = colour(`span-${span.kind}`);
-    context.fillRect(from, y + above, Math.max(to - from, isSync ? 2 : 1), thick);
+    if (span.kind === "unknown") hatch(context, Math.max(from, left), y + above, Math.min(to, width) - Math.max(from, left), thick, colour);
+    else context.fillRect(from, y + above, Math.max(to - from, isSync ? 2 : 1), thick);
     const start = Math.max(from, left);
     if (span.text && to - start > 26 && !isSync) {
       context.save();
@@ -229,6 +231,15 @@ function faults(context, { height }, scene, x, colour) {
   for (const span of scene.faults) {
     context.fillStyle = colour("fault");
     context.fillRect(x(scene.axis[span.from]), RULER, Math.max(2, x(scene.axis[span.to]) - x(scene.axis[span.from])), height);
+  }
+}
+
+/** Where the log has forgotten what was, all lanes are hatched: from their beginning, or between two entries. */
+function edges(context, { width, height, left }, scene, x, colour) {
+  for (const i of scene.edges) {
+    if (i < scene.first) continue;
+    const to = x(scene.axis[i]), from = i === 0 ? left : Math.min(x(scene.axis[i - 1]), to - 8);
+    if (to > left && from < width) hatch(context, Math.max(from, left), RULER, Math.min(to, width) - Math.max(from, left), height - RULER, colour);
   }
 }
 

@@ -116,8 +116,8 @@ function objectLane(run, histories, subject) {
   for (let at = 0; at < history.length; at++) {
     const i = history[at];
     made.entries.push(i);
-    const { object } = histories.after(subject, at);
-    const { kind, text } = stateOf(object);
+    const { object, isCut } = histories.after(subject, at);
+    const { kind, text } = isCut && object ? { kind: "unknown", text: "its beginning is not in the log" } : stateOf(object);
     if (open && open.kind === kind && open.text === text) continue;
     if (open) open.to = histories.commit(i);
     open = kind === "gone" ? null : { from: histories.commit(i), to: run.count - 1, kind, text };

@@ -23,7 +23,7 @@ export function Log({ run, cursor, select, filter, setFilter }) {
     if (at < 0 || !area) return;
     const y = at * HEIGHT;
     if (y < area.scrollTop || y + HEIGHT > area.scrollTop + area.clientHeight) area.scrollTop = y - area.clientHeight / 2;
-  }, [cursor, places]);
+  }, [run.id(cursor), filter]);
   const first = Math.max(0, Math.floor(top / HEIGHT) - MARGIN), shown = places.slice(first, first + 60);
   return html`
     <div class="bar"><label>find <input id="find" value=${filter} onInput=${(event) => setFilter(event.target.value)} spellcheck=${false} /></label><span class="quiet">${places.length} of ${run.count} entries</span></div>

@@ -6,12 +6,17 @@ import { modelOf, unpacked } from "./run.js";
 import { App } from "./app.js";
 import { Runs } from "./both.js";
 import { Taught } from "./lesson.js";
+import { follow } from "./live.js";
 
 async function begin() {
   const place = document.getElementById("page");
   const say = (text) => render(html`<p class="said">${text}</p>`, place);
   place.textContent = "";
-  const text = document.getElementById("run").textContent.trim();
+  const { dataset, textContent } = document.getElementById("run"), text = textContent.trim();
+  if (dataset.events) {
+    document.title = "a running cluster · Coracle";
+    return follow(dataset.events, (run, live) => render(html`<${App} run=${run} live=${live} />`, place), say);
+  }
   if (!text) return say("There is no run in this file: `coracle run SCENARIO --report FILE.html` writes one with a run.");
   const run = await read(text).catch((error) => say(error.name === "Error" ? error.message : `The run in this file cannot be read: it is cut or damaged (${error.message}).`));
   if (!run) return undefined;
@@ -25,7 +30,7 @@ async function begin() {
 
 async function read(text) {
   const run = modelOf(await unpacked(text));
-  if (run.count === 0) throw new Error("The log of this run holds nothing.");
+  if (run.count === 0) throw new Error(run.data.cut ? `${run.data.cut}; nothing came before.` : "The log of this run holds nothing.");
   return run;
 }
 

@@ -73,6 +73,8 @@ export function modelOf(data) {
   }
   run.of = (stage) => run.byStage.get(stage) || [];
   run.axes = axesOf(run);
+  /** Before which entries there were others that the log has forgotten. */
+  run.edges = [...(count > 0 && run.id(0) > 1 ? [0] : []), ...(data.gaps || []).map((id) => run.place(id)).filter((i) => i > 0)];
   return run;
 }
 
@@ -100,7 +102,7 @@ function axesOf(run) {
     i = end;
   }
   for (let i = 0; i < run.count; i++) {
-    order[i] = i;
+    order[i] = run.id(i);
     time[i] = run.time(i) / 1e6;
   }
   return { revision, time, order };

@@ -6,10 +6,11 @@ import { HEAD, ROW, RULER, coloursOf, draw, entryAt, rowsOf } from "./canvas.js"
 import { clock } from "./run.js";
 import { sentence } from "./sentence.js";
 import { overlaid } from "./ghosts.js";
+import { RECENT, useNewGroups, useRange } from "./live.js";
 
 const AXES = { revision: "revision", time: "time", order: "event" };
 
-export function Timeline({ run, lanes: own, ghost, cursor, chain, select, isUnfolded, subject, pick }) {
+export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, chain, select, isUnfolded, subject, pick }) {
   const lanes = useMemo(() => overlaid(own, ghost), [own, ghost]);
   const [name, setAxis] = useState("revision");
   const [folded, setFolded] = useState(() => new Set(lanes.groups.filter((group) => group.isFolded).map((group) => group.name)));
@@ -17,11 +18,14 @@ export function Timeline({ run, lanes: own, ghost, cursor, chain, select, isUnfo
   const first = isUnfolded || cursor < run.begin ? 0 : run.begin;
   const whole = useMemo(() => {
     const from = axis[first], to = Math.max(axis[run.count - 1], ghostAxis ? ghostAxis[ghost.run.count - 1] : 0);
-    const room = Math.max((to - from) * 0.015, name === "time" ? 1e-3 : 0.5);
-    return { from: from - room, to: to + room };
+    const room = Math.max((live ? Math.min(to - from, RECENT[name]) : to - from) * 0.015, name === "time" ? 1e-3 : 0.5);
+    // What is forgotten gets a place of its own.
+    const edge = first === 0 && run.edges[0] === 0 ? Math.max((to - from) * 0.04, room) : 0;
+    return { from: from - room - edge, to: to + room };
   }, [axis, first, ghostAxis]);
   const [range, setRange] = useState(whole);
-  useEffect(() => setRange(whole), [whole]);
+  useRange({ live, isFollowing, name, whole }, setRange);
+  useNewGroups(lanes.groups, setFolded);
   const rows = useMemo(() => rowsOf(lanes.groups, folded), [lanes, folded]);
   const yOf = useMemo(() => {
     const found = new Map();
@@ -52,10 +56,10 @@ export function Timeline({ run, lanes: own, ghost, cursor, chain, select, isUnfo
     const y = yOf.get(lanes.laneOf[cursor]), area = box.current;
     const isArrival = isFirst.current;
     isFirst.current = false;
-    if (!isArrival && area && y !== undefined && (y - ROW < area.scrollTop + RULER || y + ROW > area.scrollTop + area.clientHeight)) {
+    if (!isArrival && !isFollowing && area && y !== undefined && (y - ROW < area.scrollTop + RULER || y + ROW > area.scrollTop + area.clientHeight)) {
       area.scrollTop = Math.max(0, y - area.clientHeight / 2);
     }
-  }, [cursor, axis]);
+  }, [run.id(cursor), name]);
   const paint = () => {
     const area = box.current, target = canvas.current;
     if (!area || !target) return;
@@ -69,8 +73,8 @@ export function Timeline({ run, lanes: own, ghost, cursor, chain, select, isUnfo
     const context = target.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const faults = lanes.lanes.filter((lane) => lane.isFault).flatMap((lane) => lane.spans);
-    const tickText = (value) => (name === "time" ? clock(value * 1e6) : name === "order" ? `#${run.id(Math.min(run.count - 1, Math.max(0, Math.round(value))))}` : `rev ${Math.round(value)}`);
-    const scene = { rows, yOf, laneOf: lanes.laneOf, cursor, chain, axis, faults, tickText, ghost: ghost && { axis: ghostAxis, same: ghost.same } };
+    const tickText = (value) => (name === "time" ? clock(value * 1e6) : name === "order" ? `#${Math.round(value)}` : `rev ${Math.round(value)}`);
+    const scene = { rows, yOf, laneOf: lanes.laneOf, cursor, chain, axis, faults, edges: run.edges, first, tickText, ghost: ghost && { axis: ghostAxis, same: ghost.same } };
     draw(context, { width, height, left: 0, top: area.scrollTop }, scene, view, coloursOf(area));
   };
   const later = useRef(paint);
@@ -152,7 +156,7 @@ export function Timeline({ run, lanes: own, ghost, cursor, chain, select, isUnfo
       </div>
       <div class="scroll" ref=${box} onScroll=${request}>
         <div class="names" style=${{ height: `${rows.height}px` }}>
-          <div class="corner">${first > 0 ? html`<span title="what every cluster starts with is folded away">◂ ${first} before</span>` : ""}</div>
+          <div class="corner">${first > 0 ? html`<span title="what every cluster starts with is folded away">◂ ${first} before</span>` : run.edges[0] === 0 ? html`<span class="hatched" title="the log has forgotten what was before">◂ #${run.id(0)} forgotten before</span>` : ""}</div>
           ${rows.rows.map((row) => row.group
     ? html`<button class="group" style=${{ top: `${row.y}px` }} aria-expanded=${!folded.has(row.group.name)} onClick=${() => fold(row.group.name)} title=${row.group.note || ""}>
               ${folded.has(row.group.name) ? "▸" : "▾"} ${row.group.name} <i>${row.group.lanes.length}</i></button>`
@@ -187,6 +191,6 @@ function Legend() {
     <li><b>▶</b> an object is created</li><li><b>❘</b> it is updated</li><li><b>✕</b> it is removed, a request is refused, a check breaks</li>
     <li><b>✓</b> a check holds</li><li><b>▲</b> a write is sent, a node is picked</li><li><b>◆</b> waits for its own write, asks for what is not there</li>
     <li><b>●</b> a key is added, a cache changes</li><li><b>○</b> merged into what was queued</li><li><b>×</b> comes back after a failure</li>
-    <li><b>▬</b> a sync, a state</li><li><b>╱╱</b> unknown: not recorded inside</li><li><b>▁▁</b> the other run of two, from where they part</li>
+    <li><b>▬</b> a sync, a state</li><li><b>╱╱</b> unknown: not recorded inside, or forgotten</li><li><b>▁▁</b> the other run of two, from where they part</li>
     <li>the line through the lanes is the cursor, the thin one its chain of causes</li></ul></details>`;
 }

@@ -1,8 +1,7 @@
 use coracle_journal::{EntryId, Events};
 
 use crate::lesson::Lesson;
-use crate::packed;
-use crate::page::{data_of_both, data_of_lesson, data_of_refused, pack};
+use crate::page::{data_of_both, data_of_lesson, data_of_refused, pack, packed_of};
 use crate::parting::Both;
 
 /// The page without a run, as `cargo xtask viewer` joined it.
@@ -11,9 +10,9 @@ const PAGE: &str = include_str!("../viewer.html");
 /// Where the run lies in it.
 const PLACE: &str = "<script id=\"run\" type=\"application/octet-stream\">";
 
-/// The page and the run in one file.
-pub(crate) fn render(events: &Events) -> String {
-    filled(&packed(events))
+/// The page and the run in one file; `cut` says where the run's own file ends too early.
+pub(crate) fn render(events: &Events, cut: Option<&str>) -> String {
+    filled(&packed_of(events, cut))
 }
 
 /// The page and two runs over each other.
@@ -32,8 +31,33 @@ pub fn lesson_page(lesson: &Lesson, events: &Events, contrast: &Events) -> Strin
 }
 
 fn filled(run: &str) -> String {
-    let (before, after) = PAGE.split_once(PLACE).expect("the page has a place for a run");
+    let (before, after) = around(PAGE);
     [before, PLACE, run, after].concat()
+}
+
+/// The page of a cluster that runs: it asks for events where it came from, and its policy lets it.
+#[cfg(feature = "serve")]
+pub(crate) fn live() -> String {
+    let page = PAGE.replacen("content=\"default-src 'none';", "content=\"default-src 'none'; connect-src 'self';", 1);
+    let (before, after) = around(&page);
+    [before, &PLACE.replace("<script", "<script data-events=\"events\""), after].concat()
+}
+
+/// The content policy that a page states.
+#[cfg(feature = "serve")]
+pub(crate) fn policy(page: &str) -> &str {
+    let stated = page.split_once("Content-Security-Policy\" content=\"").map(|(_, after)| after);
+    stated.and_then(|after| after.split_once('"')).map(|(policy, _)| policy).expect("the page states a policy")
+}
+
+fn around(page: &str) -> (&str, &str) {
+    page.split_once(PLACE).expect("the page has a place for a run")
+}
+
+/// What lies in the place for a run of a page that somebody wrote earlier; `None` if it has no such place.
+pub(crate) fn packed_in(page: &str) -> Option<&str> {
+    let (_, after) = page.split_once(PLACE)?;
+    after.split_once("</script>").map(|(packed, _)| packed)
 }
 
 #[cfg(test)]

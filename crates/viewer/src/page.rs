@@ -15,7 +15,7 @@ use crate::summary::nanos;
 use crate::templates::template;
 
 /// The number of the form of [`data`]; the page refuses another.
-const FORM: u32 = 1;
+pub(crate) const FORM: u32 = 1;
 
 /// All that the page draws of a run, as JSON:
 ///
@@ -26,7 +26,8 @@ const FORM: u32 = 1;
 ///  "sentences": {stage: [[condition, text], …]},      as in `templates.rs`
 ///  "stages": [word, …], "names": [text, …],           what the numbers below stand for
 ///  "entries": [[i, t, actor, stage, subject, [cause, …], revision or null, data or 0], …],
-///  "lesson"?: Lesson, "contrast"?: all of this of the lesson's contrast}
+///  "lesson"?: Lesson, "contrast"?: all of this of the lesson's contrast,
+///  "cut"?: where the run's file ends too early}
 /// ```
 /// `actor` and `subject` are places in `names`, `stage` is one in `stages`; `t` is nanoseconds since the log began. The same
 /// log gives the same text.
@@ -72,20 +73,27 @@ pub(crate) fn data_of_refused(was: &Events, at: EntryId, why: &str) -> String {
 
 fn drawn(events: &Events, names: &mut Names) -> Map<String, Value> {
     let rows: Vec<Value> = events.entries.iter().map(|entry| row(entry, names)).collect();
-    let sentences: Map<String, Value> =
-        Stage::ALL.iter().map(|stage| (stage.word().to_owned(), json!(template(*stage)))).collect();
-    let stages: Vec<&str> = Stage::ALL.iter().map(|stage| stage.word()).collect();
     let page = json!({
         "form": FORM,
         "run": events.header,
         "summary": Summary::of(events),
-        "sentences": sentences,
-        "stages": stages,
+        "sentences": sentences(),
+        "stages": stages(),
         "names": names.texts,
         "entries": rows,
     });
     let Value::Object(page) = page else { unreachable!("what stands in braces is an object") };
     page
+}
+
+/// What entries say, by stage.
+pub(crate) fn sentences() -> Map<String, Value> {
+    Stage::ALL.iter().map(|stage| (stage.word().to_owned(), json!(template(*stage)))).collect()
+}
+
+/// The words of all stages, in their order.
+pub(crate) fn stages() -> Vec<&'static str> {
+    Stage::ALL.iter().map(|stage| stage.word()).collect()
 }
 
 fn row(entry: &Entry, names: &mut Names) -> Value {
@@ -98,7 +106,14 @@ fn row(entry: &Entry, names: &mut Names) -> Value {
 /// [`data`] as it lies in a page: compressed as gzip, in base64, so that no text of a run can end the element that it lies in.
 /// `DecompressionStream` unpacks it.
 pub fn packed(events: &Events) -> String {
-    pack(&data(events))
+    packed_of(events, None)
+}
+
+/// As [`packed`], of a run whose file is cut, and where.
+pub(crate) fn packed_of(events: &Events, cut: Option<&str>) -> String {
+    let mut page = drawn(events, &mut Names::default());
+    page.extend(cut.map(|cut| ("cut".to_owned(), cut.into())));
+    pack(&Value::Object(page).to_string())
 }
 
 /// A text as it lies in a page.

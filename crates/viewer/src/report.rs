@@ -51,6 +51,14 @@ pub enum WriteError {
     /// Two runs are shown on the page, and the file's name does not ask for it.
     #[error("{0}: two runs are shown on a page, and its name ends with .html")]
     NotAPage(String),
+    /// The run is cut, and a report of this format could not say so.
+    #[error("report {path}: not written, because a {format} cannot say that its run is cut; a page (.html) can")]
+    Cut {
+        /// The file.
+        path: String,
+        /// The format.
+        format: Format,
+    },
     /// The file system said no.
     #[error("report {path}")]
     Io {
@@ -84,7 +92,7 @@ impl fmt::Display for Format {
 /// The report of a run in a format. The same log gives the same text.
 pub fn report(events: &Events, format: Format) -> String {
     match format {
-        Format::Html => html::render(events),
+        Format::Html => html::render(events, None),
         Format::Json => json::render(events),
         Format::Junit => junit::render(events),
         Format::Markdown => markdown::render(events),
@@ -117,6 +125,18 @@ pub fn write_both(both: &Both<'_>, path: &Path) -> Result<(), WriteError> {
 /// If the file cannot be written.
 pub fn write_refused(was: &Events, at: EntryId, why: &str, path: &Path) -> Result<(), WriteError> {
     save(path, html::render_refused(was, at, why))
+}
+
+/// Writes the page of a run whose file is cut, with what came before, and where that was on top. Only a page can say so: in any other
+/// format, half a run would be taken for a whole one.
+///
+/// # Errors
+/// As [`write`], and if the name asks for another format.
+pub fn write_cut(events: &Events, cut: &str, path: &Path) -> Result<(), WriteError> {
+    match Format::of(path)? {
+        Format::Html => save(path, html::render(events, Some(cut))),
+        format => Err(WriteError::Cut { path: path.display().to_string(), format }),
+    }
 }
 
 fn save(path: &Path, text: String) -> Result<(), WriteError> {

@@ -3,6 +3,8 @@ use std::fmt::Write;
 
 use coracle_journal::{Entry, EntryId, Stage};
 
+use crate::NothingToTell;
+use crate::find::{find, unknown_object};
 use crate::sentence::{sentence, word};
 use crate::steps::Steps;
 
@@ -14,17 +16,6 @@ pub enum Telling {
     Steps,
     /// Every entry of the log that is on the way.
     Everything,
-}
-
-/// Why there is no story to tell.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NothingToTell {
-    /// The log holds no deletion to start from.
-    #[error("the log holds no deletion; name an object, as in `pods/default/web-1`")]
-    NoDeletion,
-    /// Nothing in the log is about the object.
-    #[error("nothing in the log is about `{0}`")]
-    UnknownObject(String),
 }
 
 /// Tells what happened between a write and the last write that it led to, as far as the log's causes say so.
@@ -81,12 +72,12 @@ pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result
 
 fn beginning(entries: &[Entry], about: Option<&str>) -> Result<EntryId, NothingToTell> {
     if let Some(subject) = about {
+        if subject.starts_with('#') || subject.starts_with("rev=") {
+            return find(entries, subject);
+        }
         let names = |entry: &&Entry| entry.subject == subject || entry.subject.ends_with(&format!("/{subject}"));
-        return entries
-            .iter()
-            .find(names)
-            .map(|entry| entry.id)
-            .ok_or_else(|| NothingToTell::UnknownObject(subject.to_owned()));
+        let first = entries.iter().find(names);
+        return first.map(|entry| entry.id).ok_or_else(|| unknown_object(entries, subject));
     }
     entries
         .iter()
@@ -204,7 +195,10 @@ mod tests {
     fn an_object_that_the_log_does_not_know_has_no_story() {
         assert_eq!(
             story(&log(), Some("pods/default/zzz"), Telling::Steps),
-            Err(NothingToTell::UnknownObject("pods/default/zzz".into()))
+            Err(NothingToTell::UnknownObject {
+                object: "pods/default/zzz".into(),
+                nearest: Some("pods/default/a".into())
+            })
         );
         assert_eq!(story(&[], None, Telling::Steps), Err(NothingToTell::NoDeletion));
     }

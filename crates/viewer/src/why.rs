@@ -1,9 +1,9 @@
 use std::fmt::Write;
 
-use coracle_journal::{Entry, EntryId, Stage};
+use coracle_journal::{Entry, EntryId};
 
-use crate::NothingToTell;
-use crate::sentence::{sentence, word};
+use crate::sentence::sentence;
+use crate::{NothingToTell, find};
 
 /// A link of the chain from an entry back to what nothing in the log caused.
 #[derive(Clone, Copy, Debug)]
@@ -42,14 +42,12 @@ pub fn chain(entries: &[Entry], id: EntryId) -> Vec<Link<'_>> {
     links
 }
 
-/// Says why an object, or the entry of a number (`#412`), is there: its chain, a sentence a line, the newest first.
-///
-/// An object is there because of its last creation, or of the first entry about it where the log holds none.
+/// Says why an object, a revision or an entry is there, called as [`find`] takes it: its chain, a sentence a line, the newest first.
 ///
 /// # Errors
 /// If the log holds nothing about it.
 pub fn why(entries: &[Entry], about: &str) -> Result<String, NothingToTell> {
-    let start = start(entries, about).ok_or_else(|| NothingToTell::UnknownObject(about.to_owned()))?;
+    let start = find(entries, about)?;
     let mut text = String::new();
     let links = chain(entries, start);
     for Link { entry, others } in &links {
@@ -74,28 +72,6 @@ fn newest(entry: &Entry) -> Option<EntryId> {
     entry.causes.iter().copied().max()
 }
 
-/// The entry that a chain begins with.
-fn start(entries: &[Entry], about: &str) -> Option<EntryId> {
-    if let Some(number) = about.strip_prefix('#') {
-        return at(entries, EntryId(number.parse().ok()?)).map(|entry| entry.id);
-    }
-    let is_about = |entry: &&Entry| names(&entry.subject, about);
-    let creates = |entry: &&Entry| entry.stage == Stage::StoreCommit && word(entry, "op") == "create";
-    let created = entries.iter().rev().filter(creates).find(is_about);
-    created.or_else(|| entries.iter().find(is_about)).map(|entry| entry.id)
-}
-
-/// Whether a subject is what somebody calls `pods/default/web-1`, `default/web-1`, `web-1` or `pod/web-1`.
-fn names(subject: &str, called: &str) -> bool {
-    let Some(rest) = subject.strip_suffix(called) else {
-        let Some((kind, name)) = called.split_once('/') else { return false };
-        let Some((resource, rest)) = subject.split_once('/') else { return false };
-        let is_kind = resource.strip_prefix(kind).is_some_and(|ending| matches!(ending, "" | "s" | "es"));
-        return is_kind && (rest == name || rest.strip_suffix(name).is_some_and(|before| before.ends_with('/')));
-    };
-    rest.is_empty() || rest.ends_with('/')
-}
-
 fn at(entries: &[Entry], id: EntryId) -> Option<&Entry> {
     entries.binary_search_by_key(&id, |entry| entry.id).ok().map(|index| &entries[index])
 }
@@ -103,7 +79,7 @@ fn at(entries: &[Entry], id: EntryId) -> Option<&Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coracle_journal::{Detail, Recorder};
+    use coracle_journal::{Detail, Recorder, Stage};
 
     #[test]
     fn an_object_is_there_because_of_its_last_creation() {

@@ -1,10 +1,10 @@
 //! What the API costs: `make bench-api`. One release server with TLS on loopback, driven over HTTP/2.
 //!
 //! ```text
-//! options -> requests (create .. delete at 1, 16, 64 connections) -> lists and memory -> watches -> webhooks -> rules -> a table
+//! options -> requests (create .. delete at 1, 16, 64 connections) -> lists and memory -> watches -> view -> webhooks -> rules -> a table
 //! ```
 //! The load tool takes its share of the machine, so the server's own CPU time stands beside each rate.
-//! `--quick` takes a minute; `--only requests,lists,watches,webhooks,rules` leaves parts out; `--url`, `--ca`, `--token` and `--pids`
+//! `--quick` takes a minute; `--only requests,lists,watches,view,webhooks,rules` leaves parts out; `--url`, `--ca`, `--token` and `--pids`
 //! drive a server that runs already. Nothing here passes or fails.
 
 mod connection;
@@ -16,6 +16,7 @@ mod requests;
 mod rules;
 mod server;
 mod table;
+mod view;
 mod watches;
 mod webhooks;
 
@@ -37,6 +38,9 @@ async fn measure(options: &Options) {
     }
     if options.wants("watches") {
         watches::measure(options).await;
+    }
+    if options.wants("view") {
+        view::measure(options).await;
     }
     if options.wants("webhooks") {
         webhooks::measure(options).await;

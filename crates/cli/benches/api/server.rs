@@ -1,6 +1,6 @@
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -11,7 +11,50 @@ const TOKEN: &str = "bench-token";
 /// An API server under load: our own release binary, or one that runs already.
 pub(crate) struct Server {
     pub(crate) running: Running,
-    child: Option<(Child, PathBuf)>,
+    child: Option<Process>,
+}
+
+struct Process {
+    child: Child,
+    folder: PathBuf,
+    /// Held open to its end: what it says later must not break a pipe.
+    out: BufReader<ChildStdout>,
+}
+
+impl Process {
+    fn start(command: &mut Command, folder: PathBuf) -> (Self, u32) {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the binary runs");
+        let out = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
+        let id = child.id();
+        (Self { child, folder, out }, id)
+    }
+
+    /// The next word that it prints and that begins so.
+    fn word(&mut self, begins: &str) -> String {
+        loop {
+            let mut line = String::new();
+            assert!(self.out.read_line(&mut line).expect("it greets") > 0, "no {begins} in its greeting");
+            if let Some(word) = line.split_whitespace().find(|word| word.starts_with(begins)) {
+                return word.trim_end_matches([';', ',']).to_owned();
+            }
+        }
+    }
+}
+
+/// A folder of its own for a server.
+fn folder() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("coracle-bench-api-{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for certificates");
+    folder
+}
+
+/// A file that lets the benchmark in.
+fn tokens(folder: &Path) -> PathBuf {
+    let tokens = folder.join("tokens.csv");
+    std::fs::write(&tokens, format!("{TOKEN},bench,bench,\"system:masters\"\n")).expect("a token file");
+    tokens
 }
 
 impl Server {
@@ -24,30 +67,43 @@ impl Server {
     }
 
     fn spawn() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("coracle-bench-api-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder for certificates");
-        let tokens = folder.join("tokens.csv");
-        std::fs::write(&tokens, format!("{TOKEN},bench,bench,\"system:masters\"\n")).expect("a token file");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_coracle"))
+        let folder = folder();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coracle"));
+        command
             .args(["apiserver", "--store", "memory", "--secure-port", "0"])
             .args(["--disable-admission-plugins", "ServiceAccount", "--cert-dir"])
             .arg(&folder)
             .arg("--token-auth-file")
-            .arg(&tokens)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the binary runs");
-        let mut greeting = String::new();
-        let mut out = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
-        out.read_line(&mut greeting).expect("it greets");
-        let url =
-            greeting.split_whitespace().find(|word| word.starts_with("https://")).expect("the greeting has a URL");
-        let url = url.trim_end_matches(';').to_owned();
-        let (ca, token, pids) = (folder.join("ca.crt"), TOKEN.to_owned(), vec![child.id()]);
-        Self { running: Running { url, ca, token, pids }, child: Some((child, folder)) }
+            .arg(tokens(&folder));
+        let (mut process, pid) = Process::start(&mut command, folder);
+        let running = Running {
+            url: process.word("https://"),
+            ca: process.folder.join("ca.crt"),
+            token: TOKEN.to_owned(),
+            pids: vec![pid],
+        };
+        Self { running, child: Some(process) }
+    }
+
+    /// Starts a whole cluster without nodes, with these flags beside.
+    pub(crate) fn up(flags: &[&str]) -> Self {
+        let folder = folder();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coracle"));
+        command.args(["up", "--ephemeral", "--nodes", "0", "--state-dir"]).arg(&folder).args(flags);
+        command.arg("--token-auth-file").arg(tokens(&folder));
+        let (mut process, pid) = Process::start(&mut command, folder);
+        let running = Running {
+            url: process.word("https://"),
+            ca: process.folder.join("pki/ca.crt"),
+            token: TOKEN.to_owned(),
+            pids: vec![pid],
+        };
+        Self { running, child: Some(process) }
+    }
+
+    /// The link to the page that it serves.
+    pub(crate) fn page(&mut self) -> String {
+        self.child.as_mut().expect("it was started here").word("http://")
     }
 
     /// The CPU time that the server has taken so far.
@@ -63,10 +119,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if let Some((child, folder)) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-            let _ = std::fs::remove_dir_all(folder);
+        if let Some(process) = &mut self.child {
+            let _ = process.child.kill();
+            let _ = process.child.wait();
+            let _ = std::fs::remove_dir_all(&process.folder);
         }
     }
 }

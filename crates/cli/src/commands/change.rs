@@ -10,8 +10,8 @@ use coracle_journal::{EntryId, Events, Recorder};
 use coracle_scenario::{BuiltIn, Fate, NotChanged, Options, Outcome, Report, Rerun, Scenario, read_change, rerun};
 use coracle_viewer::{Both, Format, Parting, Summary, differ};
 
-use super::diff::read;
 use super::run::KEPT_ENTRIES;
+use super::story::whole_run_of;
 use crate::exit;
 
 /// What the runs are called.
@@ -79,7 +79,7 @@ impl Put {
                 return Ok(exit::USAGE);
             }
         };
-        let against = self.against.as_deref().map(read).transpose()?;
+        let against = self.against.as_deref().map(whole_run_of).transpose()?;
         let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
         let both = rerun(scenario, file, options, &change, against, |header| {
             let Some(path) = events.filter(|_| header.change.is_some()) else { return Recorder::ring(KEPT_ENTRIES) };

@@ -2,16 +2,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use coracle_journal::Events;
 use coracle_viewer::{Both, Format, WriteError, differ};
 
-use super::story::chain;
+use super::story::whole_run_of;
 use crate::exit;
 
 /// Compares two runs.
 #[derive(Debug, Args)]
 pub(crate) struct Diff {
-    /// An events file, as written by `coracle run --events FILE`; compressed if it ends with .gz
+    /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
     one: PathBuf,
     /// Another
     other: PathBuf,
@@ -25,7 +24,7 @@ impl Diff {
         if let Some(path) = &self.report {
             check_page(path)?;
         }
-        let (one, other) = (read(&self.one)?, read(&self.other)?);
+        let (one, other) = (whole_run_of(&self.one)?, whole_run_of(&self.other)?);
         let both = Both::of(&one, &other, ["first", "second"]);
         println!("first   {}\nsecond  {}\n", self.one.display(), self.other.display());
         print!("{}", differ(&both));
@@ -35,11 +34,6 @@ impl Diff {
         }
         Ok(if both.parting.is_same() { exit::PASS } else { exit::CHECK_FAILED })
     }
-}
-
-/// Reads an events file that somebody named.
-pub(super) fn read(file: &Path) -> Result<Events, exit::Usage> {
-    Events::read(file).map_err(|error| exit::Usage(chain(&error)))
 }
 
 /// Two runs are shown on a page and nowhere else.

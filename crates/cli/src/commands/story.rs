@@ -2,14 +2,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use coracle_journal::{Entry, Events};
-use coracle_viewer::{NothingToTell, Telling};
+use coracle_viewer::{NothingToTell, Read, Telling};
 
 use crate::exit;
 
 /// Tells what a deletion, or any object, set in motion.
 #[derive(Debug, Args)]
 pub(crate) struct Story {
-    /// An events file, as written by `coracle run --events FILE`
+    /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
     events: PathBuf,
     /// The object to begin with, as in `pods/default/web-1`; without it, the first deletion somebody asked for
     object: Option<String>,
@@ -30,21 +30,37 @@ pub(super) fn print_of(
     file: &Path,
     tell: impl FnOnce(&[Entry]) -> Result<String, NothingToTell>,
 ) -> anyhow::Result<u8> {
-    let events = Events::read(file).map_err(|error| exit::Usage(chain(&error)))?;
-    match tell(&events.entries) {
+    match tell(&whole_run_of(file)?.entries) {
         Ok(told) => {
             print!("{told}");
             Ok(exit::PASS)
         }
-        Err(nothing) => {
-            eprintln!("coracle: {}: {nothing}", file.display());
-            Ok(exit::NOTHING_MATCHED)
-        }
+        Err(why) => nothing(file, &why),
     }
 }
 
+/// Reads the run that a file holds, as far as it goes.
+pub(super) fn run_of(file: &Path) -> anyhow::Result<Read> {
+    coracle_viewer::read(file).map_err(|error| exit::Usage(chain(&error)).into())
+}
+
+/// Reads the run that a file holds, to its end.
+pub(super) fn whole_run_of(file: &Path) -> anyhow::Result<Events> {
+    let Read { events, cut } = run_of(file)?;
+    cut.map_or(Ok(events), |cut| Err(exit::Usage(cut).into()))
+}
+
+/// Says that the run does not hold what was asked for.
+pub(super) fn nothing(file: &Path, why: &NothingToTell) -> anyhow::Result<u8> {
+    if let NothingToTell::NoNumber { .. } = why {
+        return Err(exit::Usage(why.to_string()).into());
+    }
+    eprintln!("coracle: {}: {why}", file.display());
+    Ok(exit::NOTHING_MATCHED)
+}
+
 /// An error with its causes, in one line.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {

@@ -1,5 +1,3 @@
-use std::fs::File;
-use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +12,7 @@ use coracle_cluster::{Audit, Cluster, SavedNodes, StoreSpec, controllers};
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
 use coracle_sim::World;
+use coracle_viewer::serve::Site;
 
 use crate::commands::audit_flags::close;
 use crate::commands::env::StateArgs;
@@ -22,6 +21,7 @@ use crate::commands::scheduler_configuration;
 use crate::commands::server_flags::{Door, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
 use crate::interrupt::interrupted;
+use crate::page_socket::{LOOPBACK, PageSocket, address, random_letters};
 use crate::snapshot_door::SnapshotDoor;
 use crate::state::StateFolder;
 use crate::{exit, state};
@@ -31,6 +31,9 @@ const LOAD_BALANCERS: &str = "198.51.100.0/24";
 
 /// Entries of the event log that are kept in memory beside the file.
 const KEPT_ENTRIES: usize = 10_000;
+
+/// Entries that are kept in memory for the page: about 20 MB, and as much as a page draws without effort.
+const VIEWED_ENTRIES: usize = 100_000;
 
 /// Starts a cluster and keeps it until Ctrl-C.
 #[derive(Debug, Args)]
@@ -69,6 +72,10 @@ pub(crate) struct Up {
     /// Write the event log here, for `coracle story`; compressed if it ends with .gz
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
+    /// Serve a page that shows what happens while it happens, at a socket of its own: at loopback and a free port, unless an
+    /// address is given. The link has a secret; who has it sees everything but what is in Secrets
+    #[arg(long, value_name = "ADDRESS[:PORT]", num_args = 0..=1, require_equals = true, default_missing_value = LOOPBACK, value_parser = address)]
+    view: Option<SocketAddr>,
     /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
     #[arg(long, value_name = "ADDRESS:PORT")]
     controller_metrics: Option<SocketAddr>,
@@ -79,6 +86,8 @@ pub(crate) struct RunningCluster {
     pub(crate) cluster: Cluster,
     pub(crate) door: Door,
     pub(crate) kubeconfig: PathBuf,
+    /// The link to the page, if one is served.
+    page: Option<String>,
     audit: Option<Audit>,
     claim: state::Claim,
 }
@@ -171,15 +180,23 @@ impl Up {
         if let Some(saved) = kept_nodes(folder).filter(|_| !self.ephemeral) {
             builder = builder.saved_nodes(saved);
         }
-        if let Some(path) = &self.events {
-            let header = Header { mode: Some("real".to_owned()), ..Header::new(now()) };
-            builder = builder.recorder(Recorder::file(path, KEPT_ENTRIES, &header)?);
-        }
+        let header = Header { mode: Some("real".to_owned()), ..Header::new(now()) };
+        let socket = match self.view {
+            Some(address) => Some(PageSocket::bind(address).await?),
+            None => None,
+        };
+        builder = builder.recorder(self.recorder(&header)?);
         let cluster = builder.start().await?;
         // From now on what nodes held is older than what the store says.
         let _ = std::fs::remove_file(folder.nodes());
-        if self.events.is_some() {
+        if cluster.recorder().is_on() {
             tell_objects(&cluster);
+        }
+        let page = socket.as_ref().map(PageSocket::link);
+        if let Some(socket) = socket {
+            let recorder = cluster.recorder().clone();
+            let begins = recorder.last();
+            cluster.spawn("page", socket.serve(Site::of_cluster(recorder, header, begins)));
         }
         if let Some(address) = self.controller_metrics {
             let listener = MetricsListener::bind(address, move || metrics.text()).await?;
@@ -191,7 +208,17 @@ impl Up {
         }
         let kubeconfig = folder.kubeconfig();
         door.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
-        Ok(RunningCluster { cluster, door, kubeconfig, audit, claim })
+        Ok(RunningCluster { cluster, door, kubeconfig, page, audit, claim })
+    }
+
+    /// Where the event log goes: into a file, if one was named, and into memory for the page, if there is one.
+    fn recorder(&self, header: &Header) -> Result<Recorder> {
+        let kept = if self.view.is_some() { VIEWED_ENTRIES } else { KEPT_ENTRIES };
+        Ok(match (&self.events, self.view) {
+            (Some(path), _) => Recorder::file(path, kept, header)?,
+            (None, Some(_)) => Recorder::ring(kept),
+            (None, None) => Recorder::off(),
+        })
     }
 
     fn greet(&self, running: &RunningCluster, folder: &StateFolder, took: Duration, known: bool) {
@@ -209,6 +236,9 @@ impl Up {
             self.nodes
         );
         println!(" ✓ kubeconfig {kubeconfig} (yours is untouched); objects are {kept}");
+        if let Some(link) = &running.page {
+            println!(" ✓ page {link}");
+        }
         println!(" Use    coracle kubectl get nodes        or  eval \"$(coracle env)\"");
         println!(" Try    coracle kubectl create deployment web --image=nginx --replicas=3");
         println!(
@@ -247,11 +277,7 @@ pub(crate) fn service_account_key(folder: &Path) -> Result<String> {
 
 /// The administrator's token: kept, so that clients outlive a restart.
 fn admin_token(folder: &Path) -> Result<String> {
-    kept(&folder.join("admin.token"), || {
-        let mut bytes = [0; 32];
-        File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes))?;
-        Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
-    })
+    kept(&folder.join("admin.token"), random_letters)
 }
 
 /// The secret of a file that only its owner may read; it is made if it is not there.
@@ -319,6 +345,7 @@ where
         node: NodeFlags::default(),
         stages: Vec::new(),
         events: None,
+        view: None,
         controller_metrics: None,
         scheduler_config: None,
         scheduler_metrics: None,

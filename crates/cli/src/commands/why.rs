@@ -8,9 +8,9 @@ use super::story::print_of;
 /// Says why an object, or an event, is there.
 #[derive(Debug, Args)]
 pub(crate) struct Why {
-    /// The object, as in `pods/default/web-1` or `pod/web-1`, or an event by its number, as in `#412`
+    /// The object, as in `pods/default/web-1` or `pod/web-1`, an event by its number, as in `#412`, or a revision, as in `rev=31`
     about: String,
-    /// An events file, as written by `coracle run --events FILE`
+    /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
     #[arg(long, value_name = "FILE")]
     events: PathBuf,
 }

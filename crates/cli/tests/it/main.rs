@@ -16,4 +16,5 @@ mod snapshot;
 mod split;
 mod store_tls;
 mod two_runs;
+mod view;
 mod walk;

@@ -1,0 +1,110 @@
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::pin::pin;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use coracle_cluster::serve::write_private;
+use coracle_viewer::serve::Site;
+use coracle_viewer::{Format, Read, find};
+use futures_util::future::{Either, select};
+
+use super::story::{nothing, run_of};
+use super::up::runtime;
+use crate::exit;
+use crate::interrupt::interrupted;
+use crate::page_socket::{LOOPBACK, PageSocket, address, random_letters};
+
+/// Shows a run on a page, or writes reports of it.
+#[derive(Debug, Args)]
+pub(crate) struct View {
+    /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
+    run: PathBuf,
+    /// Write a report here instead, as its name ends: .html, .json, .xml (JUnit), .md or .perfetto.json (may be repeated)
+    #[arg(long, value_name = "FILE")]
+    report: Vec<PathBuf>,
+    /// Point the link at an event (#412), a revision (rev=31), or why an object is there (pod/web-1)
+    #[arg(long, value_name = "PLACE")]
+    at: Option<String>,
+    /// Serve the page here
+    #[arg(long, value_name = "ADDRESS[:PORT]", default_value = LOOPBACK, hide_default_value = true, value_parser = address)]
+    address: SocketAddr,
+    /// Open the link in a browser
+    #[arg(long)]
+    open: bool,
+}
+
+impl View {
+    pub(crate) fn run(self) -> Result<u8> {
+        for path in &self.report {
+            Format::of(path).map_err(|why| exit::Usage(format!("--report {why}")))?;
+        }
+        let read = run_of(&self.run)?;
+        let place = match self.at.as_deref().map(|at| find(&read.events.entries, at)) {
+            None => String::new(),
+            Some(Ok(id)) => format!("#i={}", id.0),
+            Some(Err(why)) => return nothing(&self.run, &why),
+        };
+        match self.report.is_empty() {
+            true => runtime()?.block_on(self.serve(&read, &place)),
+            false => self.write(&read, &place),
+        }
+    }
+
+    /// Writes the reports; a run that is cut is of use, and a mistake all the same.
+    fn write(&self, read: &Read, place: &str) -> Result<u8> {
+        for path in &self.report {
+            match &read.cut {
+                None => coracle_viewer::write(&read.events, path)?,
+                Some(cut) => coracle_viewer::write_cut(&read.events, cut, path).map_err(|error| match error {
+                    refused @ coracle_viewer::WriteError::Cut { .. } => exit::Usage(format!("{cut}; {refused}")).into(),
+                    other => anyhow::Error::from(other),
+                })?,
+            }
+            let link = if Format::of(path) == Ok(Format::Html) { place } else { "" };
+            println!("report {}{link}", path.display());
+        }
+        match &read.cut {
+            None => Ok(exit::PASS),
+            Some(cut) => Err(exit::Usage(cut.clone()).into()),
+        }
+    }
+
+    async fn serve(&self, read: &Read, place: &str) -> Result<u8> {
+        if let Some(cut) = &read.cut {
+            eprintln!("coracle: {cut}; shown is what came before");
+        }
+        let socket = PageSocket::bind(self.address).await?;
+        let link = format!("{}{place}", socket.link());
+        println!(" ✓ {} at {link}", self.run.display());
+        println!(" Ctrl-C ends it");
+        let _way = if self.open { Some(Way::open(&link)?) } else { None };
+        let site = Site::of_run(&read.events, read.cut.as_deref());
+        match select(pin!(socket.serve(site)), pin!(interrupted())).await {
+            Either::Left(((), _)) => Ok(exit::FAILED),
+            Either::Right((code, _)) => Ok(code),
+        }
+    }
+}
+
+/// A page that leads to a link, for as long as it lives. Who lists processes sees what a program was started with, and the link is a
+/// secret: so the browser is started with a file that only its owner may read.
+struct Way(PathBuf);
+
+impl Way {
+    /// Has the system open the link as people would.
+    fn open(link: &str) -> Result<Self> {
+        let way = Self(std::env::temp_dir().join(format!("coracle-view-{}.html", random_letters()?)));
+        write_private(&way.0, &format!("<meta http-equiv=\"refresh\" content=\"0; url={link}\">"))?;
+        let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+        let started = std::process::Command::new(program).arg(&way.0).spawn();
+        started.with_context(|| format!("--open: {program} does not start; open the link yourself"))?;
+        Ok(way)
+    }
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

@@ -1,0 +1,73 @@
+//! The socket of the page: at loopback unless somebody names an address, with a secret in its link.
+
+use std::fs::File;
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+
+use anyhow::{Context, Result};
+use coracle_viewer::serve::{Secret, Site};
+use tokio::net::TcpListener;
+
+/// Where a page is served unless somebody says otherwise: at loopback, at a port that is free.
+pub(crate) const LOOPBACK: &str = "127.0.0.1:0";
+
+/// A socket that is bound, and the secret without which it says nothing.
+pub(crate) struct PageSocket {
+    listener: TcpListener,
+    secret: Secret,
+    address: SocketAddr,
+}
+
+/// Reads where to listen: `127.0.0.1`, `127.0.0.1:8000`, `[::1]:8000`.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    let ip = || text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 0));
+    text.parse()
+        .or_else(|_| ip())
+        .map_err(|_| "expected an address with or without a port, as in 127.0.0.1:8000".to_owned())
+}
+
+impl PageSocket {
+    /// Listens; says so if others than programs on this machine may come.
+    pub(crate) async fn bind(address: SocketAddr) -> Result<Self> {
+        let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen at {address}"))?;
+        let address = listener.local_addr()?;
+        if !address.ip().is_loopback() {
+            eprintln!(
+                "note: the page is served at {address}, which is not loopback, and without TLS: who has the link, or sees it pass, sees all that happens"
+            );
+        }
+        Ok(Self { listener, secret: Secret::new(random_letters()?), address })
+    }
+
+    /// The link to the page.
+    pub(crate) fn link(&self) -> String {
+        self.secret.link(self.address)
+    }
+
+    /// Serves a page until it is dropped.
+    pub(crate) async fn serve(self, site: Site) {
+        let Err(error) = site.serve(self.listener, self.secret).await;
+        eprintln!("coracle: the page is served no longer: {error}");
+    }
+}
+
+/// 256 bits of the system's randomness, as 64 hexadecimal digits.
+pub(crate) fn random_letters() -> Result<String> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes)).context("no randomness")?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_port_or_gets_one() {
+        assert_eq!(address("127.0.0.1").unwrap(), "127.0.0.1:0".parse().unwrap());
+        assert_eq!(address("[::1]:80").unwrap(), "[::1]:80".parse().unwrap());
+        assert_eq!(address("::1").unwrap(), "[::1]:0".parse().unwrap());
+        assert!(address(LOOPBACK).unwrap().ip().is_loopback());
+        assert!(address("localhost").unwrap_err().contains("expected an address"));
+    }
+}

@@ -1,0 +1,149 @@
+// A cluster that runs: its entries come by server-sent events, and what is computed from them is built anew as often as that is cheap.
+
+import { html } from "./html.js";
+import { useEffect, useRef } from "preact/hooks";
+import { ACTOR, I, RV, SUBJECT, T, modelOf } from "./run.js";
+
+/** Between two builds lie at least so many milliseconds, and so many times what the last one took. */
+const LEAST = 200, REST = 4;
+/** So much more than the server's ring holds is kept before the oldest is dropped: dropping costs as much as all that is kept. */
+const SLACK = 1.25;
+/** How much of each axis is in sight at first. */
+export const RECENT = { revision: 60, time: 60_000, order: 2_000 };
+
+/** What has come so far, with its texts as numbers, and no more than the server's ring holds. */
+export function logOf(hello) {
+  const stages = [...hello.stages];
+  let entries = [], names = [], places = new Map(), gaps = [], first = 0, begins = null;
+  const numbered = (text) => {
+    if (!places.has(text)) {
+      places.set(text, names.length);
+      names.push(text);
+    }
+    return places.get(text);
+  };
+  const stageOf = (word) => (stages.includes(word) ? stages.indexOf(word) : stages.push(word) - 1);
+  const forget = () => {
+    const old = names;
+    [names, places] = [[], new Map()];
+    // Rows are copied: the model that is on the page reads the old ones until the next is built.
+    entries = entries.slice(-hello.ring).map((row) => {
+      const copy = row.slice();
+      [copy[ACTOR], copy[SUBJECT]] = [numbered(old[row[ACTOR]]), numbered(old[row[SUBJECT]])];
+      return copy;
+    });
+    gaps = gaps.filter((id) => id > entries[0][I]);
+  };
+  const log = {
+    newest: 0,
+    /** Takes lines of an events file. */
+    add(lines) {
+      for (const { i, t, a, s, k = "", c = [], rv = null, d = 0 } of JSON.parse(`[${lines.replaceAll("\n", ",")}]`)) {
+        if (i <= log.newest) continue;
+        const row = [i, t, numbered(a), stageOf(s), numbered(k), c, rv, d];
+        if (log.newest > 0 && i > log.newest + 1) gaps.push(i);
+        log.newest = i;
+        first ||= i;
+        // What the ring has forgotten may hold the first step: then nothing is folded away.
+        begins ??= first <= hello.begins && i >= hello.begins && s === "api.request" && isAsked(c, d) ? i : null;
+        entries.push(row);
+      }
+      if (entries.length > hello.ring * SLACK) forget();
+    },
+    model: () => modelOf({ form: hello.form, run: hello.run, sentences: hello.sentences, stages, names, entries, gaps: [...gaps], summary: summaryOf(hello, entries, begins ?? hello.begins) }),
+  };
+  return log;
+}
+
+/** Whether somebody asks for something who is no part of the cluster: before the first such, it only comes to rest. */
+const isAsked = (causes, { user }) => causes.length === 0 && !String(user).startsWith("system:");
+
+function summaryOf(hello, entries, from) {
+  const begins = entries.find((row) => row[I] >= from) ?? entries[0], last = entries[entries.length - 1];
+  let revision = 0;
+  for (const row of entries) if (row[RV] > revision) revision = row[RV];
+  return { name: hello.run.scenario || "", outcome: "running", checks: [], begins: begins[I], nanos: last[T] - begins[T], entries: entries.length, revision };
+}
+
+/** Follows a server's events, and draws a run as it grows: `draw(run, state)`, where the state is `live`, `lost` or `over`. */
+export function follow(url, draw, say) {
+  let hello = null, log = null, run = null, state = "live", timer = 0, next = 0;
+  const show = () => { if (run) draw(run, state); };
+  const build = () => {
+    timer = 0;
+    const begun = performance.now();
+    run = log.model();
+    show();
+    next = performance.now() + Math.max(LEAST, (performance.now() - begun) * REST);
+  };
+  const later = () => {
+    if (timer || document.hidden || !log || log.newest === 0) return;
+    // What the ring holds already comes at once, and is built once.
+    if (!run && log.newest < hello.newest) say(`Reading the log of the cluster, up to event #${hello.newest}: #${log.newest}…`);
+    else timer = setTimeout(build, Math.max(0, next - performance.now()));
+  };
+  const turn = (to) => {
+    if (state === to) return;
+    state = to;
+    if (run) show();
+    else if (to !== "live") say(to === "lost" ? "The cluster does not answer; the page asks again every second." : "The cluster gave no log: this link is not, or no longer, its own.");
+  };
+  const source = new EventSource(url);
+  source.addEventListener("hello", (event) => {
+    const greeting = JSON.parse(event.data);
+    if (log) return;
+    hello = greeting;
+    log = logOf(hello);
+    say("The cluster is there; nothing has happened in it yet.");
+  });
+  source.onmessage = (event) => {
+    log.add(event.data);
+    later();
+  };
+  source.onopen = () => turn("live");
+  source.onerror = () => turn(source.readyState === EventSource.CLOSED ? "over" : "lost");
+  document.addEventListener("visibilitychange", later);
+}
+
+const STATES = {
+  live: ["● live", "entries come as they are recorded"],
+  lost: ["○ disconnected", "the cluster does not answer: what is shown is what came before; the page asks again every second"],
+  over: ["○ disconnected", "the cluster of this link is gone: what is shown is what came before"],
+};
+
+/** What the header says of a cluster that runs, and whether the cursor follows its newest entry. */
+export function LiveSign({ state, isFollowing, setFollowing }) {
+  const [sign, text] = STATES[state];
+  return html`<b class=${`outcome ${state === "live" ? "running" : "failed"}`} role="status" title=${text}>${sign}</b>
+    ${state === "live" ? "" : html`<span class="quiet">${text}</span>`}
+    <button aria-pressed=${isFollowing} title="the cursor follows the newest entry (f)" onClick=${() => setFollowing(!isFollowing)}>follow</button>`;
+}
+
+/** The range that is in sight when the whole has changed. Of a cluster that runs that is what was in sight, and the newest if that is followed. */
+export function useRange({ live, isFollowing, name, whole }, setRange) {
+  const last = useRef(null);
+  useEffect(() => {
+    const before = last.current;
+    last.current = { name, whole };
+    if (!live) return setRange(whole);
+    const recent = { from: Math.max(whole.from, whole.to - RECENT[name]), to: whole.to };
+    if (!before || before.name !== name) return setRange(recent);
+    return setRange((old) => {
+      const span = Math.min(old.to - old.from, whole.to - whole.from);
+      if (old.from === before.whole.from && old.to === before.whole.to) return span <= RECENT[name] ? recent : whole;
+      const to = isFollowing ? whole.to : Math.min(Math.max(old.to, whole.from + span), whole.to);
+      return { from: to - span, to };
+    });
+  }, [whole, isFollowing]);
+}
+
+/** Folds groups that are to be folded when they come to be. */
+export function useNewGroups(groups, setFolded) {
+  const known = useRef(new Set(groups.map((group) => group.name)));
+  useEffect(() => {
+    const fresh = groups.filter((group) => !known.current.has(group.name));
+    for (const group of fresh) known.current.add(group.name);
+    const closed = fresh.filter((group) => group.isFolded).map((group) => group.name);
+    if (closed.length > 0) setFolded((old) => new Set([...old, ...closed]));
+  }, [groups]);
+}

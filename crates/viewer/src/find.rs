@@ -1,0 +1,136 @@
+use std::collections::BTreeSet;
+
+use coracle_journal::{Entry, EntryId, Stage};
+
+use crate::NothingToTell;
+use crate::sentence::word;
+
+/// The entry that somebody means: the one of a number (`#412`), the commit of a revision (`rev=31`), or what an object is there because of:
+/// its last creation, or the first entry about it where the log holds none. An object is called `pods/default/web-1`,
+/// `default/web-1`, `web-1` or `pod/web-1`.
+///
+/// ```
+/// use coracle_journal::{Detail, EntryId, Recorder, Stage};
+/// use coracle_viewer::find;
+///
+/// let recorder = Recorder::ring(10);
+/// recorder.record("store", Stage::StoreCommit, || Detail::about("pods/default/web-1").at(31).with("op", "create"));
+/// let entries = recorder.entries(EntryId(0));
+/// for called in ["#1", "rev=31", "pod/web-1"] {
+///     assert_eq!(find(&entries, called), Ok(EntryId(1)));
+/// }
+/// let nothing = find(&entries, "pod/web-2").unwrap_err();
+/// assert_eq!(nothing.to_string(), "nothing in the log is about `pod/web-2`; the nearest is `pods/default/web-1`");
+/// ```
+///
+/// # Errors
+/// If the log does not hold it; the error names the nearest that it holds.
+pub fn find(entries: &[Entry], called: &str) -> Result<EntryId, NothingToTell> {
+    if let Some(number) = called.strip_prefix('#') {
+        let number = number.parse().map_err(|_| NothingToTell::NoNumber { called: called.to_owned() })?;
+        return event(entries, EntryId(number));
+    }
+    if let Some(revision) = called.strip_prefix("rev=") {
+        let revision = revision.parse().map_err(|_| NothingToTell::NoNumber { called: called.to_owned() })?;
+        return at_revision(entries, revision);
+    }
+    let is_about = |entry: &&Entry| names(&entry.subject, called);
+    let creates = |entry: &&Entry| entry.stage == Stage::StoreCommit && word(entry, "op") == "create";
+    let created = entries.iter().rev().filter(creates).find(is_about);
+    let found = created.or_else(|| entries.iter().find(is_about));
+    found.map(|entry| entry.id).ok_or_else(|| unknown_object(entries, called))
+}
+
+fn event(entries: &[Entry], id: EntryId) -> Result<EntryId, NothingToTell> {
+    match entries.binary_search_by_key(&id, |entry| entry.id) {
+        Ok(_) => Ok(id),
+        Err(place) => {
+            let beside = entries[place.saturating_sub(1)..].iter().take(2).map(|entry| entry.id);
+            Err(NothingToTell::UnknownEvent { id, nearest: beside.min_by_key(|found| found.0.abs_diff(id.0)) })
+        }
+    }
+}
+
+fn at_revision(entries: &[Entry], revision: i64) -> Result<EntryId, NothingToTell> {
+    let of_it = || entries.iter().filter(|entry| entry.revision == Some(revision));
+    let found = of_it().find(|entry| entry.stage == Stage::StoreCommit).or_else(|| of_it().next());
+    found.map(|entry| entry.id).ok_or_else(|| {
+        let known = entries.iter().filter_map(|entry| entry.revision);
+        NothingToTell::UnknownRevision { revision, nearest: known.min_by_key(|known| known.abs_diff(revision)) }
+    })
+}
+
+/// The refusal of an object, with the one whose name is written most like it.
+pub(crate) fn unknown_object(entries: &[Entry], called: &str) -> NothingToTell {
+    let subjects: BTreeSet<&str> =
+        entries.iter().map(|entry| &*entry.subject).filter(|subject| !subject.is_empty()).collect();
+    let distance = |subject: &str| short_names(subject).map(|name| strsim::levenshtein(&name, called)).min();
+    let nearest = subjects.into_iter().min_by_key(|subject| distance(subject));
+    NothingToTell::UnknownObject { object: called.to_owned(), nearest: nearest.map(str::to_owned) }
+}
+
+/// How somebody may call a subject: whole, without its resource, and with the resource in the singular.
+fn short_names(subject: &str) -> impl Iterator<Item = String> {
+    let (resource, rest) = subject.split_once('/').unwrap_or(("", subject));
+    let name = rest.rsplit('/').next().unwrap_or(rest);
+    let kind = resource.strip_suffix('s').unwrap_or(resource);
+    [subject.to_owned(), rest.to_owned(), name.to_owned(), format!("{kind}/{name}"), format!("{kind}/{rest}")]
+        .into_iter()
+}
+
+/// Whether a subject is what somebody calls `pods/default/web-1`, `default/web-1`, `web-1` or `pod/web-1`.
+fn names(subject: &str, called: &str) -> bool {
+    let Some(rest) = subject.strip_suffix(called) else {
+        let Some((kind, name)) = called.split_once('/') else { return false };
+        let Some((resource, rest)) = subject.split_once('/') else { return false };
+        let is_kind = resource.strip_prefix(kind).is_some_and(|ending| matches!(ending, "" | "s" | "es"));
+        return is_kind && (rest == name || rest.strip_suffix(name).is_some_and(|before| before.ends_with('/')));
+    };
+    rest.is_empty() || rest.ends_with('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coracle_journal::{Detail, Recorder};
+
+    fn log() -> Vec<Entry> {
+        let recorder = Recorder::ring(4);
+        let say = |name: &str, revision| {
+            recorder.record("store", Stage::StoreCommit, || Detail::about(name).at(revision).with("op", "create"))
+        };
+        for (name, revision) in [("x", 1), ("pods/default/web-1", 10), ("nodes/node-1", 20), ("pods/shop/db-0", 31)] {
+            say(name, revision);
+        }
+        recorder.record("x", Stage::QueueAdd, || Detail::about("default/web"));
+        recorder.entries(EntryId(0))
+    }
+
+    fn refused(called: &str) -> String {
+        find(&log(), called).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_event_or_a_revision_that_is_not_there_names_the_nearest_in_number() {
+        assert_eq!(refused("#1"), "the log holds no event #1; the nearest is #2");
+        assert_eq!(refused("#400"), "the log holds no event #400; the nearest is #5");
+        assert_eq!(refused("rev=27"), "the log holds nothing at revision 27; the nearest is 31");
+        assert_eq!(refused("#x"), "`#x`: expected a number, as in `#412` or `rev=31`");
+        assert!(matches!(find(&[], "#1"), Err(NothingToTell::UnknownEvent { nearest: None, .. })));
+        assert_eq!(find(&log(), "rev=20"), Ok(EntryId(3)));
+    }
+
+    #[test]
+    fn an_object_that_is_not_there_names_the_nearest_in_letters() {
+        for (called, nearest) in [
+            ("pod/web-2", "pods/default/web-1"),
+            ("shop/bd-0", "pods/shop/db-0"),
+            ("node/nod-1", "nodes/node-1"),
+            ("webb", "default/web"),
+        ] {
+            let wanted = format!("nothing in the log is about `{called}`; the nearest is `{nearest}`");
+            assert_eq!(refused(called), wanted);
+        }
+        assert_eq!(find(&[], "a").unwrap_err().to_string(), "nothing in the log is about `a`");
+    }
+}
