@@ -180,6 +180,13 @@ async fn who_comes_back_gets_what_it_has_not_had_and_sees_where_the_ring_forgot(
     assert_eq!(again.next().await.name, "hello");
     assert_eq!(again.rows_up_to(third).await, rows(&recorder.entries(third)));
     drop(again);
+    for (last, first) in [(u64::MAX.to_string(), None), ("no number".to_owned(), Some(1))] {
+        let mut strange = Stream::open(address, Some(&last)).await;
+        assert_eq!(strange.next().await.name, "hello", "{last}");
+        if let Some(first) = first {
+            assert_eq!(strange.next().await.data[0]["i"], first, "{last}");
+        }
+    }
     let last = (0..7).map(|_| say(&recorder, "d")).max().unwrap();
     let mut late = Stream::open(address, Some("3")).await;
     late.next().await;
