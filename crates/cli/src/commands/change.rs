@@ -10,7 +10,6 @@ use coracle_journal::{EntryId, Events, Recorder};
 use coracle_scenario::{BuiltIn, Fate, NotChanged, Options, Outcome, Report, Rerun, Scenario, read_change, rerun};
 use coracle_viewer::{Both, Format, Parting, Summary, differ};
 
-use super::run::KEPT_ENTRIES;
 use super::story::whole_run_of;
 use crate::exit;
 
@@ -35,6 +34,8 @@ pub(crate) struct Put {
 
 /// What is wanted of a changed run.
 pub(super) struct Output<'a> {
+    /// How many entries of a log are kept in memory.
+    pub(super) kept_entries: usize,
     /// Where its events go.
     pub(super) events: Option<&'a Path>,
     /// Where reports go.
@@ -70,7 +71,7 @@ impl Put {
         options: &Options,
         output: &Output<'_>,
     ) -> Result<u8> {
-        let events = output.events;
+        let (events, kept) = (output.events, output.kept_entries);
         let (Some(Event(at)), Some(step)) = (self.at, &self.put) else { return Ok(exit::USAGE) };
         let change = match read_change(step, at, scenario, &BuiltIn::default()) {
             Ok(change) => change,
@@ -82,10 +83,10 @@ impl Put {
         let against = self.against.as_deref().map(whole_run_of).transpose()?;
         let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
         let both = rerun(scenario, file, options, &change, against, |header| {
-            let Some(path) = events.filter(|_| header.change.is_some()) else { return Recorder::ring(KEPT_ENTRIES) };
-            let made = Recorder::file(path, KEPT_ENTRIES, header).unwrap_or_else(|error| {
+            let Some(path) = events.filter(|_| header.change.is_some()) else { return Recorder::ring(kept) };
+            let made = Recorder::file(path, kept, header).unwrap_or_else(|error| {
                 let _ = unwritable.set(error);
-                Recorder::ring(KEPT_ENTRIES)
+                Recorder::ring(kept)
             });
             recorder.get_or_init(|| made).clone()
         });

@@ -13,7 +13,7 @@ use crate::exit;
 use crate::live::Live;
 
 /// Entries of the event log that are kept in memory for the report.
-pub(super) const KEPT_ENTRIES: usize = 1_000_000;
+const KEPT_ENTRIES: usize = 1_000_000;
 
 /// Runs scenarios.
 #[derive(Debug, Args)]
@@ -104,7 +104,12 @@ impl Run {
     fn one(&self, file: &Path, scenario: &Scenario) -> Result<u8> {
         let options = Options { mode: self.mode, seed: self.seed, disturbance: self.disturb, ..Options::default() };
         if self.put.is_wanted() {
-            let output = Output { events: self.events.as_deref(), reports: &self.report, is_quiet: self.quiet };
+            let output = Output {
+                kept_entries: KEPT_ENTRIES,
+                events: self.events.as_deref(),
+                reports: &self.report,
+                is_quiet: self.quiet,
+            };
             return self.put.run((file, scenario), &options, &output);
         }
         let (unwritable, recorder) = (OnceCell::new(), OnceCell::new());
