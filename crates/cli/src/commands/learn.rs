@@ -3,8 +3,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use coracle_lesson::file::Spec;
 use coracle_lesson::{Error, Lesson, Taught, lessons, read, teach};
-use coracle_viewer::{Answer, Caption, sentence};
+use coracle_viewer::{Caption, sentence};
 
 use crate::exit;
 
@@ -54,6 +55,10 @@ impl Learn {
                 }
             },
         };
+        let asks = !self.plain && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        let mut pace = if asks { Pace::ByLine } else { Pace::Straight };
+        // What is asked is asked at once; the runs take a moment.
+        ask(&lesson.spec, &mut pace)?;
         let taught = match teach(&lesson, &path) {
             Ok(taught) => taught,
             Err(Error::Cluster(error)) => return Err(error.into()),
@@ -65,8 +70,6 @@ impl Learn {
         if let Some(path) = &self.report {
             std::fs::write(path, taught.page()).with_context(|| format!("cannot write {}", path.display()))?;
         }
-        let asks = !self.plain && std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        let mut pace = if asks { Pace::ByLine } else { Pace::Straight };
         tell(&taught, &mut pace)?;
         match &self.report {
             Some(path) => println!("\nThe page: {}", path.display()),
@@ -133,15 +136,16 @@ impl Pace {
     }
 }
 
-fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
-    let lesson = &taught.lesson;
-    println!("{}. {}\n\n{}\n", lesson.number, lesson.title, wrapped(&lesson.question, ""));
-    for (number, answer) in (1..).zip(&lesson.answers) {
+/// The question, a guess at its answer, and what is right.
+fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
+    println!("{}. {}\n\n{}\n", spec.number, spec.title, wrapped(&spec.question, ""));
+    let answers = &spec.answers.value;
+    for (number, answer) in (1..).zip(answers) {
         println!("{}", wrapped(&format!("{number}  {}", answer.text), "     "));
     }
     println!();
-    let guess = guess(pace, &lesson.answers)?;
-    for (number, answer) in (1..).zip(&lesson.answers) {
+    let guess = guess(pace, answers.len())?;
+    for (number, answer) in (1..).zip(answers) {
         let mark = match (answer.right, guess == Some(number)) {
             (true, true) => "Right",
             (true, false) => "It is",
@@ -150,7 +154,13 @@ fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
         };
         println!("{}", wrapped(&format!("{mark} {number}. {}", answer.why), "  "));
     }
-    println!("\nWhat happened, in a run of this moment (every sentence is checked on its log):\n");
+    Ok(())
+}
+
+/// What happened, and the contrast.
+fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
+    let lesson = &taught.lesson;
+    println!("\nWhat happened, in a run of just now (each sentence was checked on its log):\n");
     captions(&lesson.captions, &taught.events.entries, pace)?;
     println!("\nThe contrast: {}.\n", lesson.contrast.title);
     for refuted in &lesson.contrast.refuted {
@@ -166,14 +176,14 @@ fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
 }
 
 /// Which answer somebody guesses, if anybody does.
-fn guess(pace: &mut Pace, answers: &[Answer]) -> Result<Option<usize>> {
+fn guess(pace: &mut Pace, answers: usize) -> Result<Option<usize>> {
     while matches!(pace, Pace::ByLine) {
-        let Some(line) = pace.ask(&format!("Your guess (1 to {}, or enter to see): ", answers.len()))? else { break };
+        let Some(line) = pace.ask(&format!("Your guess (1 to {answers}, or enter to see): "))? else { break };
         println!();
         match line.parse() {
-            Ok(guess) if (1..=answers.len()).contains(&guess) => return Ok(Some(guess)),
+            Ok(guess) if (1..=answers).contains(&guess) => return Ok(Some(guess)),
             _ if line.is_empty() => break,
-            _ => println!("`{line}` is none of 1 to {}.", answers.len()),
+            _ => println!("`{line}` is none of 1 to {answers}."),
         }
     }
     Ok(None)
