@@ -87,6 +87,12 @@ fn captions(text: &mut String, captions: &[Caption], entries: &[coracle_journal:
     }
 }
 
+/// Whether each caption is about something later than the one before.
+fn in_order(taught: &Taught) -> bool {
+    let rises = |captions: &[Caption]| captions.is_sorted_by(|one, next| one.entry < next.entry);
+    rises(&taught.lesson.captions) && rises(&taught.lesson.contrast.captions)
+}
+
 fn file_of(lesson: &Lesson) -> PathBuf {
     PathBuf::from(format!("lessons/{}.yaml", lesson.metadata.name))
 }
@@ -98,6 +104,9 @@ fn each_lesson_is_true_of_its_run_and_not_of_its_contrast_and_its_document_says_
         let mut problems = Vec::new();
         while let Some(lesson) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
             match teach(lesson, &file_of(lesson)) {
+                Ok(taught) if !in_order(&taught) => {
+                    problems.push(format!("{}: a caption goes back in time", lesson.metadata.name));
+                }
                 Ok(taught) => problems.extend(hold(&format!("{}.md", lesson.metadata.name), &document(&taught)).err()),
                 Err(why) => problems.push(why.to_string()),
             }
