@@ -15,7 +15,7 @@ use coracle_cluster::{Cluster, Delays, User};
 use coracle_journal::{EntryId, Recorder};
 use coracle_meta::{GroupVersionResource, Object};
 use coracle_scenario::{BuiltIn, Options, Scenario, execute, parse};
-use coracle_sim::{ClockMode, World, run_in};
+use coracle_sim::{ClockMode, record_objects, run_in};
 use serde_json::json;
 
 #[global_allocator]
@@ -76,12 +76,8 @@ fn million() {
         let plural_of = move |object: &Object| {
             Some(registry.kinds().kind(&object.group_version_kind()?)?.row().plural.clone())
         };
-        let world = World::new("default", Arc::new(plural_of), Vec::new()).recorded(recorder.clone());
-        let store = cluster.store();
-        let follower = tokio::spawn({
-            let world = world.clone();
-            async move { world.follow(&*store).await }
-        });
+        let (store, told) = (cluster.store(), recorder.clone());
+        let follower = tokio::spawn(async move { record_objects(&*store, Arc::new(plural_of), told).await });
         let client = cluster.client_as(User::new("bench", ["system:masters"]));
         let deployments = Api::dynamic(&client, GroupVersionResource::new("apps", "v1", "deployments")).within("default");
         let mut sets = 0;

@@ -9,6 +9,7 @@
 //! Not here: the words of a scenario file (`scenario`), the cluster itself (`cluster`).
 
 mod cluster_state;
+mod follow;
 mod invariant;
 mod latency;
 mod merge_patch;
@@ -18,6 +19,7 @@ mod runtime;
 mod world;
 
 pub use cluster_state::{Change, ClusterState};
+pub use follow::record_objects;
 pub use invariant::{Answer, Invariant, Lists, Polarity, Question};
 pub use latency::Latency;
 pub use merge_patch::patch_map;

@@ -3,18 +3,30 @@ use serde_json::{Map, Value};
 /// The JSON merge patch (RFC 7386) that makes `after` of `before`; `None` if no merge patch can, because a value that is new holds
 /// a null.
 pub(crate) fn merge_patch(before: &Map<String, Value>, after: &Map<String, Value>) -> Option<Map<String, Value>> {
+    merge_patch_but(before, after, &[])
+}
+
+/// As [`merge_patch`], as if what lies at the path were in neither.
+pub(crate) fn merge_patch_but(
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+    path: &[&str],
+) -> Option<Map<String, Value>> {
+    let is_left_out = |name: &str| path == [name];
     let mut patch = Map::new();
-    for (name, new) in after {
+    for (name, new) in after.iter().filter(|(name, _)| !is_left_out(name)) {
         match (before.get(name), new) {
             (Some(old), new) if old == new => {}
             (Some(Value::Object(old)), Value::Object(new)) => {
-                patch.insert(name.clone(), Value::Object(merge_patch(old, new)?));
+                let path = path.split_first().filter(|(first, _)| *first == name).map_or(&[][..], |(_, rest)| rest);
+                patch.insert(name.clone(), Value::Object(merge_patch_but(old, new, path)?));
             }
             (_, new) if holds_null(new) => return None,
             (_, new) => drop(patch.insert(name.clone(), new.clone())),
         }
     }
-    patch.extend(before.keys().filter(|name| !after.contains_key(*name)).map(|name| (name.clone(), Value::Null)));
+    let gone = before.keys().filter(|name| !after.contains_key(*name) && !is_left_out(name));
+    patch.extend(gone.map(|name| (name.clone(), Value::Null)));
     Some(patch)
 }
 
@@ -85,6 +97,24 @@ mod tests {
                 }
                 None => prop_assert!(holds_null(&Value::Object(after))),
             }
+        }
+
+        #[test]
+        fn what_is_left_out_might_as_well_not_be_there(before in maps(), after in maps(), inner in (maps(), maps())) {
+            let (mut before, mut after) = (before, after);
+            before.insert("a".to_owned(), Value::Object(inner.0));
+            after.insert("a".to_owned(), Value::Object(inner.1));
+            let without = |map: &Map<String, Value>| {
+                let mut map = map.clone();
+                map.get_mut("a").and_then(Value::as_object_mut).map(|inner| inner.remove("b"));
+                map
+            };
+            let mut left_out = merge_patch_but(&before, &after, &["a", "b"]);
+            // Maps that differ in what is left out alone have a patch with nothing in it.
+            if let Some(patch) = &mut left_out && patch.get("a").is_some_and(|inner| inner == &json!({})) {
+                patch.remove("a");
+            }
+            prop_assert_eq!(left_out, merge_patch(&without(&before), &without(&after)));
         }
     }
 }

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
@@ -6,7 +7,7 @@ use coracle_meta::Object;
 use serde_json::{Map, Value};
 
 use crate::Change;
-use crate::merge_patch::merge_patch;
+use crate::merge_patch::{merge_patch, merge_patch_but};
 
 /// After so many changes an object is written down whole, so that nobody has to read further back.
 const WHOLE_EVERY: u32 = 100;
@@ -25,11 +26,13 @@ pub(crate) struct ObjectChanges {
     since_whole: BTreeMap<Bytes, u32>,
 }
 
-/// What is said of an object: itself, and apart from it who owns which of its fields.
-#[derive(Default)]
-struct Seen {
-    object: Map<String, Value>,
-    managers: Map<String, Value>,
+/// Where an object says who owns which of its fields.
+const MANAGERS: [&str; 2] = ["metadata", "managedFields"];
+
+/// What is said of an object: itself without what is secret, and apart from it who owns which of its fields.
+struct Seen<'o> {
+    object: Cow<'o, Map<String, Value>>,
+    managers: &'o [Value],
     redacted: Vec<String>,
 }
 
@@ -51,25 +54,21 @@ impl ObjectChanges {
         let causes = self.recorder.commit(change.revision);
         let detail =
             Detail::about(subject(plural, object.namespace(), object.name())).at(change.revision).caused_by(causes);
-        let Some(after) = change.after.as_deref().map(Seen::of) else {
+        let Some(after) = change.after.as_deref().and_then(Seen::of) else {
             self.since_whole.remove(&change.key);
             self.recorder.record(ACTOR, Stage::ObjectChange, || detail.with("gone", true));
             return;
         };
         let since = self.since_whole.entry(change.key.clone()).or_default();
-        let before = change.before.as_deref().filter(|_| *since + 1 < WHOLE_EVERY).map(Seen::of);
-        let patches = before.and_then(|before| {
-            let managers = merge_patch(&before.managers, &after.managers)?;
-            Some((merge_patch(&before.object, &after.object)?, managers))
-        });
-        let (mut detail, managers) = match patches {
+        let before = change.before.as_deref().filter(|_| *since + 1 < WHOLE_EVERY).and_then(Seen::of);
+        let (mut detail, managers) = match before.and_then(|before| after.since(&before)) {
             Some((patch, managers)) => {
                 *since += 1;
                 (detail.with("patch", patch), managers)
             }
             None => {
                 *since = 0;
-                (detail.with("whole", after.object), after.managers)
+                (detail.with("whole", after.whole()), after.managers())
             }
         };
         if !managers.is_empty() {
@@ -82,25 +81,45 @@ impl ObjectChanges {
     }
 }
 
-impl Seen {
-    fn of(object: &Object) -> Self {
-        let Value::Object(mut object) = object.as_value().clone() else { return Self::default() };
-        let mut seen = Self::default();
-        let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
-        if let Some(Value::Array(managers)) = metadata.and_then(|metadata| metadata.remove("managedFields")) {
-            seen.managers = managers.into_iter().filter_map(owned).collect();
+impl<'o> Seen<'o> {
+    /// `None` for what is no map.
+    fn of(object: &'o Object) -> Option<Self> {
+        let object = object.as_value().as_object()?;
+        let managers = object.get(MANAGERS[0]).and_then(|metadata| metadata.get(MANAGERS[1])).and_then(Value::as_array);
+        let mut seen =
+            Self { object: Cow::Borrowed(object), managers: managers.map_or(&[], Vec::as_slice), redacted: Vec::new() };
+        if is_secret(object) {
+            seen.redacted = redact(seen.object.to_mut());
         }
-        if is_secret(&object) {
-            seen.redacted = redact(&mut object);
+        Some(seen)
+    }
+
+    /// The object, without its managers.
+    fn whole(&self) -> Map<String, Value> {
+        let mut object = self.object.clone().into_owned();
+        if let Some(Value::Object(metadata)) = object.get_mut(MANAGERS[0]) {
+            metadata.remove(MANAGERS[1]);
         }
-        seen.object = object;
-        seen
+        object
+    }
+
+    fn managers(&self) -> Map<String, Value> {
+        self.managers.iter().filter_map(owned).collect()
+    }
+
+    /// The merge patches that make it and its managers of what was before; `None` if there are none.
+    fn since(&self, before: &Seen<'_>) -> Option<(Map<String, Value>, Map<String, Value>)> {
+        let managers = match before.managers == self.managers {
+            true => Map::new(),
+            false => merge_patch(&before.managers(), &self.managers())?,
+        };
+        Some((merge_patch_but(&before.object, &self.object, &MANAGERS)?, managers))
     }
 }
 
 /// The name of a manager and the fields that it owns.
-fn owned(mut manager: Value) -> Option<(String, Value)> {
-    let fields = manager.get_mut("fieldsV1")?.take();
+fn owned(manager: &Value) -> Option<(String, Value)> {
+    let fields = manager.get("fieldsV1")?.clone();
     let word = |name: &str| manager.get(name).and_then(Value::as_str).unwrap_or_default();
     let (name, operation, subresource) = (word("manager"), word("operation"), word("subresource"));
     let name = [name, operation, subresource].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");

@@ -3,18 +3,17 @@ use std::time::Duration;
 
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::Object;
-use coracle_store::{Error, EventKind, RangeRequest, Revision, Store, WatchBatch, WatchRequest};
+use coracle_store::{Error, Revision, Store, WatchBatch};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::follow::follow_all;
 use crate::object_changes::ObjectChanges;
 use crate::{Answer, ClusterState, Invariant, Lists, Polarity, Question};
 
 /// Who checks at every revision, in the event log.
 const ACTOR: &str = "world";
-/// How long to wait before a store that is away is asked again.
-const STORE_PAUSE: Duration = Duration::from_millis(100);
 
 /// The plural of an object's kind; `None` for what is not shown to expressions.
 pub type PluralOf = Arc<dyn Fn(&Object) -> Option<String> + Send + Sync>;
@@ -138,36 +137,7 @@ impl World {
     /// # Errors
     /// When history that was not seen yet is compacted, or the store is gone.
     pub async fn follow(&self, store: &dyn Store) -> Result<(), Error> {
-        let range = coracle_storage::all_objects();
-        let found = store.range(RangeRequest { range: range.clone(), ..RangeRequest::default() }).await?;
-        let initial = WatchBatch {
-            revision: found.revision,
-            events: found
-                .kvs
-                .into_iter()
-                .map(|kv| coracle_store::Event { kind: EventKind::Put, kv, prev_kv: None })
-                .collect(),
-        };
-        let start_revision = found.revision + 1;
-        self.take(&sorted(initial));
-        let mut next = start_revision;
-        loop {
-            let request = WatchRequest { range: range.clone(), start_revision: next, prev_kv: false };
-            match self.follow_from(store, request, &mut next).await {
-                // A store that was killed comes back with its history.
-                Err(Error::Unavailable(_)) => tokio::time::sleep(STORE_PAUSE).await,
-                ended => return ended,
-            }
-        }
-    }
-
-    async fn follow_from(&self, store: &dyn Store, request: WatchRequest, next: &mut Revision) -> Result<(), Error> {
-        let mut watch = store.watch(request).await?;
-        loop {
-            let batch = watch.next().await?;
-            *next = (*next).max(batch.revision + 1);
-            self.take(&batch);
-        }
+        follow_all(store, |batch| self.take(batch)).await
     }
 
     fn take(&self, batch: &WatchBatch) {
@@ -287,10 +257,4 @@ impl Invariant {
         };
         Some(Broken { revision: cluster.revision(), at: Instant::now(), expected, found })
     }
-}
-
-/// A range comes in the order of its keys; a history comes in the order of its revisions.
-fn sorted(mut batch: WatchBatch) -> WatchBatch {
-    batch.events.sort_by_key(|event| event.kv.mod_revision);
-    batch
 }

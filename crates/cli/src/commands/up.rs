@@ -11,7 +11,7 @@ use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
 use coracle_cluster::{Audit, Cluster, SavedNodes, StoreSpec, controllers};
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
-use coracle_sim::World;
+use coracle_sim::record_objects;
 use coracle_viewer::serve::Site;
 
 use crate::commands::audit_flags::close;
@@ -99,9 +99,9 @@ fn tell_objects(cluster: &Cluster) {
         let kinds = registry.kinds();
         Some(kinds.kind(&object.group_version_kind()?)?.row().plural.clone())
     };
-    let world = World::new("default", Arc::new(plural_of), Vec::new()).recorded(cluster.recorder().clone());
+    let recorder = cluster.recorder().clone();
     cluster.spawn("world", async move {
-        if let Err(error) = world.follow(&*store).await {
+        if let Err(error) = record_objects(&*store, Arc::new(plural_of), recorder).await {
             eprintln!("coracle: objects are told to the event log no longer: {error}");
         }
     });

@@ -1,0 +1,64 @@
+use std::time::Duration;
+
+use coracle_journal::Recorder;
+use coracle_store::{Error, Event, EventKind, RangeRequest, Revision, Store, WatchBatch, WatchRequest};
+
+use crate::object_changes::ObjectChanges;
+use crate::{ClusterState, PluralOf};
+
+/// How long to wait before a store that is away is asked again.
+const STORE_PAUSE: Duration = Duration::from_millis(100);
+
+/// Tells the event log what objects look like whenever they change, until the store fails for good; run this beside a cluster. What is
+/// in Secrets is left out. A [`World`](crate::World) does that too, and answers questions.
+///
+/// # Errors
+/// When history that was not seen yet is compacted, or the store is gone.
+pub async fn record_objects(store: &dyn Store, plural_of: PluralOf, recorder: Recorder) -> Result<(), Error> {
+    let (mut cluster, mut objects) = (ClusterState::default(), ObjectChanges::new(recorder));
+    follow_all(store, |batch| {
+        cluster.follow(batch, |_, changes| {
+            for change in changes {
+                let plural = change.after.as_ref().or(change.before.as_ref()).and_then(|object| plural_of(object));
+                if let Some(plural) = plural {
+                    objects.record(&plural, change);
+                }
+            }
+        });
+    })
+    .await
+}
+
+/// Shows `take` all that the store holds, and then each change.
+pub(crate) async fn follow_all(store: &dyn Store, mut take: impl FnMut(&WatchBatch)) -> Result<(), Error> {
+    let range = coracle_storage::all_objects();
+    let found = store.range(RangeRequest { range: range.clone(), ..RangeRequest::default() }).await?;
+    // A range comes in the order of its keys; a history comes in the order of its revisions.
+    let mut events: Vec<Event> =
+        found.kvs.into_iter().map(|kv| Event { kind: EventKind::Put, kv, prev_kv: None }).collect();
+    events.sort_by_key(|event| event.kv.mod_revision);
+    take(&WatchBatch { revision: found.revision, events });
+    let mut next = found.revision + 1;
+    loop {
+        let request = WatchRequest { range: range.clone(), start_revision: next, prev_kv: false };
+        match follow_from(store, request, &mut next, &mut take).await {
+            // A store that was killed comes back with its history.
+            Err(Error::Unavailable(_)) => tokio::time::sleep(STORE_PAUSE).await,
+            ended => return ended,
+        }
+    }
+}
+
+async fn follow_from(
+    store: &dyn Store,
+    request: WatchRequest,
+    next: &mut Revision,
+    take: &mut impl FnMut(&WatchBatch),
+) -> Result<(), Error> {
+    let mut watch = store.watch(request).await?;
+    loop {
+        let batch = watch.next().await?;
+        *next = (*next).max(batch.revision + 1);
+        take(&batch);
+    }
+}
