@@ -15,6 +15,7 @@ mod live;
 mod open_files;
 mod orphan;
 mod page_socket;
+mod random;
 mod snapshot;
 mod snapshot_door;
 mod state;

@@ -1,12 +1,12 @@
 //! The socket of the page: at loopback unless somebody names an address, with a secret in its link.
 
-use std::fs::File;
-use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
 
 use anyhow::{Context, Result};
 use coracle_viewer::serve::{Secret, Site};
 use tokio::net::TcpListener;
+
+use crate::random::random_letters;
 
 /// Where a page is served unless somebody says otherwise: at loopback, at a port that is free.
 pub(crate) const LOOPBACK: &str = "127.0.0.1:0";
@@ -49,13 +49,6 @@ impl PageSocket {
         let Err(error) = site.serve(self.listener, self.secret).await;
         eprintln!("coracle: the page is served no longer: {error}");
     }
-}
-
-/// 256 bits of the system's randomness, as 64 hexadecimal digits.
-pub(crate) fn random_letters() -> Result<String> {
-    let mut bytes = [0; 32];
-    File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes)).context("no randomness")?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

@@ -37,7 +37,8 @@ pub struct Header {
     /// What happened to the controllers meanwhile, as `coracle run --disturb` takes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturb: Option<String>,
-    /// The step that was put into the run: after which event, and its file's own text, hashed; `#412 sha256:…`.
+    /// The step that was put into the run: after which event, and its file's own text, hashed: `#412 sha256:…`, and ` fork@41` where a new
+    /// cluster went on from a fork of the store at that revision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
 }

@@ -1,4 +1,7 @@
+use std::path::PathBuf;
+
 use coracle_scenario::Scenario;
+pub use coracle_scenario::file::Metadata;
 use coracle_scenario::file::Spec as ScenarioSpec;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -20,17 +23,9 @@ pub struct Lesson {
     pub metadata: Metadata,
     /// What is taught.
     pub spec: Spec,
-    /// The scenario of the run, and that of the contrast, as they were read.
+    /// The scenario of the run, and that of the contrast, as they were read, each with the file that it stands in.
     #[serde(skip)]
-    pub(crate) scenarios: Option<Box<[Scenario; 2]>>,
-}
-
-/// What a lesson is called.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Metadata {
-    /// A short name, as that of its file.
-    pub name: String,
+    pub(crate) scenarios: Option<Box<[(Scenario, PathBuf); 2]>>,
 }
 
 /// What a lesson teaches.

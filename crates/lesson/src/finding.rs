@@ -47,7 +47,10 @@ pub(crate) fn find<'e>(
     }
     let nth = pattern.nth.as_ref().map_or(1, |nth| nth.value);
     let from_front = nth.checked_sub(1).and_then(|place| usize::try_from(place).ok());
-    let from_back = usize::try_from(-nth).ok().and_then(|place| matching.len().checked_sub(place));
+    let from_back = nth
+        .checked_neg()
+        .and_then(|place| usize::try_from(place).ok())
+        .and_then(|place| matching.len().checked_sub(place));
     Ok(from_front.or(from_back).and_then(|place| matching.get(place).copied()))
 }
 

@@ -5,38 +5,17 @@ use std::path::Path;
 use crate::file::Lesson;
 use crate::read;
 
-/// A lesson that is in the binary.
-#[derive(Clone, Copy, Debug)]
-pub struct BuiltIn {
-    /// The file's name.
-    pub file: &'static str,
-    /// The file's text.
-    pub text: &'static str,
-}
-
 /// The lessons, in the order of their numbers: a file and a line each.
-const LESSONS: &[BuiltIn] = &[
-    BuiltIn { file: "lessons/a-pod-is-deleted.yaml", text: include_str!("../../../lessons/a-pod-is-deleted.yaml") },
-    BuiltIn {
-        file: "lessons/replacement-comes-first.yaml",
-        text: include_str!("../../../lessons/replacement-comes-first.yaml"),
-    },
-    BuiltIn { file: "lessons/level-or-edge.yaml", text: include_str!("../../../lessons/level-or-edge.yaml") },
-    BuiltIn { file: "lessons/conflict-is-fine.yaml", text: include_str!("../../../lessons/conflict-is-fine.yaml") },
-    BuiltIn {
-        file: "lessons/many-events-few-syncs.yaml",
-        text: include_str!("../../../lessons/many-events-few-syncs.yaml"),
-    },
-    BuiltIn { file: "lessons/still-terminating.yaml", text: include_str!("../../../lessons/still-terminating.yaml") },
-    BuiltIn {
-        file: "lessons/who-deletes-the-children.yaml",
-        text: include_str!("../../../lessons/who-deletes-the-children.yaml"),
-    },
-    BuiltIn { file: "lessons/three-counters.yaml", text: include_str!("../../../lessons/three-counters.yaml") },
-    BuiltIn {
-        file: "lessons/who-owns-this-field.yaml",
-        text: include_str!("../../../lessons/who-owns-this-field.yaml"),
-    },
+const LESSONS: &[(&str, &str)] = &[
+    ("lessons/a-pod-is-deleted.yaml", include_str!("../../../lessons/a-pod-is-deleted.yaml")),
+    ("lessons/replacement-comes-first.yaml", include_str!("../../../lessons/replacement-comes-first.yaml")),
+    ("lessons/level-or-edge.yaml", include_str!("../../../lessons/level-or-edge.yaml")),
+    ("lessons/conflict-is-fine.yaml", include_str!("../../../lessons/conflict-is-fine.yaml")),
+    ("lessons/many-events-few-syncs.yaml", include_str!("../../../lessons/many-events-few-syncs.yaml")),
+    ("lessons/still-terminating.yaml", include_str!("../../../lessons/still-terminating.yaml")),
+    ("lessons/who-deletes-the-children.yaml", include_str!("../../../lessons/who-deletes-the-children.yaml")),
+    ("lessons/three-counters.yaml", include_str!("../../../lessons/three-counters.yaml")),
+    ("lessons/who-owns-this-field.yaml", include_str!("../../../lessons/who-owns-this-field.yaml")),
 ];
 
 /// The scenarios that they run.
@@ -45,8 +24,8 @@ const SCENARIOS: &[(&str, &str)] =
 
 /// The lessons that are in the binary, in the order of their numbers.
 pub fn lessons() -> Vec<Lesson> {
-    let read = |built: &BuiltIn| {
-        let lesson = read::parse(Path::new(built.file), built.text, &built_in_scenario);
+    let read = |(file, text): &(&str, &str)| {
+        let lesson = read::parse(Path::new(file), text, &built_in_scenario);
         lesson.unwrap_or_else(|problem| panic!("{problem}"))
     };
     LESSONS.iter().map(read).collect()

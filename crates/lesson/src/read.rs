@@ -1,7 +1,7 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use coracle_scenario::file::Metadata;
-use coracle_scenario::parse::{self, Problem, Vocabulary, hash, yaml};
+use coracle_scenario::parse::{self, Problem, Vocabulary, hash, read_text, yaml};
 use coracle_scenario::{BuiltIn, Scenario};
 use serde_saphyr::{Location, Spanned};
 
@@ -18,8 +18,7 @@ const ANSWERS: std::ops::RangeInclusive<usize> = 2..=4;
 pub fn read(path: &Path) -> Result<Lesson, Problem> {
     let from_disk =
         |path: &Path| std::fs::read_to_string(path).map_err(|why| format!("{} cannot be read: {why}", path.display()));
-    let text = from_disk(path).map_err(|message| Problem { file: path.to_owned(), line: 0, column: 0, message })?;
-    parse(path, &text, &from_disk)
+    parse(path, &read_text(path)?, &from_disk)
 }
 
 /// As [`read`], for a text that was read already; `scenario` gives the text of a scenario file by its path.
@@ -82,12 +81,12 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    fn scenario(&self, source: &Spanned<Source>, name: String) -> Result<Scenario, Problem> {
+    fn scenario(&self, source: &Spanned<Source>, name: String) -> Result<(Scenario, PathBuf), Problem> {
         match (&source.value.file, &source.value.spec) {
             (Some(file), None) => {
                 let path = self.path.parent().unwrap_or(Path::new(".")).join(&file.value);
                 let text = (self.scenario)(&path).map_err(|why| self.problem(file.referenced, why))?;
-                parse::parse(&path, &text, self.vocabulary)
+                Ok((parse::parse(&path, &text, self.vocabulary)?, path))
             }
             (None, Some(spec)) => {
                 let here = |word: &str| Spanned {
@@ -103,7 +102,7 @@ impl Reader<'_> {
                     hash: self.hash.clone(),
                 };
                 parse::check(self.path, &scenario, self.vocabulary)?;
-                Ok(scenario)
+                Ok((scenario, self.path.to_owned()))
             }
             _ => Err(self.problem(source.referenced, "needs either `file` or `spec`".to_owned())),
         }

@@ -1,5 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use coracle_expression::{Expression, Session, Variables};
 use coracle_journal::{Events, Recorder};
@@ -50,6 +50,14 @@ impl Taught {
     pub fn page(&self) -> String {
         shown::lesson_page(&self.lesson, &self.events, &self.contrast)
     }
+
+    /// Writes that page into a file.
+    ///
+    /// # Errors
+    /// If its name does not end with `.html`, or it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), shown::WriteError> {
+        shown::write_lesson(&self.lesson, &self.events, &self.contrast, path)
+    }
 }
 
 /// Runs a lesson and its contrast in virtual time, finds the entries that captions are about, and checks every claim; `path` is the
@@ -60,7 +68,7 @@ impl Taught {
 pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
     let [scenario, other] = &**lesson.scenarios.as_ref().expect("a lesson that was read has its scenarios");
     let plan = Plan::of(&lesson.spec).expect("a lesson that was read can be compiled");
-    let (events, contrast) = (run(scenario, path)?, run(other, path)?);
+    let (events, contrast) = (run(scenario)?, run(other)?);
     let mut problems = Problems { path, all: Vec::new() };
 
     let record = Record::of(&events);
@@ -102,7 +110,7 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
     Ok(Taught { lesson, events, contrast })
 }
 
-fn run(scenario: &Scenario, path: &Path) -> Result<Events, Error> {
+fn run((scenario, path): &(Scenario, PathBuf)) -> Result<Events, Error> {
     let options = Options { mode: Some(Mode::Virtual), ..Options::default() };
     let report = execute(scenario, path, &options, |_| Recorder::ring(KEPT_ENTRIES))?;
     if report.passed() { Ok(report.events) } else { Err(Error::NotPassed(report.block())) }

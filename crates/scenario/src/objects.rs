@@ -148,9 +148,7 @@ impl Objects {
     /// Writes an object as it was read, with a change, at the version at which it was read.
     pub(crate) async fn update(&self, update: &Update, read: &Object) -> Result<(), Refusal> {
         let mut value = read.to_value();
-        if let (Some(whole), Some(change)) =
-            (value.as_object_mut(), update.resource.as_ref().and_then(Value::as_object))
-        {
+        if let (Some(whole), Some(change)) = (value.as_object_mut(), &update.resource) {
             patch_map(whole, change);
         }
         let object = Object::from_value(value).map_err(|error| Refusal::new(error.to_string()))?;

@@ -55,7 +55,11 @@ pub fn read(path: &Path, vocabulary: &dyn Vocabulary) -> Result<Scenario, Proble
     parse(path, &read_text(path)?, vocabulary)
 }
 
-pub(crate) fn read_text(path: &Path) -> Result<String, Problem> {
+/// The text of a file.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read_text(path: &Path) -> Result<String, Problem> {
     std::fs::read_to_string(path).map_err(|error| Problem {
         file: path.to_owned(),
         line: 0,

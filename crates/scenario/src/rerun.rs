@@ -71,6 +71,9 @@ pub enum NotChanged {
     /// In real or scaled time the store itself is needed, which no log holds.
     #[error("in real or scaled time a new cluster goes on from the store, which an events file does not hold")]
     NoStore,
+    /// In real or scaled time: controllers that are disturbed begin anew, and would not be.
+    #[error("in real or scaled time a new cluster goes on, which nothing disturbs; leave the disturbance out")]
+    Disturbed,
     /// In real or scaled time: the store has compacted its history, and does not know what was then.
     #[error("the store has forgotten what was at event #{}; the first event of which it has not is #{}", .at.0, .first.0)]
     Compacted {
@@ -126,6 +129,9 @@ pub fn rerun(
 ) -> Result<Rerun, NotChanged> {
     let without = Options { change: None, ..options.clone() };
     if options.settle(scenario).0 != Mode::Virtual {
+        if options.disturbance.is_some() {
+            return Err(NotChanged::Disturbed);
+        }
         return match against {
             None => anew((scenario, path), &without, change, make_recorder),
             Some(_) => Err(NotChanged::NoStore),

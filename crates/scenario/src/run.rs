@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
     /// turns that others have without it; polled here, nothing changes before that event.
     async fn changed(&mut self, change: &Change, rest: Duration) -> (Outcome, Duration, Option<Fate>) {
         let mut beside = Run::new(self.scenario, &change.path, self.cluster, self.world.clone());
-        beside.bound = Arc::clone(&self.bound);
+        (beside.bound, beside.toys) = (Arc::clone(&self.bound), self.toys.clone());
         let (recorder, started, has_begun) = (self.recorder.clone(), self.started, Cell::new(false));
         let put_in = async {
             recorder.written(change.at).await;

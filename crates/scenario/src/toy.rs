@@ -1,9 +1,12 @@
 //! Controllers that are wrong on purpose, to be seen beside those that are right.
 
+use std::sync::Arc;
+
 use coracle_client::{Api, Client, Error, ListParams, Origin, Watch, WatchParams};
 use coracle_cluster::{Cluster, User};
 use coracle_journal::{Detail, EntryId, Recorder, Stage, subject};
 use coracle_meta::{GroupVersionResource, Object, WatchEvent};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -18,21 +21,26 @@ const LABEL: &str = "toy=edge-triggered";
 ///
 /// `edge-triggered` makes a pod whenever it sees that a pod with the label `toy: edge-triggered` has gone. It compares nothing: what it
 /// does not see has not happened for it.
+#[derive(Clone)]
 pub(crate) struct Toys {
     client: Client,
     namespace: String,
-    running: Option<JoinHandle<()>>,
+    running: Arc<Mutex<Running>>,
 }
+
+/// A toy that runs, for as long as somebody holds it.
+#[derive(Default)]
+struct Running(Option<JoinHandle<()>>);
 
 impl Toys {
     pub(crate) fn new(cluster: &Cluster, namespace: &str) -> Self {
         let client = cluster.client_as(User::new(actor(), ["system:masters"])).with_user_agent(EDGE_TRIGGERED);
-        Self { client, namespace: namespace.to_owned(), running: None }
+        Self { client, namespace: namespace.to_owned(), running: Arc::default() }
     }
 
     /// Starts a toy; from when this returns it sees what happens.
-    pub(crate) async fn start(&mut self, toy: &str) -> Result<(), String> {
-        if self.running.is_some() {
+    pub(crate) async fn start(&self, toy: &str) -> Result<(), String> {
+        if self.running.lock().0.as_ref().is_some_and(|running| !running.is_finished()) {
             return Err(format!("the toy `{toy}` runs already"));
         }
         self.client.recorder().record(&actor(), Stage::ComponentStart, Detail::default);
@@ -40,25 +48,25 @@ impl Toys {
         let pods = pods.within(&self.namespace);
         let watch = from_now_on(&pods).await.map_err(|error| error.to_string())?;
         let client = self.client.clone();
-        self.running = Some(tokio::spawn(async move {
-            // It ends with the first write that is refused: it is a toy.
+        self.running.lock().0 = Some(tokio::spawn(async move {
+            // It ends with the first request that fails: it is a toy.
             let _ = follow(&client, &pods, watch).await;
         }));
         Ok(())
     }
 
     /// Stops a toy, which forgets everything.
-    pub(crate) fn stop(&mut self, toy: &str) -> Result<(), String> {
-        let running = self.running.take().ok_or_else(|| format!("the toy `{toy}` does not run"))?;
+    pub(crate) fn stop(&self, toy: &str) -> Result<(), String> {
+        let running = self.running.lock().0.take().ok_or_else(|| format!("the toy `{toy}` does not run"))?;
         running.abort();
         self.client.recorder().record(&actor(), Stage::ComponentStop, || Detail::default().with("why", "asked"));
         Ok(())
     }
 }
 
-impl Drop for Toys {
+impl Drop for Running {
     fn drop(&mut self) {
-        if let Some(running) = &self.running {
+        if let Some(running) = &self.0 {
             running.abort();
         }
     }

@@ -133,7 +133,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
       <span class="quiet">${clock(summary.nanos)} ${run.header.mode || ""} · revision ${summary.revision} · ${summary.entries} events${summary.options ? html` · <code>${summary.options}</code>` : ""}</span>
       <button class="help" aria-expanded=${help} onClick=${() => setHelp(!help)}>keys</button>
     </header>
-    ${help ? html`<${Help} />` : ""}
+    ${help ? html`<${Help} lesson=${lesson} />` : ""}
     ${cut ? html`<p class="failure hatched" role="note"><b>✗ <bdi>${short(cut, 600)}</bdi></b>; shown is what came before.</p>` : ""}
     ${summary.failure ? html`<p class="failure" role="note"><b>✗ <bdi>${short(summary.failure.what, 200)}</bdi></b> expected <bdi>${short(summary.failure.expected, 300)}</bdi>, found <bdi>${short(summary.failure.found, 300)}</bdi> at revision ${summary.failure.revision}${summary.failure.writtenBy ? html`, written by <bdi>${summary.failure.writtenBy}</bdi>` : ""}</p>` : ""}
     ${run.id(0) > 1 ? html`<p class="failure hatched" role="note">The log begins at event #${run.id(0)}: what was before is forgotten, and not drawn.</p>` : ""}
@@ -223,7 +223,7 @@ function Checks({ run, select }) {
     ${check.failure ? html`<p>expected <bdi>${short(check.failure.expected, 300)}</bdi>, found <bdi>${short(check.failure.found, 300)}</bdi></p>` : ""}</li>`)}</ul>`;
 }
 
-function Help() {
-  const keys = [["← →", "back and forwards, by what is chosen"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next write, the one before, of whom is chosen"], ["c e", "to the first cause, to the first effect"], ["Home End", "to the beginning, to the end"], ["w", "why is this here"], ["/", "find in the log"], ["f", "follow the newest, where the cluster still runs"], ["1 … 6", "the panes"], ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
+function Help({ lesson }) {
+  const keys = [["← →", "back and forwards, by what is chosen"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next write, the one before, of whom is chosen"], ["c e", "to the first cause, to the first effect"], ["Home End", "to the beginning, to the end"], ["w", "why is this here"], ["/", "find in the log"], ["f", "follow the newest, where the cluster still runs"], ...(lesson ? [["a … d", "guess"], ["j k", "go on, and back"], ["x", "to the other run"], ["1 … 7", "the panes"]] : [["1 … 6", "the panes"]]), ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
   return html`<dl class="keys">${keys.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>`;
 }

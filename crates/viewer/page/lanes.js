@@ -39,14 +39,16 @@ function mark(to, i, kind, weight) {
   to.entries.push(i);
 }
 
+/** Where what begins at an entry and never ends is drawn to: the end, or where another cluster took over. */
+const endOf = (run, i) => (i < run.forked ? run.forked : run.count - 1);
+
 function stepsLane(run) {
   const steps = lane("steps", "steps");
   const open = new Map();
   for (let i = run.begin; i < run.count; i++) {
     const stage = run.stageOf(i), name = run.word(i, "name");
     if (stage === "step.start") {
-      // A step that was open when another cluster took over ended there.
-      const span = { from: i, to: i < run.forked ? run.forked : run.count - 1, kind: "step", text: name };
+      const span = { from: i, to: endOf(run, i), kind: "step", text: name };
       open.set(name, span);
       steps.spans.push(span);
       steps.entries.push(i);
@@ -74,11 +76,11 @@ function faultLanes(run) {
   };
   for (const i of run.of("fault.on")) {
     const to = of(i);
-    to.spans.push({ from: i, to: run.count - 1, kind: "fault", text: run.word(i, "fault") });
+    to.spans.push({ from: i, to: endOf(run, i), kind: "fault", text: run.word(i, "fault") });
     to.entries.push(i);
   }
   for (const i of run.of("fault.off")) {
-    const to = of(i), open = to.spans.findLast((span) => span.from < i && span.to === run.count - 1);
+    const to = of(i), open = to.spans.findLast((span) => span.from < i && span.to === endOf(run, span.from));
     if (open) open.to = i;
     to.entries.push(i);
   }
@@ -224,7 +226,7 @@ function askersOf(run) {
     const agent = agentOf(i);
     if (known.has(agent) || i < run.begin) continue;
     const name = `${run.word(i, "user")} ${agent}`.trim();
-    if (!lanes.has(name)) lanes.set(name, agent === SCENARIO ? lane(name, "asks") : lane(name, name, { isUnknown: true }));
+    if (!lanes.has(name)) lanes.set(name, agent === SCENARIO ? lane(name, run.word(i, "user") === "scenario" ? "asks" : `${run.word(i, "user")} asks`) : lane(name, name, { isUnknown: true }));
     mark(lanes.get(name), i, "request", 2);
   }
   for (const i of run.of("watch.send")) {

@@ -1,15 +1,12 @@
 // A cluster that runs: its entries come by server-sent events, and what is computed from them is built anew as often as that is cheap.
 
 import { html } from "./html.js";
-import { useEffect, useRef } from "preact/hooks";
 import { ACTOR, I, RV, SUBJECT, T, modelOf } from "./run.js";
 
 /** Between two builds lie at least so many milliseconds, and so many times what the last one took. */
 const LEAST = 200, REST = 4;
 /** So much more than the server's ring holds is kept before the oldest is dropped: dropping costs as much as all that is kept. */
 const SLACK = 1.25;
-/** How much of each axis is in sight at first. */
-export const RECENT = { revision: 60, time: 60_000, order: 2_000 };
 
 /** What has come so far, with its texts as numbers, and no more than the server's ring holds. */
 export function logOf(hello) {
@@ -117,33 +114,4 @@ export function LiveSign({ state, isFollowing, setFollowing }) {
   return html`<b class=${`outcome ${state === "live" ? "running" : "failed"}`} role="status" title=${text}>${sign}</b>
     ${state === "live" ? "" : html`<span class="quiet">${text}</span>`}
     <button aria-pressed=${isFollowing} title="the cursor follows the newest entry (f)" onClick=${() => setFollowing(!isFollowing)}>follow</button>`;
-}
-
-/** The range that is in sight when the whole has changed. Of a cluster that runs that is what was in sight, and the newest if that is followed. */
-export function useRange({ live, isFollowing, name, whole }, setRange) {
-  const last = useRef(null);
-  useEffect(() => {
-    const before = last.current;
-    last.current = { name, whole };
-    if (!live) return setRange(whole);
-    const recent = { from: Math.max(whole.from, whole.to - RECENT[name]), to: whole.to };
-    if (!before || before.name !== name) return setRange(recent);
-    return setRange((old) => {
-      const span = Math.min(old.to - old.from, whole.to - whole.from);
-      if (old.from === before.whole.from && old.to === before.whole.to) return span <= RECENT[name] ? recent : whole;
-      const to = isFollowing ? whole.to : Math.min(Math.max(old.to, whole.from + span), whole.to);
-      return { from: to - span, to };
-    });
-  }, [whole, isFollowing]);
-}
-
-/** Folds groups that are to be folded when they come to be. */
-export function useNewGroups(groups, setFolded) {
-  const known = useRef(new Set(groups.map((group) => group.name)));
-  useEffect(() => {
-    const fresh = groups.filter((group) => !known.current.has(group.name));
-    for (const group of fresh) known.current.add(group.name);
-    const closed = fresh.filter((group) => group.isFolded).map((group) => group.name);
-    if (closed.length > 0) setFolded((old) => new Set([...old, ...closed]));
-  }, [groups]);
 }

@@ -40,7 +40,8 @@ export function pipelineAt(run, controller, cursor) {
   let requests = 0, sent = null, lastHandler = null, handled = 0, lastSync = null, stale = null;
   const answered = new Set();
   const resources = controller.resources;
-  for (let i = 0; i <= cursor; i++) {
+  // Where another cluster took over, nothing of the first is left.
+  for (let i = cursor >= run.forked ? run.forked : 0; i <= cursor; i++) {
     const actor = run.actor(i);
     const stage = run.stageOf(i);
     if (stage === "api.request") requests++;

@@ -6,7 +6,7 @@ import { HEAD, ROW, RULER, coloursOf, draw, entryAt, rowsOf } from "./canvas.js"
 import { clock } from "./run.js";
 import { sentence } from "./sentence.js";
 import { overlaid } from "./ghosts.js";
-import { RECENT, useNewGroups, useRange } from "./live.js";
+import { RECENT, useNewGroups, useRange } from "./range.js";
 
 const AXES = { revision: "revision", time: "time", order: "event" };
 
@@ -120,7 +120,7 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
       if (!held_) {
         const { i, ghostly } = at(event);
         const bounds = box.current.getBoundingClientRect();
-        setTip(i < 0 && ghostly < 0 ? null : { i: i < 0 ? ghostly : i, of: i < 0 ? ghost.run : run, x: event.clientX - bounds.left, y: event.clientY - bounds.top });
+        setTip(i < 0 && ghostly < 0 ? null : { i: i < 0 ? ghostly : i, of: i < 0 ? ghost.run : run, isOther: i < 0, x: event.clientX - bounds.left, y: event.clientY - bounds.top });
         return;
       }
       const by = ((held_.x - event.clientX) / canvas.current.clientWidth) * (held_.range.to - held_.range.from);
@@ -164,7 +164,7 @@ export function Timeline({ run, live, isFollowing, lanes: own, ghost, cursor, ch
         </div>
         <canvas ref=${canvas} role="img" aria-label="Lanes over ${AXES[name]}; the log tab holds the same as a table" ...${handlers}></canvas>
         ${tip ? html`<div class="tip" style=${{ left: `${Math.min(tip.x + 12, (box.current?.clientWidth || 400) - 260)}px`, top: `${tip.y + 14 + (box.current?.scrollTop || 0)}px` }}>
-            <b>#${tip.of.id(tip.i)}</b> ${clock(tip.of.time(tip.i))} · <bdi>${tip.of.actor(tip.i)}</bdi>${tip.of === run ? "" : html` <i>the other run</i>`}<br /><bdi>${sentence(tip.of, tip.i)}</bdi></div>` : ""}
+            <b>#${tip.of.id(tip.i)}</b> ${clock(tip.of.time(tip.i))} · <bdi>${tip.of.actor(tip.i)}</bdi>${tip.isOther ? html` <i>the other run</i>` : ""}<br /><bdi>${sentence(tip.of, tip.i)}</bdi></div>` : ""}
       </div>
     </section>`;
 }

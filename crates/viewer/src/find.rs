@@ -79,7 +79,7 @@ fn short_names(subject: &str) -> impl Iterator<Item = String> {
 }
 
 /// Whether a subject is what somebody calls `pods/default/web-1`, `default/web-1`, `web-1` or `pod/web-1`.
-fn names(subject: &str, called: &str) -> bool {
+pub(crate) fn names(subject: &str, called: &str) -> bool {
     let Some(rest) = subject.strip_suffix(called) else {
         let Some((kind, name)) = called.split_once('/') else { return false };
         let Some((resource, rest)) = subject.split_once('/') else { return false };

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use coracle_journal::{Entry, EntryId, Error, Events, Header, SCHEMA, Stage};
 use flate2::read::GzDecoder;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::html::packed_in;
@@ -19,6 +20,8 @@ pub struct Read {
     pub events: Events,
     /// Where the file ends too early, as a sentence; `None` if it is whole.
     pub cut: Option<String>,
+    /// What else the file holds, which is not read; `None` if it is this run alone.
+    pub beside: Option<&'static str>,
 }
 
 /// Why a file holds no run.
@@ -50,7 +53,7 @@ pub fn read(path: &Path) -> Result<Read, ReadError> {
         return read_page(path);
     }
     let (events, cut) = Events::read_as_far_as_it_goes(path)?;
-    Ok(Read { events, cut: cut.map(|cut| cut.to_string()) })
+    Ok(Read { events, cut: cut.map(|cut| cut.to_string()), beside: None })
 }
 
 /// What [`data`](crate::data) wrote.
@@ -61,6 +64,21 @@ struct Data {
     names: Vec<String>,
     entries: Vec<Row>,
     cut: Option<String>,
+    was: Option<IgnoredAny>,
+    refused: Option<IgnoredAny>,
+    lesson: Option<IgnoredAny>,
+}
+
+impl Data {
+    /// What is in the page beside its run.
+    fn beside(&self) -> Option<&'static str> {
+        let all = [
+            (&self.was, "another run, from which this one parts"),
+            (&self.refused, "a step that was refused"),
+            (&self.lesson, "a lesson, and the run of its contrast"),
+        ];
+        all.into_iter().find_map(|(there, what)| there.as_ref().map(|_| what))
+    }
 }
 
 type Row = (u64, u64, usize, usize, usize, Vec<EntryId>, Option<i64>, Value);
@@ -87,6 +105,7 @@ fn read_page(path: &Path) -> Result<Read, ReadError> {
         return Err(wrong(format!("it has schema {}, and this program reads schema {SCHEMA}", value["run"]["schema"])));
     }
     let data: Data = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+    let beside = data.beside();
     let mut entries = Vec::with_capacity(data.entries.len());
     for row in data.entries {
         let id = row.0;
@@ -95,10 +114,10 @@ fn read_page(path: &Path) -> Result<Read, ReadError> {
         };
         entries.extend(entry);
     }
-    Ok(Read { events: Events { header: data.run, entries }, cut: data.cut })
+    Ok(Read { events: Events { header: data.run, entries }, cut: data.cut, beside })
 }
 
-/// An entry of its row; `Some(None)` if its stage is not known here.
+/// An entry of its row; `Some(None)` if its stage is not known here. Unlike in an events file, what it caused has then one cause less.
 fn entry(stages: &[String], names: &[String], row: Row) -> Option<Option<Entry>> {
     let (id, at, actor, stage, subject, causes, revision, data) = row;
     let Some(stage) = Stage::of_word(stages.get(stage)?) else { return Some(None) };

@@ -3,6 +3,7 @@ use std::path::Path;
 
 use coracle_journal::{EntryId, Events};
 
+use crate::lesson::Lesson;
 use crate::parting::Both;
 use crate::{html, json, junit, markdown, perfetto};
 
@@ -48,8 +49,8 @@ pub enum WriteError {
     /// The name of the file does not say what it is to be.
     #[error(transparent)]
     NoFormat(#[from] NoFormat),
-    /// Two runs are shown on the page, and the file's name does not ask for it.
-    #[error("{0}: two runs are shown on a page, and its name ends with .html")]
+    /// Two runs, and lessons, are shown on the page, and the file's name does not ask for it.
+    #[error("{0}: this is shown on a page, whose name ends with .html")]
     NotAPage(String),
     /// The run is cut, and a report of this format could not say so.
     #[error("report {path}: not written, because a {format} cannot say that its run is cut; a page (.html) can")]
@@ -115,6 +116,17 @@ pub fn write(events: &Events, path: &Path) -> Result<(), WriteError> {
 pub fn write_both(both: &Both<'_>, path: &Path) -> Result<(), WriteError> {
     match Format::of(path)? {
         Format::Html => save(path, html::render_both(both)),
+        _ => Err(WriteError::NotAPage(path.display().to_string())),
+    }
+}
+
+/// Writes the page with a lesson, its run, and that of its contrast.
+///
+/// # Errors
+/// If the file's name does not end with `.html`, or it cannot be written.
+pub fn write_lesson(lesson: &Lesson, events: &Events, contrast: &Events, path: &Path) -> Result<(), WriteError> {
+    match Format::of(path)? {
+        Format::Html => save(path, html::lesson_page(lesson, events, contrast)),
         _ => Err(WriteError::NotAPage(path.display().to_string())),
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use coracle_journal::{Entry, EntryId, Stage};
 
 use crate::NothingToTell;
-use crate::find::{find, unknown_object};
+use crate::find::{find, names, unknown_object};
 use crate::sentence::{sentence, word};
 use crate::steps::Steps;
 
@@ -75,8 +75,7 @@ fn beginning(entries: &[Entry], about: Option<&str>) -> Result<EntryId, NothingT
         if subject.starts_with('#') || subject.starts_with("rev=") {
             return find(entries, subject);
         }
-        let names = |entry: &&Entry| entry.subject == subject || entry.subject.ends_with(&format!("/{subject}"));
-        let first = entries.iter().find(names);
+        let first = entries.iter().find(|entry| names(&entry.subject, subject));
         return first.map(|entry| entry.id).ok_or_else(|| unknown_object(entries, subject));
     }
     entries

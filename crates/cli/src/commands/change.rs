@@ -22,7 +22,7 @@ const MOST: usize = 20;
 #[derive(Debug, Args)]
 pub(crate) struct Put {
     /// Put a step into the run after this event, as in '#412': all before goes as it went, and both runs are compared
-    #[arg(long, value_name = "EVENT", requires = "put")]
+    #[arg(long, value_name = "EVENT", requires = "put", conflicts_with = "verbose")]
     at: Option<Event>,
     /// The step: a YAML file with a step of a scenario, an operation, or a list of them
     #[arg(long, value_name = "FILE", requires = "at")]
@@ -110,7 +110,9 @@ fn refused(why: NotChanged) -> Result<u8> {
         | NotChanged::TooEarly { .. }
         | NotChanged::TooLate { .. }
         | NotChanged::Compacted { .. } => exit::NOTHING_MATCHED,
-        NotChanged::OtherRun { .. } | NotChanged::NoStore | NotChanged::Forgotten { .. } => exit::USAGE,
+        NotChanged::OtherRun { .. } | NotChanged::NoStore | NotChanged::Disturbed | NotChanged::Forgotten { .. } => {
+            exit::USAGE
+        }
         NotChanged::Drifted { .. } => exit::FAILED,
     };
     eprintln!("coracle: {why}");
@@ -150,7 +152,9 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
             Format::Html => coracle_viewer::write_both(&runs, path)?,
             _ => new.write(path)?,
         }
-        println!("       report {}", path.display());
+        if !output.is_quiet {
+            println!("       report {}", path.display());
+        }
     }
     Ok(match new.outcome {
         Outcome::Passed => exit::PASS,

@@ -36,7 +36,7 @@ impl Diff {
     }
 }
 
-/// Two runs are shown on a page and nowhere else.
+/// Two runs, and lessons, are shown on a page and nowhere else.
 pub(super) fn check_page(path: &Path) -> Result<(), exit::Usage> {
     match Format::of(path) {
         Ok(Format::Html) => Ok(()),

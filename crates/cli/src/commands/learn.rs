@@ -1,12 +1,13 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use coracle_lesson::file::Spec;
 use coracle_lesson::{Error, Lesson, Taught, lessons, read, teach};
 use coracle_viewer::{Caption, sentence};
 
+use super::diff::check_page;
 use crate::exit;
 
 /// Teaches how the control plane works, by runs.
@@ -24,12 +25,7 @@ pub(crate) struct Learn {
 
 impl Learn {
     pub(crate) fn run(self) -> Result<u8> {
-        if let Some(path) = self.report.as_deref().filter(|path| path.extension().is_none_or(|ending| ending != "html"))
-        {
-            return Err(
-                exit::Usage(format!("--report {}: the page of a lesson ends with .html", path.display())).into()
-            );
-        }
+        self.report.as_deref().map(check_page).transpose()?;
         let Some(wanted) = &self.lesson else {
             if self.report.is_some() {
                 return Err(exit::Usage("--report needs a lesson".to_owned()).into());
@@ -68,7 +64,7 @@ impl Learn {
             }
         };
         if let Some(path) = &self.report {
-            std::fs::write(path, taught.page()).with_context(|| format!("cannot write {}", path.display()))?;
+            taught.write(path)?;
         }
         tell(&taught, &mut pace)?;
         match &self.report {

@@ -11,7 +11,7 @@ use crate::exit;
 pub(crate) struct Story {
     /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
     events: PathBuf,
-    /// The object to begin with, as in `pods/default/web-1`; without it, the first deletion somebody asked for
+    /// The object to begin with, as in pod/web-1, an event (#412) or a revision (rev=31); without it, the first deletion somebody asked for
     object: Option<String>,
     /// Tell every entry of the log that is on the way, not only the steps
     #[arg(short, long)]
@@ -41,12 +41,16 @@ pub(super) fn print_of(
 
 /// Reads the run that a file holds, as far as it goes.
 pub(super) fn run_of(file: &Path) -> anyhow::Result<Read> {
-    coracle_viewer::read(file).map_err(|error| exit::Usage(chain(&error)).into())
+    let read = coracle_viewer::read(file).map_err(|error| exit::Usage(chain(&error)))?;
+    if let Some(beside) = read.beside {
+        eprintln!("note: {} also holds {beside}; what follows is of the run alone", file.display());
+    }
+    Ok(read)
 }
 
 /// Reads the run that a file holds, to its end.
 pub(super) fn whole_run_of(file: &Path) -> anyhow::Result<Events> {
-    let Read { events, cut } = run_of(file)?;
+    let Read { events, cut, .. } = run_of(file)?;
     cut.map_or(Ok(events), |cut| Err(exit::Usage(cut).into()))
 }
 

@@ -13,7 +13,8 @@ use super::story::{nothing, run_of};
 use super::up::runtime;
 use crate::exit;
 use crate::interrupt::interrupted;
-use crate::page_socket::{LOOPBACK, PageSocket, address, random_letters};
+use crate::page_socket::{LOOPBACK, PageSocket, address};
+use crate::random::random_letters;
 
 /// Shows a run on a page, or writes reports of it.
 #[derive(Debug, Args)]
@@ -30,7 +31,7 @@ pub(crate) struct View {
     #[arg(long, value_name = "ADDRESS[:PORT]", default_value = LOOPBACK, hide_default_value = true, value_parser = address)]
     address: SocketAddr,
     /// Open the link in a browser
-    #[arg(long)]
+    #[arg(long, conflicts_with = "report")]
     open: bool,
 }
 

@@ -1,5 +1,5 @@
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 
 use super::Reference;
@@ -45,7 +45,7 @@ pub struct Update {
     pub from: Spanned<String>,
     /// What to change in it first (as a JSON merge patch); absent to write it as it was read.
     #[serde(default)]
-    pub resource: Option<Value>,
+    pub resource: Option<Map<String, Value>>,
     /// `status` to write that subresource.
     #[serde(default)]
     pub subresource: Option<String>,

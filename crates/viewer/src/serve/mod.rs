@@ -3,7 +3,8 @@
 //! ```text
 //! GET /SECRET/         viewer.html, with a run in it or with the word that there are events
 //! GET /SECRET/events   server-sent events: `hello`, then entries as lines of an events file, after the Last-Event-ID
-//! anything else, by anybody else                                       403, and nothing said
+//! anything else        404, or 405 for another method than GET
+//! by anybody else      403, and nothing said
 //! ```
 
 mod follow;
@@ -63,7 +64,11 @@ impl Site {
 
     /// The page of a cluster that runs and records into `recorder`. What was recorded up to `begins` is what the cluster started with,
     /// and is folded away.
+    ///
+    /// # Panics
+    /// If the recorder keeps nothing.
     pub fn of_cluster(recorder: Recorder, header: Header, begins: EntryId) -> Self {
+        assert!(recorder.capacity() > 0, "a log that keeps nothing cannot be followed");
         Self { page: html::live(), live: Some(Followed::new(recorder, header, begins)) }
     }
 

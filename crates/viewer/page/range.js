@@ -1,0 +1,35 @@
+// What of the lanes is in sight: of a run that is over the whole, of one that goes on the newest.
+
+import { useEffect, useRef } from "preact/hooks";
+
+/** How much of each axis is in sight at first, where a run goes on. */
+export const RECENT = { revision: 60, time: 60_000, order: 2_000 };
+
+/** The range that is in sight when the whole has changed. Of a cluster that runs that is what was in sight, and the newest if that is followed. */
+export function useRange({ live, isFollowing, name, whole }, setRange) {
+  const last = useRef(null);
+  useEffect(() => {
+    const before = last.current;
+    last.current = { name, whole };
+    if (!live) return setRange(whole);
+    const recent = { from: Math.max(whole.from, whole.to - RECENT[name]), to: whole.to };
+    if (!before || before.name !== name) return setRange(recent);
+    return setRange((old) => {
+      const span = Math.min(old.to - old.from, whole.to - whole.from);
+      if (old.from === before.whole.from && old.to === before.whole.to) return span <= RECENT[name] ? recent : whole;
+      const to = isFollowing ? whole.to : Math.min(Math.max(old.to, whole.from + span), whole.to);
+      return { from: to - span, to };
+    });
+  }, [whole, isFollowing]);
+}
+
+/** Folds groups that are to be folded when they come to be. */
+export function useNewGroups(groups, setFolded) {
+  const known = useRef(new Set(groups.map((group) => group.name)));
+  useEffect(() => {
+    const fresh = groups.filter((group) => !known.current.has(group.name));
+    for (const group of fresh) known.current.add(group.name);
+    const closed = fresh.filter((group) => group.isFolded).map((group) => group.name);
+    if (closed.length > 0) setFolded((old) => new Set([...old, ...closed]));
+  }, [groups]);
+}
