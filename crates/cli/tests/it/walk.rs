@@ -5,7 +5,7 @@ use coracle_viewer::sentence;
 
 use crate::program::{Folder, coracle, repository, succeed};
 
-/// Where a link of the walk leads; its title says what happens there, `…` standing for any text.
+/// Where a link of the walk leads; its title says what happens there, `…` standing for any text, and `then` for after the link before.
 const LINK: &str = "(../target/delete-a-pod.html#i=";
 
 #[test]
@@ -17,7 +17,8 @@ fn the_links_of_the_walk_lead_to_the_events_that_their_titles_tell() {
     let log = Events::read(&events).unwrap().entries;
     let is_asked =
         |entry: &&Entry| entry.stage == Stage::ApiRequest && sentence(entry).starts_with("scenario asks to delete");
-    let since = log.iter().find(is_asked).unwrap().id;
+    let asked = log.iter().find(is_asked).unwrap().id;
+    let mut last = asked;
     let path = repository().join("docs/walk.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let links = text
@@ -27,9 +28,11 @@ fn the_links_of_the_walk_lead_to_the_events_that_their_titles_tell() {
     let mut right = text.clone();
     let mut count = 0;
     for title in links {
+        let (since, told) = title.strip_prefix("then ").map_or((asked, title), |told| (last, told));
         let tells =
-            |entry: &&Entry| entry.id >= since && matches(title, &format!("{}: {}", entry.actor, sentence(entry)));
-        let found = log.iter().find(tells).unwrap_or_else(|| panic!("nothing in the demo is: {title}")).id.0;
+            |entry: &&Entry| entry.id >= since && matches(told, &format!("{}: {}", entry.actor, sentence(entry)));
+        last = log.iter().find(tells).unwrap_or_else(|| panic!("nothing in the demo is: {title}")).id;
+        let found = last.0;
         let (before, _) = right.split_once(&format!(" \"{title}\"")).unwrap();
         let place = before.rfind("[#").unwrap()..before.len();
         right.replace_range(place, &format!("[#{found}]{LINK}{found}"));
