@@ -32,7 +32,7 @@ fn two_files_of_one_seed_are_the_same_and_two_seeds_part_where_they_first_differ
     for (arguments, why) in [
         (vec![one.clone(), demo()], "line 1: expected {\"log\""),
         (vec![one.clone(), folder.join("nothing.jsonl")], "nothing.jsonl"),
-        (vec![one.clone(), other.clone(), "--report".into(), folder.join("both.md")], "its name ends with .html"),
+        (vec![one.clone(), other.clone(), "--report".into(), folder.join("both.md")], "whose name ends with .html"),
     ] {
         let output = coracle().arg("diff").args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
