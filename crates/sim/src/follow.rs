@@ -1,16 +1,21 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_journal::Recorder;
+use coracle_meta::Object;
 use coracle_store::{Error, Event, EventKind, RangeRequest, Revision, Store, WatchBatch, WatchRequest};
 
+use crate::ClusterState;
 use crate::object_changes::ObjectChanges;
-use crate::{ClusterState, PluralOf};
 
 /// How long to wait before a store that is away is asked again.
 const STORE_PAUSE: Duration = Duration::from_millis(100);
 
+/// The plural of an object's kind; `None` for what is not shown to expressions.
+pub type PluralOf = Arc<dyn Fn(&Object) -> Option<String> + Send + Sync>;
+
 /// Tells the event log what objects look like whenever they change, until the store fails for good; run this beside a cluster. What is
-/// in Secrets is left out. A [`World`](crate::World) does that too, and answers questions.
+/// in Secrets is left out. A `World` that is recorded does that too, and answers questions.
 ///
 /// # Errors
 /// When history that was not seen yet is compacted, or the store is gone.

@@ -19,10 +19,10 @@ mod runtime;
 mod world;
 
 pub use cluster_state::{Change, ClusterState};
-pub use follow::record_objects;
+pub use follow::{PluralOf, record_objects};
 pub use invariant::{Answer, Invariant, Lists, Polarity, Question};
 pub use latency::Latency;
 pub use merge_patch::patch_map;
 pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
-pub use world::{Broken, NotInTime, PluralOf, Verdict, World};
+pub use world::{Broken, NotInTime, Verdict, World};

@@ -8,15 +8,12 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::follow::follow_all;
+use crate::follow::{PluralOf, follow_all};
 use crate::object_changes::ObjectChanges;
 use crate::{Answer, ClusterState, Invariant, Lists, Polarity, Question};
 
 /// Who checks at every revision, in the event log.
 const ACTOR: &str = "world";
-
-/// The plural of an object's kind; `None` for what is not shown to expressions.
-pub type PluralOf = Arc<dyn Fn(&Object) -> Option<String> + Send + Sync>;
 
 /// A cluster as its store shows it, followed revision by revision while invariants are checked at each.
 ///
