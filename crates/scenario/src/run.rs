@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use coracle_cluster::{Cluster, Component};
 use coracle_expression::Expression;
-use coracle_journal::{Detail, EntryId, Events, Header, Recorder, Stage};
+use coracle_journal::{Detail, Entry, EntryId, Events, Header, Recorder, Stage};
 use coracle_sim::{Answer, Invariant, NotInTime, Polarity, Question, World};
 use coracle_viewer::{Counts, author};
 use futures_util::FutureExt;
@@ -68,6 +68,8 @@ struct Ended {
     outcome: Outcome,
     cluster_time: Duration,
     fate: Option<Fate>,
+    /// What was read of the log so far: reading it costs as much as writing it.
+    entries: Vec<Entry>,
 }
 
 /// Why a step stopped the scenario.
@@ -113,8 +115,9 @@ impl<'a> Run<'a> {
             Some(change) => self.changed(change, rest).await,
         };
         self.judge_throughout(&mut outcome);
-        self.count_requests(&self.recorder.entries(EntryId(0)), &mut outcome);
-        let ended = Ended { outcome, cluster_time, fate };
+        let entries = self.recorder.entries(EntryId(0));
+        self.count_requests(&entries, &mut outcome);
+        let ended = Ended { outcome, cluster_time, fate, entries };
         self.report(header, (mode, seed), ended, wall())
     }
 
@@ -142,13 +145,19 @@ impl<'a> Run<'a> {
             tokio::time::sleep(rest).await;
         }
         self.judge_throughout(&mut outcome);
-        self.report(header, (mode, seed), Ended { outcome, cluster_time, fate: Some(fate) }, wall())
+        self.report(
+            header,
+            (mode, seed),
+            Ended { outcome, cluster_time, fate: Some(fate), entries: Vec::new() },
+            wall(),
+        )
     }
 
     fn report(self, header: Header, (mode, seed): (Mode, u64), ended: Ended, wall_time: Duration) -> Report {
-        let Ended { mut outcome, cluster_time, fate } = ended;
+        let Ended { mut outcome, cluster_time, fate, mut entries } = ended;
         let end_state = self.world.look(end_state);
-        let entries = self.recorder.entries(EntryId(0));
+        let read = entries.last().map_or(0, |last| last.id.0);
+        entries.extend(self.recorder.entries(EntryId(read + 1)));
         if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome {
             failure.written_by = author(&entries, failure.revision);
         }
@@ -422,7 +431,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn count_requests(&mut self, entries: &[coracle_journal::Entry], outcome: &mut Outcome) {
+    fn count_requests(&mut self, entries: &[Entry], outcome: &mut Outcome) {
         let revision = self.world.revision();
         for expected in &self.scenario.spec.requests {
             let since = self.beginning_of(expected);
@@ -490,7 +499,7 @@ fn fail(outcome: &mut Outcome, what: &str, expected: String, found: String, revi
 }
 
 /// Who sent the requests of one kind that the server took, from an entry on: the sender's actor, or the user.
-fn senders(entries: &[coracle_journal::Entry], expected: &RequestCount, since: EntryId) -> Vec<String> {
+fn senders(entries: &[Entry], expected: &RequestCount, since: EntryId) -> Vec<String> {
     let word = |entry: &coracle_journal::Entry, name: &str| {
         entry.data.get(name).and_then(serde_json::Value::as_str).unwrap_or("").to_owned()
     };
