@@ -25,6 +25,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const RUNS: usize = 60;
 /// How many entries the ring of the second row holds.
 const MILLION: usize = 1_000_000;
+/// Enough for as many pods as that takes.
+const NODES: usize = 200;
 /// Pods that come up together, more of which are asked for until the ring is full.
 const PODS_AT_ONCE: usize = 1000;
 
@@ -70,7 +72,7 @@ fn run(scenario: &Scenario, file: &Path, events: Option<&PathBuf>) -> Duration {
 fn million() {
     run_in(ClockMode::Real, async {
         let recorder = Recorder::ring(MILLION);
-        let cluster = Cluster::builder().nodes(50).ambient(Ambient::system()).pod_delays(Delays::zero());
+        let cluster = Cluster::builder().nodes(NODES).ambient(Ambient::system()).pod_delays(Delays::zero());
         let cluster = cluster.recorder(recorder.clone()).start().await.expect("a cluster starts");
         let registry = cluster.registry().clone();
         let plural_of = move |object: &Object| {
