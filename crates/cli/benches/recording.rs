@@ -74,12 +74,8 @@ fn million() {
         let recorder = Recorder::ring(MILLION);
         let cluster = Cluster::builder().nodes(NODES).ambient(Ambient::system()).pod_delays(Delays::zero());
         let cluster = cluster.recorder(recorder.clone()).start().await.expect("a cluster starts");
-        let registry = cluster.registry().clone();
-        let plural_of = move |object: &Object| {
-            Some(registry.kinds().kind(&object.group_version_kind()?)?.row().plural.clone())
-        };
-        let (store, told) = (cluster.store(), recorder.clone());
-        let follower = tokio::spawn(async move { record_objects(&*store, Arc::new(plural_of), told).await });
+        let (store, plural_of, told) = (cluster.store(), Arc::new(cluster.plurals()), recorder.clone());
+        let follower = tokio::spawn(async move { record_objects(&*store, plural_of, told).await });
         let client = cluster.client_as(User::new("bench", ["system:masters"]));
         let deployments = Api::dynamic(&client, GroupVersionResource::new("apps", "v1", "deployments")).within("default");
         let mut sets = 0;

@@ -8,7 +8,7 @@ use coracle_controllers::{Identities, TokenKey};
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_kubelet::Kubelet;
 use coracle_kubelet::stages::{Player, Programme};
-use coracle_meta::GroupVersion;
+use coracle_meta::{GroupVersion, Object};
 use coracle_registry::{Registry, User};
 use coracle_store::Store;
 use futures_util::FutureExt;
@@ -225,6 +225,12 @@ impl Cluster {
         let kinds = self.registry().kinds();
         let found = kinds.kind(&GroupVersion::parse(api_version)?.kind(kind))?;
         Some(found.row().plural.clone())
+    }
+
+    /// Tells the plurals of objects whose kinds are served, also of those that come to be served.
+    pub fn plurals(&self) -> impl Fn(&Object) -> Option<String> + Send + Sync + use<> {
+        let registry = self.registry().clone();
+        move |object| Some(registry.kinds().kind(&object.group_version_kind()?)?.row().plural.clone())
     }
 
     /// Starts a component that does not run; one that runs is left alone.
@@ -456,7 +462,7 @@ impl Identities for Accounts {
 
 #[cfg(test)]
 mod tests {
-    use coracle_meta::{GroupVersionResource, Object};
+    use coracle_meta::GroupVersionResource;
     use coracle_registry::{Derived, Request, Verb};
 
     use super::*;

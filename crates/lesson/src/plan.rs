@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use coracle_expression::{Environment, Error, Expression};
 use coracle_journal::Stage;
-use coracle_scenario::parse::nearest;
+use coracle_scenario::parse::unknown_word;
 use serde_saphyr::{Location, Spanned};
 
 use crate::environment::{ENTRIES, ENTRY, environment, with_entry, with_value};
@@ -143,12 +143,5 @@ fn at(text: &Spanned<String>, why: &str) -> Wrong {
 
 /// Refuses a word that is not among those expected.
 pub(crate) fn known_word(found: &Spanned<String>, valid: &[&str], what: &str) -> Result<(), Wrong> {
-    if valid.contains(&found.value.as_str()) {
-        return Ok(());
-    }
-    let hint =
-        nearest(&found.value, valid.iter().copied()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-    let expected =
-        if valid.is_empty() { "there is none".to_owned() } else { format!("expected one of {}", valid.join(", ")) };
-    Err((found.referenced, format!("unknown {what} `{}`, {expected}{hint}", found.value)))
+    unknown_word(&found.value, valid, what).map_or(Ok(()), |why| Err((found.referenced, why)))
 }

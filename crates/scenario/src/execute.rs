@@ -7,7 +7,7 @@ use coracle_ambient::Ambient;
 use coracle_cluster::{Cluster, Delays, Error, KeptStore, controllers};
 use coracle_journal::{Header, Recorder};
 use coracle_meta::Object;
-use coracle_sim::{Answer, ClockMode, ClusterState, Latency, PluralOf, World};
+use coracle_sim::{Answer, ClockMode, ClusterState, Latency, World};
 use futures_util::future::{Either, select};
 use tokio::task::JoinHandle;
 
@@ -89,7 +89,7 @@ pub(crate) fn execute_until<T>(
         let header = header(scenario, options, &ambient);
         let recorder = make_recorder(&header);
         let cluster = start(scenario, mode, ambient, options.disturbance, recorder, None).await?;
-        let plural_of = plurals(&cluster);
+        let plural_of = Arc::new(cluster.plurals());
         let world =
             World::new(&scenario.spec.namespace, plural_of, invariants(scenario)).recorded(cluster.recorder().clone());
         let follower = follow(&world, &cluster);
@@ -211,14 +211,6 @@ pub(crate) async fn until_ready(world: &World, scenario: &Scenario) -> Result<()
 fn is_ready(node: &Object) -> bool {
     let conditions = node.field("status.conditions").and_then(serde_json::Value::as_array);
     conditions.into_iter().flatten().any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
-}
-
-pub(crate) fn plurals(cluster: &Cluster) -> PluralOf {
-    let registry = cluster.registry().clone();
-    Arc::new(move |object: &Object| {
-        let kinds = registry.kinds();
-        Some(kinds.kind(&object.group_version_kind()?)?.row().plural.clone())
-    })
 }
 
 /// How long ago, on the machine's own clock, this was called.

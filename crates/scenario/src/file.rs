@@ -431,3 +431,8 @@ fn default_condition_value() -> String {
 fn default_timeout() -> Duration {
     Duration::from_secs(60)
 }
+
+/// What is so unless a file says otherwise.
+fn yes() -> bool {
+    true
+}

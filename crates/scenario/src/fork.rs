@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_cluster::{Cluster, Error, KeptStore};
@@ -5,7 +6,7 @@ use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
 use coracle_sim::{Question, World};
 
 use crate::change::Change;
-use crate::execute::{Options, ambient, clock_of, follow, header, plurals, start, until_ready, wall_clock};
+use crate::execute::{Options, ambient, clock_of, follow, header, start, until_ready, wall_clock};
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
@@ -73,7 +74,7 @@ pub(crate) fn execute_from(
         let named = scenario.bindings();
         let invariants =
             invariants(scenario).into_iter().filter(|invariant| !uses(&invariant.question, &named)).collect();
-        let world = World::new(&scenario.spec.namespace, plurals(&cluster), invariants);
+        let world = World::new(&scenario.spec.namespace, Arc::new(cluster.plurals()), invariants);
         let world = world.recorded(cluster.recorder().clone());
         let follower = follow(&world, &cluster);
         let run = async {

@@ -264,8 +264,7 @@ impl Check<'_> {
         if self.bindings.contains(&name.value) {
             return Ok(());
         }
-        let near = nearest(&name.value, self.bindings.iter().map(String::as_str));
-        let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let hint = did_you_mean(&name.value, self.bindings.iter().map(String::as_str));
         Err(self.problem(name.referenced, format!("no step gives an object the name `{}`{hint}", name.value)))
     }
 
@@ -368,13 +367,7 @@ impl Check<'_> {
     }
 
     fn word(&self, found: &Spanned<String>, valid: &[&str], what: &str) -> Result<(), Problem> {
-        if valid.contains(&found.value.as_str()) {
-            return Ok(());
-        }
-        let hint = nearest(&found.value, valid.iter().copied())
-            .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        let message = format!("unknown {what} `{}`, expected one of {}{hint}", found.value, valid.join(", "));
-        Err(self.problem(found.referenced, message))
+        unknown_word(&found.value, valid, what).map_or(Ok(()), |why| Err(self.problem(found.referenced, why)))
     }
 }
 
@@ -406,9 +399,24 @@ fn with_suggestion(message: &str) -> String {
         let (found, expected) = message.split_once("`, expected ")?;
         let found = found.rsplit('`').next()?;
         let words = expected.trim_start_matches("one of ").split(", ").map(|word| word.trim_matches('`'));
-        nearest(found, words)
+        Some(did_you_mean(found, words))
     };
-    suggestion().map_or_else(|| message.to_owned(), |near| format!("{message}; did you mean `{near}`?"))
+    format!("{message}{}", suggestion().unwrap_or_default())
+}
+
+/// What is wrong with a word that is not among those expected of a `what`; `None` if it is.
+pub fn unknown_word(found: &str, valid: &[&str], what: &str) -> Option<String> {
+    if valid.contains(&found) {
+        return None;
+    }
+    let expected =
+        if valid.is_empty() { "there is none".to_owned() } else { format!("expected one of {}", valid.join(", ")) };
+    Some(format!("unknown {what} `{found}`, {expected}{}", did_you_mean(found, valid.iter().copied())))
+}
+
+/// The end of a refusal: the candidate that was meant, if one is near enough.
+pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> String {
+    nearest(word, candidates).map_or(String::new(), |near| format!("; did you mean `{near}`?"))
 }
 
 /// The candidate with the smallest edit distance, if it is near enough to be meant.

@@ -194,12 +194,8 @@ fn ended(mut was: Events) -> Result<Events, NotChanged> {
 /// Where an event is in a log, at which a step can go in.
 fn place(was: &Events, at: EntryId) -> Result<usize, NotChanged> {
     whole(was)?;
-    let place = was.entries.binary_search_by_key(&at, |entry| entry.id).map_err(|after| {
-        let near = [after.checked_sub(1), Some(after)].into_iter().flatten();
-        let near = near.filter_map(|place| was.entries.get(place)).map(|entry| entry.id);
-        let nearest = near.min_by_key(|id| id.0.abs_diff(at.0)).unwrap_or(EntryId(0));
-        NotChanged::NoSuchEvent { at, nearest }
-    })?;
+    let place = coracle_viewer::place(&was.entries, at)
+        .map_err(|nearest| NotChanged::NoSuchEvent { at, nearest: nearest.unwrap_or(EntryId(0)) })?;
     let begins = was.entries.iter().position(|entry| entry.stage == Stage::StepStart).unwrap_or_default();
     match begins.checked_sub(1) {
         Some(first) if place < first => Err(NotChanged::TooEarly { at, first: was.entries[first].id }),

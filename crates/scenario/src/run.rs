@@ -9,7 +9,7 @@ use coracle_cluster::{Cluster, Component};
 use coracle_expression::Expression;
 use coracle_journal::{Detail, Entry, EntryId, Events, Header, Recorder, Stage};
 use coracle_sim::{Answer, Invariant, NotInTime, Polarity, Question, World};
-use coracle_viewer::{Counts, author};
+use coracle_viewer::{Askers, Counts, author};
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
@@ -498,22 +498,16 @@ fn fail(outcome: &mut Outcome, what: &str, expected: String, found: String, revi
     }
 }
 
-/// Who sent the requests of one kind that the server took, from an entry on: the sender's actor, or the user.
+/// Who sent the requests of one kind that the server took, from an entry on.
 fn senders(entries: &[Entry], expected: &RequestCount, since: EntryId) -> Vec<String> {
-    let word = |entry: &coracle_journal::Entry, name: &str| {
-        entry.data.get(name).and_then(serde_json::Value::as_str).unwrap_or("").to_owned()
-    };
-    let by_id = |id| entries.binary_search_by_key(&id, |entry| entry.id).ok().map(|index| &entries[index]);
+    let askers = Askers::of(entries);
+    let verb = |entry: &Entry| entry.data.get("verb").is_some_and(|verb| verb == &*expected.verb.value);
     entries
         .iter()
-        .filter(|entry| entry.id >= since && entry.stage == Stage::ApiRequest)
-        .filter(|entry| word(entry, "verb") == expected.verb.value)
+        .filter(|entry| entry.id >= since && entry.stage == Stage::ApiRequest && verb(entry))
         .filter(|entry| entry.subject.split('/').next() == Some(expected.resource.as_str()))
         .filter(|entry| !entry.data.contains_key("subresource"))
-        .map(|entry| {
-            let sender = entry.causes.iter().filter_map(|id| by_id(*id)).find(|cause| cause.stage == Stage::SyncWrite);
-            sender.map_or_else(|| word(entry, "user"), |sender| sender.actor.clone())
-        })
+        .map(|entry| askers.asker(entry))
         .collect()
 }
 

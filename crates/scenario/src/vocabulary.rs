@@ -48,8 +48,8 @@ impl Vocabulary for BuiltIn {
         let plurals: BTreeSet<&str> = self.kinds.iter().map(|known| known.plural.as_str()).collect();
         let known = |name: &str| plurals.contains(name) || name == "revision" || bindings.iter().any(|own| own == name);
         let unknown = expression.variables().iter().find(|name| !known(name))?;
-        let near = crate::parse::nearest(unknown, plurals.iter().copied().chain(bindings.iter().map(String::as_str)));
-        let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        let names = plurals.iter().copied().chain(bindings.iter().map(String::as_str));
+        let hint = crate::parse::did_you_mean(unknown, names);
         Some(format!("`{unknown}` is neither the plural of a kind, nor `revision`, nor a name given by a step{hint}"))
     }
 }

@@ -4,7 +4,7 @@ import { html } from "./html.js";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { App } from "./app.js";
 import { ghostOf } from "./ghosts.js";
-import { modelOf, short } from "./run.js";
+import { lastUpTo, modelOf, short } from "./run.js";
 import { sentence } from "./sentence.js";
 
 /** A run, or two of which the second parts from the first, or one into which something could not be put. */
@@ -49,7 +49,7 @@ function Both({ is, was }) {
   const cross = (to) => {
     if (to === on) return;
     const here = runs[on], i = Math.min(here.nearest(Number(/i=(\d+)/.exec(location.hash)?.[1] ?? 0)), here.count - 1);
-    go(to, i < same ? i : Math.max(places[to], lastAt(runs[to], here.time(i))));
+    go(to, i < same ? i : Math.max(places[to], lastUpTo(runs[to].axes.time, here.axes.time[i])));
   };
   const ghost = useMemo(() => (both ? ghostOf(runs[1 - on], same, (i) => go(1 - on, i)) : null), [both, on]);
   const show = (to) => {
@@ -84,16 +84,6 @@ function told(change) {
   const fork = forkOf(change);
   if (fork) return `from there on a new cluster, on a fork of the store at revision ${fork[1]}; its controllers, scheduler and nodes began anew: `;
   return change ? "the same seed again, with a step put in: " : "";
-}
-
-/** The last entry of a run up to a time. */
-function lastAt(run, time) {
-  let low = 0, high = run.count;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (run.time(middle) <= time) low = middle + 1; else high = middle;
-  }
-  return low - 1;
 }
 
 function Differing({ parting, called }) {

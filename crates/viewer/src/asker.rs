@@ -1,19 +1,22 @@
-use coracle_journal::{Entry, EntryId, Stage};
+use coracle_journal::{Entry, Stage};
 
+use crate::find::at;
 use crate::sentence::word;
 
 /// Who asked for what, over one log.
-pub(crate) struct Askers<'e> {
+#[derive(Debug)]
+pub struct Askers<'e> {
     entries: &'e [Entry],
 }
 
 impl<'e> Askers<'e> {
-    pub(crate) fn of(entries: &'e [Entry]) -> Self {
+    /// Over the entries of a log.
+    pub fn of(entries: &'e [Entry]) -> Self {
         Self { entries }
     }
 
     /// Who sent a request: the part of a component whose sync did, or the user.
-    pub(crate) fn asker(&self, request: &Entry) -> String {
+    pub fn asker(&self, request: &Entry) -> String {
         let sender = self.cause(request, Stage::SyncWrite);
         sender.map_or_else(|| word(request, "user"), |sender| sender.actor.clone())
     }
@@ -29,10 +32,6 @@ impl<'e> Askers<'e> {
     }
 
     fn cause(&self, of: &Entry, stage: Stage) -> Option<&'e Entry> {
-        of.causes.iter().filter_map(|id| self.at(*id)).find(|cause| cause.stage == stage)
-    }
-
-    fn at(&self, id: EntryId) -> Option<&'e Entry> {
-        self.entries.binary_search_by_key(&id, |entry| entry.id).ok().map(|index| &self.entries[index])
+        of.causes.iter().filter_map(|id| at(self.entries, *id)).find(|cause| cause.stage == stage)
     }
 }

@@ -1,7 +1,6 @@
 use std::fmt::Write;
 
-use coracle_journal::{Entry, EntryId, Events};
-
+use crate::find::at;
 use crate::parting::{Both, Difference};
 use crate::why::{line, why};
 
@@ -32,7 +31,8 @@ pub fn differ(both: &Both<'_>) -> String {
         None => writeln!(text, "the first event differs"),
     };
     for (events, id, called) in [(one, parted.one, called[0]), (other, parted.other, called[1])] {
-        let said = entry(events, id).map_or_else(|| "ends here".to_owned(), |entry| line(entry).trim_end().to_owned());
+        let there = id.and_then(|id| at(&events.entries, id));
+        let said = there.map_or_else(|| "ends here".to_owned(), |entry| line(entry).trim_end().to_owned());
         let _ = writeln!(text, "  {called:<width$} {said}");
     }
     if !parted.differences.is_empty() {
@@ -58,11 +58,6 @@ pub fn differ(both: &Both<'_>) -> String {
         }
     }
     text
-}
-
-fn entry(events: &Events, id: Option<EntryId>) -> Option<&Entry> {
-    let place = events.entries.binary_search_by_key(&id?, |entry| entry.id).ok()?;
-    Some(&events.entries[place])
 }
 
 fn table(differences: &[Difference], called: [&str; 2]) -> String {

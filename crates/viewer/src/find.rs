@@ -42,13 +42,23 @@ pub fn find(entries: &[Entry], called: &str) -> Result<EntryId, NothingToTell> {
 }
 
 fn event(entries: &[Entry], id: EntryId) -> Result<EntryId, NothingToTell> {
-    match entries.binary_search_by_key(&id, |entry| entry.id) {
-        Ok(_) => Ok(id),
-        Err(place) => {
-            let beside = entries[place.saturating_sub(1)..].iter().take(2).map(|entry| entry.id);
-            Err(NothingToTell::UnknownEvent { id, nearest: beside.min_by_key(|found| found.0.abs_diff(id.0)) })
-        }
-    }
+    place(entries, id).map(|_| id).map_err(|nearest| NothingToTell::UnknownEvent { id, nearest })
+}
+
+/// Where the entry of a number is in a log.
+///
+/// # Errors
+/// If it is not there: the number nearest to it, or `None` in a log that holds nothing.
+pub fn place(entries: &[Entry], id: EntryId) -> Result<usize, Option<EntryId>> {
+    entries.binary_search_by_key(&id, |entry| entry.id).map_err(|after| {
+        let beside = entries[after.saturating_sub(1)..].iter().take(2).map(|entry| entry.id);
+        beside.min_by_key(|found| found.0.abs_diff(id.0))
+    })
+}
+
+/// The entry of a number.
+pub(crate) fn at(entries: &[Entry], id: EntryId) -> Option<&Entry> {
+    place(entries, id).ok().map(|place| &entries[place])
 }
 
 fn at_revision(entries: &[Entry], revision: i64) -> Result<EntryId, NothingToTell> {

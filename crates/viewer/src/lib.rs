@@ -35,9 +35,10 @@ mod summary;
 mod templates;
 mod why;
 
+pub use asker::Askers;
 pub use counts::Counts;
 pub use differ::differ;
-pub use find::find;
+pub use find::{find, place};
 pub use html::lesson_page;
 pub use lanes::{LEGEND, lanes};
 pub use lesson::{Answer, Caption, Contrast, Lesson, Refuted};

@@ -2,8 +2,9 @@ use std::fmt::Write;
 
 use coracle_journal::{Entry, EntryId};
 
+use crate::NothingToTell;
+use crate::find::{at, find};
 use crate::sentence::sentence;
-use crate::{NothingToTell, find};
 
 /// A link of the chain from an entry back to what nothing in the log caused.
 #[derive(Clone, Copy, Debug)]
@@ -70,10 +71,6 @@ pub(crate) fn line(entry: &Entry) -> String {
 
 fn newest(entry: &Entry) -> Option<EntryId> {
     entry.causes.iter().copied().max()
-}
-
-fn at(entries: &[Entry], id: EntryId) -> Option<&Entry> {
-    entries.binary_search_by_key(&id, |entry| entry.id).ok().map(|index| &entries[index])
 }
 
 #[cfg(test)]

@@ -75,14 +75,7 @@ impl Server {
             .arg(&folder)
             .arg("--token-auth-file")
             .arg(tokens(&folder));
-        let (mut process, pid) = Process::start(&mut command, folder);
-        let running = Running {
-            url: process.word("https://"),
-            ca: process.folder.join("ca.crt"),
-            token: TOKEN.to_owned(),
-            pids: vec![pid],
-        };
-        Self { running, child: Some(process) }
+        Self::run(&mut command, folder, "ca.crt")
     }
 
     /// Starts a whole cluster without nodes, with these flags beside.
@@ -91,10 +84,15 @@ impl Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coracle"));
         command.args(["up", "--ephemeral", "--nodes", "0", "--state-dir"]).arg(&folder).args(flags);
         command.arg("--token-auth-file").arg(tokens(&folder));
-        let (mut process, pid) = Process::start(&mut command, folder);
+        Self::run(&mut command, folder, "pki/ca.crt")
+    }
+
+    /// Starts a process that tells its address; `ca` is the certificate authority within its folder.
+    fn run(command: &mut Command, folder: PathBuf, ca: &str) -> Self {
+        let (mut process, pid) = Process::start(command, folder);
         let running = Running {
             url: process.word("https://"),
-            ca: process.folder.join("pki/ca.crt"),
+            ca: process.folder.join(ca),
             token: TOKEN.to_owned(),
             pids: vec![pid],
         };

@@ -10,7 +10,6 @@ use coracle_cluster::kubelet::stages::{Stage, read_stages};
 use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
 use coracle_cluster::{Audit, Cluster, SavedNodes, StoreSpec, controllers};
 use coracle_journal::{Header, Recorder};
-use coracle_meta::Object;
 use coracle_sim::record_objects;
 use coracle_viewer::serve::Site;
 
@@ -95,14 +94,9 @@ pub(crate) struct RunningCluster {
 
 /// Tells the event log what objects look like whenever they change.
 fn tell_objects(cluster: &Cluster) {
-    let (registry, store) = (cluster.registry().clone(), cluster.store());
-    let plural_of = move |object: &Object| {
-        let kinds = registry.kinds();
-        Some(kinds.kind(&object.group_version_kind()?)?.row().plural.clone())
-    };
-    let recorder = cluster.recorder().clone();
+    let (store, plural_of, recorder) = (cluster.store(), Arc::new(cluster.plurals()), cluster.recorder().clone());
     cluster.spawn("world", async move {
-        if let Err(error) = record_objects(&*store, Arc::new(plural_of), recorder).await {
+        if let Err(error) = record_objects(&*store, plural_of, recorder).await {
             eprintln!("coracle: objects are told to the event log no longer: {error}");
         }
     });

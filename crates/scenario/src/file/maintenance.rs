@@ -59,7 +59,7 @@ pub struct Drain {
     #[serde(default)]
     pub force: bool,
     /// Whether the step waits until the pods are gone; if not, the drain goes on while the next steps are taken.
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     pub wait: bool,
     /// How long, if not as long as the scenario says.
     #[serde(default, deserialize_with = "optional_duration")]
@@ -92,8 +92,4 @@ pub enum RolloutAction {
     Resume,
     /// Makes all pods anew.
     Restart,
-}
-
-fn yes() -> bool {
-    true
 }

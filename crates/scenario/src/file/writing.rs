@@ -18,7 +18,7 @@ pub struct Apply {
     #[serde(default)]
     pub field_manager: Option<String>,
     /// Whether fields that others own are taken over. In kubectl: `--force-conflicts`.
-    #[serde(default = "yes")]
+    #[serde(default = "super::yes")]
     pub force: bool,
     /// Whether it is to be refused because others own a field; with `force: false` only.
     #[serde(default)]
@@ -52,8 +52,4 @@ pub struct Update {
     /// Whether it is to be refused because somebody else has written meanwhile.
     #[serde(default)]
     pub refused: bool,
-}
-
-fn yes() -> bool {
-    true
 }
