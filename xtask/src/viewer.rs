@@ -5,8 +5,8 @@
 //! style.css ------------------------------------------------------------------------------+--> index.html, with their hashes as policy
 //! ```
 //! A module says `import { a, b as c } from "./x.js";` or `import x from "htm";`, a statement a line, and
-//! `export function`, `export const` or `export class`. No line within a template begins with `//`. Indentation is left out: the page is
-//! copied into every report.
+//! `export function`, `export const` or `export class`. No line within a template begins with `//`. Indentation is left out, and in styles
+//! spaces beside punctuation: the page is copied into every report.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn crate_folder() -> PathBuf {
 fn page() -> Result<String, Failure> {
     let folder = crate_folder().join("page");
     let read = |name: &str| std::fs::read_to_string(folder.join(name));
-    let style: String = read("style.css")?.lines().map(|line| format!("\n{}", line.trim_start())).collect();
+    let style: String = read("style.css")?.lines().map(|line| format!("\n{}", tight(line))).collect();
     let script = script(&folder)?;
     for forbidden in ["</script", "</style", "<!--"] {
         if script.contains(forbidden) || style.contains(forbidden) {
@@ -59,6 +59,12 @@ fn page() -> Result<String, Failure> {
         .replacen("@SCRIPT@", &script, 1)
         .replacen("@LICENCES@", &licences.replace("--", "- -"), 1);
     Ok(filled)
+}
+
+/// A line of a style sheet without the spaces that mean nothing there.
+fn tight(line: &str) -> String {
+    const SPACED: [(&str, &str); 6] = [(": ", ":"), ("; ", ";"), (", ", ","), (" {", "{"), ("{ ", "{"), (";}", "}")];
+    SPACED.iter().fold(line.trim().to_owned(), |line, (spaced, tight)| line.replace(spaced, tight))
 }
 
 /// A hash as a content policy says it.
@@ -219,6 +225,15 @@ mod tests {
             let found = Sha256::digest(std::fs::read(vendor.join(name)).unwrap());
             assert_eq!(found.iter().map(|byte| format!("{byte:02x}")).collect::<String>(), sum, "{name}");
         }
+    }
+
+    #[test]
+    fn a_style_is_the_same_without_spaces_beside_punctuation() {
+        assert_eq!(
+            tight("  .a > b, p :hover { margin: 0 -2px; color: red; }"),
+            ".a > b,p :hover{margin:0 -2px;color:red}"
+        );
+        assert_eq!(tight("@media (max-width: 9px) {"), "@media (max-width:9px){");
     }
 
     #[test]
