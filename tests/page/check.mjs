@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import Axe from "@axe-core/playwright";
 import { chromium } from "playwright-core";
+import { cursor } from "./cursor.mjs";
 import { checkLesson } from "./lesson.mjs";
 import { live } from "./live.mjs";
 import { twoRuns } from "./two_runs.mjs";
@@ -185,6 +186,7 @@ for (const [name, options] of [["light", { colorScheme: "light" }], ["dark", { c
   claim(true, "a browser that cannot unpack it gets a sentence");
   await context.close();
 }
+await cursor({ html, events, opened, changed, claim });
 await twoRuns({ coracle, scenarios, folder, claim, opened });
 await checkLesson({ coracle, folder, opened, claim, Axe });
 await live({ browser, coracle, folder, events, html, changed, claim });

@@ -5,7 +5,7 @@ import { clock, short } from "./run.js";
 import { sentence } from "./sentence.js";
 import { chain } from "./why.js";
 
-const MOST = 40;
+const MOST = 40, ENDS = 10;
 
 export function Line({ run, i, select, isCurrent, note }) {
   const rv = run.rv(i);
@@ -40,8 +40,15 @@ export function Event({ run, cursor, select, show }) {
       ${effects.length > MOST ? html`<p class="quiet">and ${effects.length - MOST} more</p>` : ""}
       <h3 id="why">Why is this here <i>${links.length} links</i></h3>
       <div class="chain">
-        ${links.map(({ at, others }) => html`<${Line} run=${run} i=${at} select=${select} isCurrent=${at === cursor} note=${others ? `(and ${others} more)` : ""} />`)}
+        ${folded(links.map(({ at, others, decided }) => html`<${Line} run=${run} i=${at} select=${select} isCurrent=${at === cursor} note=${(decided ? `decides: ${short(decided, 240)} ` : "") + (others ? `(and ${others} more)` : "")} />`))}
         ${lost === null ? "" : html`<p class="quiet hatched">what caused that, #${lost}, is not in the log</p>`}
       </div>
     </section>`;
+}
+
+/** A chain that is long, with its middle folded away. */
+function folded(lines) {
+  if (lines.length <= 3 * ENDS) return lines;
+  const middle = lines.slice(ENDS, -ENDS);
+  return html`${lines.slice(0, ENDS)}<details><summary>${middle.length} links between</summary>${middle}</details>${lines.slice(-ENDS)}`;
 }

@@ -2,13 +2,16 @@
 
 import { CAUSES } from "./run.js";
 
+/** Where the sync ends that an entry starts; `undefined` if it starts none, or the log does not hold the end. */
+export const endOf = (run, i) => (run.stageOf(i) === "sync.start" ? run.effects(i).find((one) => run.stageOf(one) === "sync.end") : undefined);
+
 /** The entry, its newest cause, the newest cause of that, and so on; `lost` is a cause that the log does not hold. */
 export function chain(run, i) {
   const links = [];
   let at = i, lost = null;
   while (at >= 0) {
-    const causes = run.entries[at][CAUSES];
-    links.push({ at, others: Math.max(0, causes.length - 1) });
+    const causes = run.entries[at][CAUSES], end = endOf(run, at);
+    links.push({ at, others: Math.max(0, causes.length - 1), decided: end && run.word(end, "decided") });
     if (causes.length === 0) break;
     const newest = causes.reduce((most, id) => Math.max(most, id));
     const next = run.place(newest);

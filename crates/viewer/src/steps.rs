@@ -20,12 +20,16 @@ impl<'e> Steps<'e> {
     /// Tells each step: the entry, who does it, and what.
     pub(crate) fn each(&self, mut tell: impl FnMut(&Entry, &str, &str)) {
         let writers = self.writers();
+        let decisions = self.decisions();
         let mut announced = BTreeSet::new();
         for entry in self.entries.iter().filter(|entry| !is_of_an_event(entry)) {
             let what = match entry.stage {
                 Stage::ApiRequest if entry.causes.is_empty() => sentence(entry),
                 Stage::StoreCommit => self.commit(entry),
-                Stage::SyncStart if writers.contains(&entry.id) => sentence(entry),
+                Stage::SyncStart if writers.contains(&entry.id) => {
+                    let decides = decisions.get(&entry.id).map(|what| format!(" decides: {what}"));
+                    sentence(entry) + &decides.unwrap_or_default()
+                }
                 Stage::SchedulerPick | Stage::KubeletTransition | Stage::KubeletVolume => sentence(entry),
                 Stage::HandlerCall if announced.insert((&entry.subject, entry.revision)) => {
                     tell(entry, "informers", &self.announcement(entry));
@@ -43,6 +47,13 @@ impl<'e> Steps<'e> {
         let user = request.map(|request| word(request, "user")).unwrap_or_default();
         let what = sentence(commit);
         if user.is_empty() { what } else { format!("{what}, for {user}") }
+    }
+
+    /// What each sync decided, by the entry that starts it: its end says so.
+    fn decisions(&self) -> BTreeMap<EntryId, String> {
+        let ends = self.entries.iter().filter(|entry| entry.stage == Stage::SyncEnd);
+        let said = ends.filter_map(|end| Some((*end.causes.first()?, word(end, "decided"))));
+        said.filter(|(_, decided)| !decided.is_empty()).collect()
     }
 
     /// Whom a change is told to that acts on it.

@@ -157,6 +157,8 @@ mod tests {
             Stage::StoreCommit,
             Detail::about("pods/default/b").at(42).with("op", "create").caused_by([write]),
         );
+        let end = Detail::about("default/web").with("decided", "want 1, see 0: create 1").caused_by([sync]);
+        say("cm/replicaset", Stage::SyncEnd, end);
         assert!(unseen < cache);
         recorder.entries(EntryId(0))
     }
@@ -168,14 +170,24 @@ mod tests {
             text.lines().skip(1).filter_map(|line| line.get(21..)?.split_whitespace().next()).collect();
         assert_eq!(
             actors,
-            ["apiserver", "store", "cm/replicaset", "cm/replicaset", "cm/replicaset", "cm/replicaset", "store", "of"]
+            [
+                "apiserver",
+                "store",
+                "cm/replicaset",
+                "cm/replicaset",
+                "cm/replicaset",
+                "cm/replicaset",
+                "store",
+                "cm/replicaset",
+                "of"
+            ]
         );
         assert!(text.contains("2 writes"), "{text}");
         assert!(!text.contains("other"), "{text}");
     }
 
     #[test]
-    fn in_steps_the_story_is_who_asked_what_was_written_and_which_sync_wrote() {
+    fn in_steps_the_story_is_who_asked_what_was_written_and_which_sync_wrote_deciding_what() {
         let text = story(&log(), None, Telling::Steps).unwrap();
         let told: Vec<&str> = text.lines().skip(1).filter_map(|line| line.get(21..)).collect();
         let told: Vec<String> = told.iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -184,7 +196,7 @@ mod tests {
             [
                 "apiserver admin asks to delete pods/default/a",
                 "store updates pods/default/a, for admin",
-                "cm/replicaset sync of default/web",
+                "cm/replicaset sync of default/web decides: want 1, see 0: create 1",
                 "store creates pods/default/b",
             ]
         );

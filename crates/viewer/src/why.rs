@@ -1,9 +1,10 @@
 use std::fmt::Write;
 
-use coracle_journal::{Entry, EntryId};
+use coracle_journal::{Entry, EntryId, Stage};
+use serde_json::Value;
 
 use crate::NothingToTell;
-use crate::find::{at, find};
+use crate::find::{find, place};
 use crate::sentence::sentence;
 
 /// A link of the chain from an entry back to what nothing in the log caused.
@@ -13,6 +14,8 @@ pub struct Link<'e> {
     pub entry: &'e Entry,
     /// How many causes it has beside the one that the chain follows: a queue merges what is added.
     pub others: usize,
+    /// What the sync that the entry starts decided: it is the reason of all that the sync wrote, and is said when the sync ends.
+    pub decided: Option<&'e str>,
 }
 
 /// Why an entry is there: itself, its newest cause, the newest cause of that, and so on. Empty if there is no such entry.
@@ -35,8 +38,10 @@ pub struct Link<'e> {
 pub fn chain(entries: &[Entry], id: EntryId) -> Vec<Link<'_>> {
     let mut links = Vec::new();
     let mut next = Some(id);
-    while let Some(entry) = next.and_then(|id| at(entries, id)) {
-        links.push(Link { entry, others: entry.causes.len().saturating_sub(1) });
+    while let Some(at) = next.and_then(|id| place(entries, id).ok()) {
+        let entry = &entries[at];
+        let others = entry.causes.len().saturating_sub(1);
+        links.push(Link { entry, others, decided: decided(&entries[at + 1..], entry) });
         // A cause is earlier; a file that says otherwise must not make this go on for ever.
         next = newest(entry).filter(|cause| *cause < entry.id);
     }
@@ -51,9 +56,10 @@ pub fn why(entries: &[Entry], about: &str) -> Result<String, NothingToTell> {
     let start = find(entries, about)?;
     let mut text = String::new();
     let links = chain(entries, start);
-    for Link { entry, others } in &links {
+    for Link { entry, others, decided } in &links {
+        let decides = decided.map(|decided| format!(" decides: {decided}")).unwrap_or_default();
         let also = if *others > 0 { format!(" (and {others} more)") } else { String::new() };
-        let _ = writeln!(text, "{}{also}", line(entry));
+        let _ = writeln!(text, "{}{decides}{also}", line(entry));
     }
     if let Some(lost) = links.last().and_then(|link| newest(link.entry)) {
         let _ = writeln!(text, "         what caused that, #{}, is not in the log", lost.0);
@@ -67,6 +73,15 @@ pub(crate) fn line(entry: &Entry) -> String {
     let revision = entry.revision.map_or(String::new(), |revision| revision.to_string());
     let id = format!("#{}", entry.id.0);
     format!("{id:>8} {millis:>10.1} ms {revision:>6}  {:<34} {}", entry.actor, sentence(entry))
+}
+
+/// What the sync that an entry starts decided, as one of the entries after it says; `None` if that is no sync, or none of them says so.
+fn decided<'e>(after: &'e [Entry], start: &Entry) -> Option<&'e str> {
+    if start.stage != Stage::SyncStart {
+        return None;
+    }
+    let ends = |entry: &&Entry| entry.stage == Stage::SyncEnd && entry.causes.contains(&start.id);
+    after.iter().find(ends)?.data.get("decided").and_then(Value::as_str)
 }
 
 fn newest(entry: &Entry) -> Option<EntryId> {
@@ -94,6 +109,24 @@ mod tests {
             assert!(text.starts_with(&format!("{:>8}", format!("#{}", created.0))), "{text}");
         }
         assert!(why(&entries, "b-1").is_err() && why(&entries, "#99").is_err() && why(&entries, "#x").is_err());
+    }
+
+    #[test]
+    fn where_a_chain_passes_through_a_sync_it_says_what_that_sync_decided() {
+        let recorder = Recorder::ring(10);
+        let say = |stage, detail: Detail| recorder.record("rs", stage, || detail).unwrap();
+        let sync = |key: &str| say(Stage::SyncStart, Detail::about(key));
+        let ends =
+            |start, what: &str| say(Stage::SyncEnd, Detail::about("a/b").caused_by([start]).with("decided", what));
+        let (other, start) = (sync("a/other"), sync("a/web"));
+        ends(other, "nothing to do");
+        let write = say(Stage::SyncWrite, Detail::about("pods/a/web-").with("verb", "create").caused_by([start]));
+        let commit = say(Stage::StoreCommit, Detail::about("pods/a/web-1").with("op", "create").caused_by([write]));
+        let told = || why(&recorder.entries(EntryId(0)), &format!("#{}", commit.0)).unwrap();
+        assert!(told().ends_with("sync of a/web\n"), "it has not ended yet: {}", told());
+        ends(start, "want 3, see 2: create 1");
+        assert!(told().ends_with("sync of a/web decides: want 3, see 2: create 1\n"), "{}", told());
+        assert_eq!(told().matches("decides").count(), 1);
     }
 
     #[test]

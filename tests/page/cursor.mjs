@@ -1,0 +1,34 @@
+// What the panes say of an event: the sync that it follows from, why it is here, what came next, and of whom something is found.
+
+import { readFileSync } from "node:fs";
+
+export async function cursor({ html, events, opened, changed, claim }) {
+  const log = readFileSync(events, "utf8").split("\n").filter((line) => line.startsWith('{"i"')).map((line) => JSON.parse(line));
+  const stage = (word, wanted) => log.find((entry) => entry.s === word && wanted(entry));
+  const asked = stage("api.request", ({ d, k }) => d.verb === "delete" && k.startsWith("pods/"));
+  const made = stage("store.commit", ({ i, d, k }) => i > asked.i && d.op === "create" && k.startsWith("pods/"));
+  const end = stage("sync.end", ({ i, d }) => i > made.i && d.decided?.endsWith("create 1")), [start] = end.c;
+  {
+    const { page, said, close } = await opened(html, `#i=${made.i}`);
+    const at = async () => Number((await page.innerText(".at b")).slice(1));
+    const decides = await page.$$eval(".chain .line", (lines) => lines.map((line) => line.textContent).filter((text) => text.includes("decides:")));
+    claim(decides.length === 1 && decides[0].includes(`#${start}`) && decides[0].includes(end.d.decided), "the chain says what that sync decided", decides.join("\n"));
+    claim(said.length === 0, "all that with nothing on the console", said.join("\n"));
+    await close();
+  }
+  {
+    // A log whose entries follow each from the one before.
+    const file = changed(html, "long.html", (data) => {
+      data.entries = data.entries.slice(0, 111).map((row, at, rows) => [...row.slice(0, 5), at ? [rows[at - 1][0]] : [], ...row.slice(6)]);
+      delete data.summary.begins;
+      return data;
+    });
+    const { page, close } = await opened(file, "#i=999");
+    const [all, folded] = [await page.locator(".chain .line").count(), await page.locator(".chain details .line").count()];
+    const last = page.locator(".chain details .line").last();
+    claim(all === 111 && folded === 91 && !(await last.isVisible()), "the middle of a long chain is folded", `${all} ${folded}`);
+    await page.click(".chain summary");
+    claim(await last.isVisible(), "and a click shows it");
+    await close();
+  }
+}
