@@ -11,6 +11,13 @@ export async function cursor({ html, events, opened, changed, claim }) {
   {
     const { page, said, close } = await opened(html, `#i=${made.i}`);
     const at = async () => Number((await page.innerText(".at b")).slice(1));
+    const pane = async (tab) => {
+      await page.click(`#tab-${tab}`);
+      return page.innerText("#panel");
+    };
+    const panes = [await pane("pipeline"), await pane("belief")];
+    claim(start < made.i && panes.every((text) => text.includes(end.d.decided) && text.includes(`still running, until #${end.i}`)), "at a pod's creation the panes show the sync that made it, which still runs", panes.join("\n"));
+    claim(panes[1].includes(`${asked.k}\tas it was, terminating`), "belief says of a pod that it is terminating", panes[1]);
     const decides = await page.$$eval(".chain .line", (lines) => lines.map((line) => line.textContent).filter((text) => text.includes("decides:")));
     claim(decides.length === 1 && decides[0].includes(`#${start}`) && decides[0].includes(end.d.decided), "the chain says what that sync decided", decides.join("\n"));
     claim(said.length === 0, "all that with nothing on the console", said.join("\n"));

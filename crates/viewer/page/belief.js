@@ -1,20 +1,28 @@
 // What a sync believed beside what was: the objects at the revisions that its caches had, against the newest at its start.
 
 import { differences } from "./objects.js";
+import { clock, lastUpTo } from "./run.js";
+import { chain, endOf } from "./why.js";
 
-/** The sync that an entry is of, or the last one that ended up to it; its `sync.end`, or -1. */
+/**
+ * The sync of a controller that an entry is of or follows from, which may still run at the entry; or else the last one that ended up to it.
+ * Nothing if there is none; `end` is what the log says of it later, if it does.
+ */
 export function syncAt(run, controllers, controller, cursor) {
-  if (run.stageOf(cursor) === "sync.end") return cursor;
   const isOurs = (i) => controller && controllers.at(i) === controller;
-  if (["sync.start", "sync.write"].includes(run.stageOf(cursor))) {
-    const start = run.stageOf(cursor) === "sync.start" ? cursor : run.causes(cursor)[0];
-    const end = start >= 0 ? [...run.effects(start)].find((i) => run.stageOf(i) === "sync.end") : undefined;
-    if (end !== undefined) return end;
-  }
-  const ends = run.of("sync.end");
-  for (let k = ends.length - 1; k >= 0; k--) if (ends[k] <= cursor && isOurs(ends[k])) return ends[k];
-  return -1;
+  // Who has no queue is nobody's to choose, and is shown where the cursor is on it.
+  const isShown = (i) => isOurs(i) || (!controllers.at(i) && run.actor(i) === run.actor(cursor));
+  if (run.stageOf(cursor) === "sync.end" && isShown(cursor)) return { start: run.causes(cursor)[0], end: cursor, isCause: true };
+  const start = chain(run, cursor).links.map(({ at }) => at).find((at) => run.stageOf(at) === "sync.start" && isShown(at));
+  if (start !== undefined) return { start, end: endOf(run, start), isCause: true };
+  // Where another cluster took over, nothing of the first is left.
+  const ends = run.of("sync.end"), isLost = (i) => cursor >= run.forked && i < run.forked;
+  const end = ends.slice(0, lastUpTo(ends, cursor) + 1).findLast(isOurs);
+  return end === undefined || isLost(end) ? undefined : { start: run.causes(end)[0], end };
 }
+
+/** How far a sync was at an entry, in words. */
+export const progress = (run, { end }, cursor) => (end <= cursor ? `ended ${clock(run.time(end))}` : `still running, ${end ? `until #${run.id(end)}` : "and the log does not hold its end"}`);
 
 /** What is to be shown of a sync. */
 export function beliefOf(run, histories, end) {

@@ -4,10 +4,12 @@ import { html } from "./html.js";
 import { useMemo } from "preact/hooks";
 import { clock, short } from "./run.js";
 import { pipelineAt } from "./queues.js";
+import { progress, syncAt } from "./belief.js";
 
 export function Pipeline({ run, controllers, controller, choose, cursor, select }) {
   const at = useMemo(() => (controller ? pipelineAt(run, controller, cursor) : null), [controller, cursor]);
   if (!at) return html`<p class="quiet">No work queue is in this log.</p>`;
+  const sync = syncAt(run, controllers, controller, cursor), last = sync?.end <= cursor ? sync.end : sync?.start;
   const key = (text, i, more) => html`<li><button onClick=${() => select(i)}><bdi>${short(text, 60)}</bdi>${more ? html` <i>${more}</i>` : ""}</button></li>`;
   const box = (title, number, body, isEmpty) => html`<div class=${`box${isEmpty ? " empty" : ""}`}><h4>${title}</h4><b>${number}</b>${body}</div>`;
   return html`
@@ -24,6 +26,6 @@ export function Pipeline({ run, controllers, controller, choose, cursor, select 
       ${box("queue: later", at.waiting.size, html`<ul>${[...at.waiting].slice(0, 12).map(([name, delays]) => key(name, delays[0].at, `${delays[0].why}, in ${clock(Math.min(...delays.map((delay) => delay.due)) - at.now)}`))}</ul>`, at.waiting.size === 0)}
       ${box("workers have", at.processing.size, html`<ul>${[...at.processing].slice(0, 12).map(([name, { since, dirty }]) => key(name, since, dirty ? `dirty: added ${dirty}× meanwhile` : ""))}</ul>`, at.processing.size === 0)}
     </div>
-    <p class="quiet">${at.lastSync === null ? "No sync of it has ended yet." : html`Last sync: <button onClick=${() => select(at.lastSync)}>#${run.id(at.lastSync)} <bdi>${short(`${run.subject(at.lastSync)}: ${run.word(at.lastSync, "decided") || run.word(at.lastSync, "result")}`, 120)}</bdi></button>`}</p>
+    <p class="quiet">${sync ? html`${sync.isCause ? "The sync in this event's chain" : "Last sync"}: <button onClick=${() => select(last)}>#${run.id(last)} <bdi>${short(`${run.subject(last)}: ${run.word(sync.end ?? last, "decided") || run.word(sync.end ?? last, "result") || "…"}`, 120)}</bdi></button>, ${progress(run, sync, cursor)}` : "No sync of it has ended yet."}</p>
     <p class="quiet">A cache's revision is that of the last object put into it; how far it knows that nothing else changed is said by each sync's reads.</p>`;
 }

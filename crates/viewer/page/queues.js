@@ -36,22 +36,13 @@ export function controllersOf(run) {
 export function pipelineAt(run, controller, cursor) {
   const now = run.time(cursor);
   const ready = new Map(), processing = new Map(), waiting = new Map(), fifo = new Map(), caches = new Map();
-  const syncs = new Map();
-  let requests = 0, sent = null, lastHandler = null, handled = 0, lastSync = null, stale = null;
-  const answered = new Set();
+  let sent = null, lastHandler = null, handled = 0;
   const resources = controller.resources;
   // Where another cluster took over, nothing of the first is left.
   for (let i = cursor >= run.forked ? run.forked : 0; i <= cursor; i++) {
     const actor = run.actor(i);
     const stage = run.stageOf(i);
-    if (stage === "api.request") requests++;
-    else if (stage === "api.respond") {
-      const cause = run.causes(i)[0];
-      if (cause >= 0 && !answered.has(cause)) {
-        answered.add(cause);
-        requests--;
-      }
-    } else if (stage === "watch.send") {
+    if (stage === "watch.send") {
       if (resources.has(segment(run.subject(i))) && String(run.word(i, "watcher")).includes(controller.informer)) sent = i;
     } else if (actor === controller.informer) {
       const resource = segment(run.subject(i));
@@ -62,15 +53,6 @@ export function pipelineAt(run, controller, cursor) {
     if (stage === "handler.call" && (actor === controller.name || run.word(i, "handler") === controller.name)) {
       lastHandler = i;
       handled++;
-    }
-    if (controller.workers.has(actor)) {
-      const cause = run.causes(i)[0];
-      if (stage === "sync.start") syncs.set(cause, i);
-      if (stage === "sync.end") {
-        for (const [get, start] of syncs) if (start === cause) syncs.delete(get);
-        lastSync = i;
-      }
-      if (stage === "sync.wait-stale") stale = i;
     }
     if (actor !== controller.name) continue;
     const key = run.subject(i);
@@ -98,7 +80,7 @@ export function pipelineAt(run, controller, cursor) {
     if (open.length === 0) waiting.delete(key); else waiting.set(key, open);
   }
   const inFifo = [...fifo.values()].filter((i) => resources.size === 0 || resources.has(segment(run.subject(i))));
-  return { ready, processing, waiting, fifo: inFifo, caches, requests, sent, lastHandler, handled, lastSync, stale, syncs, newest: run.newest[cursor], now };
+  return { ready, processing, waiting, fifo: inFifo, caches, sent, lastHandler, handled, newest: run.newest[cursor], now };
 }
 
 function removeDelay(waiting, key, cause) {
