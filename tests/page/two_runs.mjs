@@ -24,6 +24,7 @@ export async function twoRuns({ coracle, scenarios, folder, claim, opened }) {
     const outcome = () => page.innerText("header .outcome"), at = () => page.innerText(".at b"), ghosts = () => page.locator(".name.ghost").count();
     const parted = await at();
     claim(parted === /#\d+/.exec(await page.innerText('.parted[aria-current="true"] bdi'))[0], "it opens where the runs part");
+    claim((await page.$eval("#panel select", (one) => one.value)) === "kubelet/pods", "the pipeline is that of who acts first on what was put in");
     claim((await ghosts()) > 0 && (await outcome()).includes("failed"), "lanes that the old run alone has are ghosts, and the cursor is on the new one");
     await page.click('button:has-text("as it was") >> nth=0');
     claim((await ghosts()) === 0 && (await outcome()).includes("passed") && page.url().includes("&run=was"), "as it was: the old run alone");

@@ -17,7 +17,7 @@ import { Beliefs } from "./beliefs.js";
 import { ObjectHistory } from "./object.js";
 import { Log } from "./log.js";
 import { Lesson, lessonKeys } from "./lesson.js";
-import { LiveSign } from "./live.js";
+import { LiveSign, isAsked } from "./live.js";
 
 const TABS = ["pipeline", "belief", "object", "log", "findings", "checks"];
 const NAMES = { pipeline: "Pipeline", belief: "Belief and truth", object: "Object", log: "Log", findings: "Findings", checks: "Checks", lesson: "Lesson" };
@@ -87,10 +87,10 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   const subject = run.subject(cursor);
   const shownObject = object || (histories.history(subject).length ? subject : "") || aboutOf(run, histories, controllers.at(cursor), cursor);
   useEffect(() => { if (!isFollowing && histories.history(subject).length) setObject(subject); }, [id, isFollowing]);
-  const at = controllers.at(cursor);
-  useEffect(() => { if (!isFollowing && at) setChosen(at.name); }, [id, isFollowing]);
-  const controller = controllers.named(chosen) ?? at ?? controllers.list.find((one) => one.last >= run.begin) ?? controllers.list[0];
   const links = useMemo(() => chain(run, cursor).links.map((link) => link.at), [run, cursor]);
+  const nearest = links.map(controllers.at).find((one) => one);
+  useEffect(() => { if (!isFollowing && nearest) setChosen(nearest.name); }, [id, isFollowing]);
+  const controller = controllers.named(chosen) ?? controllers.busiest;
   const show = (name) => {
     setTab(name);
     document.getElementById(`tab-${name}`)?.scrollIntoView({ block: "nearest" });
@@ -174,18 +174,14 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     <footer class="quiet">Coracle ${run.header.version}, everything here is read off the event log of this run; nothing is sent anywhere.</footer>`;
 }
 
-/** The controller whose sync was the first to write because of an entry. */
+/** The controller whose sync was the first to write because of an entry, or of what was asked for next. */
 function actsOn(run, controllers, from) {
-  const open = [from], seen = new Set(open);
-  for (let at = 0; at < open.length && at < 5000; at++) {
-    const controller = run.stageOf(open[at]) === "sync.write" ? controllers.at(open[at]) : undefined;
+  const after = new Set([from, run.of("api.request").find((i) => i >= from && isAsked(run.entries[i][5], run.fields(i)))]);
+  for (let i = from; i < Math.min(run.count, from + 20_000); i++) {
+    if (!run.causes(i).some((cause) => after.has(cause))) continue;
+    after.add(i);
+    const controller = run.stageOf(i) === "sync.write" && controllers.at(i);
     if (controller) return controller.name;
-    for (const effect of run.effects(open[at])) {
-      if (!seen.has(effect)) {
-        seen.add(effect);
-        open.push(effect);
-      }
-    }
   }
   return "";
 }

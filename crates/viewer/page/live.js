@@ -53,7 +53,7 @@ export function logOf(hello) {
 }
 
 /** Whether somebody asks for something who is no part of the cluster: before the first such, it only comes to rest. */
-const isAsked = (causes, { user }) => causes.length === 0 && !String(user).startsWith("system:");
+export const isAsked = (causes, { user }) => causes.length === 0 && !String(user).startsWith("system:");
 
 function summaryOf(hello, entries, from) {
   const begins = entries.find((row) => row[I] >= from) ?? entries[0], last = entries[entries.length - 1];

@@ -8,8 +8,9 @@ export function controllersOf(run) {
   for (const stage of ["queue.add", "queue.delay", "queue.get"]) {
     for (const i of run.of(stage)) {
       const name = run.actor(i);
-      if (!found.has(name)) found.set(name, { name, informer: segment(name), queue: run.word(i, "queue"), resources: new Set(), workers: new Set(), last: 0 });
+      if (!found.has(name)) found.set(name, { name, informer: segment(name), queue: run.word(i, "queue"), resources: new Set(), workers: new Set(), busy: 0, last: 0 });
       found.get(name).last = i;
+      if (i >= run.begin) found.get(name).busy++;
     }
   }
   for (const stage of ["sync.start", "sync.wait-stale"]) {
@@ -29,7 +30,9 @@ export function controllersOf(run) {
   const list = [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   /** The controller that an entry belongs to, if one does. */
   const at = (i) => found.get(run.actor(i)) || found.get(workersOf.get(run.actor(i)));
-  return { list, at, named: (name) => found.get(name) };
+  // Who had most to do since the first step, or, where there was none, something last.
+  const [busiest] = [...list].sort((a, b) => b.busy - a.busy || b.last - a.last);
+  return { list, at, busiest, named: (name) => found.get(name) };
 }
 
 /** What was where at an entry. */
