@@ -6,11 +6,16 @@ export async function cursor({ html, events, opened, changed, claim }) {
   const log = readFileSync(events, "utf8").split("\n").filter((line) => line.startsWith('{"i"')).map((line) => JSON.parse(line));
   const stage = (word, wanted) => log.find((entry) => entry.s === word && wanted(entry));
   const asked = stage("api.request", ({ d, k }) => d.verb === "delete" && k.startsWith("pods/"));
+  const commit = stage("store.commit", ({ c }) => c?.includes(asked.i)), change = stage("object.change", ({ c }) => c?.includes(commit.i));
   const made = stage("store.commit", ({ i, d, k }) => i > asked.i && d.op === "create" && k.startsWith("pods/"));
   const end = stage("sync.end", ({ i, d }) => i > made.i && d.decided?.endsWith("create 1")), [start] = end.c;
   {
     const { page, said, close } = await opened(html, `#i=${made.i}`);
     const at = async () => Number((await page.innerText(".at b")).slice(1));
+    const go = async (id) => {
+      await page.evaluate((to) => { location.hash = `#i=${to}`; }, id);
+      await page.waitForFunction((to) => document.querySelector(".at b").textContent === `#${to}`, id);
+    };
     const pane = async (tab) => {
       await page.click(`#tab-${tab}`);
       return page.innerText("#panel");
@@ -20,6 +25,27 @@ export async function cursor({ html, events, opened, changed, claim }) {
     claim(panes[1].includes(`${asked.k}\tas it was, terminating`), "belief says of a pod that it is terminating", panes[1]);
     const decides = await page.$$eval(".chain .line", (lines) => lines.map((line) => line.textContent).filter((text) => text.includes("decides:")));
     claim(decides.length === 1 && decides[0].includes(`#${start}`) && decides[0].includes(end.d.decided), "the chain says what that sync decided", decides.join("\n"));
+
+    await go(asked.i);
+    let presses = 0;
+    while ((await at()) !== made.i && presses < 40) {
+      await page.keyboard.press("e");
+      presses++;
+    }
+    claim((await at()) === made.i, "one key leads from the deletion to the new pod");
+    for (let k = 0; k < presses; k++) await page.keyboard.press("c");
+    claim((await at()) === asked.i, "and another one back");
+    await go(change.i);
+    await page.keyboard.press("e");
+    claim((await at()) !== change.i && (await page.$$eval(".chain .id", (ids) => ids.map((id) => id.textContent))).includes(`#${commit.i}`), "from what led to nothing it goes on with what else its cause led to");
+
+    await go(asked.i);
+    await pane("object");
+    await page.fill("#panel input", made.k);
+    await page.locator("#panel input").blur();
+    claim((await page.innerText("#panel")).includes(`comes to be at #${made.i}`), "an object that is not there yet says where it comes to be");
+    await page.keyboard.press("w");
+    claim((await at()) === made.i, "and a key tells why it will be there");
     claim(said.length === 0, "all that with nothing on the console", said.join("\n"));
     await close();
   }

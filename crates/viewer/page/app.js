@@ -8,7 +8,7 @@ import { historiesOf } from "./objects.js";
 import { controllersOf } from "./queues.js";
 import { lanesOf } from "./lanes.js";
 import { findingsOf } from "./findings.js";
-import { STEPS, among, stepped, writersOf } from "./steps.js";
+import { STEPS, among, onwards, stepped, writersOf } from "./steps.js";
 import { chain } from "./why.js";
 import { Timeline } from "./timeline.js";
 import { Event, Line } from "./event.js";
@@ -91,6 +91,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   const nearest = links.map(controllers.at).find((one) => one);
   useEffect(() => { if (!isFollowing && nearest) setChosen(nearest.name); }, [id, isFollowing]);
   const controller = controllers.named(chosen) ?? controllers.busiest;
+  const walk = useRef({});
   const show = (name) => {
     setTab(name);
     document.getElementById(`tab-${name}`)?.scrollIntoView({ block: "nearest" });
@@ -106,9 +107,13 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
       "]": () => move("sync", true), "[": () => move("sync", false),
       n: () => select(among(writers.get(writer) || [], cursor, true)), N: () => select(among(writers.get(writer) || [], cursor, false)),
       Home: () => select(run.begin), End: () => select(run.count - 1),
-      c: () => { const [first] = run.causes(cursor); if (first >= 0) select(first); },
-      e: () => { const [first] = run.effects(cursor); if (first !== undefined) select(first); },
-      w: () => document.getElementById("why")?.scrollIntoView({ block: "start" }),
+      c: () => select(links[1] ?? cursor),
+      e: () => select(onwards(run, cursor, walk.current)),
+      w: () => {
+        const comes = tab === "object" ? histories.comesAt(shownObject, cursor) : undefined;
+        if (comes !== undefined) select(comes);
+        setTimeout(() => document.getElementById("why")?.scrollIntoView({ block: "start" }));
+      },
       "/": () => { setTab("log"); setTimeout(() => document.getElementById("find")?.focus()); },
       "?": () => setHelp(!help),
       ...(live ? { f: () => setFollowing(!isFollowing) } : {}),
@@ -220,6 +225,6 @@ function Checks({ run, select }) {
 }
 
 function Help({ lesson }) {
-  const keys = [["← →", "back and forwards, by what is chosen"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next write, the one before, of whom is chosen"], ["c e", "to the first cause, to the first effect"], ["Home End", "to the beginning, to the end"], ["w", "why is this here"], ["/", "find in the log"], ["f", "follow the newest, where the cluster still runs"], ...(lesson ? [["a … d", "guess"], ["j k", "go on, and back"], ["x", "to the other run"], ["1 … 7", "the panes"]] : [["1 … 6", "the panes"]]), ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
+  const keys = [["← →", "back and forwards, by what is chosen"], ["shift ← →", "by revision"], ["[ ]", "by sync"], ["n N", "the next write, the one before, of whom is chosen"], ["c e", "to the newest cause; to what followed, one after the other"], ["Home End", "to the beginning, to the end"], ["w", "why is this here"], ["/", "find in the log"], ["f", "follow the newest, where the cluster still runs"], ...(lesson ? [["a … d", "guess"], ["j k", "go on, and back"], ["x", "to the other run"], ["1 … 7", "the panes"]] : [["1 … 6", "the panes"]]), ["ctrl wheel, + −", "zoom the lanes; drag to pan"]];
   return html`<dl class="keys">${keys.map(([key, text]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${text}</dd></div>`)}</dl>`;
 }

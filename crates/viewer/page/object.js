@@ -11,11 +11,11 @@ import { valueText } from "./beliefs.js";
 export function ObjectHistory({ run, histories, subject, choose, cursor, select }) {
   const [whole, setWhole] = useState(false);
   const history = histories.history(subject);
-  const at = histories.atEntry(subject, cursor);
+  const at = histories.atEntry(subject, cursor), comes = histories.comesAt(subject, cursor);
   const subjects = useMemo(() => histories.subjects.filter((one) => histories.history(one).some((i) => i >= run.begin)).sort(), [histories]);
   const picker = html`<div class="bar"><label>object <input list="subjects" value=${subject} onChange=${(event) => choose(event.target.value)} spellcheck=${false} /></label>
     <datalist id="subjects">${subjects.slice(0, 2000).map((one) => html`<option value=${one} />`)}</datalist>
-    <button onClick=${() => { const first = origin(run, subject, cursor); if (first >= 0) select(first); }}>why is it here</button>
+    <button onClick=${() => { const first = comes ?? origin(run, subject, cursor); if (first >= 0) select(first); }}>why is it here</button>
     <button aria-pressed=${whole} onClick=${() => setWhole(!whole)}>whole</button></div>`;
   if (history.length === 0) return html`${picker}<p class="quiet">${subject ? "The log holds no object of that name." : "Choose an object."}</p>`;
   const before = histories.after(subject, at - 1), now = histories.after(subject, at);
@@ -23,7 +23,7 @@ export function ObjectHistory({ run, histories, subject, choose, cursor, select 
   const changes = at < 0 ? [] : differences(before.object ?? {}, now.object ?? {}).filter((change) => pathText(change.path) !== "metadata.resourceVersion");
   return html`${picker}
     <ol class="history">${history.map((one, k) => html`<li><button class=${k === at ? "current" : ""} title=${clock(run.time(one))} onClick=${() => select(histories.commit(one))}>${run.word(one, "gone") ? "✕ " : k === 0 ? "▶ " : ""}${run.rv(one)}</button></li>`)}</ol>
-    ${at < 0 ? html`<p class="quiet">It is not there yet at the cursor.</p>` : html`
+    ${at < 0 ? html`<p class="quiet">It is not there yet at the cursor: it comes to be at <button onClick=${() => select(comes)}>#${run.id(comes)}</button></p>` : html`
       <p>revision ${run.rv(i)}, ${clock(run.time(i))}, by <bdi>${author(run, i)}</bdi>${run.word(i, "redacted") ? html` · <span class="quiet">left out: <bdi>${short(run.word(i, "redacted").join(", "), 120)}</bdi></span>` : ""}</p>
       ${now.isCut ? html`<p class="quiet hatched">The log does not hold the object from its beginning: only what changed since is shown.</p>` : ""}
       ${run.word(i, "gone") ? html`<p>There is no object any more.</p>` : whole ? html`<${Whole} found=${now} />`

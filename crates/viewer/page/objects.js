@@ -60,6 +60,11 @@ export function historiesOf(run) {
       const at = lastUpTo(history, i);
       return history[at] === i ? at : this.atRevision(subject, run.newest[i]);
     },
+    /** Where the log first tells of an object that is not there yet at an entry. */
+    comesAt(subject, i) {
+      const [first] = histories.get(subject) || [];
+      return first === undefined || this.atEntry(subject, i) >= 0 ? undefined : this.commit(first);
+    },
     /** The commit that a change tells of, where the log holds it. */
     commit(i) {
       const cause = run.causes(i)[0];
