@@ -50,6 +50,20 @@ export async function cursor({ html, events, opened, changed, claim }) {
     await close();
   }
   {
+    const { page, close } = await opened(html, "#tab=findings");
+    const [all, folded] = [await page.locator(".finding").count(), await page.locator("details .finding").count()];
+    claim(all > 0 && all === folded && !/\d/.test(await page.innerText("#tab-findings")), "what is found of Coracle's own components is folded away");
+    await close();
+    const file = changed(html, "operator.html", (data) => {
+      data.names = data.names.map((name) => name.replace(/^kubelet\/node-1/, "operator/node-1"));
+      return data;
+    });
+    const other = await opened(file, "#tab=findings");
+    const found = await other.page.locator("#panel > .finding").allInnerTexts();
+    claim(found.length === 1 && found[0].includes("operator/node-1") && (await other.page.innerText("#tab-findings")).endsWith("1"), "and of a user's controller it is not", found.join("\n"));
+    await other.close();
+  }
+  {
     // A log whose entries follow each from the one before.
     const file = changed(html, "long.html", (data) => {
       data.entries = data.entries.slice(0, 111).map((row, at, rows) => [...row.slice(0, 5), at ? [rows[at - 1][0]] : [], ...row.slice(6)]);

@@ -44,7 +44,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   const controllers = useMemo(() => controllersOf(run), [run]);
   const lanes = useMemo(() => lanesOf(run, histories), [run]);
   const writers = useMemo(() => writersOf(run), [run]);
-  const findings = useMemo(() => findingsOf(run), [run]);
+  const findings = useMemo(() => findingsOf(run), [run]), mine = findings.filter((finding) => !finding.isOwn).length;
   const start = useMemo(() => linked(run), []);
   // The cursor is kept by number: where an entry is changes when the beginning of a log is forgotten.
   const [id, setId] = useState(() => run.id(start.at));
@@ -162,7 +162,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
         pick=${(lane) => { if (lane.subject) { setObject(lane.subject); show("object"); } else if (lane.actor && controllers.named(lane.actor)) { setChosen(lane.actor); show("pipeline"); } else if (lane.entries.length) select(lane.entries[Math.max(0, lastUpTo(lane.entries, cursor))]); }} />
       <div class="panes">
         <section class="tabs">
-          <div role="tablist" aria-label="What to see">${tabs.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && findings.length ? html` <i>${findings.length}</i>` : ""}</button>`)}</div>
+          <div role="tablist" aria-label="What to see">${tabs.map((name) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${tab === name} aria-controls="panel" onClick=${() => setTab(name)}>${NAMES[name]}${name === "findings" && mine ? html` <i>${mine}</i>` : ""}</button>`)}</div>
           <div role="tabpanel" id="panel" aria-labelledby=${`tab-${tab}`} tabindex="0">
             ${tab === "pipeline" ? html`<${Pipeline} run=${run} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} />` : ""}
             ${tab === "belief" ? html`<${Beliefs} run=${run} histories=${histories} controllers=${controllers} controller=${controller} choose=${setChosen} cursor=${cursor} select=${select} showObject=${(name) => { setObject(name); setTab("object"); }} />` : ""}
@@ -210,9 +210,11 @@ function aboutOf(run, histories, controller, cursor) {
 }
 
 function Findings({ run, findings, select }) {
-  if (findings.length === 0) return html`<p class="quiet">None of these: a controller woken by its own status, writes that change nothing, conflicts, a retry that does not end, a finalizer that nobody removed.</p>`;
-  return findings.map((finding) => html`<article class="finding"><h3>${finding.title}</h3><p><bdi>${short(finding.text, 400)}</bdi></p>
-    ${finding.places.slice(0, 5).map((i) => html`<${Line} run=${run} i=${i} select=${select} />`)}${finding.places.length > 5 ? html`<p class="quiet">and ${finding.places.length - 5} more</p>` : ""}</article>`);
+  const own = findings.filter((finding) => finding.isOwn), others = findings.filter((finding) => !finding.isOwn);
+  const told = (finding) => html`<article class="finding"><h3>${finding.title}</h3><p><bdi>${short(finding.text, 400)}</bdi></p>
+    ${finding.places.slice(0, 5).map((i) => html`<${Line} run=${run} i=${i} select=${select} />`)}${finding.places.length > 5 ? html`<p class="quiet">and ${finding.places.length - 5} more</p>` : ""}</article>`;
+  return html`${others.length ? others.map(told) : html`<p class="quiet">None of these: a controller woken by its own status, writes that change nothing, conflicts, a retry that does not end, a finalizer that nobody removed.</p>`}
+    ${own.length ? html`<details><summary>${own.length} of Coracle's own components, not of yours</summary>${own.map(told)}</details>` : ""}`;
 }
 
 function Checks({ run, select }) {

@@ -1,14 +1,17 @@
 // Five things worth a look, each with the entries that say so; nothing is found that the log does not hold.
 
 import { ancestors } from "./why.js";
-import { author } from "./steps.js";
+import { asker, author } from "./steps.js";
 
-/** The findings of a run: `{ title, text, places }`. */
+/** The findings of a run: `{ title, text, places, isOwn }`; what is found of Coracle's own components is nothing that its user can act on. */
 export function findingsOf(run) {
   return [ownStatus(run), nothingChanged(run), conflicts(run), endlessRetries(run), finalizers(run)].flat();
 }
 
 const from = (run, places) => places.filter((i) => i >= run.begin);
+
+/** Whether that is a part of Coracle, by what its parts are called, or asks as parts of a cluster do: a user's controller is a service account or a name of its own. */
+const isOwn = (who) => /^(controller-manager|scheduler|kubelet|csi-driver|apiserver)(\/|$)|^system:(?!serviceaccount:)/.test(who);
 
 /** A controller that is woken by what it wrote itself. */
 function ownStatus(run) {
@@ -27,7 +30,7 @@ function ownStatus(run) {
     if (adds.length > 0 && adds.every(isOwn)) count.own.push(i);
   }
   return [...woken].filter(([, { own }]) => own.length > 0).map(([actor, { all, own }]) => ({
-    title: "woken by its own status", text: `${actor}: ${own.length} of ${all} syncs were caused by nothing but its own status writes`, places: own,
+    title: "woken by its own status", text: `${actor}: ${own.length} of ${all} syncs were caused by nothing but its own status writes`, places: own, isOwn: isOwn(actor),
   }));
 }
 
@@ -40,17 +43,16 @@ function nothingChanged(run) {
     const isSame = Object.keys(patch).every((name) => name === "metadata") && Object.keys(patch.metadata || {}).every((name) => name === "resourceVersion");
     if (isSame) add(by, author(run, i), i);
   }
-  return [...by].map(([who, places]) => ({ title: "writes that change nothing", text: `${who}: ${places.length} writes left the object as it was`, places }));
+  return [...by].map(([who, places]) => ({ title: "writes that change nothing", text: `${who}: ${places.length} writes left the object as it was`, places, isOwn: isOwn(who) }));
 }
 
 function conflicts(run) {
   const by = new Map();
   for (const i of from(run, run.of("api.respond"))) {
     if (run.word(i, "code") !== 409 || run.word(i, "reason") === "AlreadyExists") continue;
-    const request = run.causes(i)[0];
-    add(by, request >= 0 ? String(run.word(request, "user")) : "somebody", i);
+    add(by, asker(run, run.causes(i)[0]), i);
   }
-  return [...by].map(([who, places]) => ({ title: "conflicts", text: `${who}: ${places.length} writes were refused because the object had changed meanwhile`, places }));
+  return [...by].map(([who, places]) => ({ title: "conflicts", text: `${who}: ${places.length} writes were refused because the object had changed meanwhile`, places, isOwn: isOwn(who) }));
 }
 
 /** A key that comes back after every failure and never got through. */
