@@ -73,9 +73,13 @@ export async function live({ browser, coracle, folder, events, html, changed, cl
     const number = async () => Number((await page.innerText(".at b")).slice(1));
     if (has("kubectl")) {
       const kubectl = (...args) => execFileSync(coracle, ["kubectl", ...args], { env: { ...process.env, ...env } });
+      const clocks = () => page.evaluate(() => ["header .quiet", ".at"].map((where) => Number(/([\d.]+) s/.exec(document.querySelector(where).textContent)?.[1] ?? 0)));
+      const [began] = await clocks();
       kubectl("run", "seen", "--image=nginx");
       await page.locator(".name", { hasText: /^seen$/ }).waitFor();
       claim(true, "a pod that kubectl creates appears on the page");
+      const [since, newest] = await clocks();
+      claim(since >= began && since === newest, "the first thing that is asked for does not set the clock back", `${began} ${since} ${newest}`);
       await page.keyboard.press("f");
       const stays = await number(), shown = async () => Number(/([0-9]+) events/.exec(await page.innerText("header"))[1]);
       const before = await shown();

@@ -56,10 +56,10 @@ export function logOf(hello) {
 export const isAsked = (causes, { user }) => causes.length === 0 && !String(user).startsWith("system:");
 
 function summaryOf(hello, entries, from) {
-  const begins = entries.find((row) => row[I] >= from) ?? entries[0], last = entries[entries.length - 1];
+  const begins = entries.find((row) => row[I] >= from) ?? entries[0];
   let revision = 0;
   for (const row of entries) if (row[RV] > revision) revision = row[RV];
-  return { name: hello.run.scenario || "", outcome: "running", checks: [], begins: begins[I], nanos: last[T] - begins[T], entries: entries.length, revision };
+  return { name: hello.run.scenario || "", outcome: "running", checks: [], begins: begins[I], nanos: entries[entries.length - 1][T], entries: entries.length, revision };
 }
 
 /** Follows a server's events, and draws a run as it grows: `draw(run, state)`, where the state is `live`, `lost` or `over`. */
