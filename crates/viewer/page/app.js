@@ -17,7 +17,7 @@ import { Beliefs } from "./beliefs.js";
 import { ObjectHistory } from "./object.js";
 import { Log } from "./log.js";
 import { Lesson, lessonKeys } from "./lesson.js";
-import { LiveSign, isAsked } from "./live.js";
+import { LiveSign } from "./live.js";
 
 const TABS = ["pipeline", "belief", "object", "log", "findings", "checks"];
 const NAMES = { pipeline: "Pipeline", belief: "Belief and truth", object: "Object", log: "Log", findings: "Findings", checks: "Checks", lesson: "Lesson" };
@@ -181,7 +181,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
 
 /** The controller whose sync was the first to write because of an entry, or of what was asked for next. */
 function actsOn(run, controllers, from) {
-  const after = new Set([from, run.of("api.request").find((i) => i >= from && isAsked(run.entries[i][5], run.fields(i)))]);
+  const after = new Set([from, run.asked(from)]);
   for (let i = from; i < Math.min(run.count, from + 20_000); i++) {
     if (!run.causes(i).some((cause) => after.has(cause))) continue;
     after.add(i);

@@ -1,7 +1,7 @@
 // A cluster that runs: its entries come by server-sent events, and what is computed from them is built anew as often as that is cheap.
 
 import { html } from "./html.js";
-import { ACTOR, I, RV, SUBJECT, T, modelOf } from "./run.js";
+import { ACTOR, I, RV, SUBJECT, T, isAsked, modelOf } from "./run.js";
 
 /** Between two builds lie at least so many milliseconds, and so many times what the last one took. */
 const LEAST = 200, REST = 4;
@@ -51,9 +51,6 @@ export function logOf(hello) {
   };
   return log;
 }
-
-/** Whether somebody asks for something who is no part of the cluster: before the first such, it only comes to rest. */
-export const isAsked = (causes, { user }) => causes.length === 0 && !String(user).startsWith("system:");
 
 function summaryOf(hello, entries, from) {
   const begins = entries.find((row) => row[I] >= from) ?? entries[0];

@@ -4,13 +4,13 @@ const segment = (text) => text.split("/")[0];
 
 /** The controllers of a run: a work queue each, with who adds to it and who works on its keys. */
 export function controllersOf(run) {
-  const found = new Map(), workersOf = new Map();
+  const found = new Map(), workersOf = new Map(), asked = run.asked(run.begin);
   for (const stage of ["queue.add", "queue.delay", "queue.get"]) {
     for (const i of run.of(stage)) {
       const name = run.actor(i);
       if (!found.has(name)) found.set(name, { name, informer: segment(name), queue: run.word(i, "queue"), resources: new Set(), workers: new Set(), busy: 0, last: 0 });
       found.get(name).last = i;
-      if (i >= run.begin) found.get(name).busy++;
+      if (i >= asked) found.get(name).busy++;
     }
   }
   for (const stage of ["sync.start", "sync.wait-stale"]) {
@@ -30,7 +30,7 @@ export function controllersOf(run) {
   const list = [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   /** The controller that an entry belongs to, if one does. */
   const at = (i) => found.get(run.actor(i)) || found.get(workersOf.get(run.actor(i)));
-  // Who had most to do since the first step, or, where there was none, something last.
+  // Who had most to do since something was asked for, or, where nothing was, something last.
   const [busiest] = [...list].sort((a, b) => b.busy - a.busy || b.last - a.last);
   return { list, at, busiest, named: (name) => found.get(name) };
 }

@@ -21,6 +21,9 @@ export async function unpacked(text) {
   return JSON.parse(await new Response(stream).text());
 }
 
+/** Whether somebody asks for something who is no part of the cluster: before the first such, it only comes to rest. */
+export const isAsked = (causes, { user }) => causes.length === 0 && !String(user).startsWith("system:");
+
 /** The model of a run; throws if the page does not know its form. */
 export function modelOf(data) {
   if (data.form !== FORM) {
@@ -72,6 +75,8 @@ export function modelOf(data) {
     run.byStage.get(stage).push(i);
   }
   run.of = (stage) => run.byStage.get(stage) || [];
+  /** The first request from an entry on by somebody who is no part of the cluster. */
+  run.asked = (from) => run.of("api.request").find((i) => i >= from && isAsked(entries[i][CAUSES], run.fields(i)));
   run.axes = axesOf(run);
   /** Before which entries there were others that the log has forgotten. */
   run.edges = [...(count > 0 && run.id(0) > 1 ? [0] : []), ...(data.gaps || []).map((id) => run.place(id)).filter((i) => i > 0)];
