@@ -62,8 +62,7 @@ fn the_log_of_the_demo_has_every_stage_of_the_walk_and_names_causes_that_came_be
     }
     let steps = succeed(coracle().arg("story").arg(&events));
     assert!(steps.lines().count() < 60, "a line a step:\n{steps}");
-    for part in ["scenario asks to delete pods/default/", "updates pods/default/", "sync of default/web", "picks node-"]
-    {
+    for part in ["scenario asks to delete pods/default/", "updates pods/default/", DECIDES, "picks node-"] {
         assert!(steps.contains(part), "no `{part}` in the story:\n{steps}");
     }
     let story = succeed(coracle().args(["story", "-v"]).arg(&events));
@@ -244,9 +243,13 @@ fn why_tells_the_chain_of_an_object_and_of_an_event_and_knows_what_is_not_there(
     let first = told.lines().next().unwrap();
     assert!(first.contains(&format!("creates {}", last.subject)), "{told}");
     assert!(told.lines().last().unwrap().trim_start().starts_with(&asked), "a deletion set it off: {told}");
+    assert!(told.contains(DECIDES), "{told}");
     assert_eq!(text(&why(&format!("#{}", last.id.0))), told);
     assert_eq!(why("pod/nobody").status.code(), Some(4));
 }
+
+/// What makes the pod that takes a deleted one's place.
+const DECIDES: &str = "sync of default/web decides: want 3, see 2: create 1";
 
 /// The rest of a scenario that goes on after it broke what has to hold.
 const BROKEN_UNDER_WAY: &str = "  steps:
