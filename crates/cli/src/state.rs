@@ -16,6 +16,7 @@ pub(crate) struct StateFolder {
 pub(crate) struct Claim {
     _lock: File,
     process_file: PathBuf,
+    ephemeral_file: PathBuf,
 }
 
 impl StateFolder {
@@ -88,6 +89,16 @@ impl StateFolder {
         std::fs::read_to_string(self.path.join("pid")).ok()?.trim().parse().ok()
     }
 
+    /// Whether the cluster that runs here keeps its objects in memory alone.
+    pub(crate) fn is_ephemeral(&self) -> bool {
+        self.ephemeral().exists()
+    }
+
+    /// There while a cluster runs that keeps its objects in memory alone.
+    fn ephemeral(&self) -> PathBuf {
+        self.path.join("ephemeral")
+    }
+
     /// Claims the folder for this process.
     pub(crate) fn claim(&self) -> Result<Claim> {
         let path = self.path.join("lock");
@@ -103,7 +114,18 @@ impl StateFolder {
         let process_file = self.path.join("pid");
         std::fs::write(&process_file, std::process::id().to_string())
             .with_context(|| format!("cannot write {}", process_file.display()))?;
-        Ok(Claim { _lock: lock, process_file })
+        // A process that was killed left it.
+        let ephemeral_file = self.ephemeral();
+        let _ = std::fs::remove_file(&ephemeral_file);
+        Ok(Claim { _lock: lock, process_file, ephemeral_file })
+    }
+}
+
+impl Claim {
+    /// Says in the folder that what this process holds is gone when it stops.
+    pub(crate) fn mark_ephemeral(&self) -> Result<()> {
+        let file = &self.ephemeral_file;
+        std::fs::write(file, "").with_context(|| format!("cannot write {}", file.display()))
     }
 }
 
@@ -115,6 +137,7 @@ fn on_the_path(program: &str) -> Option<PathBuf> {
 
 impl Drop for Claim {
     fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.ephemeral_file);
         let _ = std::fs::remove_file(&self.process_file);
     }
 }

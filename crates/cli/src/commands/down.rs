@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::commands::env::StateArgs;
 use crate::exit;
+use crate::state::StateFolder;
 
 /// How long a cluster may take to stop.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -24,16 +25,29 @@ impl Down {
             println!("no cluster runs in {}", folder.path().display());
             return Ok(exit::PASS);
         };
+        let left = left(&folder);
         kill_process(process, Signal::TERM).context("the cluster's process cannot be signalled")?;
         let step = Duration::from_millis(20);
         for _ in 0..PATIENCE.as_millis() / step.as_millis() {
             if folder.running().is_none() {
-                println!("stopped; the state is kept in {}", folder.path().display());
+                println!("stopped; {left}");
                 return Ok(exit::PASS);
             }
             #[expect(clippy::disallowed_methods, reason = "another process is waited for")]
             std::thread::sleep(step);
         }
         anyhow::bail!("process {} has not stopped within {} s", process.as_raw_nonzero(), PATIENCE.as_secs())
+    }
+}
+
+/// What is left of a cluster that runs when it has stopped.
+fn left(folder: &StateFolder) -> String {
+    match (folder.is_ephemeral(), folder.data().exists()) {
+        (false, _) => format!("the state is kept in {}", folder.path().display()),
+        (true, false) => "its objects were in memory, and are gone".to_owned(),
+        (true, true) => format!(
+            "its objects were in memory, and are gone; those of an earlier cluster are kept in {}",
+            folder.data().display()
+        ),
     }
 }

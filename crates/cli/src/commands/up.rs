@@ -149,6 +149,9 @@ impl Up {
         let scheduler = self.scheduler_config.as_deref().map(scheduler_configuration::read).transpose()?;
         folder.create()?;
         let claim = folder.claim()?;
+        if self.ephemeral {
+            claim.mark_ephemeral()?;
+        }
         let mut spec = self.server.spec(&folder.pki())?;
         let door = self.server.open(&folder.pki(), 0, &mut spec).await?;
         controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(door.authority.clone()));

@@ -2,6 +2,7 @@
 //! and TLS towards the store.
 
 mod determinism;
+mod down;
 mod exit_codes;
 mod keys;
 mod kubectl;
