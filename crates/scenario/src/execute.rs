@@ -109,10 +109,10 @@ pub(crate) fn execute_until<T>(
             }
         };
         let report = cluster.unless_ended(run).await??;
-        let taken = take(&cluster)?;
+        let (taken, recorder) = (take(&cluster)?, cluster.recorder().clone());
         follower.abort();
         cluster.shutdown().await;
-        Ok((report, taken))
+        Ok((report.ended(&recorder), taken))
     })
     .map_err(|error| Error::NotStarted(error.to_string()))?
 }

@@ -84,9 +84,10 @@ pub(crate) fn execute_from(
             Ok::<_, Error>(Run::new(scenario, &change.path, &cluster, world.clone()).alone(ending, wall).await)
         };
         let report = cluster.unless_ended(run).await??;
+        let recorder = cluster.recorder().clone();
         follower.abort();
         cluster.shutdown().await;
-        Ok(report)
+        Ok(report.ended(&recorder))
     })
     .map_err(|error| Error::NotStarted(error.to_string()))?
 }

@@ -3,7 +3,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use coracle_journal::Events;
+use coracle_journal::{EntryId, Events, Recorder};
 use coracle_viewer::{Counts, WriteError};
 
 use crate::change::Fate;
@@ -31,7 +31,7 @@ pub struct Report {
     pub cluster_time: Duration,
     /// How long it took on the machine's clock.
     pub wall_time: Duration,
-    /// What was run, and the event log, as far as it is kept in memory.
+    /// What was run, and the event log, the cluster's end included, as far as it is kept in memory.
     pub events: Events,
     /// What became of the step that was put in; absent if there was none.
     pub fate: Option<Fate>,
@@ -79,6 +79,15 @@ pub struct Check {
 }
 
 impl Report {
+    /// With what was recorded while the cluster ended, as the events file of the run has it.
+    pub(crate) fn ended(mut self, recorder: &Recorder) -> Self {
+        let entries = &mut self.events.entries;
+        let read = entries.last().map_or(0, |last| last.id.0);
+        entries.extend(recorder.entries(EntryId(read + 1)));
+        self.counts = Counts::of(entries);
+        self
+    }
+
     /// Whether everything held.
     pub fn passed(&self) -> bool {
         self.outcome == Outcome::Passed

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use coracle_cluster::{Cluster, Error};
-use coracle_journal::{EntryId, Events, Header, Recorder, Stage};
+use coracle_journal::{Entry, EntryId, Events, Header, Recorder, Stage};
 use coracle_viewer::{Difference, Parting};
 
 use crate::change::{Change, Fate};
@@ -31,11 +31,11 @@ pub struct Rerun {
 #[derive(Debug, thiserror::Error)]
 pub enum NotChanged {
     /// The run has no such event.
-    #[error("the run has no event #{}; the nearest is #{}", .at.0, .nearest.0)]
+    #[error("the run has no event #{}; the nearest for a step to go in is #{}", .at.0, .nearest.0)]
     NoSuchEvent {
         /// The event.
         at: EntryId,
-        /// The nearest that it has.
+        /// The nearest at which a step can go in.
         nearest: EntryId,
     },
     /// The event is there, but the cluster is still starting then.
@@ -47,7 +47,7 @@ pub enum NotChanged {
         first: EntryId,
     },
     /// The event is there, but the steps are over by then.
-    #[error("event #{} is a verdict on the whole run, whose last event for a step to go in is #{}", .at.0, .last.0)]
+    #[error("by event #{} the steps are over; the last event for a step to go in is #{}", .at.0, .last.0)]
     TooLate {
         /// The event.
         at: EntryId,
@@ -138,7 +138,7 @@ pub fn rerun(
         };
     }
     let (was, old) = match against {
-        Some(was) => (ended(was)?, None),
+        Some(was) => (unchanged(was)?, None),
         None => {
             let old = execute(scenario, path, &without, &make_recorder)?;
             (old.events.clone(), Some(old))
@@ -181,13 +181,12 @@ fn anew(
     Ok(Rerun { was: old.events.clone(), old: Some(old), new, parting, fork })
 }
 
-/// A log from a file as it was when the run was over, but for the cluster's end; that of a changed run is of another.
-fn ended(mut was: Events) -> Result<Events, NotChanged> {
+/// A log from a file; that of a changed run is of another.
+fn unchanged(was: Events) -> Result<Events, NotChanged> {
     if let Some(change) = was.header.change {
         let differences = vec![Difference { field: "change".to_owned(), one: Some(change), other: None }];
         return Err(NotChanged::OtherRun { differences });
     }
-    while was.entries.pop_if(|last| last.stage == Stage::ComponentStop).is_some() {}
     Ok(was)
 }
 
@@ -195,12 +194,28 @@ fn ended(mut was: Events) -> Result<Events, NotChanged> {
 fn place(was: &Events, at: EntryId) -> Result<usize, NotChanged> {
     whole(was)?;
     let place = coracle_viewer::place(&was.entries, at)
-        .map_err(|nearest| NotChanged::NoSuchEvent { at, nearest: nearest.unwrap_or(EntryId(0)) })?;
+        .map_err(|_| NotChanged::NoSuchEvent { at, nearest: last(&was.entries) })?;
     let begins = was.entries.iter().position(|entry| entry.stage == Stage::StepStart).unwrap_or_default();
     match begins.checked_sub(1) {
         Some(first) if place < first => Err(NotChanged::TooEarly { at, first: was.entries[first].id }),
         _ => Ok(place),
     }
+}
+
+/// The last event at which a step can surely go in: what comes later are the verdicts on the whole run and the cluster's end.
+fn last(entries: &[Entry]) -> EntryId {
+    let is_of_a_step = |entry: &Entry| match entry.stage {
+        Stage::StepEnd => true,
+        Stage::CheckFail => !entry.data.contains_key("throughout"),
+        _ => false,
+    };
+    let is_of_the_end = |entry: &Entry| match entry.stage {
+        Stage::CheckPass | Stage::CheckFail => entry.data.contains_key("throughout"),
+        stage => stage == Stage::ComponentStop,
+    };
+    let steps = entries.iter().rposition(is_of_a_step).map_or(0, |step| step + 1);
+    let ended = entries[steps..].iter().position(is_of_the_end).map_or(entries.len(), |end| steps + end);
+    entries[..ended].last().map_or(EntryId(0), |last| last.id)
 }
 
 fn whole(events: &Events) -> Result<(), NotChanged> {

@@ -121,9 +121,14 @@ fn an_event_that_is_not_there_and_one_outside_the_steps_are_named_with_the_neare
     assert_eq!(possible.0, first(&DEMO.report.events, |_| true) - 1);
     let last = DEMO.report.events.entries.last().unwrap().id;
     let Err(NotChanged::NoSuchEvent { at, nearest }) = put_in(last.0 + 100, CREATE) else { panic!("it is not there") };
-    assert_eq!((at.0, nearest), (last.0 + 100, last));
-    let Err(NotChanged::TooLate { last: before, .. }) = put_in(last.0, CREATE) else { panic!("the run is over") };
-    assert_eq!(before.0, last_step_end());
+    assert_eq!((at.0, nearest.0), (last.0 + 100, last_step_end()));
+    for late in [last.0, last_step_end() + 1] {
+        let Err(NotChanged::TooLate { last: before, .. }) = put_in(late, CREATE) else { panic!("the run is over") };
+        assert_eq!(before, nearest);
+    }
+    for named in [possible, nearest] {
+        assert_eq!(put_in(named.0, CREATE).unwrap().new.fate, Some(Fate::Taken), "#{} is named", named.0);
+    }
 }
 
 #[test]

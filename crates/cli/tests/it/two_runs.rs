@@ -20,6 +20,10 @@ fn two_files_of_one_seed_are_the_same_and_two_seeds_part_where_they_first_differ
     let (one, again) = (log(&folder, "one.jsonl", &[]), log(&folder, "again.jsonl.gz", &[]));
     let said = succeed(coracle().arg("diff").args([&one, &again]));
     assert!(said.contains(" events, byte for byte"), "{said}");
+    let report = folder.join("one.html");
+    log(&folder, "beside.jsonl", &["--report", &report.to_string_lossy()]);
+    let said = succeed(coracle().arg("diff").args([&report, &one]));
+    assert!(said.contains(" events, byte for byte"), "a report and an events file are of the same run: {said}");
     let other = log(&folder, "other.jsonl.gz", &["--seed", "8"]);
     let page = folder.join("both.html");
     let output = coracle().arg("diff").args([&one, &other]).arg("--report").arg(&page).output().unwrap();
@@ -63,7 +67,7 @@ fn a_step_goes_into_a_run_and_what_became_of_it_is_said() {
     let against = ["--against", &*events.to_string_lossy()];
     for (at, put, more, code, why) in [
         ("#3400", refused, &files[..2], 1, "refused at #3400: there is no Pod nobody\nthe run stays as it was"),
-        ("#99999", create, &[][..], 4, "the run has no event #99999; the nearest is #"),
+        ("#99999", create, &[][..], 4, "the run has no event #99999; the nearest for a step to go in is #"),
         ("#3400", "delet: {}\n", &[], 2, "step.yaml:1:1: unknown variant `delet`"),
         ("#3400", create, &["--mode", "scaled=10", against[0], against[1]], 2, "which an events file does not hold"),
         ("#3400", create, &against, 2, "the events are of another run: change is #3400"),
