@@ -1,6 +1,5 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use coracle_meta::Object;
 use coracle_sim::ClusterState;
 use serde_json::Value;
 
@@ -25,18 +24,145 @@ const SAID: [&str; 15] = [
     "disruptionsAllowed",
 ];
 
-/// What there is at the end of a run, so that two runs can be compared: each object with what its status says, and how
-/// many there are alike. Names that the API server made up count as one.
-pub(crate) fn end_state(cluster: &ClusterState) -> BTreeMap<String, usize> {
-    let mut state = BTreeMap::new();
-    for object in cluster.objects().filter(|object| !TOLD.contains(&object.kind())) {
-        *state.entry(line(object)).or_default() += 1;
+/// What there is at the end of a run: each object with what its status says, so that two runs can be compared.
+#[derive(Clone, Debug, Default)]
+pub struct EndState {
+    objects: Vec<Object>,
+}
+
+#[derive(Clone, Debug)]
+struct Object {
+    kind: String,
+    namespace: String,
+    name: String,
+    /// The name, or what stands for it where that was made up.
+    called: String,
+    /// What its status says in numbers and words.
+    said: Vec<String>,
+    /// Its conditions.
+    conditions: Vec<String>,
+}
+
+/// An object that one run has at its end, and the other not, or not so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// Its kind, and namespace and whole name.
+    pub object: String,
+    /// What its status says at the end of the first run; absent if it is not there.
+    pub one: Option<String>,
+    /// What its status says at the end of the second run.
+    pub other: Option<String>,
+}
+
+impl EndState {
+    /// Of a cluster at its newest revision.
+    pub(crate) fn of(cluster: &ClusterState) -> Self {
+        let objects = cluster.objects().filter(|object| !TOLD.contains(&object.kind()));
+        Self { objects: objects.map(|object| Object::of(object)).collect() }
     }
-    state
+
+    /// A line an object, and how many objects are alike. Names that the API server made up count as one.
+    pub fn alike(&self) -> BTreeMap<String, usize> {
+        let mut lines = BTreeMap::new();
+        for object in &self.objects {
+            *lines.entry(object.line()).or_default() += 1;
+        }
+        lines
+    }
+
+    /// What is at the end of this run and not, or otherwise, at the end of another. Objects that differ in a made-up name alone are
+    /// the same.
+    pub fn beside(&self, other: &Self) -> Vec<Beside> {
+        let (mine, others) = (self.more_than(other), other.more_than(self));
+        let names: BTreeSet<_> = mine.keys().chain(others.keys()).collect();
+        let pair = |name: &(&str, &str, &str)| {
+            let (one, other) = (mine.get(name).copied(), others.get(name).copied());
+            let said = |object: Option<&Object>, beside: Option<&Object>| object.map(|object| object.unlike(beside));
+            let (kind, namespace, name) = name;
+            let place = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
+            Beside { object: format!("{kind} {place}{name}"), one: said(one, other), other: said(other, one) }
+        };
+        names.into_iter().map(pair).collect()
+    }
+
+    /// The objects of which another has fewer that are alike, by kind, namespace and name; of those that are alike, the ones whose
+    /// names it does not have.
+    fn more_than(&self, other: &Self) -> BTreeMap<(&str, &str, &str), &Object> {
+        let (mut there, known) = (other.alike(), other.by_name());
+        let mut more = Vec::new();
+        let is_known = |object: &&Object| {
+            known.get(&object.key()).is_some_and(|known| known.line() == object.line())
+        };
+        let (same, unknown): (Vec<&Object>, Vec<&Object>) = self.objects.iter().partition(is_known);
+        for object in same.into_iter().chain(unknown) {
+            match there.get_mut(&object.line()) {
+                Some(left) if *left > 0 => *left -= 1,
+                _ => more.push((object.key(), object)),
+            }
+        }
+        more.into_iter().collect()
+    }
+
+    fn by_name(&self) -> BTreeMap<(&str, &str, &str), &Object> {
+        self.objects.iter().map(|object| (object.key(), object)).collect()
+    }
+}
+
+impl Object {
+    fn of(object: &coracle_meta::Object) -> Self {
+        let mut said = Vec::new();
+        if object.is_terminating() {
+            said.push("terminating".to_owned());
+        }
+        for word in SAID {
+            match object.field(&["status", word]) {
+                Some(Value::Array(items)) => said.push(format!("{word}={}", items.len())),
+                Some(Value::String(text)) => said.push(format!("{word}={text}")),
+                Some(value) => said.push(format!("{word}={value}")),
+                None => {}
+            }
+        }
+        let conditions = object.field("status.conditions").and_then(Value::as_array).into_iter().flatten();
+        let mut conditions: Vec<_> =
+            conditions.map(|one| format!("{}:{}", text(one, "type"), text(one, "status"))).collect();
+        conditions.sort();
+        Self {
+            kind: object.kind().to_owned(),
+            namespace: object.namespace().to_owned(),
+            name: object.name().to_owned(),
+            called: called(object).to_owned(),
+            said,
+            conditions,
+        }
+    }
+
+    fn key(&self) -> (&str, &str, &str) {
+        (&self.kind, &self.namespace, &self.name)
+    }
+
+    fn line(&self) -> String {
+        let head = [&self.kind, &self.namespace, &self.called];
+        let words = head.into_iter().chain(&self.said).chain(&self.conditions);
+        words.map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What the status says, and where the other run has the object too, only what it says otherwise there.
+    fn unlike(&self, beside: Option<&Self>) -> String {
+        let words: Vec<&str> = match beside {
+            None => self.said.iter().map(String::as_str).collect(),
+            Some(beside) => {
+                let own = self.said.iter().filter(|word| !beside.said.contains(word));
+                own.chain(self.conditions.iter().filter(|word| !beside.conditions.contains(word)))
+                    .map(String::as_str)
+                    .collect()
+            }
+        };
+        if words.is_empty() { "there".to_owned() } else { words.join(" ") }
+    }
 }
 
 /// The name of an object, or what stands for it where that was made up, or reckoned from what was.
-fn name_of(object: &Object) -> &str {
+fn called(object: &coracle_meta::Object) -> &str {
     let generated = object.text("metadata.generateName");
     match object.kind() {
         "Pod" if object.text("spec.hostname") == object.name() => object.name(),
@@ -47,26 +173,33 @@ fn name_of(object: &Object) -> &str {
     }
 }
 
-fn line(object: &Object) -> String {
-    let mut words = vec![object.kind().to_owned(), object.namespace().to_owned(), name_of(object).to_owned()];
-    if object.is_terminating() {
-        words.push("terminating".to_owned());
-    }
-    for said in SAID {
-        match object.field(&["status", said]) {
-            Some(Value::Array(items)) => words.push(format!("{said}={}", items.len())),
-            Some(value) => words.push(format!("{said}={value}")),
-            None => {}
-        }
-    }
-    let conditions = object.field("status.conditions").and_then(Value::as_array).into_iter().flatten();
-    let mut conditions: Vec<_> =
-        conditions.map(|one| format!("{}:{}", text(one, "type"), text(one, "status"))).collect();
-    conditions.sort();
-    words.extend(conditions);
-    words.join(" ")
-}
-
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pod(name: &str, phase: &str) -> Object {
+        let (said, conditions) = (vec![format!("phase={phase}")], vec!["Ready:True".to_owned()]);
+        let (kind, namespace, called) = ("Pod".to_owned(), "default".to_owned(), "web-".to_owned());
+        Object { kind, namespace, name: name.to_owned(), called, said, conditions }
+    }
+
+    fn beside(one: &[(&str, &str)], other: &[(&str, &str)]) -> Vec<String> {
+        let state = |pods: &[(&str, &str)]| EndState { objects: pods.iter().map(|(name, phase)| pod(name, phase)).collect() };
+        let told = |beside: Beside| format!("{}: {:?} {:?}", beside.object, beside.one, beside.other);
+        state(one).beside(&state(other)).into_iter().map(told).collect()
+    }
+
+    #[test]
+    fn made_up_names_alone_make_no_difference_and_what_differs_is_named_whole() {
+        let (run, pend) = ("Running", "Pending");
+        assert!(beside(&[("web-a", run), ("web-b", run)], &[("web-a", run), ("web-c", run)]).is_empty());
+        let fewer = beside(&[("web-a", run), ("web-b", run), ("web-c", run)], &[("web-a", run), ("web-c", run)]);
+        assert_eq!(fewer, ["Pod default/web-b: Some(\"phase=Running\") None"]);
+        let waits = beside(&[("web-a", run)], &[("web-a", pend)]);
+        assert_eq!(waits, ["Pod default/web-a: Some(\"phase=Running\") Some(\"phase=Pending\")"]);
+    }
 }

@@ -31,6 +31,7 @@ mod wait;
 
 pub use change::{Change, Fate};
 pub use disturbance::{Disturbance, NotADisturbance};
+pub use end_state::{Beside, EndState};
 pub use execute::{Options, execute};
 pub use file::Scenario;
 pub use maintenance::drain;

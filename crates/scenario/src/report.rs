@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -7,6 +6,7 @@ use coracle_journal::{EntryId, Events, Recorder};
 use coracle_viewer::{Counts, WriteError};
 
 use crate::change::Fate;
+use crate::end_state::EndState;
 use crate::mode::Mode;
 
 /// What became of a scenario.
@@ -16,9 +16,8 @@ pub struct Report {
     pub name: String,
     /// How it ended.
     pub outcome: Outcome,
-    /// What there was at the end: each object with what its status says, and how many are alike. Two runs can be compared by
-    /// it.
-    pub end_state: BTreeMap<String, usize>,
+    /// What there was at the end. Two runs can be compared by it.
+    pub end_state: EndState,
     /// What was checked, in the order of the file.
     pub checks: Vec<Check>,
     /// How often what happened.

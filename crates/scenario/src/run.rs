@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::change::{Change, Fate};
-use crate::end_state::end_state;
+use crate::end_state::EndState;
 use crate::file::{self, Assert, Drain, Joins, Operation, Part, RequestCount, Scenario, Step};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
 
     fn report(self, header: Header, (mode, seed): (Mode, u64), ended: Ended, wall_time: Duration) -> Report {
         let Ended { mut outcome, cluster_time, fate, mut entries } = ended;
-        let end_state = self.world.look(end_state);
+        let end_state = self.world.look(EndState::of);
         let read = entries.last().map_or(0, |last| last.id.0);
         entries.extend(self.recorder.entries(EntryId(read + 1)));
         if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome {

@@ -97,7 +97,7 @@ fn a_scenario_ends_the_same_when_its_controllers_are_killed_doubled_paused_or_la
                     }
                     Outcome::Passed => {}
                 }
-                let differences = differences(&left_alone.end_state, &report.end_state);
+                let differences = differences(&left_alone.end_state.alike(), &report.end_state.alike());
                 if !differences.is_empty() {
                     failures.lock().push(format!("{again}:\n    {}", differences.join("\n    ")));
                 }

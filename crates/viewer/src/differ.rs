@@ -9,9 +9,13 @@ const LONGEST: usize = 48;
 /// So many words that differ are shown.
 const MOST: usize = 16;
 
-/// Says where two runs part: what each says there, which words differ, why each entry is there, and what was done a different
-/// number of times from there on.
+/// Says where two runs part and how they differ from there on.
 pub fn differ(both: &Both<'_>) -> String {
+    where_they_part(both) + &how_they_differ(both, usize::MAX)
+}
+
+/// Says where two runs part, and what each says there.
+pub fn where_they_part(both: &Both<'_>) -> String {
     let Both { one, other, called, parting } = both;
     let called = *called;
     let mut text = String::new();
@@ -35,6 +39,15 @@ pub fn differ(both: &Both<'_>) -> String {
         let said = there.map_or_else(|| "ends here".to_owned(), |entry| line(entry).trim_end().to_owned());
         let _ = writeln!(text, "  {called:<width$} {said}");
     }
+    text
+}
+
+/// Says how two runs differ from where they part: which words of the first entries that do, why each of them is there, and what was
+/// done a different number of times from there on. Of a chain of causes, so many links at either end; nothing if the runs are the same.
+pub fn how_they_differ(both: &Both<'_>, links: usize) -> String {
+    let Both { one, other, called, parting } = both;
+    let (called, mut text) = (*called, String::new());
+    let Some(parted) = &parting.first else { return text };
     if !parted.differences.is_empty() {
         let _ = writeln!(text, "\nwhat differs there");
         text.push_str(&table(&parted.differences, called));
@@ -42,7 +55,7 @@ pub fn differ(both: &Both<'_>) -> String {
     for (events, id, called) in [(one, parted.one, called[0]), (other, parted.other, called[1])] {
         if let Some(id) = id {
             let _ = writeln!(text, "\nwhy, {called}");
-            text.push_str(&why(&events.entries, &format!("#{}", id.0)).unwrap_or_default());
+            text.push_str(&folded(&why(&events.entries, &format!("#{}", id.0)).unwrap_or_default(), links));
         }
     }
     if !parting.counts.is_empty() {
@@ -58,6 +71,19 @@ pub fn differ(both: &Both<'_>) -> String {
         }
     }
     text
+}
+
+/// The first and the last lines of a text, so many of each, and how many are between.
+fn folded(text: &str, ends: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let between = lines.len().saturating_sub(ends.saturating_mul(2));
+    if between < 2 {
+        return text.to_owned();
+    }
+    let (first, last) = (&lines[..ends], &lines[lines.len() - ends..]);
+    let shown = first.iter().map(|line| format!("{line}\n"));
+    let folded = [format!("         … {between} more between …\n")];
+    shown.chain(folded).chain(last.iter().map(|line| format!("{line}\n"))).collect()
 }
 
 fn table(differences: &[Difference], called: [&str; 2]) -> String {

@@ -37,7 +37,7 @@ mod why;
 
 pub use asker::Askers;
 pub use counts::Counts;
-pub use differ::differ;
+pub use differ::{differ, how_they_differ, where_they_part};
 pub use find::{find, place};
 pub use html::lesson_page;
 pub use lanes::{LEGEND, lanes};

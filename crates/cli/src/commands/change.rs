@@ -1,5 +1,4 @@
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_journal::{EntryId, Events, Recorder};
 use coracle_scenario::{BuiltIn, Fate, NotChanged, Options, Outcome, Report, Rerun, Scenario, read_change, rerun};
-use coracle_viewer::{Both, Format, Parting, Summary, differ};
+use coracle_viewer::{Both, Format, Parting, Summary, how_they_differ, where_they_part};
 
 use super::story::whole_run_of;
 use crate::exit;
@@ -17,12 +16,14 @@ use crate::exit;
 const CALLED: [&str; 2] = ["as it was", "as it is"];
 /// So many lines of the end state are shown.
 const MOST: usize = 20;
+/// So many links of a chain are shown at either end.
+const LINKS: usize = 3;
 
 /// A step that is put into a run.
 #[derive(Debug, Args)]
 pub(crate) struct Put {
     /// Put a step into the run after this event, as in '#412': all before goes as it went, and both runs are compared
-    #[arg(long, value_name = "EVENT", requires = "put", conflicts_with = "verbose")]
+    #[arg(long, value_name = "EVENT", requires = "put")]
     at: Option<Event>,
     /// The step: a YAML file with a step of a scenario, an operation, or a list of them
     #[arg(long, value_name = "FILE", requires = "at")]
@@ -42,6 +43,8 @@ pub(super) struct Output<'a> {
     pub(super) reports: &'a [PathBuf],
     /// Whether only the verdict is printed.
     pub(super) is_quiet: bool,
+    /// Whether chains of causes are printed whole.
+    pub(super) is_verbose: bool,
 }
 
 /// The number of an event.
@@ -140,12 +143,14 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
         println!("{}", new.block().lines().next().unwrap_or_default());
     } else {
         println!(" {}   seed {}   after #{}: {step}\n {}\n", new.name, new.seed, at.0, way(both));
-        print!("{}", differ(&runs));
+        print!("taken; {}", where_they_part(&runs));
         println!("\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}", CALLED[0], ended(was), CALLED[1], ended(&new.events));
         if let Some(old) = &both.old {
             print!("{}", ends(old, new));
         }
         print!("\n{}", new.block());
+        let links = if output.is_verbose { usize::MAX } else { LINKS };
+        print!("{}", how_they_differ(&runs, links));
     }
     for path in output.reports {
         match Format::of(path)? {
@@ -191,24 +196,24 @@ fn ended(events: &Events) -> String {
     format!("{word} after {seconds:.3} s, at revision {}{}", summary.revision, why.unwrap_or_default())
 }
 
-/// What there is at the end of one run and not of the other.
+/// What there is at the end of each run, where they are not the same.
 fn ends(old: &Report, new: &Report) -> String {
-    let extra = |of: &BTreeMap<String, usize>, beside: &BTreeMap<String, usize>, sign: char| -> Vec<String> {
-        let more = |(line, count): (&String, &usize)| {
-            let more = count.saturating_sub(beside.get(line).copied().unwrap_or_default());
-            (more > 0)
-                .then(|| format!("  {sign} {}{line}", if more > 1 { format!("{more} × ") } else { String::new() }))
-        };
-        of.iter().filter_map(more).collect()
-    };
-    let mut lines = extra(&old.end_state, &new.end_state, '-');
-    lines.extend(extra(&new.end_state, &old.end_state, '+'));
-    let mut text = String::from(if lines.is_empty() { "at the end there is the same\n" } else { "at the end\n" });
-    for line in lines.iter().take(MOST) {
-        let _ = writeln!(text, "{line}");
+    let rows = old.end_state.beside(&new.end_state);
+    if rows.is_empty() {
+        return "at the end there is the same, but for names that were made up\n".to_owned();
     }
-    if lines.len() > MOST {
-        let _ = writeln!(text, "  and {} more", lines.len() - MOST);
+    let said = |said: &Option<String>| said.clone().unwrap_or_else(|| "—".to_owned());
+    let head = ["at the end", CALLED[0], CALLED[1]].map(str::to_owned);
+    let shown = rows.iter().take(MOST).map(|row| [format!("  {}", row.object), said(&row.one), said(&row.other)]);
+    let table: Vec<[String; 3]> = [head].into_iter().chain(shown).collect();
+    let widest = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (first, second) = (widest(0), widest(1));
+    let mut text = String::new();
+    for [object, one, other] in &table {
+        let _ = writeln!(text, "{object:<first$}   {one:<second$}   {other}");
+    }
+    if rows.len() > MOST {
+        let _ = writeln!(text, "  and {} more", rows.len() - MOST);
     }
     text
 }

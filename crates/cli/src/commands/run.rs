@@ -41,7 +41,7 @@ pub(crate) struct Run {
     /// Only the verdict of each scenario
     #[arg(short, long)]
     quiet: bool,
-    /// Every entry of the event log, as a sentence
+    /// Every entry of the event log, as a sentence; with --put, the chains of causes whole
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
     /// No colours, no redrawing, one line at a time
@@ -109,6 +109,7 @@ impl Run {
                 events: self.events.as_deref(),
                 reports: &self.report,
                 is_quiet: self.quiet,
+                is_verbose: self.verbose,
             };
             return self.put.run((file, scenario), &options, &output);
         }
