@@ -62,7 +62,7 @@ fn block(name: &str, entries: &[Entry]) -> Vec<String> {
     let at = entries.last().map_or(0.0, |entry| entry.at.as_secs_f64());
     let revision = entries.iter().rev().find_map(|entry| entry.revision).unwrap_or_default();
     let mut lines = vec![format!(" {name}   {step}   t {at:.3} s   rev {revision}")];
-    lines.extend(lanes(entries, 100, LANES));
+    lines.extend(lanes(entries, 100, LANES).lanes);
     lines
 }
 

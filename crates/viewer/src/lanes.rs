@@ -1,7 +1,33 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use coracle_journal::{Entry, Stage};
+
+use crate::sentence::word;
+
+/// The least width of the names of lanes.
+const NAMES: usize = 22;
+/// The controllers whose queues and syncs have lanes.
+const CONTROLLERS: [&str; 5] = ["replicaset", "deployment", "scheduler", "garbagecollector", "garbage-collector"];
+
+/// What the signs of a picture mean, by what has lanes; of the signs in one place, a later one is shown.
+const SIGNS: [(&str, &[(char, &str)]); 3] = [
+    (
+        "pod",
+        &[
+            ('P', "pending"),
+            ('S', "scheduled"),
+            ('C', "creating"),
+            ('R', "running"),
+            ('B', "backing off"),
+            ('E', "ended"),
+            ('✕', "terminating"),
+            ('○', "gone"),
+        ],
+    ),
+    ("queue", &[('·', "key added"), ('▓', "merged"), ('x', "retried")]),
+    ("sync", &[('│', "begins"), ('█', "writes")]),
+];
 
 /// What a lane shows from some moment on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +36,8 @@ enum State {
     Scheduled,
     Creating,
     Running,
+    BackingOff,
+    Ended,
     Terminating,
     Gone,
 }
@@ -22,59 +50,67 @@ impl State {
             Self::Scheduled => ('S', '─'),
             Self::Creating => ('C', '═'),
             Self::Running => ('R', '━'),
+            Self::BackingOff => ('B', '┄'),
+            Self::Ended => ('E', '┄'),
             Self::Terminating => ('✕', '╌'),
             Self::Gone => ('○', ' '),
         }
     }
+
+    /// Whether a pod that is in this state can come into another.
+    fn leads_to(self, next: Self) -> bool {
+        match self {
+            Self::Gone => next == Self::Pending,
+            Self::Terminating => next == Self::Gone,
+            _ => self != next,
+        }
+    }
 }
 
-/// A picture of a log as lanes over time: one for each pod, and one for each work queue that was busy.
+/// A log as lanes over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Picture {
+    /// A line a lane.
+    pub lanes: Vec<String>,
+    /// What the signs mean that are in them.
+    pub legend: String,
+}
+
+/// A picture of a log as lanes over time: one for each pod, and two for each controller that was busy: its queue and its syncs.
 ///
-/// Drawn from the log alone; at most `height` lanes of pods, the latest ones.
-pub fn lanes(entries: &[Entry], width: usize, height: usize) -> Vec<String> {
-    let Some((first, last)) = span(entries) else { return Vec::new() };
-    let name_width = 22;
+/// Drawn from the log alone; at most `height` lanes of pods, the latest ones. What happens to a pod at one moment stands side by side.
+pub fn lanes(entries: &[Entry], width: usize, height: usize) -> Picture {
+    let Some((first, last)) = span(entries) else { return Picture::default() };
+    let pods = pods(entries);
+    let pods = &pods[pods.len().saturating_sub(height)..];
+    let busy = busy(entries, (first, last));
+    let names = pods.iter().map(|(name, _)| format!("pod {}", short(name))).chain(busy.keys().map(ToString::to_string));
+    let names: Vec<String> = names.collect();
+    let name_width = names.iter().map(|name| name.chars().count()).fold(NAMES, usize::max);
     let columns = width.saturating_sub(name_width + 2).max(20);
     let column = |at: Duration| {
         let share = (at.saturating_sub(first)).as_secs_f64() / (last - first).as_secs_f64().max(1e-9);
         ((share * (columns - 1) as f64) as usize).min(columns - 1)
     };
-    let mut pods: Vec<(String, Vec<(Duration, State)>)> = Vec::new();
-    for entry in entries {
-        let Some(name) = entry.subject.strip_prefix("pods/") else { continue };
-        let Some(state) = pod_state(entry) else { continue };
-        match pods.iter_mut().find(|(known, _)| known == name) {
-            Some((_, states)) => {
-                if states.last().is_none_or(|(_, last)| *last != state) {
-                    states.push((entry.at, state));
-                }
-            }
-            None => pods.push((name.to_owned(), vec![(entry.at, state)])),
-        }
-    }
-    let skipped = pods.len().saturating_sub(height);
-    let mut lines: Vec<String> = pods[skipped..]
-        .iter()
-        .map(|(name, states)| {
-            let mut cells = vec![' '; columns];
-            for (index, (at, state)) in states.iter().enumerate() {
-                let (mark, fill) = state.signs();
-                let from = column(*at);
-                let to = states.get(index + 1).map_or(columns, |(next, _)| column(*next).max(from + 1));
-                cells[from] = mark;
-                cells.iter_mut().take(to.min(columns)).skip(from + 1).for_each(|cell| *cell = fill);
-            }
-            lane(&format!("pod {}", short(name)), name_width, &cells)
-        })
-        .collect();
-    for (queue, cells) in queues(entries, columns, &column) {
-        lines.push(lane(&format!("queue {queue}"), name_width, &cells));
-    }
-    lines
+    let of_pods = pods.iter().map(|(_, states)| pod_cells(states, columns, &column));
+    let of_controllers = busy.values().map(|signs| sign_cells(signs, columns, &column));
+    let cells: Vec<Vec<char>> = of_pods.chain(of_controllers).collect();
+    let used: BTreeSet<char> = cells.iter().flatten().copied().collect();
+    let line = |(name, cells): (&String, &Vec<char>)| {
+        let text: String = cells.iter().collect();
+        format!(" {name:<name_width$} {}", text.trim_end())
+    };
+    Picture { lanes: names.iter().zip(&cells).map(line).collect(), legend: legend(&used) }
 }
 
-/// The meaning of the signs of [`lanes`].
-pub const LEGEND: &str = "P pending  S scheduled  C creating  R running  ✕ terminating  ○ gone   queue: · key added  ▓ merged  █ sync  x retried";
+fn legend(used: &BTreeSet<char>) -> String {
+    let groups = SIGNS.iter().filter_map(|(what, signs)| {
+        let signs = signs.iter().filter(|(sign, _)| used.contains(sign));
+        let said: Vec<String> = signs.map(|(sign, meaning)| format!("{sign} {meaning}")).collect();
+        (!said.is_empty()).then(|| format!("{what}: {}", said.join("  ")))
+    });
+    groups.collect::<Vec<_>>().join("   ")
+}
 
 /// The part of the log that is worth showing: from the first thing said about a pod to the last.
 fn span(entries: &[Entry]) -> Option<(Duration, Duration)> {
@@ -82,66 +118,109 @@ fn span(entries: &[Entry]) -> Option<(Duration, Duration)> {
     Some((about_pods().next()?.at, about_pods().next_back()?.at))
 }
 
+/// Each pod with its states, in the order in which they came to be.
+fn pods(entries: &[Entry]) -> Vec<(&str, Vec<(Duration, State)>)> {
+    let mut pods: Vec<(&str, Vec<(Duration, State)>)> = Vec::new();
+    for entry in entries {
+        let Some(name) = entry.subject.strip_prefix("pods/") else { continue };
+        let Some(state) = pod_state(entry) else { continue };
+        match pods.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, states)) => {
+                if states.last().is_none_or(|(_, last)| last.leads_to(state)) {
+                    states.push((entry.at, state));
+                }
+            }
+            None => pods.push((name, vec![(entry.at, state)])),
+        }
+    }
+    pods
+}
+
 fn pod_state(entry: &Entry) -> Option<State> {
-    let word = |name: &str| entry.data.get(name).and_then(serde_json::Value::as_str).unwrap_or("");
+    let is_marked =
+        |how: &str| entry.data.get(how).is_some_and(|object| !object["metadata"]["deletionTimestamp"].is_null());
     match entry.stage {
-        Stage::StoreCommit => match word("op") {
+        Stage::StoreCommit => match &*word(entry, "op") {
             "create" => Some(State::Pending),
             "delete" => Some(State::Gone),
             _ => None,
         },
-        Stage::SchedulerPick if !word("node").is_empty() => Some(State::Scheduled),
-        Stage::KubeletTransition => match word("to") {
+        Stage::ObjectChange if is_marked("patch") || is_marked("whole") => Some(State::Terminating),
+        Stage::SchedulerPick if !word(entry, "node").is_empty() => Some(State::Scheduled),
+        Stage::KubeletTransition => match &*word(entry, "to") {
             "Running" | "Ready" => Some(State::Running),
-            "Creating" | "ContainerCreating" => Some(State::Creating),
-            "Terminating" | "Stopping" => Some(State::Terminating),
-            _ => None,
+            "Stopping" => Some(State::Terminating),
+            "BackingOff" => Some(State::BackingOff),
+            "Ended" => Some(State::Ended),
+            "Starting" | "Sandbox" => Some(State::Creating),
+            other => other.starts_with("Initializing").then_some(State::Creating),
         },
-        Stage::ApiRequest if word("verb") == "delete" => Some(State::Terminating),
         _ => None,
     }
 }
 
-fn queues(entries: &[Entry], columns: usize, column: &impl Fn(Duration) -> usize) -> BTreeMap<String, Vec<char>> {
-    let mut queues: BTreeMap<String, Vec<char>> = BTreeMap::new();
-    let Some((first, last)) = span(entries) else { return queues };
+/// Each sign has a cell of its own, as near to its moment as the others let it be.
+fn pod_cells(states: &[(Duration, State)], columns: usize, column: &impl Fn(Duration) -> usize) -> Vec<char> {
+    let states = &states[states.len().saturating_sub(columns)..];
+    let mut places = Vec::with_capacity(states.len());
+    for (index, (at, _)) in states.iter().enumerate() {
+        let free = places.last().map_or(0, |before: &usize| before + 1);
+        places.push(column(*at).max(free).min(columns - (states.len() - index)));
+    }
+    let mut cells = vec![' '; columns];
+    for (index, (_, state)) in states.iter().enumerate() {
+        let (mark, fill) = state.signs();
+        let to = places.get(index + 1).copied().unwrap_or(columns);
+        cells[places[index]] = mark;
+        cells[places[index] + 1..to].fill(fill);
+    }
+    cells
+}
+
+/// A lane of a controller.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Lane {
+    controller: String,
+    what: &'static str,
+}
+
+impl std::fmt::Display for Lane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.what, self.controller)
+    }
+}
+
+/// What controllers did between two moments, lane by lane.
+fn busy(entries: &[Entry], (first, last): (Duration, Duration)) -> BTreeMap<Lane, Vec<(Duration, char)>> {
+    let mut lanes: BTreeMap<Lane, Vec<(Duration, char)>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| (first..=last).contains(&entry.at)) {
-        let how = entry.data.get("how").and_then(serde_json::Value::as_str).unwrap_or("");
-        let why = entry.data.get("why").and_then(serde_json::Value::as_str).unwrap_or("");
-        let sign = match entry.stage {
-            Stage::QueueAdd if how == "merged" => '▓',
-            Stage::QueueAdd => '·',
-            Stage::QueueDelay if why == "rate-limited" => 'x',
-            Stage::SyncStart => '█',
+        let (what, sign) = match entry.stage {
+            Stage::QueueAdd if word(entry, "how") == "merged" => ("queue", '▓'),
+            Stage::QueueAdd => ("queue", '·'),
+            Stage::QueueDelay if word(entry, "why") == "rate-limited" => ("queue", 'x'),
+            Stage::SyncStart => ("sync", '│'),
+            Stage::SyncWrite => ("sync", '█'),
             _ => continue,
         };
-        let name = entry.actor.rsplit('/').next().unwrap_or(&entry.actor);
-        if !matches!(name, "replicaset" | "deployment" | "scheduler" | "garbagecollector" | "garbage-collector") {
-            continue;
-        }
-        let cells = queues.entry(name.to_owned()).or_insert_with(|| vec![' '; columns]);
-        let cell = &mut cells[column(entry.at)];
-        if rank(sign) > rank(*cell) {
-            *cell = sign;
+        let controller = entry.actor.rsplit('/').next().unwrap_or(&entry.actor);
+        if CONTROLLERS.contains(&controller) {
+            let lane = Lane { controller: controller.to_owned(), what };
+            lanes.entry(lane).or_default().push((entry.at, sign));
         }
     }
-    queues
+    lanes
 }
 
-/// Which of two signs in one place is shown.
-fn rank(sign: char) -> u8 {
-    match sign {
-        'x' => 4,
-        '▓' => 3,
-        '█' => 2,
-        '·' => 1,
-        _ => 0,
+fn sign_cells(signs: &[(Duration, char)], columns: usize, column: &impl Fn(Duration) -> usize) -> Vec<char> {
+    let rank = |sign: char| SIGNS.iter().flat_map(|(_, signs)| *signs).position(|(known, _)| *known == sign);
+    let mut cells = vec![' '; columns];
+    for (at, sign) in signs {
+        let cell = &mut cells[column(*at)];
+        if rank(*sign) > rank(*cell) {
+            *cell = *sign;
+        }
     }
-}
-
-fn lane(name: &str, name_width: usize, cells: &[char]) -> String {
-    let text: String = cells.iter().collect();
-    format!(" {name:<name_width$} {}", text.trim_end())
+    cells
 }
 
 /// `default/web-x2` without its namespace if that is `default`.
@@ -153,20 +232,67 @@ fn short(name: &str) -> &str {
 mod tests {
     use super::*;
     use coracle_journal::{Detail, EntryId, Recorder};
+    use serde_json::json;
 
-    #[test]
-    fn a_pod_goes_through_its_states_from_left_to_right() {
+    /// A log whose entries are so many milliseconds apart.
+    fn log(apart: u64, record: impl Fn(&Recorder)) -> Vec<Entry> {
         let recorder = Recorder::ring(100);
+        record(&recorder);
+        let mut entries = recorder.entries(EntryId(0));
+        for (index, entry) in entries.iter_mut().enumerate() {
+            entry.at = Duration::from_millis(index as u64 * apart);
+        }
+        entries
+    }
+
+    fn a_pod_s_life(recorder: &Recorder) {
         let about = || Detail::about("pods/default/web-a");
         recorder.record("store", Stage::StoreCommit, || about().with("op", "create"));
         recorder.record("scheduler", Stage::SchedulerPick, || about().with("node", "node-1"));
         recorder.record("kubelet/node-1", Stage::KubeletTransition, || about().with("to", "Running"));
+        recorder.record("store", Stage::ObjectChange, || {
+            about().with("patch", json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}))
+        });
+        recorder.record("kubelet/node-1", Stage::KubeletTransition, || about().with("to", "Ended"));
         recorder.record("store", Stage::StoreCommit, || about().with("op", "delete"));
-        let mut entries = recorder.entries(EntryId(0));
-        for (index, entry) in entries.iter_mut().enumerate() {
-            entry.at = Duration::from_millis(index as u64 * 10);
-        }
-        let drawn = lanes(&entries, 54, 8);
-        assert_eq!(drawn, [" pod web-a              P────────S─────────R━━━━━━━━━○"]);
+    }
+
+    #[test]
+    fn a_pod_goes_through_its_states_from_left_to_right() {
+        let drawn = lanes(&log(10, a_pod_s_life), 54, 8);
+        assert_eq!(drawn.lanes, [" pod web-a              P────S─────R━━━━━✕╌╌╌╌╌╌╌╌╌╌╌○"]);
+        assert_eq!(drawn.legend, "pod: P pending  S scheduled  R running  ✕ terminating  ○ gone");
+    }
+
+    #[test]
+    fn states_of_one_moment_stand_side_by_side_and_a_pod_that_is_gone_stays_so() {
+        let drawn = lanes(&log(0, a_pod_s_life), 54, 8);
+        assert_eq!(drawn.lanes, [" pod web-a              PSR✕○"]);
+        let again = |recorder: &Recorder| {
+            a_pod_s_life(recorder);
+            let late = || Detail::about("pods/default/web-a").with("to", "Ended");
+            recorder.record("kubelet/node-1", Stage::KubeletTransition, late);
+        };
+        assert!(lanes(&log(10, again), 54, 8).lanes[0].ends_with("✕╌╌╌╌╌╌╌╌╌○"), "{:?}", lanes(&log(10, again), 54, 8));
+    }
+
+    #[test]
+    fn a_sync_that_writes_is_seen_among_merged_additions_and_the_legend_says_what_is_drawn_alone() {
+        let drawn = lanes(
+            &log(0, |recorder| {
+                recorder
+                    .record("store", Stage::StoreCommit, || Detail::about("pods/default/web-a").with("op", "create"));
+                let of =
+                    |stage: Stage, detail: Detail| recorder.record("controller-manager/replicaset", stage, || detail);
+                of(Stage::SyncStart, Detail::about("default/web"));
+                of(Stage::SyncWrite, Detail::about("default/web").with("verb", "create"));
+                of(Stage::QueueAdd, Detail::about("default/web").with("how", "merged"));
+                of(Stage::SyncStart, Detail::about("default/web"));
+            }),
+            54,
+            8,
+        );
+        assert_eq!(drawn.lanes[1..], [" queue replicaset       ▓", " sync replicaset        █"]);
+        assert_eq!(drawn.legend, "pod: P pending   queue: ▓ merged   sync: █ writes");
     }
 }

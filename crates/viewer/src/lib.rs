@@ -40,7 +40,7 @@ pub use counts::Counts;
 pub use differ::{differ, how_they_differ, where_they_part};
 pub use find::{find, place};
 pub use html::lesson_page;
-pub use lanes::{LEGEND, lanes};
+pub use lanes::{Picture, lanes};
 pub use lesson::{Answer, Caption, Contrast, Lesson, Refuted};
 pub use nothing::NothingToTell;
 pub use page::{data, packed};

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_journal::Recorder;
 use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
-use coracle_viewer::{Format, LEGEND, lanes, sentence};
+use coracle_viewer::{Format, Picture, lanes, sentence};
 
 use super::change::{Output, Put};
 use crate::exit;
@@ -158,9 +158,9 @@ impl Run {
             println!("{}", report.block().lines().next().unwrap_or_default());
             return;
         }
-        let drawn = lanes(&report.events.entries, 110, 12);
-        if !drawn.is_empty() {
-            println!("{}\n {LEGEND}\n", drawn.join("\n"));
+        let Picture { lanes, legend } = lanes(&report.events.entries, 110, 12);
+        if !lanes.is_empty() {
+            println!("{}\n {legend}\n", lanes.join("\n"));
         }
         print!("{}", report.block());
         for path in &self.report {
