@@ -6,6 +6,7 @@
 //! Under the names `kube-apiserver` and `etcd` it is that program, as the test environments of others start it.
 //! Exit codes are in [`exit`]. Not here: anything that a test could not do by calling a library function.
 
+mod called;
 mod commands;
 mod descriptions;
 mod exit;

@@ -72,11 +72,30 @@ fn at_revision(entries: &[Entry], revision: i64) -> Result<EntryId, NothingToTel
 
 /// The refusal of an object, with the one whose name is written most like it.
 pub(crate) fn unknown_object(entries: &[Entry], called: &str) -> NothingToTell {
-    let subjects: BTreeSet<&str> =
-        entries.iter().map(|entry| &*entry.subject).filter(|subject| !subject.is_empty()).collect();
-    let distance = |subject: &str| short_names(subject).map(|name| strsim::levenshtein(&name, called)).min();
-    let nearest = subjects.into_iter().min_by_key(|subject| distance(subject));
+    let objects: BTreeSet<&str> =
+        entries.iter().filter(|entry| is_about_an_object(entry)).map(|entry| &*entry.subject).collect();
+    let distance = |object: &str| short_names(object).map(|name| strsim::levenshtein(&name, called)).min();
+    // Who names a kind means one of its objects.
+    let kind = called.split_once('/').map(|(kind, _)| format!("{kind}/"));
+    let is_other = |object: &str| kind.as_ref().is_none_or(|kind| !object.starts_with(kind));
+    let nearest = objects.into_iter().min_by_key(|object| (is_other(object), distance(object)));
     NothingToTell::UnknownObject { object: called.to_owned(), nearest: nearest.map(str::to_owned) }
+}
+
+/// Whether an entry's subject is an object that there is or was, and not a key of a queue or what a request asked for.
+fn is_about_an_object(entry: &Entry) -> bool {
+    let is_told = matches!(
+        entry.stage,
+        Stage::StoreCommit
+            | Stage::ObjectChange
+            | Stage::WatchSend
+            | Stage::FifoAdd
+            | Stage::FifoPop
+            | Stage::CacheApply
+            | Stage::HandlerCall
+            | Stage::KubeletTransition
+    );
+    is_told && !entry.subject.is_empty()
 }
 
 /// How somebody may call a subject: whole, without its resource, and with the resource in the singular.
@@ -84,8 +103,9 @@ fn short_names(subject: &str) -> impl Iterator<Item = String> {
     let (resource, rest) = subject.split_once('/').unwrap_or(("", subject));
     let name = rest.rsplit('/').next().unwrap_or(rest);
     let kind = resource.strip_suffix('s').unwrap_or(resource);
-    [subject.to_owned(), rest.to_owned(), name.to_owned(), format!("{kind}/{name}"), format!("{kind}/{rest}")]
-        .into_iter()
+    let whole = [subject.to_owned(), rest.to_owned(), name.to_owned()];
+    let by_kind = [resource, kind].into_iter().flat_map(|kind| [format!("{kind}/{name}"), format!("{kind}/{rest}")]);
+    whole.into_iter().chain(by_kind.collect::<Vec<_>>())
 }
 
 /// Whether a subject is what somebody calls `pods/default/web-1`, `default/web-1`, `web-1` or `pod/web-1`.
@@ -112,7 +132,7 @@ mod tests {
         for (name, revision) in [("x", 1), ("pods/default/web-1", 10), ("nodes/node-1", 20), ("pods/shop/db-0", 31)] {
             say(name, revision);
         }
-        recorder.record("x", Stage::QueueAdd, || Detail::about("default/web"));
+        recorder.record("x", Stage::QueueAdd, || Detail::about("default/webb"));
         recorder.entries(EntryId(0))
     }
 
@@ -136,7 +156,10 @@ mod tests {
             ("pod/web-2", "pods/default/web-1"),
             ("shop/bd-0", "pods/shop/db-0"),
             ("node/nod-1", "nodes/node-1"),
-            ("webb", "default/web"),
+            ("webs", "pods/default/web-1"),
+            ("pods/web-0", "pods/default/web-1"),
+            ("pods/node-1", "pods/default/web-1"),
+            ("default/web", "pods/default/web-1"),
         ] {
             let wanted = format!("nothing in the log is about `{called}`; the nearest is `{nearest}`");
             assert_eq!(refused(called), wanted);

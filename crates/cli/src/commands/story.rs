@@ -4,6 +4,7 @@ use clap::Args;
 use coracle_journal::{Entry, Events};
 use coracle_viewer::{NothingToTell, Read, Telling};
 
+use crate::called::called;
 use crate::exit;
 
 /// Tells what a deletion, or any object, set in motion.
@@ -21,7 +22,10 @@ pub(crate) struct Story {
 impl Story {
     pub(crate) fn run(self) -> anyhow::Result<u8> {
         let telling = if self.verbose { Telling::Everything } else { Telling::Steps };
-        print_of(&self.events, |entries| coracle_viewer::story(entries, self.object.as_deref(), telling))
+        print_of(&self.events, |entries| {
+            let object = self.object.as_deref().map(|object| called(entries, object));
+            coracle_viewer::story(entries, object.as_deref(), telling)
+        })
     }
 }
 

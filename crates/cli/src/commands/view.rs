@@ -11,6 +11,7 @@ use futures_util::future::{Either, select};
 
 use super::story::{nothing, run_of};
 use super::up::runtime;
+use crate::called::called;
 use crate::exit;
 use crate::interrupt::interrupted;
 use crate::page_socket::{LOOPBACK, PageSocket, address};
@@ -41,7 +42,8 @@ impl View {
             Format::of(path).map_err(|why| exit::Usage(format!("--report {why}")))?;
         }
         let read = run_of(&self.run)?;
-        let place = match self.at.as_deref().map(|at| find(&read.events.entries, at)) {
+        let entries = &read.events.entries;
+        let place = match self.at.as_deref().map(|at| find(entries, &called(entries, at))) {
             None => String::new(),
             Some(Ok(id)) => format!("#i={}", id.0),
             Some(Err(why)) => return nothing(&self.run, &why),

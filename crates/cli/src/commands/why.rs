@@ -4,11 +4,12 @@ use anyhow::Result;
 use clap::Args;
 
 use super::story::print_of;
+use crate::called::called;
 
 /// Says why an object, or an event, is there.
 #[derive(Debug, Args)]
 pub(crate) struct Why {
-    /// The object, as in `pods/default/web-1` or `pod/web-1`, an event by its number, as in `#412`, or a revision, as in `rev=31`
+    /// The object, as in pod/web-1, rs/web, Deployment/web or pods/default/web-1, an event by its number, as in '#412', or a revision, as in rev=31
     about: String,
     /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
     #[arg(long, value_name = "FILE")]
@@ -17,6 +18,6 @@ pub(crate) struct Why {
 
 impl Why {
     pub(crate) fn run(self) -> Result<u8> {
-        print_of(&self.events, |entries| coracle_viewer::why(entries, &self.about))
+        print_of(&self.events, |entries| coracle_viewer::why(entries, &called(entries, &self.about)))
     }
 }

@@ -143,7 +143,7 @@ fn what_a_run_does_not_hold_names_the_nearest_that_it_does() {
         ("rev=-3", "the log holds nothing at revision -3; the nearest is".to_owned()),
         (
             "replicaset/wep",
-            "nothing in the log is about `replicaset/wep`; the nearest is `replicasets/default/web`".to_owned(),
+            "nothing in the log is about `replicasets/wep`; the nearest is `replicasets/default/web`".to_owned(),
         ),
     ];
     for (called, why) in wrong {
