@@ -15,6 +15,7 @@ demo: ## Watch a deleted pod come back (the main job)
 	$(CARGO) build $(DEMO)
 	@$(CARGO) run -q $(DEMO) -- run scenarios/delete-a-pod.yaml --report $(or $(CARGO_TARGET_DIR),target)/delete-a-pod.html
 	@echo "Open $(or $(CARGO_TARGET_DIR),target)/delete-a-pod.html in a browser to see why."
+	@echo "Next: $(or $(CARGO_TARGET_DIR),target)/demo/coracle learn teaches how it works."
 
 up: ## Start a cluster to play with; Ctrl-C stops it
 	$(CARGO) run --release -q -p coracle-cli -- up

@@ -22,5 +22,5 @@ mod taught;
 mod text;
 
 pub use file::Lesson;
-pub use lessons::lessons;
+pub use lessons::{lessons, missing};
 pub use taught::{Error, Taught, teach};

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use coracle_lesson::{Lesson, Taught, lessons, teach};
-use coracle_viewer::Caption;
+use coracle_lesson::{Lesson, Taught, lessons, missing, teach};
+use coracle_viewer::{Answer, Caption};
 
 fn docs(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lessons").join(name)
@@ -39,10 +39,7 @@ fn index() -> String {
     for lesson in lessons() {
         let _ = writeln!(text, "- [{}. {}]({}.md)", lesson.spec.number, lesson.spec.title, lesson.metadata.name);
     }
-    text.push_str(
-        "\nThe numbers are places in a longer list. What is missing in it needs faults on watches and requests, which cannot be \
-         said in a scenario yet.\n",
-    );
+    let _ = writeln!(text, "\n{}", missing());
     text
 }
 
@@ -50,12 +47,13 @@ fn document(taught: &Taught) -> String {
     let lesson = &taught.lesson;
     let mut text = format!("# {}. {}\n\n", lesson.number, lesson.title);
     let _ = writeln!(text, "`coracle learn {}`\n\n{}\n", lesson.number, lesson.question);
-    for (number, answer) in (1..).zip(&lesson.answers) {
-        let _ = writeln!(text, "{number}. {}", answer.text);
+    for (place, answer) in lesson.answers.iter().enumerate() {
+        let _ = writeln!(text, "- **{}** {}", Answer::letter(place), answer.text);
     }
     text.push_str("\n<details><summary>Which is right?</summary>\n\n");
-    for (number, answer) in (1..).zip(&lesson.answers) {
-        let _ = writeln!(text, "- {number} is {}. {}", if answer.right { "right" } else { "not" }, answer.why);
+    for (place, answer) in lesson.answers.iter().enumerate() {
+        let is = if answer.right { "right" } else { "not" };
+        let _ = writeln!(text, "- **{}** is {is}. {}", Answer::letter(place), answer.why);
     }
     text.push_str("\n</details>\n\n## What there is to see\n\n");
     captions(&mut text, &lesson.captions, taught.events.entries.as_slice());

@@ -33,6 +33,13 @@ pub struct Answer {
     pub why: String,
 }
 
+impl Answer {
+    /// By which letter the answer at a place is called, in terminal, page and document: `a` is the first.
+    pub fn letter(place: usize) -> char {
+        char::from_u32('a' as u32 + u32::try_from(place).unwrap_or_default()).unwrap_or('?')
+    }
+}
+
 /// A sentence about an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Caption {

@@ -25,7 +25,8 @@ pub(crate) struct Put {
     /// Put a step into the run after this event, as in '#412': all before goes as it went, and both runs are compared
     #[arg(long, value_name = "EVENT", requires = "put")]
     at: Option<Event>,
-    /// The step: a YAML file with a step of a scenario, an operation, or a list of them
+    /// The step: a YAML file with a step of a scenario, an operation, or a list of them, as in
+    /// `delete: {ref: {apiVersion: v1, kind: Pod, labels: {app: web}}, pick: 1}`
     #[arg(long, value_name = "FILE", requires = "at")]
     put: Option<PathBuf>,
     /// Compare with the run of this events file, instead of running the scenario without the step first

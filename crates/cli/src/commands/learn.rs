@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use coracle_lesson::file::Spec;
-use coracle_lesson::{Error, Lesson, Taught, lessons, read, teach};
-use coracle_viewer::{Caption, sentence};
+use coracle_lesson::{Error, Lesson, Taught, lessons, missing, read, teach};
+use coracle_viewer::{Answer, Caption, sentence};
 
 use super::diff::check_page;
 use crate::exit;
@@ -79,7 +79,7 @@ fn list() {
     for lesson in lessons() {
         println!("{:>3}  {:<24} {}", lesson.spec.number, lesson.metadata.name, lesson.spec.title);
     }
-    println!("\nNext: coracle learn 1");
+    println!("\n{}\n\nNext: coracle learn 1", missing());
 }
 
 /// The lesson of a name or a number, or a sentence about the nearest that there is.
@@ -136,19 +136,19 @@ impl Pace {
 fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
     println!("{}. {}\n\n{}\n", spec.number, spec.title, wrapped(&spec.question, ""));
     let answers = &spec.answers.value;
-    for (number, answer) in (1..).zip(answers) {
-        println!("{}", wrapped(&format!("{number}  {}", answer.text), "     "));
+    for (place, answer) in answers.iter().enumerate() {
+        println!("{}", wrapped(&format!("{}. {}", Answer::letter(place), answer.text), "   "));
     }
     println!();
     let guess = guess(pace, answers.len())?;
-    for (number, answer) in (1..).zip(answers) {
-        let mark = match (answer.right, guess == Some(number)) {
+    for (place, answer) in answers.iter().enumerate() {
+        let mark = match (answer.right, guess == Some(place)) {
             (true, true) => "Right",
             (true, false) => "It is",
             (false, true) => "It is not",
             (false, false) => continue,
         };
-        println!("{}", wrapped(&format!("{mark} {number}. {}", answer.why), "  "));
+        println!("{}", wrapped(&format!("{mark} {}. {}", Answer::letter(place), answer.why), "  "));
     }
     Ok(())
 }
@@ -173,13 +173,16 @@ fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
 
 /// Which answer somebody guesses, if anybody does.
 fn guess(pace: &mut Pace, answers: usize) -> Result<Option<usize>> {
+    let last = Answer::letter(answers - 1);
     while matches!(pace, Pace::ByLine) {
-        let Some(line) = pace.ask(&format!("Your guess (1 to {answers}, or enter to see): "))? else { break };
+        let Some(line) = pace.ask(&format!("Your guess (a to {last}, or enter to see): "))? else { break };
         println!();
-        match line.parse() {
-            Ok(guess) if (1..=answers).contains(&guess) => return Ok(Some(guess)),
-            _ if line.is_empty() => break,
-            _ => println!("`{line}` is none of 1 to {answers}."),
+        if line.is_empty() {
+            break;
+        }
+        match (0..answers).find(|place| line.to_lowercase() == Answer::letter(*place).to_string()) {
+            Some(guess) => return Ok(Some(guess)),
+            None => println!("`{line}` is none of a to {last}."),
         }
     }
     Ok(None)
