@@ -90,9 +90,7 @@ impl EndState {
     fn more_than(&self, other: &Self) -> BTreeMap<(&str, &str, &str), &Object> {
         let (mut there, known) = (other.alike(), other.by_name());
         let mut more = Vec::new();
-        let is_known = |object: &&Object| {
-            known.get(&object.key()).is_some_and(|known| known.line() == object.line())
-        };
+        let is_known = |object: &&Object| known.get(&object.key()).is_some_and(|known| known.line() == object.line());
         let (same, unknown): (Vec<&Object>, Vec<&Object>) = self.objects.iter().partition(is_known);
         for object in same.into_iter().chain(unknown) {
             match there.get_mut(&object.line()) {
@@ -188,7 +186,8 @@ mod tests {
     }
 
     fn beside(one: &[(&str, &str)], other: &[(&str, &str)]) -> Vec<String> {
-        let state = |pods: &[(&str, &str)]| EndState { objects: pods.iter().map(|(name, phase)| pod(name, phase)).collect() };
+        let state =
+            |pods: &[(&str, &str)]| EndState { objects: pods.iter().map(|(name, phase)| pod(name, phase)).collect() };
         let told = |beside: Beside| format!("{}: {:?} {:?}", beside.object, beside.one, beside.other);
         state(one).beside(&state(other)).into_iter().map(told).collect()
     }

@@ -114,6 +114,13 @@ pub struct Step {
     /// The operations.
     #[serde(rename = "try")]
     pub operations: Vec<Spanned<Operation>>,
+    /// How often they are done, all of them each time.
+    #[serde(default = "once")]
+    pub times: usize,
+}
+
+fn once() -> usize {
+    1
 }
 
 /// One thing that a scenario does or waits for.
@@ -121,7 +128,7 @@ pub struct Step {
 #[serde(rename_all = "camelCase")]
 pub enum Operation {
     /// Creates objects.
-    Create(Resource),
+    Create(Create),
     /// Creates objects or merges them into those that exist (server-side apply).
     Apply(Apply),
     /// Reads an object, to be written later.
@@ -198,14 +205,17 @@ impl Operation {
 
 /// Objects written in the scenario, or in a file beside it.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Resource {
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Create {
     /// The object.
     #[serde(default)]
     pub resource: Option<Spanned<Value>>,
     /// A YAML file with one or more objects, relative to the scenario.
     #[serde(default)]
     pub file: Option<Spanned<String>>,
+    /// The name under which an object is known that is to be their owner, in whatever namespace it is.
+    #[serde(default)]
+    pub owned_by: Option<Spanned<String>>,
 }
 
 /// A part of an object, to be merged into it.

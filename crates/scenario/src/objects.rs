@@ -5,10 +5,10 @@ use coracle_client::{Api, Client, DeleteParams, Error, Patch, Propagation, Write
 use coracle_cluster::{Cluster, User};
 use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, ObjectKey};
 use coracle_sim::{World, patch_map};
-use serde_json::Value;
+use serde_json::{Value, json};
 use serde_saphyr::Spanned;
 
-use crate::file::{self, Apply, Delete, Get, Reference, Resource, Scale, Update};
+use crate::file::{self, Apply, Create, Delete, Get, Reference, Scale, Update};
 use crate::parse::{read_objects, take_apart};
 
 /// The user of steps that name none.
@@ -76,8 +76,8 @@ impl Objects {
     }
 
     /// The objects of an operation, in the scenario or in a file beside it.
-    pub(crate) fn read(&self, resource: &Resource, folder: &Path) -> Result<Vec<Object>, Refusal> {
-        self.read_either(resource.resource.as_ref(), resource.file.as_ref(), folder)
+    pub(crate) fn read(&self, create: &Create, folder: &Path) -> Result<Vec<Object>, Refusal> {
+        self.read_either(create.resource.as_ref(), create.file.as_ref(), folder)
     }
 
     fn read_either(
@@ -220,6 +220,15 @@ impl Objects {
         }
         Ok(chosen.into_iter().next())
     }
+}
+
+/// An object with one more owner.
+pub(crate) fn owned(mut object: Object, owner: &Object) -> Object {
+    let mut owners = object.field("metadata.ownerReferences").and_then(Value::as_array).cloned().unwrap_or_default();
+    let (api_version, kind) = (owner.api_version(), owner.kind());
+    owners.push(json!({"apiVersion": api_version, "kind": kind, "name": owner.name(), "uid": owner.uid()}));
+    object.set("metadata.ownerReferences", Value::Array(owners));
+    object
 }
 
 /// A write goes through, or is refused because of what others wrote, as the scenario says that it will.

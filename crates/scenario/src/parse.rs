@@ -7,9 +7,7 @@ use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 use sha2::{Digest, Sha256};
 
-use crate::file::{
-    Assert, Invariant, Nodes, Operation, Part, Reference, Resource, Rollout, RolloutAction, Scenario, Step,
-};
+use crate::file::{Assert, Invariant, Nodes, Operation, Part, Reference, Rollout, RolloutAction, Scenario, Step};
 use crate::manifests::manifests_of;
 use crate::mode::Mode;
 use crate::taint::TaintChange;
@@ -174,7 +172,10 @@ impl Check<'_> {
     pub(crate) fn operation(&self, operation: &Spanned<Operation>) -> Result<(), Problem> {
         let place = operation.referenced;
         match &operation.value {
-            Operation::Create(Resource { resource, file }) => self.resource(place, resource.as_ref(), file.as_ref()),
+            Operation::Create(create) => {
+                create.owned_by.iter().try_for_each(|owner| self.known_name(owner))?;
+                self.resource(place, create.resource.as_ref(), create.file.as_ref())
+            }
             Operation::Apply(apply) if apply.refused && apply.force => {
                 Err(self.problem(place, "what is forced is not refused: `refused` needs `force: false`"))
             }
@@ -502,6 +503,10 @@ mod tests {
             ),
             ("start: {toy: edge-triggered, node: n}", "x.yaml:8:7: needs one of `component`, `node` and `toy`"),
             ("update: {from: mine}", "x.yaml:8:22: no step gives an object the name `mine`"),
+            (
+                "create: {resource: {apiVersion: v1, kind: Pod}, ownedBy: mine}",
+                "x.yaml:8:64: no step gives an object the name `mine`",
+            ),
             ("get: {ref: {apiVersion: v1, kind: Pod}, as: mine}", "x.yaml:8:7: `ref` needs a `name`"),
             (
                 "apply: {resource: {apiVersion: v1, kind: Pod}, refused: true}",

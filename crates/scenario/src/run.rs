@@ -22,7 +22,7 @@ use crate::end_state::EndState;
 use crate::file::{self, Assert, Drain, Joins, Operation, Part, RequestCount, Scenario, Step};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
-use crate::objects::{Objects, Refusal};
+use crate::objects::{Objects, Refusal, owned};
 use crate::report::{Check, Failure, Outcome, Report};
 use crate::toy::Toys;
 use crate::wait;
@@ -245,7 +245,7 @@ impl<'a> Run<'a> {
         self.steps.push((step.name.clone(), entry.unwrap_or(EntryId(0))));
         self.objects = self.speaking_as(step.user.as_deref());
         let mut held = None;
-        for operation in &step.operations {
+        for operation in (0..step.times).flat_map(|_| &step.operations) {
             match self.operation(&operation.value).await {
                 Ok(Some(revision)) => held = Some(revision),
                 Ok(None) => {}
@@ -277,8 +277,10 @@ impl<'a> Run<'a> {
     /// Does one operation; a check returns the revision at which it held.
     async fn operation(&mut self, operation: &Operation) -> Result<Option<i64>, Stop> {
         match operation {
-            Operation::Create(resource) => {
-                for object in self.objects.read(resource, &self.folder)? {
+            Operation::Create(create) => {
+                let owner = create.owned_by.as_ref().map(|name| self.known(name)).transpose()?;
+                for object in self.objects.read(create, &self.folder)? {
+                    let object = owner.iter().fold(object, |object, owner| owned(object, owner));
                     self.objects.create(object).await?;
                 }
             }
@@ -288,8 +290,7 @@ impl<'a> Run<'a> {
                 self.bind(Some(&get.binding), Some(found));
             }
             Operation::Update(update) => {
-                let read = self.bound.lock().get(&update.from.value).cloned();
-                let read = read.ok_or_else(|| Refusal::new(format!("no step has read `{}`", update.from.value)))?;
+                let read = self.known(&update.from)?;
                 self.objects.update(update, &read).await?;
             }
             Operation::Patch(patch) => {
@@ -329,6 +330,12 @@ impl<'a> Run<'a> {
             Operation::Heal(on) => self.node(&on.node, |kubelet, name| kubelet.partition_node(name, false))?,
         }
         Ok(None)
+    }
+
+    /// The object that a step has given a name to.
+    fn known(&self, name: &Spanned<String>) -> Result<Arc<coracle_meta::Object>, Refusal> {
+        let known = self.bound.lock().get(&name.value).cloned();
+        known.ok_or_else(|| Refusal::new(format!("no step has read `{}`", name.value)))
     }
 
     async fn until(&self, assert: &Assert, wanted: Polarity) -> Result<i64, Stop> {

@@ -33,7 +33,7 @@ pub fn parse_change(
     scenario: &Scenario,
     vocabulary: &dyn Vocabulary,
 ) -> Result<Change, Problem> {
-    let unnamed = |operations| Step { name: format!("put in after #{}", at.0), user: None, operations };
+    let unnamed = |operations| Step { name: format!("put in after #{}", at.0), user: None, operations, times: 1 };
     let step = match yaml(path, text)? {
         Value::Object(map) if map.contains_key("try") || map.contains_key("name") => yaml(path, text)?,
         Value::Array(_) => unnamed(yaml(path, text)?),
