@@ -30,6 +30,11 @@ pub fn lesson_page(lesson: &Lesson, events: &Events, contrast: &Events) -> Strin
     filled(&pack(&data_of_lesson(lesson, events, contrast)))
 }
 
+/// The page and all that another page holds, packed as it lies there.
+pub(crate) fn render_again(packed: &str) -> String {
+    filled(packed)
+}
+
 fn filled(run: &str) -> String {
     let (before, after) = around(PAGE);
     [before, PLACE, run, after].concat()

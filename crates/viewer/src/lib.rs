@@ -45,8 +45,10 @@ pub use lesson::{Answer, Caption, Contrast, Lesson, Refuted};
 pub use nothing::NothingToTell;
 pub use page::{data, packed};
 pub use parting::{Act, Both, Count, Difference, Parted, Parting};
-pub use read::{Read, ReadError, read};
-pub use report::{Format, NoFormat, WriteError, report, write, write_both, write_cut, write_lesson, write_refused};
+pub use read::{Beside, Read, ReadError, read};
+pub use report::{
+    Format, NoFormat, WriteError, report, write, write_again, write_both, write_cut, write_lesson, write_refused,
+};
 pub use sentence::sentence;
 pub use story::{Telling, story};
 pub use summary::{Check, Failure, Outcome, Summary, author};

@@ -21,7 +21,16 @@ pub struct Read {
     /// Where the file ends too early, as a sentence; `None` if it is whole.
     pub cut: Option<String>,
     /// What else the file holds, which is not read; `None` if it is this run alone.
-    pub beside: Option<&'static str>,
+    pub beside: Option<Beside>,
+}
+
+/// What a page holds beside the run that is read of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    /// What it is.
+    pub what: &'static str,
+    /// All that the page holds, as it lies in it.
+    pub(crate) packed: String,
 }
 
 /// Why a file holds no run.
@@ -105,7 +114,7 @@ fn read_page(path: &Path) -> Result<Read, ReadError> {
         return Err(wrong(format!("it has schema {}, and this program reads schema {SCHEMA}", value["run"]["schema"])));
     }
     let data: Data = serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-    let beside = data.beside();
+    let beside = data.beside().map(|what| Beside { what, packed: packed.trim().to_owned() });
     let mut entries = Vec::with_capacity(data.entries.len());
     for row in data.entries {
         let id = row.0;

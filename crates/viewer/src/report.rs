@@ -5,6 +5,7 @@ use coracle_journal::{EntryId, Events};
 
 use crate::lesson::Lesson;
 use crate::parting::Both;
+use crate::read::Beside;
 use crate::{html, json, junit, markdown, perfetto};
 
 /// What a report is written as, by the ending of its file's name.
@@ -127,6 +128,17 @@ pub fn write_both(both: &Both<'_>, path: &Path) -> Result<(), WriteError> {
 pub fn write_lesson(lesson: &Lesson, events: &Events, contrast: &Events, path: &Path) -> Result<(), WriteError> {
     match Format::of(path)? {
         Format::Html => save(path, html::lesson_page(lesson, events, contrast)),
+        _ => Err(WriteError::NotAPage(path.display().to_string())),
+    }
+}
+
+/// Writes the page with all that a page holds which was read: two runs, or a lesson.
+///
+/// # Errors
+/// If the file's name does not end with `.html`, or it cannot be written.
+pub fn write_again(beside: &Beside, path: &Path) -> Result<(), WriteError> {
+    match Format::of(path)? {
+        Format::Html => save(path, html::render_again(&beside.packed)),
         _ => Err(WriteError::NotAPage(path.display().to_string())),
     }
 }

@@ -45,16 +45,21 @@ pub(super) fn print_of(
 
 /// Reads the run that a file holds, as far as it goes.
 pub(super) fn run_of(file: &Path) -> anyhow::Result<Read> {
-    let read = coracle_viewer::read(file).map_err(|error| exit::Usage(chain(&error)))?;
-    if let Some(beside) = read.beside {
-        eprintln!("note: {} also holds {beside}; what follows is of the run alone", file.display());
+    Ok(coracle_viewer::read(file).map_err(|error| exit::Usage(chain(&error)))?)
+}
+
+/// Says what else there is in a file of which the run alone is used.
+pub(super) fn note(file: &Path, read: &Read) {
+    if let Some(beside) = &read.beside {
+        eprintln!("note: {} also holds {}; what follows is of the run alone", file.display(), beside.what);
     }
-    Ok(read)
 }
 
 /// Reads the run that a file holds, to its end.
 pub(super) fn whole_run_of(file: &Path) -> anyhow::Result<Events> {
-    let Read { events, cut, .. } = run_of(file)?;
+    let read = run_of(file)?;
+    note(file, &read);
+    let Read { events, cut, .. } = read;
     cut.map_or(Ok(events), |cut| Err(exit::Usage(cut).into()))
 }
 

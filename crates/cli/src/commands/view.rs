@@ -9,7 +9,7 @@ use coracle_viewer::serve::Site;
 use coracle_viewer::{Format, Read, find};
 use futures_util::future::{Either, select};
 
-use super::story::{nothing, run_of};
+use super::story::{note, nothing, run_of};
 use super::up::runtime;
 use crate::called::called;
 use crate::exit;
@@ -56,10 +56,14 @@ impl View {
 
     /// Writes the reports; a run that is cut is of use, and a mistake all the same.
     fn write(&self, read: &Read, place: &str) -> Result<u8> {
+        if self.report.iter().any(|path| Format::of(path) != Ok(Format::Html)) {
+            note(&self.run, read);
+        }
         for path in &self.report {
-            match &read.cut {
-                None => coracle_viewer::write(&read.events, path)?,
-                Some(cut) => coracle_viewer::write_cut(&read.events, cut, path).map_err(|error| match error {
+            match (&read.beside, &read.cut) {
+                (Some(beside), _) if Format::of(path) == Ok(Format::Html) => coracle_viewer::write_again(beside, path)?,
+                (_, None) => coracle_viewer::write(&read.events, path)?,
+                (_, Some(cut)) => coracle_viewer::write_cut(&read.events, cut, path).map_err(|error| match error {
                     refused @ coracle_viewer::WriteError::Cut { .. } => exit::Usage(format!("{cut}; {refused}")).into(),
                     other => anyhow::Error::from(other),
                 })?,
@@ -82,7 +86,10 @@ impl View {
         println!(" ✓ {} at {link}", self.run.display());
         println!(" Ctrl-C ends it");
         let _way = if self.open { Some(Way::open(&link)?) } else { None };
-        let site = Site::of_run(&read.events, read.cut.as_deref());
+        let site = match &read.beside {
+            Some(beside) => Site::of_page(beside),
+            None => Site::of_run(&read.events, read.cut.as_deref()),
+        };
         match select(pin!(socket.serve(site)), pin!(interrupted())).await {
             Either::Left(((), _)) => Ok(exit::FAILED),
             Either::Right((code, _)) => Ok(code),

@@ -182,3 +182,18 @@ fn the_page_of_a_cluster_tells_what_happens_and_nothing_of_a_secret() {
     let token = std::fs::read_to_string(folder.join("pki/admin.token")).unwrap();
     assert!(!told.contains(token.trim()) && answer(&link, "evil.example").starts_with("HTTP/1.1 403"));
 }
+
+#[test]
+fn a_page_with_more_than_a_run_is_shown_with_all_of_it() {
+    let folder = Folder::new("view-beside");
+    let (page, again, summary) = (folder.join("lesson.html"), folder.join("again.html"), folder.join("run.json"));
+    succeed(coracle().args(["learn", "conflict-is-fine", "--plain", "--report"]).arg(&page));
+    let output = coracle().arg("view").arg(&page).arg("--report").arg(&again).output().unwrap();
+    assert!(output.status.success() && !text(&output).contains("the run alone"), "{}", text(&output));
+    assert!(std::fs::read(&page).unwrap() == std::fs::read(&again).unwrap(), "the lesson is in both");
+    let output = coracle().arg("view").arg(&page).arg("--report").arg(&summary).output().unwrap();
+    assert!(output.status.success() && text(&output).contains("also holds a lesson"), "{}", text(&output));
+    let (_view, link) = serving(coracle().arg("view").arg(&page));
+    let served = answer(&link, "");
+    assert!(served.contains(&*std::fs::read_to_string(&page).unwrap()), "{} bytes are served", served.len());
+}

@@ -30,6 +30,7 @@ use tokio::task::JoinSet;
 pub use guard::Secret;
 
 use crate::html;
+use crate::read::Beside;
 use crate::serve::follow::Followed;
 use crate::serve::guard::Guard;
 
@@ -60,6 +61,11 @@ impl Site {
     /// The page of a run that is over; `cut` says where its file ends too early.
     pub fn of_run(events: &Events, cut: Option<&str>) -> Self {
         Self { page: html::render(events, cut), live: None }
+    }
+
+    /// The page of all that a page holds which was read: two runs, or a lesson.
+    pub fn of_page(beside: &Beside) -> Self {
+        Self { page: html::render_again(&beside.packed), live: None }
     }
 
     /// The page of a cluster that runs and records into `recorder`. What was recorded up to `begins` is what the cluster started with,
