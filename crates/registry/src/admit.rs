@@ -80,8 +80,10 @@ impl Registry {
     async fn mutate_once(&self, review: &mut Review<'_>) -> Result<(), Status> {
         for plugin in self.plugins(review.operation) {
             let done = plugin.mutate(review).await;
-            if review.take_change() {
-                self.note(review, Stage::AdmissionChange, |detail| detail.with("plugin", plugin.name()));
+            let paths = review.take_change();
+            if !paths.is_empty() {
+                let changed = |detail: Detail| detail.with("plugin", plugin.name()).with("paths", paths);
+                self.note(review, Stage::AdmissionChange, changed);
             }
             self.noted(review, &**plugin, done)?;
         }

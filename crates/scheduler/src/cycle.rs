@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ use crate::snapshot::Snapshot;
 
 /// Up to this many nodes all are looked at; above, only so many that enough fit.
 const LEAST_NODES_TO_FIND: usize = 100;
+/// How many nodes a choice names beside the chosen one.
+const SCORES_TOLD: usize = 5;
 
 /// Which node a pod gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +27,9 @@ pub struct Choice {
     pub evaluated: usize,
     /// How many of those fit.
     pub feasible: usize,
+    /// The nodes with the highest scores, five at most, with what all plug-ins gave them together, the best first; none where there
+    /// was nothing to choose from.
+    pub scores: Vec<(String, i64)>,
 }
 
 /// Why a pod gets no node.
@@ -89,7 +95,7 @@ pub(crate) fn schedule_with(
     if let Some(node) = pod.nominated_node.as_ref().and_then(|name| snapshot.node(name))
         && checks.rejection(node).is_none()
     {
-        return Ok(Choice { node: node.name.to_string(), evaluated: 1, feasible: 1 });
+        return Ok(Choice { node: node.name.to_string(), evaluated: 1, feasible: 1, scores: Vec::new() });
     }
     let error = FitError { nodes: snapshot.len(), ..FitError::default() };
     let mut unfit = Unfit { error, ..Unfit::default() };
@@ -129,9 +135,11 @@ pub(crate) fn schedule_with(
         feasible.into_iter().filter_map(|slot| snapshot.at(slot)).map(AsRef::as_ref).collect();
     match feasible.as_slice() {
         [] => Err(Failure::Unfit(Box::new(unfit))),
-        [only] => Ok(Choice { node: only.name.to_string(), evaluated, feasible: 1 }),
+        [only] => Ok(Choice { node: only.name.to_string(), evaluated, feasible: 1, scores: Vec::new() }),
         several => {
-            Ok(Choice { node: best(profile, pod, snapshot, several, random), evaluated, feasible: several.len() })
+            let totals = totals(profile, pod, snapshot, several);
+            let node = best(several, &totals, random);
+            Ok(Choice { node, evaluated, feasible: several.len(), scores: highest(several, &totals) })
         }
     }
 }
@@ -197,19 +205,35 @@ fn nodes_to_find(all: usize, percentage: usize) -> usize {
     (all * percentage / 100).max(LEAST_NODES_TO_FIND)
 }
 
-/// The node with the highest total; one of the best at random.
-fn best(profile: &Profile, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo], random: &Random) -> String {
+/// What all plug-ins together give each node.
+fn totals(profile: &Profile, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeInfo]) -> Vec<i64> {
     let mut totals = vec![0; nodes.len()];
     for (plugin, weight) in &profile.scores {
         for (total, score) in totals.iter_mut().zip(plugin.score(pod, snapshot, nodes).into_iter().flatten()) {
             *total += score * weight;
         }
     }
+    totals
+}
+
+/// The node with the highest total; one of the best at random.
+fn best(nodes: &[&NodeInfo], totals: &[i64], random: &Random) -> String {
     let highest = totals.iter().copied().max().unwrap_or(0);
-    let mut best = nodes.iter().zip(&totals).filter(|(_, total)| **total == highest);
+    let mut best = nodes.iter().zip(totals).filter(|(_, total)| **total == highest);
     let how_many = totals.iter().filter(|total| **total == highest).count();
     let chosen = best.nth(random.below(how_many as u64) as usize);
     chosen.expect("one of them is the best").0.name.to_string()
+}
+
+/// The nodes with the highest totals, the best first, those of the same total by their names.
+fn highest(nodes: &[&NodeInfo], totals: &[i64]) -> Vec<(String, i64)> {
+    let mut scores: Vec<_> = nodes.iter().zip(totals).map(|(node, total)| (Reverse(*total), &*node.name)).collect();
+    if scores.len() > SCORES_TOLD {
+        scores.select_nth_unstable(SCORES_TOLD);
+        scores.truncate(SCORES_TOLD);
+    }
+    scores.sort_unstable();
+    scores.into_iter().map(|(Reverse(total), name)| (name.to_owned(), total)).collect()
 }
 
 #[cfg(test)]

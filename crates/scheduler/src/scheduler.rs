@@ -198,7 +198,10 @@ impl Scheduler {
             let detail = Detail::about(format!("pods/{}", attempt.info.key)).caused_by(attempt.causes.iter().copied());
             match &attempt.decision {
                 Decision::Bind(choice, _) => {
-                    detail.with("node", choice.node.as_str()).with("feasible", choice.feasible)
+                    let detail = detail.with("node", choice.node.as_str()).with("feasible", choice.feasible);
+                    let scores: Map<_, _> =
+                        choice.scores.iter().map(|(node, score)| (node.clone(), json!(score))).collect();
+                    if scores.is_empty() { detail } else { detail.with("scores", scores) }
                 }
                 Decision::NoNodes => detail.with("feasible", 0).with("why", Failure::NoNodes.to_string()),
                 Decision::Unfit(unfit, _) => {

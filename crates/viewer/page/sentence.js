@@ -43,7 +43,8 @@ function wordOf(run, i, name) {
 
 function plain(value) {
   if (typeof value === "string") return value;
-  if (value && typeof value === "object" && !Array.isArray(value)) {
+  if (Array.isArray(value)) return value.map(plain).join(", ");
+  if (value && typeof value === "object") {
     return Object.entries(value).map(([name, inner]) => `${name} at ${plain(inner)}`).join(", ");
   }
   return JSON.stringify(value);

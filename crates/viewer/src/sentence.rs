@@ -70,6 +70,7 @@ fn plain(value: &Value) -> String {
         Value::Object(map) => {
             map.iter().map(|(name, value)| format!("{name} at {}", plain(value))).collect::<Vec<_>>().join(", ")
         }
+        Value::Array(all) => all.iter().map(plain).collect::<Vec<_>>().join(", "),
         other => other.to_string(),
     }
 }
@@ -106,5 +107,9 @@ mod tests {
         let said: Vec<String> = recorder.entries(EntryId(0)).iter().map(sentence).collect();
         assert_eq!(said[0], "sync of a/b ends: done");
         assert_eq!(said[1], "sync of a/b ends: done, having read nodes at 3, pods at 4: no");
+        recorder.record("x", Stage::AdmissionChange, || {
+            Detail::about("pods/a/b").with("plugin", "Priority").with("paths", json!(["spec.a", "spec.b"]))
+        });
+        assert_eq!(sentence(&recorder.entries(EntryId(3))[0]), "Priority changes pods/a/b at spec.a, spec.b");
     }
 }

@@ -4,7 +4,7 @@ use coracle_journal::Stage;
 /// there and not empty, or such a word and what it has to be, `op=create`.
 ///
 /// In a text, `{word}` is a word of the data, `{k}` the subject and `{rv}` the revision; what stands in brackets is left out if
-/// a word in it is empty. A map reads `pods at 41, nodes at 40`.
+/// a word in it is empty. A map reads `pods at 41, nodes at 40`, a list `a, b`.
 ///
 /// The page reads the same table.
 pub(crate) type Template = &'static [(&'static str, &'static str)];
@@ -17,7 +17,7 @@ pub(crate) fn template(stage: Stage) -> Template {
             ("precondition", "answers {code}[ {reason}]: it wants {precondition}[, and {stored} is stored]"),
             ("", "answers {code}[ {reason}]"),
         ],
-        Stage::AdmissionChange => &[("", "{plugin} changes {k}")],
+        Stage::AdmissionChange => &[("", "{plugin} changes {k}[ at {paths}]")],
         Stage::AdmissionRefuse => &[("", "{plugin} refuses {k}: {why}")],
         Stage::WebhookCall => &[("", "calls {k}")],
         Stage::WebhookAnswer => &[("error", "gets no use of {k}: {error}"), ("", "is answered by {k}")],
@@ -46,7 +46,7 @@ pub(crate) fn template(stage: Stage) -> Template {
         ],
         Stage::SyncWrite => &[("", "writes: {verb} {k}[, only if {precondition}]")],
         Stage::SyncEnd => &[("", "sync of {k} ends: {result}[, having read {reads}][, {decided}][: {error}]")],
-        Stage::SchedulerPick => &[("node", "picks {node} for {k}"), ("", "finds no node for {k}: {why}")],
+        Stage::SchedulerPick => &[("node", "picks {node} for {k}[; scores: {scores}]"), ("", "finds no node for {k}: {why}")],
         Stage::KubeletTransition => &[("", "{k} goes from {from} to {to}")],
         Stage::KubeletVolume => &[("", "{step} of {volume} for {k}[: {error}]")],
         Stage::StepStart => &[("", "step: {name}")],

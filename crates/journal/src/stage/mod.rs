@@ -69,6 +69,7 @@ stages! {
     /// An admission plug-in changed an object; the cause is the request.
     AdmissionChange "admission.change" {
         plugin always Text "which one",
+        paths always List "where, the first 16 of them",
     }
     /// An admission plug-in refused a write; the cause is the request.
     AdmissionRefuse "admission.refuse" {
@@ -129,11 +130,11 @@ stages! {
     }
     /// The indexer, which is the cache, changed.
     CacheApply "cache.apply" {
-        r#type always Text "add, update, delete or resync",
+        r#type always Text "Added, Updated or Deleted",
     }
     /// A handler was told.
     HandlerCall "handler.call" {
-        notification always Text "add, update, delete or resync",
+        notification always Text "Added, Updated or Deleted",
         handler always Text "who is told",
     }
     /// A key was put into a work queue; merged additions are causes of one `queue.get`.
@@ -190,6 +191,7 @@ stages! {
     SchedulerPick "scheduler.pick" {
         node may Text "which one",
         feasible always Number "how many nodes would do",
+        scores may Map "the nodes with the highest scores, five at most, to what all plug-ins gave them together",
         why may Text "why none",
         plugins may List "the plug-ins that refused nodes",
         reasons may Map "why a node would not do, to how many nodes that was said of",

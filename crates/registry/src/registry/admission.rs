@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use coracle_meta::{Object, Status};
 
 use super::Reinvocation;
+use super::changed_paths::changed_paths;
 use crate::{DeleteOptions, Kind, Registry, Request, Strategy};
 
 /// What is about to happen to an object. In Kubernetes: `admission.Operation`.
@@ -112,9 +113,10 @@ impl<'a> Review<'a> {
         self.object.as_mut().map(Cow::to_mut)
     }
 
-    /// Whether the object is another since this was asked last, as far as anybody keeps it.
-    pub(crate) fn take_change(&mut self) -> bool {
-        self.before.take().is_some_and(|before| self.object.as_deref() != Some(&before))
+    /// Where the object is another since this was asked last, as far as anybody keeps it; nowhere if it is not.
+    pub(crate) fn take_change(&mut self) -> Vec<String> {
+        let (Some(before), Some(after)) = (self.before.take(), self.object.as_deref()) else { return Vec::new() };
+        changed_paths(before.as_value(), after.as_value())
     }
 
     /// The kind of the object; of a subresource, its parent's.

@@ -3,6 +3,7 @@
 mod admission;
 mod authenticator;
 mod authorizer;
+mod changed_paths;
 mod conversion;
 mod elsewhere;
 mod extensions;

@@ -1,0 +1,47 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+/// How many places are told.
+const PATHS_TOLD: usize = 16;
+
+/// Where two objects differ, in the order of their names: the innermost places that maps alone lead to.
+pub(super) fn changed_paths(before: &Value, after: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    gather("", Some(before), Some(after), &mut found);
+    found
+}
+
+fn gather(path: &str, before: Option<&Value>, after: Option<&Value>, found: &mut Vec<String>) {
+    if before == after || found.len() == PATHS_TOLD {
+        return;
+    }
+    let (Some(Value::Object(before)), Some(Value::Object(after))) = (before, after) else {
+        return found.push(path.to_owned());
+    };
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    for name in names {
+        let inner = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        gather(&inner, before.get(name), after.get(name), found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_innermost_places_are_told_and_lists_are_one_place() {
+        let before = json!({"kind": "Pod", "spec": {"a": {"b": 1, "c": [1]}, "gone": 1}});
+        let after = json!({"kind": "Pod", "spec": {"a": {"b": 1, "c": [2]}, "new": {"x": 1}}});
+        assert_eq!(changed_paths(&before, &after), ["spec.a.c", "spec.gone", "spec.new"]);
+        assert!(changed_paths(&before, &before).is_empty());
+    }
+
+    #[test]
+    fn no_more_are_told_than_anybody_reads() {
+        let many: serde_json::Map<_, _> = (0..100).map(|number| (number.to_string(), number.into())).collect();
+        assert_eq!(changed_paths(&json!({}), &many.into()).len(), PATHS_TOLD);
+    }
+}
