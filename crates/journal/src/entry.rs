@@ -44,7 +44,8 @@ pub struct Detail {
     pub(crate) subject: String,
     pub(crate) causes: Vec<EntryId>,
     pub(crate) revision: Option<i64>,
-    pub(crate) data: Map<String, Value>,
+    /// In the order in which it was said, each word once.
+    pub(crate) data: Vec<(&'static str, Value)>,
 }
 
 impl Detail {
@@ -69,8 +70,9 @@ impl Detail {
 
     /// With one more word of data.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.data.insert(name.to_owned(), value.into());
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.data.retain(|(known, _)| *known != name);
+        self.data.push((name, value.into()));
         self
     }
 }

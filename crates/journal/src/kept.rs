@@ -1,9 +1,10 @@
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
 use crate::names::{Name, Names};
-use crate::{Entry, EntryId, Stage};
+use crate::{Detail, Entry, EntryId, Stage};
 
 /// Texts longer than this are not looked up among those that others use.
 const LONGEST_NAME: usize = 64;
@@ -24,14 +25,18 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    pub(crate) fn of(entry: Entry, names: &mut Names) -> Self {
-        let Entry { id: _, at, actor, stage, subject, causes, revision, data } = entry;
+    pub(crate) fn of(at: Duration, actor: &str, stage: Stage, detail: Detail, names: &mut Names) -> Self {
+        let Detail { subject, mut causes, revision, mut data } = detail;
+        causes.sort_unstable();
+        causes.dedup();
+        // As a map of JSON orders its names.
+        data.sort_unstable_by_key(|(name, _)| *name);
         Self {
             at: u64::try_from(at.as_nanos()).unwrap_or(u64::MAX),
             revision: revision.unwrap_or(NO_REVISION),
             causes: causes.into(),
-            data: Writing { names, bytes: Vec::new() }.data(stage, &data).into(),
-            actor: names.take(&actor),
+            data: Writing { names, bytes: Vec::with_capacity(8 * data.len()) }.data(stage, &data).into(),
+            actor: names.take(actor),
             subject: names.take(&subject),
             stage,
         }
@@ -66,7 +71,7 @@ impl Kept {
             out.raw("]");
         }
         if self.revision != NO_REVISION {
-            out.raw(",\"rv\":").raw(&self.revision.to_string());
+            out.raw(",\"rv\":").json(&self.revision);
         }
         if !self.data.is_empty() {
             out.raw(",\"d\":");
@@ -123,44 +128,44 @@ struct Writing<'n> {
 }
 
 impl Writing<'_> {
-    fn data(mut self, stage: Stage, data: &Map<String, Value>) -> Vec<u8> {
+    fn data(mut self, stage: Stage, data: &[(&str, Value)]) -> Vec<u8> {
         for (name, value) in data {
-            let place = stage.fields().iter().position(|field| field.name() == name);
+            let place = stage.fields().iter().position(|field| field.name() == *name);
             let place = place.and_then(|place| u8::try_from(place).ok()).filter(|place| *place < UNPROMISED);
-            let tag = self.tag(value);
-            self.bytes.push(place.unwrap_or(UNPROMISED) << 3 | tag as u8);
-            if place.is_none() {
-                self.text(name);
+            let place = place.ok_or(*name);
+            match value {
+                Value::Bool(true) => self.begin(place, Tag::True),
+                Value::Bool(false) => self.begin(place, Tag::False),
+                Value::Number(number) if let Some(number) = number.as_u64() => {
+                    self.begin(place, Tag::Natural);
+                    self.natural(number);
+                }
+                Value::String(text) if let Some(bytes) = uuid(text) => {
+                    self.begin(place, Tag::Uuid);
+                    self.bytes.extend(bytes);
+                }
+                Value::String(text) if text.len() <= LONGEST_NAME => {
+                    self.begin(place, Tag::Name);
+                    let name = self.names.take(text);
+                    self.natural(u64::from(name.0));
+                }
+                Value::String(text) => {
+                    self.begin(place, Tag::Text);
+                    self.text(text);
+                }
+                Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                    self.begin(place, Tag::Json);
+                    self.text(&value.to_string());
+                }
             }
-            self.value(tag, value);
         }
         self.bytes
     }
 
-    fn tag(&self, value: &Value) -> Tag {
-        match value {
-            Value::Bool(true) => Tag::True,
-            Value::Bool(false) => Tag::False,
-            Value::Number(number) if number.is_u64() => Tag::Natural,
-            Value::String(text) if uuid(text).is_some() => Tag::Uuid,
-            Value::String(text) if text.len() <= LONGEST_NAME => Tag::Name,
-            Value::String(_) => Tag::Text,
-            Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => Tag::Json,
-        }
-    }
-
-    fn value(&mut self, tag: Tag, value: &Value) {
-        let text = value.as_str().unwrap_or_default();
-        match tag {
-            Tag::True | Tag::False => {}
-            Tag::Natural => self.natural(value.as_u64().unwrap_or_default()),
-            Tag::Uuid => self.bytes.extend(uuid(text).unwrap_or_default()),
-            Tag::Name => {
-                let name = self.names.take(text);
-                self.natural(u64::from(name.0));
-            }
-            Tag::Text => self.text(text),
-            Tag::Json => self.text(&value.to_string()),
+    fn begin(&mut self, place: Result<u8, &str>, tag: Tag) {
+        self.bytes.push(place.unwrap_or(UNPROMISED) << 3 | tag as u8);
+        if let Err(name) = place {
+            self.text(name);
         }
     }
 
@@ -217,11 +222,15 @@ impl Line<'_> {
     }
 
     fn number(&mut self, number: u64) -> &mut Self {
-        self.raw(&number.to_string())
+        self.json(&number)
     }
 
     fn text(&mut self, text: &str) -> &mut Self {
-        serde_json::to_writer(&mut *self.0, text).expect("memory takes what is written");
+        self.json(text)
+    }
+
+    fn json(&mut self, what: &(impl Serialize + ?Sized)) -> &mut Self {
+        serde_json::to_writer(&mut *self.0, what).expect("memory takes what is written");
         self
     }
 
@@ -286,26 +295,38 @@ impl<'n> Reading<'n> {
 
 /// The bytes of a uuid in small letters, with its dashes.
 fn uuid(text: &str) -> Option<[u8; 16]> {
-    if text.len() != 36 || !text.is_ascii() {
+    if text.len() != 36 {
         return None;
     }
-    let digits: String = text.split('-').collect();
-    let mut bytes = [0; 16];
-    for (index, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(digits.get(2 * index..2 * index + 2)?, 16).ok()?;
+    let (mut bytes, mut digits) = ([0; 16], 0);
+    for (place, letter) in text.bytes().enumerate() {
+        let digit = match letter {
+            b'-' if is_dash(place) => continue,
+            b'0'..=b'9' => letter - b'0',
+            b'a'..=b'f' => letter - b'a' + 10,
+            _ => return None,
+        };
+        let byte: &mut u8 = bytes.get_mut(digits / 2)?;
+        *byte = *byte << 4 | digit;
+        digits += 1;
     }
-    (uuid_text(&bytes) == text).then_some(bytes)
+    (digits == 32).then_some(bytes)
 }
 
 fn uuid_text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(36);
-    for (index, byte) in bytes.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
+    for digit in bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]) {
+        if is_dash(text.len()) {
             text.push('-');
         }
-        text.extend([byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0')));
+        text.push(char::from_digit(digit.into(), 16).unwrap_or('0'));
     }
     text
+}
+
+/// Whether a uuid has a dash here.
+fn is_dash(place: usize) -> bool {
+    matches!(place, 8 | 13 | 18 | 23)
 }
 
 #[cfg(test)]
@@ -328,35 +349,40 @@ mod tests {
         ]
     }
 
-    fn entries() -> impl Strategy<Value = Entry> {
-        let names = prop_oneof![Just("verb".to_owned()), Just("type".to_owned()), Just("audit".to_owned()), ".{0,9}"];
+    fn details() -> impl Strategy<Value = (String, Stage, Detail)> {
+        let names = prop_oneof![Just("verb"), Just("type"), Just("audit"), Just(""), Just("of nobody"), Just("\"")];
         let data = proptest::collection::vec((names, values()), 0..6);
         let stages = (0..Stage::ALL.len()).prop_map(|index| Stage::ALL[index]);
         let revision = proptest::option::of(0..i64::MAX);
         (stages, ".{0,9}", ".{0,9}", data, revision, proptest::collection::vec(any::<u64>(), 0..4)).prop_map(
-            |(stage, actor, subject, data, revision, causes)| Entry {
-                id: EntryId(7),
-                at: Duration::from_nanos(5),
-                actor,
-                stage,
-                subject,
-                causes: causes.into_iter().map(EntryId).collect(),
-                revision,
-                data: data.into_iter().collect(),
+            |(stage, actor, subject, data, revision, causes)| {
+                let detail = Detail { revision, ..Detail::about(subject) }.caused_by(causes.into_iter().map(EntryId));
+                (actor, stage, data.into_iter().fold(detail, |detail, (name, value)| detail.with(name, value)))
             },
         )
     }
 
+    fn entry((actor, stage, detail): (String, Stage, Detail)) -> Entry {
+        let Detail { subject, mut causes, revision, data } = detail;
+        causes.sort_unstable();
+        causes.dedup();
+        let data = data.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        Entry { id: EntryId(7), at: Duration::from_nanos(5), actor, stage, subject, causes, revision, data }
+    }
+
     proptest! {
         #[test]
-        fn entries_come_back_as_they_were_and_leave_no_name_behind(all in proptest::collection::vec(entries(), 1..8)) {
+        fn entries_come_back_as_they_were_and_leave_no_name_behind(all in proptest::collection::vec(details(), 1..8)) {
             let mut names = Names::default();
-            let kept: Vec<Kept> = all.iter().map(|entry| Kept::of(entry.clone(), &mut names)).collect();
-            for (entry, kept) in all.iter().zip(&kept) {
-                prop_assert_eq!(&kept.entry(EntryId(7), &names), entry);
+            let keep = |(actor, stage, detail): &(String, Stage, Detail)| {
+                Kept::of(Duration::from_nanos(5), actor, *stage, detail.clone(), &mut names)
+            };
+            let kept: Vec<Kept> = all.iter().map(keep).collect();
+            for (entry, kept) in all.into_iter().map(entry).zip(&kept) {
+                prop_assert_eq!(&kept.entry(EntryId(7), &names), &entry);
                 let mut line = Vec::new();
                 kept.write(EntryId(7), &names, &mut line);
-                prop_assert_eq!(String::from_utf8(line).unwrap(), serde_json::to_string(entry).unwrap());
+                prop_assert_eq!(String::from_utf8(line).unwrap(), serde_json::to_string(&entry).unwrap());
             }
             kept.iter().for_each(|kept| kept.forget(&mut names));
             prop_assert_eq!(names.take("new").0 as usize, names.take("new").0 as usize);

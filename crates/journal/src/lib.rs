@@ -18,6 +18,7 @@ mod header;
 mod kept;
 mod names;
 mod recorder;
+mod sent;
 mod sink;
 mod stage;
 mod subject;

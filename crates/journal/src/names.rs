@@ -1,45 +1,58 @@
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::hash::BuildHasher;
+
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Texts that many entries share, each kept once and as long as an entry uses it.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    numbers: BTreeMap<Arc<str>, u32>,
+    /// The number of each text. Every entry looks up several, which a tree makes dear; nobody walks it, so that its order shows nowhere.
+    numbers: HashTable<u32>,
+    hasher: DefaultHashBuilder,
     slots: Vec<Slot>,
     free: Vec<u32>,
 }
 
 #[derive(Debug)]
 struct Slot {
-    text: Arc<str>,
+    text: Box<str>,
     uses: usize,
 }
 
 /// The number of a text in its [`Names`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Name(pub(crate) u32);
 
 impl Names {
     /// The text's number, which is used once more.
     pub(crate) fn take(&mut self, text: &str) -> Name {
-        if let Some(number) = self.numbers.get(text) {
-            self.slots[*number as usize].uses += 1;
-            return Name(*number);
+        let Self { numbers, hasher, slots, free } = self;
+        let is_it = |number: &u32| *slots[*number as usize].text == *text;
+        let hash_of = |number: &u32| hasher.hash_one(&*slots[*number as usize].text);
+        match numbers.entry(hasher.hash_one(text), is_it, hash_of) {
+            Entry::Occupied(known) => {
+                let number = *known.get();
+                slots[number as usize].uses += 1;
+                Name(number)
+            }
+            Entry::Vacant(new) => {
+                let next = u32::try_from(slots.len()).expect("a ring holds fewer entries than there are numbers");
+                let number = free.pop().unwrap_or(next);
+                new.insert(number);
+                let slot = Slot { text: text.into(), uses: 1 };
+                match slots.get_mut(number as usize) {
+                    Some(free) => *free = slot,
+                    None => slots.push(slot),
+                }
+                Name(number)
+            }
         }
-        let text: Arc<str> = text.into();
-        let slot = Slot { text: Arc::clone(&text), uses: 1 };
-        let number = match self.free.pop() {
-            Some(number) => {
-                self.slots[number as usize] = slot;
-                number
-            }
-            None => {
-                self.slots.push(slot);
-                u32::try_from(self.slots.len() - 1).expect("a ring holds fewer entries than there are numbers")
-            }
-        };
-        self.numbers.insert(text, number);
-        Name(number)
+    }
+
+    /// The text's number, if it is used.
+    pub(crate) fn find(&self, text: &str) -> Option<Name> {
+        let is_it = |number: &u32| *self.slots[*number as usize].text == *text;
+        self.numbers.find(self.hasher.hash_one(text), is_it).map(|number| Name(*number))
     }
 
     /// The text is used once less, and forgotten when it is not used.
@@ -47,8 +60,10 @@ impl Names {
         let slot = &mut self.slots[name.0 as usize];
         slot.uses -= 1;
         if slot.uses == 0 {
-            self.numbers.remove(&slot.text);
-            slot.text = Arc::default();
+            let text = std::mem::take(&mut slot.text);
+            if let Ok(known) = self.numbers.find_entry(self.hasher.hash_one(&*text), |number| *number == name.0) {
+                known.remove();
+            }
             self.free.push(name.0);
         }
     }
@@ -64,9 +79,7 @@ impl Names {
 
     /// How many bytes all of them take, about.
     pub(crate) fn held_bytes(&self) -> usize {
-        let slots = self.slots.capacity() * size_of::<Slot>();
-        // An `Arc` has two counts beside its text; a tree's nodes are two thirds full.
-        let texts = self.numbers.keys().map(|text| 16 + text.len() + (size_of::<Arc<str>>() + 4) * 3 / 2);
-        slots + texts.sum::<usize>()
+        let slots = self.slots.capacity() * size_of::<Slot>() + self.numbers.allocation_size();
+        slots + self.slots.iter().map(|slot| slot.text.len()).sum::<usize>()
     }
 }

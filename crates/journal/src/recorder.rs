@@ -8,11 +8,12 @@ use tokio::time::Instant;
 
 use crate::kept::Kept;
 use crate::names::Names;
+use crate::sent::Sent;
 use crate::sink::Sink;
 use crate::waiting::Waiting;
 use crate::{Detail, Entry, EntryId, Error, Header, Stage};
 
-/// How many commits and requests can still be found as causes.
+/// How many commits can still be found as causes.
 const REMEMBERED: usize = 1 << 16;
 /// How many entries are copied before somebody else may record.
 const COPIED_AT_ONCE: u64 = 1 << 6;
@@ -50,9 +51,8 @@ struct Log {
     file: Option<Sink>,
     /// The commit of each revision, to be named as a cause by those who see the revision.
     commits: BTreeMap<i64, Vec<EntryId>>,
-    /// The entry that sent each audited write, and each event of a watch, to be named as a cause by who receives it.
-    audits: BTreeMap<String, EntryId>,
-    audit_order: VecDeque<String>,
+    /// To be named as a cause by who receives it.
+    sent: Sent,
     waiting: Waiting,
 }
 
@@ -85,8 +85,7 @@ impl Recorder {
             capacity,
             file,
             commits: BTreeMap::new(),
-            audits: BTreeMap::new(),
-            audit_order: VecDeque::new(),
+            sent: Sent::default(),
             waiting: Waiting::default(),
         };
         Self { log: Some(Arc::new(Mutex::new(log))) }
@@ -139,32 +138,23 @@ impl Recorder {
 
     /// Remembers that `entry` sent the request with this audit id.
     pub fn remember_audit(&self, audit_id: &str, entry: EntryId) {
-        self.with_log(|log| {
-            if log.audits.insert(audit_id.to_owned(), entry).is_none() {
-                log.audit_order.push_back(audit_id.to_owned());
-                if log.audit_order.len() > REMEMBERED
-                    && let Some(oldest) = log.audit_order.pop_front()
-                {
-                    log.audits.remove(&oldest);
-                }
-            }
-        });
+        self.with_log(|log| log.sent.remember(&mut log.names, audit_id, None, entry));
     }
 
     /// The entry that sent the request with this audit id, if it is known here.
     pub fn audit(&self, audit_id: &str) -> Option<EntryId> {
-        self.with_log(|log| log.audits.get(audit_id).copied()).flatten()
+        self.with_log(|log| log.sent.find(&log.names, audit_id, None)).flatten()
     }
 
     /// Remembers that `entry` sent an event of `revision` on the watch with this audit id; at revision 0, that it ended it.
     pub fn remember_sent(&self, audit_id: &str, revision: i64, entry: EntryId) {
-        self.remember_audit(&sent(audit_id, revision), entry);
+        self.with_log(|log| log.sent.remember(&mut log.names, audit_id, Some(revision), entry));
     }
 
     /// The entry that sent an event of `revision` on the watch with this audit id, if it is known here; at revision 0,
     /// the one that ended it.
     pub fn sent(&self, audit_id: &str, revision: i64) -> Option<EntryId> {
-        self.audit(&sent(audit_id, revision))
+        self.with_log(|log| log.sent.find(&log.names, audit_id, Some(revision))).flatten()
     }
 
     /// The entries kept in memory, from the first with a number of at least `from`. Who follows the log asks from where it
@@ -227,29 +217,21 @@ impl Recorder {
     }
 }
 
-fn sent(audit_id: &str, revision: i64) -> String {
-    format!("{audit_id}@{revision}")
-}
-
 impl Log {
     fn append(&mut self, actor: &str, stage: Stage, detail: Detail) -> EntryId {
         let id = EntryId(self.next);
         self.next += 1;
-        let Detail { subject, mut causes, revision, data } = detail;
-        causes.sort_unstable();
-        causes.dedup();
-        let entry =
-            Entry { id, at: self.origin.elapsed(), actor: actor.to_owned(), stage, subject, causes, revision, data };
-        if let (Stage::StoreCommit, Some(revision)) = (stage, revision) {
+        if let (Stage::StoreCommit, Some(revision)) = (stage, detail.revision) {
             self.commits.entry(revision).or_default().push(id);
             if self.commits.len() > REMEMBERED {
                 self.commits.pop_first();
             }
         }
+        let entry = Kept::of(self.origin.elapsed(), actor, stage, detail, &mut self.names);
         if let Some(file) = &mut self.file {
-            file.write(&entry);
+            file.write(id, &entry, &self.names);
         }
-        self.ring.push_back(Kept::of(entry, &mut self.names));
+        self.ring.push_back(entry);
         if self.ring.len() > self.capacity
             && let Some(oldest) = self.ring.pop_front()
         {

@@ -5,12 +5,16 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::{Entry, EntryId, Error, Header};
+use crate::kept::Kept;
+use crate::names::Names;
+use crate::{EntryId, Error, Header};
 
 /// An events file that is being written; compressed if its name ends with `.gz`.
 #[derive(Debug)]
 pub(crate) struct Sink {
     out: Out,
+    /// The line that is being written, kept for its memory.
+    line: Vec<u8>,
     last: EntryId,
     /// The first thing that went wrong: a log that cannot be written must not change what happens.
     failed: Option<io::Error>,
@@ -30,15 +34,19 @@ impl Sink {
             true => Out::Gzip(Box::new(GzEncoder::new(file, Compression::default()))),
             false => Out::Plain(file),
         };
-        let mut sink = Self { out, last: EntryId(0), failed: None };
+        let mut sink = Self { out, line: Vec::new(), last: EntryId(0), failed: None };
         sink.line(header).map_err(failed)?;
         Ok(sink)
     }
 
-    pub(crate) fn write(&mut self, entry: &Entry) {
-        self.last = entry.id;
+    /// Writes an entry, with the names that it uses.
+    pub(crate) fn write(&mut self, id: EntryId, entry: &Kept, names: &Names) {
+        self.last = id;
         if self.failed.is_none() {
-            self.failed = self.line(entry).err();
+            self.line.clear();
+            entry.write(id, names, &mut self.line);
+            self.line.push(b'\n');
+            self.failed = self.out.as_write().write_all(&self.line).err();
         }
     }
 
@@ -55,12 +63,18 @@ impl Sink {
     }
 
     fn line(&mut self, what: &impl serde::Serialize) -> io::Result<()> {
-        let out: &mut dyn Write = match &mut self.out {
-            Out::Plain(out) => out,
-            Out::Gzip(out) => out,
-        };
+        let out = self.out.as_write();
         serde_json::to_writer(&mut *out, what)?;
         out.write_all(b"\n")
+    }
+}
+
+impl Out {
+    fn as_write(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Plain(out) => out,
+            Self::Gzip(out) => out,
+        }
     }
 }
 
