@@ -1,4 +1,4 @@
-use coracle_journal::{Detail, EntryId, Recorder, Stage};
+use coracle_journal::{Detail, EntryId, Recorder, Stage, subject};
 use coracle_meta::{AnyObject, GroupVersionResource, parse_resource_version};
 
 use crate::{DeltaType, Notification};
@@ -18,7 +18,8 @@ impl Records {
     }
 
     fn about(&self, object: &dyn AnyObject) -> Detail {
-        let detail = Detail::about(format!("{}/{}", self.resource, object.object_key()));
+        let key = object.object_key();
+        let detail = Detail::about(subject(&self.resource, &key.namespace, &key.name));
         at_version(detail, object.resource_version())
     }
 

@@ -3,6 +3,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
+use crate::entry::Word as Said;
 use crate::names::{Name, Names};
 use crate::{Detail, Entry, EntryId, Stage};
 
@@ -40,6 +41,14 @@ impl Kept {
             subject: names.take(&subject),
             stage,
         }
+    }
+
+    pub(crate) fn subject<'n>(&self, names: &'n Names) -> &'n str {
+        names.text(self.subject)
+    }
+
+    pub(crate) fn stage(&self) -> Stage {
+        self.stage
     }
 
     pub(crate) fn entry(&self, id: EntryId, names: &Names) -> Entry {
@@ -128,11 +137,19 @@ struct Writing<'n> {
 }
 
 impl Writing<'_> {
-    fn data(mut self, stage: Stage, data: &[(&str, Value)]) -> Vec<u8> {
-        for (name, value) in data {
+    fn data(mut self, stage: Stage, data: &[(&str, Said)]) -> Vec<u8> {
+        for (name, said) in data {
             let place = stage.fields().iter().position(|field| field.name() == *name);
             let place = place.and_then(|place| u8::try_from(place).ok()).filter(|place| *place < UNPROMISED);
             let place = place.ok_or(*name);
+            let value = match said {
+                Said::Value(value) => value,
+                Said::Json(text) => {
+                    self.begin(place, Tag::Json);
+                    self.text(text);
+                    continue;
+                }
+            };
             match value {
                 Value::Bool(true) => self.begin(place, Tag::True),
                 Value::Bool(false) => self.begin(place, Tag::False),
@@ -357,7 +374,11 @@ mod tests {
         (stages, ".{0,9}", ".{0,9}", data, revision, proptest::collection::vec(any::<u64>(), 0..4)).prop_map(
             |(stage, actor, subject, data, revision, causes)| {
                 let detail = Detail { revision, ..Detail::about(subject) }.caused_by(causes.into_iter().map(EntryId));
-                (actor, stage, data.into_iter().fold(detail, |detail, (name, value)| detail.with(name, value)))
+                let said = |detail: Detail, (name, value): (_, Value)| match value {
+                    Value::Object(_) => detail.with_json(name, &value),
+                    value => detail.with(name, value),
+                };
+                (actor, stage, data.into_iter().fold(detail, said))
             },
         )
     }
@@ -366,7 +387,11 @@ mod tests {
         let Detail { subject, mut causes, revision, data } = detail;
         causes.sort_unstable();
         causes.dedup();
-        let data = data.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let value = |said| match said {
+            Said::Value(value) => value,
+            Said::Json(text) => serde_json::from_str(&text).unwrap(),
+        };
+        let data = data.into_iter().map(|(name, said)| (name.to_owned(), value(said))).collect();
         Entry { id: EntryId(7), at: Duration::from_nanos(5), actor, stage, subject, causes, revision, data }
     }
 

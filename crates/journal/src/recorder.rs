@@ -136,6 +136,15 @@ impl Recorder {
         self.with_log(|log| log.commits.get(&revision).cloned().unwrap_or_default()).unwrap_or_default()
     }
 
+    /// What an entry is about, if it is kept in memory.
+    pub fn subject(&self, id: EntryId) -> Option<String> {
+        self.with_log(|log| {
+            let place = id.0.checked_sub(log.first())?;
+            Some(log.ring.get(usize::try_from(place).ok()?)?.subject(&log.names).to_owned())
+        })
+        .flatten()
+    }
+
     /// Remembers that `entry` sent the request with this audit id.
     pub fn remember_audit(&self, audit_id: &str, entry: EntryId) {
         self.with_log(|log| log.sent.remember(&mut log.names, audit_id, None, entry));
@@ -163,6 +172,18 @@ impl Recorder {
         let mut entries = Vec::new();
         self.each(from, |id, kept, names| {
             entries.push(kept.entry(id, names));
+            true
+        });
+        entries
+    }
+
+    /// Those of the [`entries`](Self::entries) that are at one of these stages; the others cost nothing.
+    pub fn entries_of(&self, from: EntryId, stages: &[Stage]) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        self.each(from, |id, kept, names| {
+            if stages.contains(&kept.stage()) {
+                entries.push(kept.entry(id, names));
+            }
             true
         });
         entries
@@ -240,9 +261,14 @@ impl Log {
         id
     }
 
+    /// The number of the oldest entry that is kept in memory.
+    fn first(&self) -> u64 {
+        self.next - self.ring.len() as u64
+    }
+
     /// Looks at some entries from a number on; says where to go on, if there are more and they are wanted.
     fn look(&self, from: u64, look: &mut impl FnMut(EntryId, &Kept, &Names) -> bool) -> Option<u64> {
-        let first = self.next - self.ring.len() as u64;
+        let first = self.first();
         let from = from.max(first);
         let to = self.next.min(from.saturating_add(COPIED_AT_ONCE));
         for number in from..to {

@@ -2,7 +2,14 @@
 /// out; a namespace is in none.
 pub fn subject(plural: &str, namespace: &str, name: &str) -> String {
     let namespace = if plural == "namespaces" { "" } else { namespace };
-    [plural, namespace, name].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+    let mut subject = String::with_capacity(plural.len() + namespace.len() + name.len() + 2);
+    for part in [plural, namespace, name].into_iter().filter(|part| !part.is_empty()) {
+        if !subject.is_empty() {
+            subject.push('/');
+        }
+        subject.push_str(part);
+    }
+    subject
 }
 
 #[cfg(test)]

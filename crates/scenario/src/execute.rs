@@ -109,10 +109,10 @@ pub(crate) fn execute_until<T>(
             }
         };
         let report = cluster.unless_ended(run).await??;
-        let (taken, recorder) = (take(&cluster)?, cluster.recorder().clone());
+        let taken = take(&cluster)?;
         follower.abort();
         cluster.shutdown().await;
-        Ok((report.ended(&recorder), taken))
+        Ok((report, taken))
     })
     .map_err(|error| Error::NotStarted(error.to_string()))?
 }

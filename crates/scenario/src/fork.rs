@@ -84,10 +84,9 @@ pub(crate) fn execute_from(
             Ok::<_, Error>(Run::new(scenario, &change.path, &cluster, world.clone()).alone(ending, wall).await)
         };
         let report = cluster.unless_ended(run).await??;
-        let recorder = cluster.recorder().clone();
         follower.abort();
         cluster.shutdown().await;
-        Ok(report.ended(&recorder))
+        Ok(report)
     })
     .map_err(|error| Error::NotStarted(error.to_string()))?
 }
@@ -112,14 +111,14 @@ fn join_again(cluster: &Cluster, world: &World, scenario: &Scenario) {
 
 /// The log of a run up to an event, and from there on that of the cluster which went on from it, with numbers and times that go on.
 /// That each object is what it was is not said again.
-pub(crate) fn spliced(was: &Events, place: usize, new: Events) -> Events {
+pub(crate) fn spliced(was: &Events, place: usize, new: &Events) -> Events {
     let (last, at) = (was.entries[place].id.0, was.entries[place].at);
     let is_known = |entry: &Entry| entry.stage == Stage::ObjectChange && entry.causes.is_empty();
-    let after = new.entries.into_iter().filter(|entry| !is_known(entry)).map(|entry| Entry {
+    let after = new.entries.iter().filter(|entry| !is_known(entry)).cloned().map(|entry| Entry {
         id: EntryId(last + entry.id.0),
         at: at + entry.at,
         causes: entry.causes.iter().map(|cause| EntryId(last + cause.0)).collect(),
         ..entry
     });
-    Events { header: new.header, entries: was.entries[..=place].iter().cloned().chain(after).collect() }
+    Events { header: new.header.clone(), entries: was.entries[..=place].iter().cloned().chain(after).collect() }
 }

@@ -14,6 +14,7 @@ mod execute;
 /// What a scenario file may say.
 pub mod file;
 mod fork;
+mod log;
 mod maintenance;
 mod manifests;
 mod mode;

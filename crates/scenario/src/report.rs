@@ -2,11 +2,12 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use coracle_journal::{EntryId, Events, Recorder};
+use coracle_journal::Events;
 use coracle_viewer::{Counts, WriteError};
 
 use crate::change::Fate;
 use crate::end_state::EndState;
+use crate::log::Log;
 use crate::mode::Mode;
 
 /// What became of a scenario.
@@ -20,8 +21,6 @@ pub struct Report {
     pub end_state: EndState,
     /// What was checked, in the order of the file.
     pub checks: Vec<Check>,
-    /// How often what happened.
-    pub counts: Counts,
     /// The seed by which the run can be repeated.
     pub seed: u64,
     /// How the clock ran.
@@ -30,10 +29,9 @@ pub struct Report {
     pub cluster_time: Duration,
     /// How long it took on the machine's clock.
     pub wall_time: Duration,
-    /// What was run, and the event log, the cluster's end included, as far as it is kept in memory.
-    pub events: Events,
     /// What became of the step that was put in; absent if there was none.
     pub fate: Option<Fate>,
+    pub(crate) log: Log,
 }
 
 /// How a scenario ended.
@@ -78,13 +76,19 @@ pub struct Check {
 }
 
 impl Report {
-    /// With what was recorded while the cluster ended, as the events file of the run has it.
-    pub(crate) fn ended(mut self, recorder: &Recorder) -> Self {
-        let entries = &mut self.events.entries;
-        let read = entries.last().map_or(0, |last| last.id.0);
-        entries.extend(recorder.entries(EntryId(read + 1)));
-        self.counts = Counts::of(entries);
-        self
+    /// What was run, and the event log, the cluster's end included, as far as it is kept in memory.
+    pub fn events(&self) -> &Events {
+        self.log.events()
+    }
+
+    /// The same, and nothing else.
+    pub fn into_events(self) -> Events {
+        self.log.into_events()
+    }
+
+    /// How often what happened.
+    pub fn counts(&self) -> Counts {
+        self.log.counts()
     }
 
     /// Whether everything held.
@@ -98,7 +102,7 @@ impl Report {
     /// # Errors
     /// If the name ends otherwise, or the file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), WriteError> {
-        coracle_viewer::write(&self.events, path)
+        coracle_viewer::write(self.events(), path)
     }
 
     /// The block that a terminal shows when a scenario is over.
@@ -128,7 +132,7 @@ impl Report {
                 let _ = writeln!(text, "         written by {who}");
             }
         }
-        let Counts { revisions, syncs, merged, retried, relists } = self.counts;
+        let Counts { revisions, syncs, merged, retried, relists } = self.counts();
         let _ = writeln!(
             text,
             "       {revisions} revisions   {syncs} syncs ({merged} merged, {retried} retried)   {relists} relists"

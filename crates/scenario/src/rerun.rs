@@ -141,13 +141,13 @@ pub fn rerun(
         Some(was) => (unchanged(was)?, None),
         None => {
             let old = execute(scenario, path, &without, &make_recorder)?;
-            (old.events.clone(), Some(old))
+            (old.events().clone(), Some(old))
         }
     };
     let place = place(&was, change.at)?;
     let with = Options { change: Some(change.clone()), ..options.clone() };
     let new = execute(scenario, path, &with, &make_recorder)?;
-    let parting = Parting::of(&was, &new.events);
+    let parting = Parting::of(&was, new.events());
     if let Some(Fate::TooLate { last }) = new.fate {
         return Err(NotChanged::TooLate { at: change.at, last });
     }
@@ -155,7 +155,7 @@ pub fn rerun(
     if !others.is_empty() {
         return Err(NotChanged::OtherRun { differences: others });
     }
-    whole(&new.events)?;
+    whole(new.events())?;
     if parting.same <= place {
         return Err(NotChanged::Drifted { at: change.at, parting: Box::new(parting) });
     }
@@ -170,15 +170,15 @@ fn anew(
     make_recorder: impl Fn(&Header) -> Recorder,
 ) -> Result<Rerun, NotChanged> {
     let (old, store) = execute_until(scenario, path, options, &make_recorder, Cluster::keep_store)?;
-    let place = place(&old.events, change.at)?;
+    let place = place(old.events(), change.at)?;
     let compacted = |first: Option<EntryId>| NotChanged::Compacted { at: change.at, first: first.unwrap_or(change.at) };
-    let moment = Moment::of(&old.events, place, &store).map_err(compacted)?;
+    let moment = Moment::of(old.events(), place, &store).map_err(compacted)?;
     let fork = Some(moment.revision);
     let mut new = execute_from(moment, scenario, options, change, &make_recorder)?;
-    whole(&new.events)?;
-    new.events = spliced(&old.events, place, new.events);
-    let parting = Parting::of(&old.events, &new.events);
-    Ok(Rerun { was: old.events.clone(), old: Some(old), new, parting, fork })
+    whole(new.events())?;
+    new.log = spliced(old.events(), place, new.events()).into();
+    let parting = Parting::of(old.events(), new.events());
+    Ok(Rerun { was: old.events().clone(), old: Some(old), new, parting, fork })
 }
 
 /// A log from a file; that of a changed run is of another.

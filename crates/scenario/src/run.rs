@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use coracle_cluster::{Cluster, Component};
 use coracle_expression::Expression;
-use coracle_journal::{Detail, Entry, EntryId, Events, Header, Recorder, Stage};
+use coracle_journal::{Detail, Entry, EntryId, Header, Recorder, Stage};
 use coracle_sim::{Answer, Invariant, NotInTime, Polarity, Question, World};
-use coracle_viewer::{Askers, Counts, author};
+use coracle_viewer::{Askers, author};
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use crate::change::{Change, Fate};
 use crate::end_state::EndState;
 use crate::file::{self, Assert, Drain, Joins, Operation, Part, RequestCount, Scenario, Step};
+use crate::log::Log;
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
 use crate::objects::{Objects, Refusal, owned};
@@ -68,8 +69,6 @@ struct Ended {
     outcome: Outcome,
     cluster_time: Duration,
     fate: Option<Fate>,
-    /// What was read of the log so far: reading it costs as much as writing it.
-    entries: Vec<Entry>,
 }
 
 /// Why a step stopped the scenario.
@@ -115,10 +114,8 @@ impl<'a> Run<'a> {
             Some(change) => self.changed(change, rest).await,
         };
         self.judge_throughout(&mut outcome);
-        let entries = self.recorder.entries(EntryId(0));
-        self.count_requests(&entries, &mut outcome);
-        let ended = Ended { outcome, cluster_time, fate, entries };
-        self.report(header, (mode, seed), ended, wall())
+        self.count_requests(&mut outcome);
+        self.report(header, (mode, seed), Ended { outcome, cluster_time, fate }, wall())
     }
 
     /// Takes the step that is put in and no other, and says what became of it.
@@ -145,34 +142,26 @@ impl<'a> Run<'a> {
             tokio::time::sleep(rest).await;
         }
         self.judge_throughout(&mut outcome);
-        self.report(
-            header,
-            (mode, seed),
-            Ended { outcome, cluster_time, fate: Some(fate), entries: Vec::new() },
-            wall(),
-        )
+        self.report(header, (mode, seed), Ended { outcome, cluster_time, fate: Some(fate) }, wall())
     }
 
     fn report(self, header: Header, (mode, seed): (Mode, u64), ended: Ended, wall_time: Duration) -> Report {
-        let Ended { mut outcome, cluster_time, fate, mut entries } = ended;
+        let Ended { mut outcome, cluster_time, fate } = ended;
         let end_state = self.world.look(EndState::of);
-        let read = entries.last().map_or(0, |last| last.id.0);
-        entries.extend(self.recorder.entries(EntryId(read + 1)));
         if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome {
-            failure.written_by = author(&entries, failure.revision);
+            failure.written_by = author(&self.recorder.entries(EntryId(0)), failure.revision);
         }
         Report {
             name: self.scenario.metadata.name.clone(),
             outcome,
             end_state,
             checks: self.checks,
-            counts: Counts::of(&entries),
             seed,
             mode,
             cluster_time,
             wall_time,
-            events: Events { header, entries },
             fate,
+            log: Log::new(header, self.recorder),
         }
     }
 
@@ -438,11 +427,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn count_requests(&mut self, entries: &[Entry], outcome: &mut Outcome) {
+    fn count_requests(&mut self, outcome: &mut Outcome) {
+        if self.scenario.spec.requests.is_empty() {
+            return;
+        }
         let revision = self.world.revision();
+        // Requests, and the syncs that sent them.
+        let entries = self.recorder.entries_of(EntryId(0), &[Stage::ApiRequest, Stage::SyncWrite]);
         for expected in &self.scenario.spec.requests {
             let since = self.beginning_of(expected);
-            let senders = senders(entries, expected, since);
+            let senders = senders(&entries, expected, since);
             let own = senders.iter().filter(|sender| **sender == expected.by).count();
             let others: Vec<_> = senders.iter().filter(|sender| **sender != expected.by).cloned().collect();
             let is_right = match (expected.count, expected.at_most) {
@@ -489,7 +483,7 @@ impl<'a> Run<'a> {
     }
 
     /// With one more word of truth, if it is not empty.
-    fn record_failure(&self, name: &str, expected: &str, found: &str, revision: i64, word: &str) {
+    fn record_failure(&self, name: &str, expected: &str, found: &str, revision: i64, word: &'static str) {
         self.recorder.record(ACTOR, Stage::CheckFail, || {
             let detail =
                 Detail::default().at(revision).with("name", name).with("expected", expected).with("found", found);

@@ -38,7 +38,7 @@ fn change(at: u64, step: &str) -> Change {
 /// The demo with a step in it, compared with how it went.
 fn put_in(at: u64, step: &str) -> Result<Rerun, NotChanged> {
     let Demo { path, scenario, report } = &*DEMO;
-    let against = Some(report.events.clone());
+    let against = Some(report.events().clone());
     rerun(scenario, path, &Options::default(), &change(at, step), against, |_| Recorder::ring(1_000_000))
 }
 
@@ -55,22 +55,22 @@ fn lines(entries: &[Entry]) -> String {
 /// The last event before the verdicts on the whole run.
 fn last_step_end() -> u64 {
     let ends = |entry: &&Entry| entry.stage == Stage::StepEnd;
-    DEMO.report.events.entries.iter().rfind(ends).unwrap().id.0
+    DEMO.report.events().entries.iter().rfind(ends).unwrap().id.0
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
     #[test]
     fn up_to_its_event_a_changed_run_is_the_same_byte_for_byte(share in 0.0..1.0_f64) {
-        let first = first(&DEMO.report.events, |_| true) - 1;
+        let first = first(&DEMO.report.events(), |_| true) - 1;
         let at = first + (share * (last_step_end() - first) as f64) as u64;
         let both = put_in(at, CREATE).unwrap();
         prop_assert_eq!(&both.new.fate, &Some(Fate::Taken));
         let upto = usize::try_from(at).unwrap();
-        prop_assert!(lines(&both.was.entries[..upto]) == lines(&both.new.events.entries[..upto]), "#{at}");
+        prop_assert!(lines(&both.was.entries[..upto]) == lines(&both.new.events().entries[..upto]), "#{at}");
         prop_assert!(both.parting.same >= upto);
         // The step goes in before the clock moves on.
-        let put = both.new.events.entries[upto..].iter().find(|entry| entry.data.get("name").is_some_and(|name| name == &*format!("put in after #{at}")));
+        let put = both.new.events().entries[upto..].iter().find(|entry| entry.data.get("name").is_some_and(|name| name == &*format!("put in after #{at}")));
         prop_assert_eq!(put.unwrap().at, both.was.entries[upto - 1].at);
         let parted = both.parting.first.unwrap().other.unwrap();
         prop_assert_eq!(parted, put.unwrap().id, "they part at the step itself");
@@ -81,13 +81,13 @@ proptest! {
 fn a_run_that_is_run_again_without_a_change_is_the_same() {
     let Demo { path, scenario, report } = &*DEMO;
     let again = execute(scenario, path, &Options::default(), |_| Recorder::ring(1_000_000)).unwrap();
-    assert!(lines(&report.events.entries) == lines(&again.events.entries));
-    assert_eq!(report.events.header, again.events.header);
+    assert!(lines(&report.events().entries) == lines(&again.events().entries));
+    assert_eq!(report.events().header, again.events().header);
 }
 
 #[test]
 fn a_scale_in_the_middle_changes_how_the_run_ends_and_a_delete_makes_one_more_replacement() {
-    let asked = first(&DEMO.report.events, |entry| {
+    let asked = first(&DEMO.report.events(), |entry| {
         entry.stage == Stage::ApiRequest && entry.data.get("verb").is_some_and(|verb| verb == "delete")
     });
     let scaled = put_in(asked, SCALE).unwrap();
@@ -100,13 +100,13 @@ fn a_scale_in_the_middle_changes_how_the_run_ends_and_a_delete_makes_one_more_re
         (replicaset.one < replicaset.other).then_some(())
     };
     assert_eq!(by(&deleted.parting.counts), Some(()), "{:?}", deleted.parting.counts);
-    let mark = deleted.new.events.header.change.as_deref().unwrap();
+    let mark = deleted.new.events().header.change.as_deref().unwrap();
     assert!(mark.starts_with(&format!("#{asked} sha256:")), "{mark}");
 }
 
 #[test]
 fn a_step_that_the_api_refuses_leaves_the_run_as_it_was() {
-    let begins = first(&DEMO.report.events, |entry| entry.stage == Stage::StoreCommit);
+    let begins = first(&DEMO.report.events(), |entry| entry.stage == Stage::StoreCommit);
     let refused = put_in(begins, "delete: {ref: {apiVersion: v1, kind: Pod, name: nobody}}").unwrap();
     let Some(Fate::Refused { why }) = &refused.new.fate else { panic!("{:?}", refused.new.fate) };
     assert!(why.contains("no Pod nobody"), "{why}");
@@ -118,8 +118,8 @@ fn a_step_that_the_api_refuses_leaves_the_run_as_it_was() {
 #[test]
 fn an_event_that_is_not_there_and_one_outside_the_steps_are_named_with_the_nearest() {
     let Err(NotChanged::TooEarly { first: possible, .. }) = put_in(1, CREATE) else { panic!("nothing is there yet") };
-    assert_eq!(possible.0, first(&DEMO.report.events, |_| true) - 1);
-    let last = DEMO.report.events.entries.last().unwrap().id;
+    assert_eq!(possible.0, first(&DEMO.report.events(), |_| true) - 1);
+    let last = DEMO.report.events().entries.last().unwrap().id;
     let Err(NotChanged::NoSuchEvent { at, nearest }) = put_in(last.0 + 100, CREATE) else { panic!("it is not there") };
     assert_eq!((at.0, nearest.0), (last.0 + 100, last_step_end()));
     for late in [last.0, last_step_end() + 1] {
@@ -136,7 +136,7 @@ fn a_log_of_another_run_is_not_compared_and_a_clock_that_runs_is_not_turned_back
     let Demo { path, scenario, report } = &*DEMO;
     let options = |mode| Options { seed: Some(8), mode: Some(mode), ..Options::default() };
     let run = |mode| {
-        let against = Some(report.events.clone());
+        let against = Some(report.events().clone());
         rerun(scenario, path, &options(mode), &change(3400, CREATE), against, |_| Recorder::ring(1_000_000))
     };
     let Err(NotChanged::OtherRun { differences }) = run(Mode::Virtual) else { panic!("another seed") };
@@ -150,7 +150,7 @@ fn a_log_of_another_run_is_not_compared_and_a_clock_that_runs_is_not_turned_back
 #[test]
 fn where_the_clock_cannot_be_turned_back_a_new_cluster_goes_on_from_a_fork_of_the_store() {
     let Demo { path, scenario, report } = &*DEMO;
-    let asked = first(&report.events, |entry| {
+    let asked = first(&report.events(), |entry| {
         entry.stage == Stage::ApiRequest && entry.data.get("verb").is_some_and(|verb| verb == "delete")
     });
     let options = Options { mode: Some(Mode::Scaled(20.0)), ..Options::default() };
@@ -159,12 +159,12 @@ fn where_the_clock_cannot_be_turned_back_a_new_cluster_goes_on_from_a_fork_of_th
     assert_eq!((&new.fate, &new.outcome), (&Some(Fate::Taken), &Outcome::Passed));
     let place = usize::try_from(asked).unwrap();
     assert_eq!(both.parting.same, place, "all up to the event is the run as it was");
-    let entries = &new.events.entries;
+    let entries = &new.events().entries;
     assert!(entries.windows(2).all(|pair| pair[0].id < pair[1].id && pair[0].at <= pair[1].at));
     assert!(entries.iter().all(|entry| entry.causes.iter().all(|cause| *cause < entry.id)));
     let commits = entries[place..].iter().filter(|entry| entry.stage == Stage::StoreCommit);
     assert!(commits.filter_map(|entry| entry.revision).all(|committed| committed > revision), "it goes on from there");
-    let mark = new.events.header.change.as_deref().unwrap();
+    let mark = new.events().header.change.as_deref().unwrap();
     assert!(mark.ends_with(&format!(" fork@{revision}")), "{mark}");
     let end = new.end_state.alike();
     let sets: Vec<_> = end.keys().filter(|line| line.starts_with("ReplicaSet default web")).collect();

@@ -82,7 +82,7 @@ fn a_scenario_ends_the_same_when_its_controllers_are_killed_doubled_paused_or_la
             let name = &scenario.metadata.name;
             let left_alone = run(path, scenario, 1, None);
             for seed in seeds_of(name) {
-                let disturbance = disturbance(name, seed, u64::try_from(left_alone.counts.revisions).unwrap_or(0));
+                let disturbance = disturbance(name, seed, u64::try_from(left_alone.counts().revisions).unwrap_or(0));
                 let report = run(path, scenario, seed, Some(disturbance));
                 let again = format!("coracle run {} --seed {seed} --disturb {disturbance}", path.display());
                 // Who sent how many requests may differ: a controller that was killed asks again.

@@ -69,9 +69,9 @@ fn no_write_changes_nothing_and_nobody_lists_what_informers_tell() {
         let scenario = parse::read(&file, &BuiltIn::default()).unwrap();
         let report = execute(&scenario, &file, &Options::default(), |_| Recorder::ring(1_000_000)).unwrap();
         let name = &scenario.metadata.name;
-        found.extend(useless_writes(&report.events.entries).into_iter().map(|one| format!("{name}: {one}")));
-        found.extend(lists(&report.events.entries).into_iter().map(|one| format!("{name}: {one}")));
-        writes += report.events.entries.iter().filter(|entry| entry.stage == Stage::SyncWrite).count();
+        found.extend(useless_writes(&report.events().entries).into_iter().map(|one| format!("{name}: {one}")));
+        found.extend(lists(&report.events().entries).into_iter().map(|one| format!("{name}: {one}")));
+        writes += report.events().entries.iter().filter(|entry| entry.stage == Stage::SyncWrite).count();
     }
     assert!(writes > 100, "{writes}");
     assert!(found.is_empty(), "{} of them:\n{}", found.len(), found.join("\n"));

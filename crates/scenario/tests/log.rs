@@ -13,6 +13,6 @@ fn an_entry_takes_less_than_200_bytes_of_memory_objects_included() {
     let kept = OnceLock::new();
     let make = |_: &_| kept.get_or_init(|| Recorder::ring(1_000_000)).clone();
     let report = execute(&scenario, &file, &Options::default(), make).unwrap();
-    let each = kept.get().unwrap().held_bytes() / report.events.entries.len();
+    let each = kept.get().unwrap().held_bytes() / report.events().entries.len();
     assert!(each < 200, "{each} bytes an entry");
 }

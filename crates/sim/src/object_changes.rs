@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use coracle_journal::{Detail, Recorder, Stage, subject};
 use coracle_meta::Object;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::Change;
@@ -64,15 +65,15 @@ impl ObjectChanges {
         let (mut detail, managers) = match before.and_then(|before| after.since(&before)) {
             Some((patch, managers)) => {
                 *since += 1;
-                (detail.with("patch", patch), managers)
+                (detail.with_json("patch", &patch), managers)
             }
             None => {
                 *since = 0;
-                (detail.with("whole", after.whole()), after.managers())
+                (detail.with_json("whole", &after), after.managers())
             }
         };
         if !managers.is_empty() {
-            detail = detail.with("managers", managers);
+            detail = detail.with_json("managers", &managers);
         }
         if !after.redacted.is_empty() {
             detail = detail.with("redacted", after.redacted);
@@ -94,15 +95,6 @@ impl<'o> Seen<'o> {
         Some(seen)
     }
 
-    /// The object, without its managers.
-    fn whole(&self) -> Map<String, Value> {
-        let mut object = self.object.clone().into_owned();
-        if let Some(Value::Object(metadata)) = object.get_mut(MANAGERS[0]) {
-            metadata.remove(MANAGERS[1]);
-        }
-        object
-    }
-
     fn managers(&self) -> Map<String, Value> {
         self.managers.iter().filter_map(owned).collect()
     }
@@ -114,6 +106,32 @@ impl<'o> Seen<'o> {
             false => merge_patch(&before.managers(), &self.managers())?,
         };
         Some((merge_patch_but(&before.object, &self.object, &MANAGERS)?, managers))
+    }
+}
+
+/// The object, without its managers.
+impl Serialize for Seen<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.object.iter().map(|(name, value)| match value {
+            Value::Object(metadata) if name == MANAGERS[0] => (name, Part::Metadata(Metadata(metadata))),
+            value => (name, Part::Other(value)),
+        }))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Part<'o> {
+    Metadata(Metadata<'o>),
+    Other(&'o Value),
+}
+
+/// Metadata, without who owns which fields.
+struct Metadata<'o>(&'o Map<String, Value>);
+
+impl Serialize for Metadata<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().filter(|(name, _)| *name != MANAGERS[1]))
     }
 }
 

@@ -21,7 +21,11 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts over a log.
+    /// The stages that are counted.
+    pub const STAGES: &[Stage] =
+        &[Stage::StoreCommit, Stage::SyncEnd, Stage::QueueAdd, Stage::QueueDelay, Stage::ReflectorList];
+
+    /// Counts over a log, of which those at [`STAGES`](Self::STAGES) are enough.
     pub fn of(entries: &[Entry]) -> Self {
         let mut counts = Self::default();
         let mut revisions = BTreeSet::new();

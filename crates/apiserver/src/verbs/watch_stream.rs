@@ -163,15 +163,27 @@ impl WatchStream {
     fn record_sent(&self, kind: WatchEventType, object: &Stored) {
         let revision = object.revision();
         let entry = self.recorder.record(ACTOR, Stage::WatchSend, || {
-            let parsed = object.object();
-            Detail::about(subject(&self.resource, parsed.namespace(), parsed.name()))
+            let commits = self.recorder.commit(revision);
+            Detail::about(self.subject_of(object, &commits))
                 .at(revision)
-                .caused_by(self.recorder.commit(revision))
+                .caused_by(commits)
                 .with("type", kind.as_str())
                 .with("watcher", self.watcher.as_str())
                 .with("watch", self.audit_id.as_str())
         });
         self.remember(revision, entry);
+    }
+
+    /// What the event log calls the object: what it is called in its commit, for reading the object itself is dear.
+    fn subject_of(&self, object: &Stored, commits: &[EntryId]) -> String {
+        let known = match commits {
+            [one] => self.recorder.subject(*one).filter(|known| known.starts_with(&self.resource)),
+            _ => None,
+        };
+        known.unwrap_or_else(|| {
+            let parsed = object.object();
+            subject(&self.resource, parsed.namespace(), parsed.name())
+        })
     }
 
     /// So that who receives it can name it as a cause.

@@ -139,13 +139,13 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
     }
     // What the first lines say differs in the change alone, which is said here.
     let parting = Parting { headers: Vec::new(), ..parting.clone() };
-    let runs = Both { one: was, other: &new.events, called: CALLED, parting };
+    let runs = Both { one: was, other: new.events(), called: CALLED, parting };
     if output.is_quiet {
         println!("{}", new.block().lines().next().unwrap_or_default());
     } else {
         println!(" {}   seed {}   after #{}: {step}\n {}\n", new.name, new.seed, at.0, way(both));
         print!("taken; {}", where_they_part(&runs));
-        println!("\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}", CALLED[0], ended(was), CALLED[1], ended(&new.events));
+        println!("\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}", CALLED[0], ended(was), CALLED[1], ended(new.events()));
         if let Some(old) = &both.old {
             print!("{}", ends(old, new));
         }

@@ -148,7 +148,7 @@ impl Run {
 
     fn print(&self, file: &Path, report: &Report) {
         if self.verbose {
-            for entry in &report.events.entries {
+            for entry in &report.events().entries {
                 let revision = entry.revision.map_or(String::new(), |revision| revision.to_string());
                 let at = entry.at.as_secs_f64();
                 println!("{at:>10.4} s {revision:>6}  {:<34} {}", entry.actor, sentence(entry));
@@ -158,7 +158,7 @@ impl Run {
             println!("{}", report.block().lines().next().unwrap_or_default());
             return;
         }
-        let Picture { lanes, legend } = lanes(&report.events.entries, 110, 12);
+        let Picture { lanes, legend } = lanes(&report.events().entries, 110, 12);
         if !lanes.is_empty() {
             println!("{}\n {legend}\n", lanes.join("\n"));
         }
