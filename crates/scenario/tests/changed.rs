@@ -62,7 +62,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
     #[test]
     fn up_to_its_event_a_changed_run_is_the_same_byte_for_byte(share in 0.0..1.0_f64) {
-        let first = first(&DEMO.report.events(), |_| true) - 1;
+        let first = first(DEMO.report.events(), |_| true) - 1;
         let at = first + (share * (last_step_end() - first) as f64) as u64;
         let both = put_in(at, CREATE).unwrap();
         prop_assert_eq!(&both.new.fate, &Some(Fate::Taken));
@@ -87,7 +87,7 @@ fn a_run_that_is_run_again_without_a_change_is_the_same() {
 
 #[test]
 fn a_scale_in_the_middle_changes_how_the_run_ends_and_a_delete_makes_one_more_replacement() {
-    let asked = first(&DEMO.report.events(), |entry| {
+    let asked = first(DEMO.report.events(), |entry| {
         entry.stage == Stage::ApiRequest && entry.data.get("verb").is_some_and(|verb| verb == "delete")
     });
     let scaled = put_in(asked, SCALE).unwrap();
@@ -106,7 +106,7 @@ fn a_scale_in_the_middle_changes_how_the_run_ends_and_a_delete_makes_one_more_re
 
 #[test]
 fn a_step_that_the_api_refuses_leaves_the_run_as_it_was() {
-    let begins = first(&DEMO.report.events(), |entry| entry.stage == Stage::StoreCommit);
+    let begins = first(DEMO.report.events(), |entry| entry.stage == Stage::StoreCommit);
     let refused = put_in(begins, "delete: {ref: {apiVersion: v1, kind: Pod, name: nobody}}").unwrap();
     let Some(Fate::Refused { why }) = &refused.new.fate else { panic!("{:?}", refused.new.fate) };
     assert!(why.contains("no Pod nobody"), "{why}");
@@ -118,7 +118,7 @@ fn a_step_that_the_api_refuses_leaves_the_run_as_it_was() {
 #[test]
 fn an_event_that_is_not_there_and_one_outside_the_steps_are_named_with_the_nearest() {
     let Err(NotChanged::TooEarly { first: possible, .. }) = put_in(1, CREATE) else { panic!("nothing is there yet") };
-    assert_eq!(possible.0, first(&DEMO.report.events(), |_| true) - 1);
+    assert_eq!(possible.0, first(DEMO.report.events(), |_| true) - 1);
     let last = DEMO.report.events().entries.last().unwrap().id;
     let Err(NotChanged::NoSuchEvent { at, nearest }) = put_in(last.0 + 100, CREATE) else { panic!("it is not there") };
     assert_eq!((at.0, nearest.0), (last.0 + 100, last_step_end()));
@@ -150,7 +150,7 @@ fn a_log_of_another_run_is_not_compared_and_a_clock_that_runs_is_not_turned_back
 #[test]
 fn where_the_clock_cannot_be_turned_back_a_new_cluster_goes_on_from_a_fork_of_the_store() {
     let Demo { path, scenario, report } = &*DEMO;
-    let asked = first(&report.events(), |entry| {
+    let asked = first(report.events(), |entry| {
         entry.stage == Stage::ApiRequest && entry.data.get("verb").is_some_and(|verb| verb == "delete")
     });
     let options = Options { mode: Some(Mode::Scaled(20.0)), ..Options::default() };

@@ -46,7 +46,9 @@ pub(crate) fn template(stage: Stage) -> Template {
         ],
         Stage::SyncWrite => &[("", "writes: {verb} {k}[, only if {precondition}]")],
         Stage::SyncEnd => &[("", "sync of {k} ends: {result}[, having read {reads}][, {decided}][: {error}]")],
-        Stage::SchedulerPick => &[("node", "picks {node} for {k}[; scores: {scores}]"), ("", "finds no node for {k}: {why}")],
+        Stage::SchedulerPick => {
+            &[("node", "picks {node} for {k}[; scores: {scores}]"), ("", "finds no node for {k}: {why}")]
+        }
         Stage::KubeletTransition => &[("", "{k} goes from {from} to {to}")],
         Stage::KubeletVolume => &[("", "{step} of {volume} for {k}[: {error}]")],
         Stage::StepStart => &[("", "step: {name}")],

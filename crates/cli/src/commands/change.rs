@@ -145,7 +145,13 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
     } else {
         println!(" {}   seed {}   after #{}: {step}\n {}\n", new.name, new.seed, at.0, way(both));
         print!("taken; {}", where_they_part(&runs));
-        println!("\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}", CALLED[0], ended(was), CALLED[1], ended(new.events()));
+        println!(
+            "\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}",
+            CALLED[0],
+            ended(was),
+            CALLED[1],
+            ended(new.events())
+        );
         if let Some(old) = &both.old {
             print!("{}", ends(old, new));
         }
