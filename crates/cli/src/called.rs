@@ -2,6 +2,7 @@
 
 use coracle_journal::{Entry, Stage};
 use coracle_schema::Table;
+use coracle_viewer::find;
 use serde_json::Value;
 
 /// The names of a kind.
@@ -14,8 +15,15 @@ struct Names {
 }
 
 /// What somebody called as the event log calls it: `rs/web`, `ReplicaSet/web` and `replicasets.apps/web` are `replicasets/web`. The names
-/// of built-in kinds are those of the API server, the names of custom kinds are in the log. What names no kind stays as it is.
+/// of built-in kinds are those of the API server, the names of custom kinds are in the log. What names no kind stays as it is, and so
+/// does what the log has under this name alone: a namespace may be called as a kind is.
 pub(crate) fn called(entries: &[Entry], about: &str) -> String {
+    let whole = with_plural(entries, about);
+    let is_there = |name| find(entries, name).is_ok();
+    if whole != about && !is_there(&whole) && is_there(about) { about.to_owned() } else { whole }
+}
+
+fn with_plural(entries: &[Entry], about: &str) -> String {
     let Some((kind, rest)) = about.split_once('/') else { return about.to_owned() };
     let kind = kind.to_lowercase();
     let (word, group) = kind.split_once('.').map_or((&*kind, None), |(word, group)| (word, Some(group)));
@@ -66,6 +74,9 @@ mod tests {
             let whole = json!({"spec": {"group": "example.com", "names": names}});
             Detail::about("customresourcedefinitions/boats.example.com").with("whole", whole)
         });
+        for pod in ["pods/jobs/web-1", "pods/ingress/web-1"] {
+            recorder.record("store", Stage::StoreCommit, || Detail::about(pod).with("op", "create"));
+        }
         recorder.entries(EntryId(0))
     }
 
@@ -94,5 +105,8 @@ mod tests {
             assert_eq!(called(&log, other), other);
         }
         assert_eq!(called(&[], "bt/coracle"), "bt/coracle");
+        assert_eq!(called(&log, "jobs/web-1"), "jobs/web-1", "a pod of a namespace that is called as a kind is");
+        assert_eq!(called(&log, "ingress/web-1"), "ingress/web-1");
+        assert_eq!(called(&log, "ingress/web-2"), "ingresses/web-2");
     }
 }

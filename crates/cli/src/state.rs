@@ -111,12 +111,12 @@ impl StateFolder {
                 who.trim()
             );
         }
+        // A process that was killed may have left it; it must not be read with the number of this one.
+        let ephemeral_file = self.ephemeral();
+        let _ = std::fs::remove_file(&ephemeral_file);
         let process_file = self.path.join("pid");
         std::fs::write(&process_file, std::process::id().to_string())
             .with_context(|| format!("cannot write {}", process_file.display()))?;
-        // A process that was killed left it.
-        let ephemeral_file = self.ephemeral();
-        let _ = std::fs::remove_file(&ephemeral_file);
         Ok(Claim { _lock: lock, process_file, ephemeral_file })
     }
 }

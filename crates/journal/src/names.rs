@@ -6,7 +6,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 /// Texts that many entries share, each kept once and as long as an entry uses it.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// The number of each text. Every entry looks up several, which a tree makes dear; nobody walks it, so that its order shows nowhere.
+    /// The number of each text. Every entry looks up several, which a tree makes dear.
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
     slots: Vec<Slot>,
@@ -36,7 +36,7 @@ impl Names {
                 Name(number)
             }
             Entry::Vacant(new) => {
-                let next = u32::try_from(slots.len()).expect("a ring holds fewer entries than there are numbers");
+                let next = u32::try_from(slots.len()).expect("memory holds fewer texts than there are numbers");
                 let number = free.pop().unwrap_or(next);
                 new.insert(number);
                 let slot = Slot { text: text.into(), uses: 1 };

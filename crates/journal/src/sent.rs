@@ -11,7 +11,6 @@ const REMEMBERED: usize = 1 << 16;
 /// Which entry sent what: audited requests, and events of watches, which go by the audit id of the request that opened them.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
-    /// Nobody walks it, so that its order shows nowhere.
     entries: HashMap<Key, EntryId>,
     order: VecDeque<Key>,
 }

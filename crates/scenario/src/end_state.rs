@@ -32,6 +32,7 @@ pub struct EndState {
 
 #[derive(Clone, Debug)]
 struct Object {
+    group: String,
     kind: String,
     namespace: String,
     name: String,
@@ -42,6 +43,9 @@ struct Object {
     /// Its conditions.
     conditions: Vec<String>,
 }
+
+/// Group, kind, namespace and name.
+type Key<'o> = (&'o str, &'o str, &'o str, &'o str);
 
 /// An object that one run has at its end, and the other not, or not so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,11 +78,13 @@ impl EndState {
     /// the same.
     pub fn beside(&self, other: &Self) -> Vec<Beside> {
         let (mine, others) = (self.more_than(other), other.more_than(self));
-        let names: BTreeSet<_> = mine.keys().chain(others.keys()).collect();
-        let pair = |name: &(&str, &str, &str)| {
-            let (one, other) = (mine.get(name).copied(), others.get(name).copied());
+        let names: BTreeSet<_> = mine.keys().chain(others.keys()).copied().collect();
+        // One of the same name may be there that makes up for another.
+        let (all_mine, all_others) = (self.by_name(), other.by_name());
+        let pair = |name: Key<'_>| {
+            let (one, other) = (all_mine.get(&name).copied(), all_others.get(&name).copied());
             let said = |object: Option<&Object>, beside: Option<&Object>| object.map(|object| object.unlike(beside));
-            let (kind, namespace, name) = name;
+            let (_, kind, namespace, name) = name;
             let place = if namespace.is_empty() { String::new() } else { format!("{namespace}/") };
             Beside { object: format!("{kind} {place}{name}"), one: said(one, other), other: said(other, one) }
         };
@@ -87,7 +93,7 @@ impl EndState {
 
     /// The objects of which another has fewer that are alike, by kind, namespace and name; of those that are alike, the ones whose
     /// names it does not have.
-    fn more_than(&self, other: &Self) -> BTreeMap<(&str, &str, &str), &Object> {
+    fn more_than(&self, other: &Self) -> BTreeMap<Key<'_>, &Object> {
         let (mut there, known) = (other.alike(), other.by_name());
         let mut more = Vec::new();
         let is_known = |object: &&Object| known.get(&object.key()).is_some_and(|known| known.line() == object.line());
@@ -101,7 +107,7 @@ impl EndState {
         more.into_iter().collect()
     }
 
-    fn by_name(&self) -> BTreeMap<(&str, &str, &str), &Object> {
+    fn by_name(&self) -> BTreeMap<Key<'_>, &Object> {
         self.objects.iter().map(|object| (object.key(), object)).collect()
     }
 }
@@ -125,6 +131,7 @@ impl Object {
             conditions.map(|one| format!("{}:{}", text(one, "type"), text(one, "status"))).collect();
         conditions.sort();
         Self {
+            group: object.api_version().rsplit_once('/').map_or("", |(group, _)| group).to_owned(),
             kind: object.kind().to_owned(),
             namespace: object.namespace().to_owned(),
             name: object.name().to_owned(),
@@ -134,12 +141,12 @@ impl Object {
         }
     }
 
-    fn key(&self) -> (&str, &str, &str) {
-        (&self.kind, &self.namespace, &self.name)
+    fn key(&self) -> Key<'_> {
+        (&self.group, &self.kind, &self.namespace, &self.name)
     }
 
     fn line(&self) -> String {
-        let head = [&self.kind, &self.namespace, &self.called];
+        let head = [&self.group, &self.kind, &self.namespace, &self.called];
         let words = head.into_iter().chain(&self.said).chain(&self.conditions);
         words.map(String::as_str).collect::<Vec<_>>().join(" ")
     }
@@ -182,7 +189,7 @@ mod tests {
     fn pod(name: &str, phase: &str) -> Object {
         let (said, conditions) = (vec![format!("phase={phase}")], vec!["Ready:True".to_owned()]);
         let (kind, namespace, called) = ("Pod".to_owned(), "default".to_owned(), "web-".to_owned());
-        Object { kind, namespace, name: name.to_owned(), called, said, conditions }
+        Object { group: String::new(), kind, namespace, name: name.to_owned(), called, said, conditions }
     }
 
     fn beside(one: &[(&str, &str)], other: &[(&str, &str)]) -> Vec<String> {
@@ -200,5 +207,11 @@ mod tests {
         assert_eq!(fewer, ["Pod default/web-b: Some(\"phase=Running\") None"]);
         let waits = beside(&[("web-a", run)], &[("web-a", pend)]);
         assert_eq!(waits, ["Pod default/web-a: Some(\"phase=Running\") Some(\"phase=Pending\")"]);
+        let traded = beside(&[("web-a", run), ("web-b", pend)], &[("web-a", pend), ("web-c", pend)]);
+        let (a, c) = (
+            "Pod default/web-a: Some(\"phase=Running\") Some(\"phase=Pending\")",
+            "Pod default/web-c: None Some(\"phase=Pending\")",
+        );
+        assert_eq!(traded, [a, c], "web-a is there in both, whichever of the others makes up for it");
     }
 }

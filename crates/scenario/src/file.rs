@@ -3,6 +3,7 @@ mod duration;
 mod maintenance;
 mod writing;
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -116,11 +117,11 @@ pub struct Step {
     pub operations: Vec<Spanned<Operation>>,
     /// How often they are done, all of them each time.
     #[serde(default = "once")]
-    pub times: usize,
+    pub times: NonZeroUsize,
 }
 
-fn once() -> usize {
-    1
+fn once() -> NonZeroUsize {
+    NonZeroUsize::MIN
 }
 
 /// One thing that a scenario does or waits for.

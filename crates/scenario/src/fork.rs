@@ -42,7 +42,8 @@ impl Moment {
             let first = later.partition_point(|(_, revision)| store.at(*revision).is_err());
             return Err(later.get(first).map(|(id, _)| *id));
         };
-        let end = was.entries.last().map_or(at, |last| last.at);
+        // How long the components took to stop is no part of it.
+        let end = was.entries.iter().rfind(|entry| entry.stage != Stage::ComponentStop).map_or(at, |last| last.at);
         Ok(Self { store, revision, at, rest: end.saturating_sub(at).max(LEAST) })
     }
 }

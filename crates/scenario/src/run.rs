@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
         self.steps.push((step.name.clone(), entry.unwrap_or(EntryId(0))));
         self.objects = self.speaking_as(step.user.as_deref());
         let mut held = None;
-        for operation in (0..step.times).flat_map(|_| &step.operations) {
+        for operation in (0..step.times.get()).flat_map(|_| &step.operations) {
             match self.operation(&operation.value).await {
                 Ok(Some(revision)) => held = Some(revision),
                 Ok(None) => {}

@@ -1,3 +1,4 @@
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use coracle_journal::EntryId;
@@ -33,7 +34,8 @@ pub fn parse_change(
     scenario: &Scenario,
     vocabulary: &dyn Vocabulary,
 ) -> Result<Change, Problem> {
-    let unnamed = |operations| Step { name: format!("put in after #{}", at.0), user: None, operations, times: 1 };
+    let unnamed =
+        |operations| Step { name: format!("put in after #{}", at.0), user: None, operations, times: NonZeroUsize::MIN };
     let step = match yaml(path, text)? {
         Value::Object(map) if map.contains_key("try") || map.contains_key("name") => yaml(path, text)?,
         Value::Array(_) => unnamed(yaml(path, text)?),

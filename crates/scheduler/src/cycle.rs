@@ -1,5 +1,5 @@
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use coracle_ambient::Random;
@@ -15,7 +15,7 @@ use crate::snapshot::Snapshot;
 
 /// Up to this many nodes all are looked at; above, only so many that enough fit.
 const LEAST_NODES_TO_FIND: usize = 100;
-/// How many nodes a choice names beside the chosen one.
+/// How many nodes a choice names with their scores.
 const SCORES_TOLD: usize = 5;
 
 /// Which node a pod gets.
@@ -27,9 +27,8 @@ pub struct Choice {
     pub evaluated: usize,
     /// How many of those fit.
     pub feasible: usize,
-    /// The nodes with the highest scores, five at most, with what all plug-ins gave them together, the best first; none where there
-    /// was nothing to choose from.
-    pub scores: Vec<(String, i64)>,
+    /// What all plug-ins together gave the node and those that came next, five at most; empty where there was nothing to choose from.
+    pub scores: BTreeMap<String, i64>,
 }
 
 /// Why a pod gets no node.
@@ -95,7 +94,7 @@ pub(crate) fn schedule_with(
     if let Some(node) = pod.nominated_node.as_ref().and_then(|name| snapshot.node(name))
         && checks.rejection(node).is_none()
     {
-        return Ok(Choice { node: node.name.to_string(), evaluated: 1, feasible: 1, scores: Vec::new() });
+        return Ok(Choice { node: node.name.to_string(), evaluated: 1, feasible: 1, scores: BTreeMap::new() });
     }
     let error = FitError { nodes: snapshot.len(), ..FitError::default() };
     let mut unfit = Unfit { error, ..Unfit::default() };
@@ -135,11 +134,12 @@ pub(crate) fn schedule_with(
         feasible.into_iter().filter_map(|slot| snapshot.at(slot)).map(AsRef::as_ref).collect();
     match feasible.as_slice() {
         [] => Err(Failure::Unfit(Box::new(unfit))),
-        [only] => Ok(Choice { node: only.name.to_string(), evaluated, feasible: 1, scores: Vec::new() }),
+        [only] => Ok(Choice { node: only.name.to_string(), evaluated, feasible: 1, scores: BTreeMap::new() }),
         several => {
             let totals = totals(profile, pod, snapshot, several);
-            let node = best(several, &totals, random);
-            Ok(Choice { node, evaluated, feasible: several.len(), scores: highest(several, &totals) })
+            let chosen = best(&totals, random);
+            let (node, scores) = (several[chosen].name.to_string(), highest(several, &totals, chosen));
+            Ok(Choice { node, evaluated, feasible: several.len(), scores })
         }
     }
 }
@@ -216,24 +216,24 @@ fn totals(profile: &Profile, pod: &PodInfo, snapshot: &Snapshot, nodes: &[&NodeI
     totals
 }
 
-/// The node with the highest total; one of the best at random.
-fn best(nodes: &[&NodeInfo], totals: &[i64], random: &Random) -> String {
+/// The place of the highest total; of one of the highest, at random.
+fn best(totals: &[i64], random: &Random) -> usize {
     let highest = totals.iter().copied().max().unwrap_or(0);
-    let mut best = nodes.iter().zip(totals).filter(|(_, total)| **total == highest);
-    let how_many = totals.iter().filter(|total| **total == highest).count();
-    let chosen = best.nth(random.below(how_many as u64) as usize);
-    chosen.expect("one of them is the best").0.name.to_string()
+    let mut best = totals.iter().enumerate().filter(|(_, total)| **total == highest);
+    let how_many = best.clone().count();
+    best.nth(random.below(how_many as u64) as usize).expect("one of them is the best").0
 }
 
-/// The nodes with the highest totals, the best first, those of the same total by their names.
-fn highest(nodes: &[&NodeInfo], totals: &[i64]) -> Vec<(String, i64)> {
-    let mut scores: Vec<_> = nodes.iter().zip(totals).map(|(node, total)| (Reverse(*total), &*node.name)).collect();
-    if scores.len() > SCORES_TOLD {
-        scores.select_nth_unstable(SCORES_TOLD);
-        scores.truncate(SCORES_TOLD);
+/// The chosen node and those with the highest totals beside it, with these; of the same total, the first by their names.
+fn highest(nodes: &[&NodeInfo], totals: &[i64], chosen: usize) -> BTreeMap<String, i64> {
+    let ranked = nodes.iter().zip(totals).enumerate();
+    let mut told: Vec<_> =
+        ranked.map(|(place, (node, total))| (place != chosen, Reverse(*total), &*node.name)).collect();
+    if told.len() > SCORES_TOLD {
+        told.select_nth_unstable(SCORES_TOLD);
+        told.truncate(SCORES_TOLD);
     }
-    scores.sort_unstable();
-    scores.into_iter().map(|(Reverse(total), name)| (name.to_owned(), total)).collect()
+    told.into_iter().map(|(_, Reverse(total), name)| (name.to_owned(), total)).collect()
 }
 
 #[cfg(test)]
@@ -295,6 +295,24 @@ mod tests {
         let snapshot = snapshot(vec![full, node("b", 8000, 8000)]);
         let choice = schedule(&Arc::default(), &pod("new", 1000, 1000), &snapshot, 0, &Random::from_seed(1)).unwrap();
         assert_eq!((choice.node.as_str(), choice.feasible), ("b", 2));
+        assert!(choice.scores["b"] > choice.scores["a"], "{:?}", choice.scores);
+    }
+
+    #[test]
+    fn the_chosen_node_is_named_with_its_score_however_many_are_as_good() {
+        let mut chosen = BTreeSet::new();
+        for seed in 0..40 {
+            let mut nodes: Vec<_> = (0..12).map(|at| node(&format!("n{at:02}"), 8000, 8000)).collect();
+            nodes[3].add(Arc::new(pod("x", 4000, 4000)));
+            let random = Random::from_seed(seed);
+            let choice = schedule(&Arc::default(), &pod("new", 100, 100), &snapshot(nodes), 0, &random).unwrap();
+            assert_eq!(choice.scores.len(), SCORES_TOLD);
+            let highest = choice.scores.values().max();
+            assert_eq!(choice.scores.get(&choice.node), highest);
+            assert!(choice.scores.values().all(|score| Some(score) == highest), "{:?}", choice.scores);
+            chosen.insert(choice.node);
+        }
+        assert!(chosen.len() > SCORES_TOLD, "{chosen:?}");
     }
 
     #[test]

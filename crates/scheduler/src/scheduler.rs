@@ -199,9 +199,10 @@ impl Scheduler {
             match &attempt.decision {
                 Decision::Bind(choice, _) => {
                     let detail = detail.with("node", choice.node.as_str()).with("feasible", choice.feasible);
-                    let scores: Map<_, _> =
-                        choice.scores.iter().map(|(node, score)| (node.clone(), json!(score))).collect();
-                    if scores.is_empty() { detail } else { detail.with("scores", scores) }
+                    match choice.scores.is_empty() {
+                        true => detail,
+                        false => detail.with_json("scores", &choice.scores),
+                    }
                 }
                 Decision::NoNodes => detail.with("feasible", 0).with("why", Failure::NoNodes.to_string()),
                 Decision::Unfit(unfit, _) => {

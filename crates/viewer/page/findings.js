@@ -3,7 +3,7 @@
 import { ancestors } from "./why.js";
 import { asker, author } from "./steps.js";
 
-/** The findings of a run: `{ title, text, places, isOwn }`; what is found of Coracle's own components is nothing that its user can act on. */
+/** The findings of a run: `{ title, text, places, isOwn }`, the last where somebody is to blame; what is found of Coracle's own components is nothing that its user can act on. */
 export function findingsOf(run) {
   return [ownStatus(run), nothingChanged(run), conflicts(run), endlessRetries(run), finalizers(run)].flat();
 }
@@ -23,11 +23,11 @@ function ownStatus(run) {
     count.all++;
     const get = run.causes(i)[0];
     const adds = get >= 0 ? run.causes(get).filter((add) => add >= 0) : [];
-    const isOwn = (add) => {
+    const isOwnWrite = (add) => {
       const write = [...ancestors(run, add, 40)].filter((one) => run.stageOf(one) === "sync.write").sort((a, b) => b - a)[0];
       return write !== undefined && run.actor(write) === actor && String(run.word(write, "resource")).endsWith("/status");
     };
-    if (adds.length > 0 && adds.every(isOwn)) count.own.push(i);
+    if (adds.length > 0 && adds.every(isOwnWrite)) count.own.push(i);
   }
   return [...woken].filter(([, { own }]) => own.length > 0).map(([actor, { all, own }]) => ({
     title: "woken by its own status", text: `${actor}: ${own.length} of ${all} syncs were caused by nothing but its own status writes`, places: own, isOwn: isOwn(actor),

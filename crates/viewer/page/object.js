@@ -23,7 +23,7 @@ export function ObjectHistory({ run, histories, subject, choose, cursor, select 
   const changes = at < 0 ? [] : differences(before.object ?? {}, now.object ?? {}).filter((change) => pathText(change.path) !== "metadata.resourceVersion");
   return html`${picker}
     <ol class="history">${history.map((one, k) => html`<li><button class=${k === at ? "current" : ""} title=${clock(run.time(one))} onClick=${() => select(histories.commit(one))}>${run.word(one, "gone") ? "✕ " : k === 0 ? "▶ " : ""}${run.rv(one)}</button></li>`)}</ol>
-    ${at < 0 ? html`<p class="quiet">It is not there yet at the cursor: it comes to be at <button onClick=${() => select(comes)}>#${run.id(comes)}</button></p>` : html`
+    ${at < 0 ? html`<p class="quiet">${comes === undefined ? "The log does not hold it as it was at the cursor." : html`It is not there yet at the cursor: it comes to be at <button onClick=${() => select(comes)}>#${run.id(comes)}</button>`}</p>` : html`
       <p>revision ${run.rv(i)}, ${clock(run.time(i))}, by <bdi>${author(run, i)}</bdi>${run.word(i, "redacted") ? html` · <span class="quiet">left out: <bdi>${short(run.word(i, "redacted").join(", "), 120)}</bdi></span>` : ""}</p>
       ${now.isCut ? html`<p class="quiet hatched">The log does not hold the object from its beginning: only what changed since is shown.</p>` : ""}
       ${run.word(i, "gone") ? html`<p>There is no object any more.</p>` : whole ? html`<${Whole} found=${now} />`

@@ -60,10 +60,12 @@ export function historiesOf(run) {
       const at = lastUpTo(history, i);
       return history[at] === i ? at : this.atRevision(subject, run.newest[i]);
     },
-    /** Where the log first tells of an object that is not there yet at an entry. */
+    /** Where an object that is not there yet at an entry comes to be; undefined if it was there before the log first tells of it. */
     comesAt(subject, i) {
       const [first] = histories.get(subject) || [];
-      return first === undefined || this.atEntry(subject, i) >= 0 ? undefined : this.commit(first);
+      if (first === undefined || this.atEntry(subject, i) >= 0) return undefined;
+      const commit = this.commit(first);
+      return run.word(commit, "op") === "create" ? commit : undefined;
     },
     /** The commit that a change tells of, where the log holds it. */
     commit(i) {

@@ -29,7 +29,7 @@ impl Counts {
     pub fn of(entries: &[Entry]) -> Self {
         let mut counts = Self::default();
         let mut revisions = BTreeSet::new();
-        for entry in entries {
+        for entry in entries.iter().filter(|entry| Self::STAGES.contains(&entry.stage)) {
             match entry.stage {
                 Stage::StoreCommit => revisions.extend(entry.revision),
                 Stage::SyncEnd => counts.syncs += 1,
@@ -38,7 +38,7 @@ impl Counts {
                 }
                 Stage::QueueDelay => counts.retried += usize::from(word(entry, "why") == "rate-limited"),
                 Stage::ReflectorList => counts.relists += usize::from(word(entry, "why") != "start"),
-                _ => {}
+                other => unreachable!("{other:?} is not counted"),
             }
         }
         counts.revisions = revisions.len();

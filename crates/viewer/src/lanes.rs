@@ -149,7 +149,6 @@ fn pod_state(entry: &Entry) -> Option<State> {
         Stage::SchedulerPick if !word(entry, "node").is_empty() => Some(State::Scheduled),
         Stage::KubeletTransition => match &*word(entry, "to") {
             "Running" | "Ready" => Some(State::Running),
-            "Stopping" => Some(State::Terminating),
             "BackingOff" => Some(State::BackingOff),
             "Ended" => Some(State::Ended),
             "Starting" | "Sandbox" => Some(State::Creating),

@@ -174,10 +174,11 @@ impl WatchStream {
         self.remember(revision, entry);
     }
 
-    /// What the event log calls the object: what it is called in its commit, for reading the object itself is dear.
+    /// What the event log calls the object: what it is called in its commit, for reading the object itself is dear. Not where one
+    /// revision has several commits, nor where the commit is one of another resource that lies under the same key.
     fn subject_of(&self, object: &Stored, commits: &[EntryId]) -> String {
         let known = match commits {
-            [one] => self.recorder.subject(*one).filter(|known| known.starts_with(&self.resource)),
+            [one] => self.recorder.subject(*one).filter(|known| known.split('/').next() == Some(&*self.resource)),
             _ => None,
         };
         known.unwrap_or_else(|| {

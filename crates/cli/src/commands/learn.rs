@@ -76,10 +76,14 @@ impl Learn {
 }
 
 fn list() {
-    for lesson in lessons() {
+    let lessons = lessons();
+    for lesson in &lessons {
         println!("{:>3}  {:<24} {}", lesson.spec.number, lesson.metadata.name, lesson.spec.title);
     }
-    println!("\n{}\n\nNext: coracle learn 1", missing());
+    if let Some(missing) = missing(&lessons) {
+        println!("\n{missing}");
+    }
+    println!("\nNext: coracle learn 1");
 }
 
 /// The lesson of a name or a number, or a sentence about the nearest that there is.

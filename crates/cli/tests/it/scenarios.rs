@@ -60,6 +60,15 @@ fn the_log_of_the_demo_has_every_stage_of_the_walk_and_names_causes_that_came_be
     ] {
         assert!(stages.contains(stage), "no {stage} in the log");
     }
+    let of = |stage| log.entries.iter().filter(move |entry| entry.stage == stage);
+    let by_accounts = of(Stage::AdmissionChange).find(|entry| entry.data["plugin"] == "ServiceAccount").unwrap();
+    assert!(
+        by_accounts.data["paths"].as_array().unwrap().contains(&"spec.serviceAccountName".into()),
+        "{by_accounts:?}"
+    );
+    for pick in of(Stage::SchedulerPick) {
+        assert!(pick.data["scores"][pick.data["node"].as_str().unwrap()].is_u64(), "the node has a score: {pick:?}");
+    }
     let steps = succeed(coracle().arg("story").arg(&events));
     assert!(steps.lines().count() < 60, "a line a step:\n{steps}");
     for part in ["scenario asks to delete pods/default/", "updates pods/default/", DECIDES, "picks node-"] {

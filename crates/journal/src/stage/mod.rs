@@ -69,7 +69,7 @@ stages! {
     /// An admission plug-in changed an object; the cause is the request.
     AdmissionChange "admission.change" {
         plugin always Text "which one",
-        paths always List "where, the first 16 of them",
+        paths always List "where: the names that lead there, with dots between, the first 16 of them",
     }
     /// An admission plug-in refused a write; the cause is the request.
     AdmissionRefuse "admission.refuse" {
@@ -191,7 +191,7 @@ stages! {
     SchedulerPick "scheduler.pick" {
         node may Text "which one",
         feasible always Number "how many nodes would do",
-        scores may Map "the nodes with the highest scores, five at most, to what all plug-ins gave them together",
+        scores may Map "what all plug-ins together gave the node and those that came next, five at most",
         why may Text "why none",
         plugins may List "the plug-ins that refused nodes",
         reasons may Map "why a node would not do, to how many nodes that was said of",
