@@ -9,6 +9,9 @@ use crate::kept::Kept;
 use crate::names::Names;
 use crate::{EntryId, Error, Header};
 
+/// How many bytes are written at once: a run writes about a megabyte.
+const AT_ONCE: usize = 1 << 17;
+
 /// An events file that is being written; compressed if its name ends with `.gz`.
 #[derive(Debug)]
 pub(crate) struct Sink {
@@ -29,7 +32,7 @@ enum Out {
 impl Sink {
     pub(crate) fn create(path: &Path, header: &Header) -> Result<Self, Error> {
         let failed = |source| Error::Io { path: path.display().to_string(), source };
-        let file = BufWriter::new(File::create(path).map_err(failed)?);
+        let file = BufWriter::with_capacity(AT_ONCE, File::create(path).map_err(failed)?);
         let out = match is_compressed(path) {
             true => Out::Gzip(Box::new(GzEncoder::new(file, Compression::default()))),
             false => Out::Plain(file),

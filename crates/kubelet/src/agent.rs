@@ -57,8 +57,9 @@ impl Agent {
         let name: Arc<str> = spec.name.as_str().into();
         let has_ended = Arc::new(AtomicBool::new(false));
         let reaches = {
-            let (has_ended, machine) = (has_ended.clone(), machine.clone());
-            move || !has_ended.load(Ordering::Relaxed) && !machine.is_cut_off()
+            // The machine keeps this client, for commands in its containers.
+            let (has_ended, machine) = (has_ended.clone(), Arc::downgrade(machine));
+            move || !has_ended.load(Ordering::Relaxed) && machine.upgrade().is_some_and(|machine| !machine.is_cut_off())
         };
         let client = client
             .with_user_agent(&format!("kubelet/{KUBERNETES_VERSION}"))

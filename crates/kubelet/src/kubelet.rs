@@ -146,7 +146,8 @@ impl Kubelet {
     /// If a node does.
     pub async fn run(&self, shutdown: impl Future<Output = ()> + Send) {
         let nodes = &self.inner.nodes;
-        nodes.forget_agents();
+        // Before the fleets, so that it goes after them.
+        let _speaking = Speaking::begin(nodes);
         let mut fleets = JoinSet::new();
         fleets.spawn(self.fleet(None).run());
         let mut apart = Vec::new();
@@ -189,5 +190,23 @@ impl Kubelet {
             client_of: inner.client_of.clone(),
             only: only.map(Arc::from),
         }
+    }
+}
+
+/// That agents speak for nodes: they end with it, however it ends. What they speak with leads back to the nodes, so that nothing of
+/// either would ever be freed.
+struct Speaking<'n>(&'n Nodes);
+
+impl<'n> Speaking<'n> {
+    fn begin(nodes: &'n Nodes) -> Self {
+        // One that was about to begin when the run before ended.
+        nodes.end_agents();
+        Self(nodes)
+    }
+}
+
+impl Drop for Speaking<'_> {
+    fn drop(&mut self) {
+        self.0.end_agents();
     }
 }

@@ -324,8 +324,8 @@ impl Nodes {
         }
     }
 
-    /// The agents of an earlier run ended with it, however it ended.
-    pub(crate) fn forget_agents(&self) {
+    /// Nobody speaks for any node any more.
+    pub(crate) fn end_agents(&self) {
         let mut table = self.table.lock();
         table.by_name.values_mut().filter_map(|node| node.agent.take()).for_each(|agent| agent.end());
     }
