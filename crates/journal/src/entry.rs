@@ -45,12 +45,12 @@ pub struct Detail {
     pub(crate) causes: Vec<EntryId>,
     pub(crate) revision: Option<i64>,
     /// In the order in which it was said, each word once.
-    pub(crate) data: Vec<(&'static str, Word)>,
+    pub(crate) data: Vec<(&'static str, Said)>,
 }
 
-/// What a word of data holds.
+/// What a word of data holds, as it was said.
 #[derive(Clone, Debug)]
-pub(crate) enum Word {
+pub(crate) enum Said {
     Value(Value),
     /// JSON as it is written: a map or a list that would be a tree only to be written.
     Json(String),
@@ -79,19 +79,19 @@ impl Detail {
     /// With one more word of data.
     #[must_use]
     pub fn with(self, name: &'static str, value: impl Into<Value>) -> Self {
-        self.with_word(name, Word::Value(value.into()))
+        self.with_word(name, Said::Value(value.into()))
     }
 
     /// With one more word of data, a map or a list, which is written now and never made a tree.
     #[must_use]
     pub fn with_json(self, name: &'static str, value: &impl Serialize) -> Self {
         let json = serde_json::to_string(value).expect("what is told to the log can be written");
-        self.with_word(name, Word::Json(json))
+        self.with_word(name, Said::Json(json))
     }
 
-    fn with_word(mut self, name: &'static str, word: Word) -> Self {
+    fn with_word(mut self, name: &'static str, said: Said) -> Self {
         self.data.retain(|(known, _)| *known != name);
-        self.data.push((name, word));
+        self.data.push((name, said));
         self
     }
 }

@@ -3,8 +3,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use crate::entry::Word as Said;
+use crate::entry::Said;
 use crate::names::{Name, Names};
+use crate::pending::Pending;
 use crate::{Detail, Entry, EntryId, Stage};
 
 /// Texts longer than this are not looked up among those that others use.
@@ -26,7 +27,9 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    pub(crate) fn of(at: Duration, actor: &str, stage: Stage, detail: Detail, names: &mut Names) -> Self {
+    /// `scratch` is memory to write in, of which nothing is kept.
+    pub(crate) fn of(pending: Pending, names: &mut Names, scratch: &mut Vec<u8>) -> Self {
+        let Pending { at, actor, stage, detail } = pending;
         let Detail { subject, mut causes, revision, mut data } = detail;
         causes.sort_unstable();
         causes.dedup();
@@ -35,9 +38,10 @@ impl Kept {
         Self {
             at: u64::try_from(at.as_nanos()).unwrap_or(u64::MAX),
             revision: revision.unwrap_or(NO_REVISION),
-            causes: causes.into(),
-            data: Writing { names, bytes: Vec::with_capacity(8 * data.len()) }.data(stage, &data).into(),
-            actor: names.take(actor),
+            // Boxes of their own length: a vector would be cut to it, which costs a second allocation.
+            causes: Box::from(&*causes),
+            data: Box::from(Writing { names, bytes: scratch }.data(stage, &data)),
+            actor: names.take(&actor),
             subject: names.take(&subject),
             stage,
         }
@@ -68,10 +72,9 @@ impl Kept {
     pub(crate) fn write(&self, id: EntryId, names: &Names, line: &mut Vec<u8>) {
         let mut out = Line(line);
         out.raw("{\"i\":").number(id.0).raw(",\"t\":").number(self.at);
-        out.raw(",\"a\":").text(names.text(self.actor)).raw(",\"s\":").text(self.stage.word());
-        let subject = names.text(self.subject);
-        if !subject.is_empty() {
-            out.raw(",\"k\":").text(subject);
+        out.raw(",\"a\":").name(self.actor, names).raw(",\"s\":\"").raw(self.stage.word()).raw("\"");
+        if !names.text(self.subject).is_empty() {
+            out.raw(",\"k\":").name(self.subject, names);
         }
         for (place, cause) in self.causes.iter().enumerate() {
             out.raw(if place == 0 { ",\"c\":[" } else { "," }).number(cause.0);
@@ -133,11 +136,12 @@ const UNPROMISED: u8 = 31;
 
 struct Writing<'n> {
     names: &'n mut Names,
-    bytes: Vec<u8>,
+    bytes: &'n mut Vec<u8>,
 }
 
-impl Writing<'_> {
-    fn data(mut self, stage: Stage, data: &[(&str, Said)]) -> Vec<u8> {
+impl<'n> Writing<'n> {
+    fn data(mut self, stage: Stage, data: &[(&str, Said)]) -> &'n [u8] {
+        self.bytes.clear();
         for (name, said) in data {
             let place = stage.fields().iter().position(|field| field.name() == *name);
             let place = place.and_then(|place| u8::try_from(place).ok()).filter(|place| *place < UNPROMISED);
@@ -159,7 +163,7 @@ impl Writing<'_> {
                 }
                 Value::String(text) if let Some(bytes) = uuid(text) => {
                     self.begin(place, Tag::Uuid);
-                    self.bytes.extend(bytes);
+                    self.bytes.extend_from_slice(&bytes);
                 }
                 Value::String(text) if text.len() <= LONGEST_NAME => {
                     self.begin(place, Tag::Name);
@@ -188,7 +192,7 @@ impl Writing<'_> {
 
     fn text(&mut self, text: &str) {
         self.natural(text.len() as u64);
-        self.bytes.extend(text.as_bytes());
+        self.bytes.extend_from_slice(text.as_bytes());
     }
 
     /// Seven bits a byte, the lowest first.
@@ -234,7 +238,7 @@ struct Line<'l>(&'l mut Vec<u8>);
 
 impl Line<'_> {
     fn raw(&mut self, text: &str) -> &mut Self {
-        self.0.extend(text.as_bytes());
+        self.0.extend_from_slice(text.as_bytes());
         self
     }
 
@@ -246,6 +250,13 @@ impl Line<'_> {
         self.json(text)
     }
 
+    fn name(&mut self, name: Name, names: &Names) -> &mut Self {
+        match names.is_plain(name) {
+            true => self.raw("\"").raw(names.text(name)).raw("\""),
+            false => self.text(names.text(name)),
+        }
+    }
+
     fn json(&mut self, what: &(impl Serialize + ?Sized)) -> &mut Self {
         serde_json::to_writer(&mut *self.0, what).expect("memory takes what is written");
         self
@@ -255,8 +266,8 @@ impl Line<'_> {
         match word {
             Word::Bool(is) => self.raw(if *is { "true" } else { "false" }),
             Word::Natural(number) => self.number(*number),
-            Word::Uuid(bytes) => self.text(&uuid_text(bytes)),
-            Word::Name(name) => self.text(names.text(*name)),
+            Word::Uuid(bytes) => self.raw("\"").raw(&uuid_text(bytes)).raw("\""),
+            Word::Name(name) => self.name(*name, names),
             Word::Text(text) => self.text(text),
             Word::Json(json) => self.raw(json),
         }
@@ -398,9 +409,10 @@ mod tests {
     proptest! {
         #[test]
         fn entries_come_back_as_they_were_and_leave_no_name_behind(all in proptest::collection::vec(details(), 1..8)) {
-            let mut names = Names::default();
+            let (mut names, mut scratch) = (Names::default(), Vec::new());
             let keep = |(actor, stage, detail): &(String, Stage, Detail)| {
-                Kept::of(Duration::from_nanos(5), actor, *stage, detail.clone(), &mut names)
+                let (at, actor) = (Duration::from_nanos(5), actor.as_str().into());
+                Kept::of(Pending { at, actor, stage: *stage, detail: detail.clone() }, &mut names, &mut scratch)
             };
             let kept: Vec<Kept> = all.iter().map(keep).collect();
             for (entry, kept) in all.into_iter().map(entry).zip(&kept) {

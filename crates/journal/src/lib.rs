@@ -18,6 +18,7 @@ mod header;
 mod kept;
 #[expect(clippy::disallowed_types, reason = "nobody walks the table: its order shows nowhere")]
 mod names;
+mod pending;
 mod recorder;
 #[expect(clippy::disallowed_types, reason = "nobody walks the table: its order shows nowhere")]
 mod sent;

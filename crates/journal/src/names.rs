@@ -16,7 +16,9 @@ pub(crate) struct Names {
 #[derive(Debug)]
 struct Slot {
     text: Box<str>,
-    uses: usize,
+    /// Whether it is written in JSON as it is.
+    is_plain: bool,
+    uses: u32,
 }
 
 /// The number of a text in its [`Names`].
@@ -39,7 +41,8 @@ impl Names {
                 let next = u32::try_from(slots.len()).expect("memory holds fewer texts than there are numbers");
                 let number = free.pop().unwrap_or(next);
                 new.insert(number);
-                let slot = Slot { text: text.into(), uses: 1 };
+                let is_plain = text.bytes().all(|letter| letter >= b' ' && letter != b'"' && letter != b'\\');
+                let slot = Slot { text: text.into(), is_plain, uses: 1 };
                 match slots.get_mut(number as usize) {
                     Some(free) => *free = slot,
                     None => slots.push(slot),
@@ -70,6 +73,11 @@ impl Names {
 
     pub(crate) fn text(&self, name: Name) -> &str {
         &self.slots[name.0 as usize].text
+    }
+
+    /// Whether JSON has the text as it is, between quotes.
+    pub(crate) fn is_plain(&self, name: Name) -> bool {
+        self.slots[name.0 as usize].is_plain
     }
 
     #[cfg(test)]

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::kept::Kept;
 use crate::names::Names;
+use crate::pending::Pending;
 use crate::sent::Sent;
 use crate::sink::Sink;
 use crate::waiting::Waiting;
@@ -21,6 +22,8 @@ const COPIED_AT_ONCE: u64 = 1 << 6;
 const BATCH: usize = 1 << 10;
 /// About how many bytes it has at most.
 const BATCH_BYTES: usize = 1 << 20;
+/// How many entries are kept at once: one by one, each finds the caches cold.
+const PENDING: usize = 1 << 7;
 
 /// A handle to write to the log; clones write to the same one.
 ///
@@ -46,6 +49,10 @@ struct Log {
     origin: Instant,
     next: u64,
     ring: VecDeque<Kept>,
+    /// What follows the ring. Whoever looks at the ring has it [`settle`](Self::settle)d first.
+    pending: Vec<Pending>,
+    /// The data of the entry that is being kept, here for its memory.
+    scratch: Vec<u8>,
     names: Names,
     capacity: usize,
     file: Option<Sink>,
@@ -81,6 +88,8 @@ impl Recorder {
             origin: Instant::now(),
             next: 1,
             ring: VecDeque::new(),
+            pending: Vec::new(),
+            scratch: Vec::new(),
             names: Names::default(),
             capacity,
             file,
@@ -139,8 +148,11 @@ impl Recorder {
     /// What an entry is about, if it is kept in memory.
     pub fn subject(&self, id: EntryId) -> Option<String> {
         self.with_log(|log| {
-            let place = id.0.checked_sub(log.first())?;
-            Some(log.ring.get(usize::try_from(place).ok()?)?.subject(&log.names).to_owned())
+            let place = usize::try_from(id.0.checked_sub(log.first())?).ok()?;
+            match place.checked_sub(log.ring.len()) {
+                None => Some(log.ring[place].subject(&log.names).to_owned()),
+                Some(place) => Some(log.pending.get(place)?.detail.subject.clone()),
+            }
         })
         .flatten()
     }
@@ -220,7 +232,10 @@ impl Recorder {
 
     /// How many bytes the entries take that are kept in memory, about.
     pub fn held_bytes(&self) -> usize {
-        let held = |log: &mut Log| log.names.held_bytes() + log.ring.iter().map(Kept::held_bytes).sum::<usize>();
+        let held = |log: &mut Log| {
+            log.settle();
+            log.names.held_bytes() + log.ring.iter().map(Kept::held_bytes).sum::<usize>()
+        };
         self.with_log(held).unwrap_or_default()
     }
 
@@ -229,7 +244,11 @@ impl Recorder {
     /// # Errors
     /// The first thing that went wrong with the file.
     pub fn close(&self) -> std::io::Result<()> {
-        self.with_log(|log| log.file.take()).flatten().map_or(Ok(()), Sink::end)
+        let file = self.with_log(|log| {
+            log.settle();
+            log.file.take()
+        });
+        file.flatten().map_or(Ok(()), Sink::end)
     }
 
     fn with_log<R>(&self, use_log: impl FnOnce(&mut Log) -> R) -> Option<R> {
@@ -248,26 +267,38 @@ impl Log {
                 self.commits.pop_first();
             }
         }
-        let entry = Kept::of(self.origin.elapsed(), actor, stage, detail, &mut self.names);
-        if let Some(file) = &mut self.file {
-            file.write(id, &entry, &self.names);
-        }
-        self.ring.push_back(entry);
-        if self.ring.len() > self.capacity
-            && let Some(oldest) = self.ring.pop_front()
-        {
-            oldest.forget(&mut self.names);
+        self.pending.push(Pending { at: self.origin.elapsed(), actor: actor.into(), stage, detail });
+        if self.pending.len() >= PENDING {
+            self.settle();
         }
         id
     }
 
+    /// Keeps what is pending.
+    fn settle(&mut self) {
+        let first = self.next - self.pending.len() as u64;
+        for (number, pending) in (first..).zip(self.pending.drain(..)) {
+            let entry = Kept::of(pending, &mut self.names, &mut self.scratch);
+            if let Some(file) = &mut self.file {
+                file.write(EntryId(number), &entry, &self.names);
+            }
+            self.ring.push_back(entry);
+            if self.ring.len() > self.capacity
+                && let Some(oldest) = self.ring.pop_front()
+            {
+                oldest.forget(&mut self.names);
+            }
+        }
+    }
+
     /// The number of the oldest entry that is kept in memory.
     fn first(&self) -> u64 {
-        self.next - self.ring.len() as u64
+        self.next - (self.ring.len() + self.pending.len()) as u64
     }
 
     /// Looks at some entries from a number on; says where to go on, if there are more and they are wanted.
-    fn look(&self, from: u64, look: &mut impl FnMut(EntryId, &Kept, &Names) -> bool) -> Option<u64> {
+    fn look(&mut self, from: u64, look: &mut impl FnMut(EntryId, &Kept, &Names) -> bool) -> Option<u64> {
+        self.settle();
         let first = self.first();
         let from = from.max(first);
         let to = self.next.min(from.saturating_add(COPIED_AT_ONCE));

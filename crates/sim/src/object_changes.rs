@@ -62,19 +62,18 @@ impl ObjectChanges {
         };
         let since = self.since_whole.entry(change.key.clone()).or_default();
         let before = change.before.as_deref().filter(|_| *since + 1 < WHOLE_EVERY).and_then(Seen::of);
-        let (mut detail, managers) = match before.and_then(|before| after.since(&before)) {
+        let mut detail = match before.and_then(|before| after.since(&before)) {
             Some((patch, managers)) => {
                 *since += 1;
-                (detail.with_json("patch", &patch), managers)
+                let detail = detail.with_json("patch", &patch);
+                if managers.is_empty() { detail } else { detail.with_json("managers", &managers) }
             }
             None => {
                 *since = 0;
-                (detail.with_json("whole", &after), after.managers())
+                let (detail, managers) = (detail.with_json("whole", &after), after.managers());
+                if managers.is_empty() { detail } else { detail.with_json("managers", &managers) }
             }
         };
-        if !managers.is_empty() {
-            detail = detail.with_json("managers", &managers);
-        }
         if !after.redacted.is_empty() {
             detail = detail.with("redacted", after.redacted);
         }
@@ -95,7 +94,7 @@ impl<'o> Seen<'o> {
         Some(seen)
     }
 
-    fn managers(&self) -> Map<String, Value> {
+    fn managers(&self) -> BTreeMap<String, &'o Value> {
         self.managers.iter().filter_map(owned).collect()
     }
 
@@ -103,7 +102,12 @@ impl<'o> Seen<'o> {
     fn since(&self, before: &Seen<'_>) -> Option<(Map<String, Value>, Map<String, Value>)> {
         let managers = match before.managers == self.managers {
             true => Map::new(),
-            false => merge_patch(&before.managers(), &self.managers())?,
+            false => {
+                let tree = |seen: &Seen<'_>| {
+                    seen.managers().into_iter().map(|(name, fields)| (name, fields.clone())).collect()
+                };
+                merge_patch(&tree(before), &tree(self))?
+            }
         };
         Some((merge_patch_but(&before.object, &self.object, &MANAGERS)?, managers))
     }
@@ -136,8 +140,8 @@ impl Serialize for Metadata<'_> {
 }
 
 /// The name of a manager and the fields that it owns.
-fn owned(manager: &Value) -> Option<(String, Value)> {
-    let fields = manager.get("fieldsV1")?.clone();
+fn owned(manager: &Value) -> Option<(String, &Value)> {
+    let fields = manager.get("fieldsV1")?;
     let word = |name: &str| manager.get(name).and_then(Value::as_str).unwrap_or_default();
     let (name, operation, subresource) = (word("manager"), word("operation"), word("subresource"));
     let name = [name, operation, subresource].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
