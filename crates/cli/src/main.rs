@@ -17,6 +17,7 @@ mod open_files;
 mod orphan;
 mod page_socket;
 mod random;
+mod reports;
 mod snapshot;
 mod snapshot_door;
 mod state;

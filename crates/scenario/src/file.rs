@@ -1,6 +1,7 @@
 mod cluster;
 mod duration;
 mod maintenance;
+mod positive;
 mod writing;
 
 use std::num::NonZeroUsize;
@@ -13,6 +14,7 @@ use serde_saphyr::Spanned;
 pub use self::cluster::{ClusterSpec, Joins, Latency, NodeShape, Nodes};
 use self::duration::{duration, optional_duration};
 pub use self::maintenance::{Drain, Evict, OnNode, Rollout, RolloutAction, Taint};
+use self::positive::{optional_positive, positive};
 pub use self::writing::{Apply, Get, Update};
 
 /// A scenario file: a cluster, steps that change it, and what has to hold.
@@ -116,7 +118,7 @@ pub struct Step {
     #[serde(rename = "try")]
     pub operations: Vec<Spanned<Operation>>,
     /// How often they are done, all of them each time.
-    #[serde(default = "once")]
+    #[serde(default = "once", deserialize_with = "positive")]
     pub times: NonZeroUsize,
 }
 
@@ -229,7 +231,7 @@ pub struct Patch {
     #[serde(default)]
     pub selector: Option<Spanned<String>>,
     /// How many of the chosen to change, in the order of their names; absent for all.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_positive")]
     pub pick: Option<usize>,
     /// The name under which the first changed object is known to later expressions.
     #[serde(default, rename = "as")]
@@ -277,7 +279,7 @@ pub struct Delete {
     #[serde(rename = "ref")]
     pub reference: Reference,
     /// How many of those chosen by labels, in the order of their names; absent for all.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_positive")]
     pub pick: Option<usize>,
     /// The name under which the first deleted object is known to later expressions.
     #[serde(default, rename = "as")]

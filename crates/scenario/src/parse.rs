@@ -516,6 +516,11 @@ mod tests {
             let found = problem(&step(operation));
             assert!(found.starts_with(message), "{operation}: {found}");
         }
+        let never = problem("  steps:\n  - name: a\n    times: 0\n    try: []\n");
+        let none = problem(&step("delete: {ref: {apiVersion: v1, kind: Pod, labels: {a: b}}, pick: 0}"));
+        for found in [never, none] {
+            assert!(found.contains("expected a number of at least 1, found 0"), "{found}");
+        }
     }
 
     proptest! {

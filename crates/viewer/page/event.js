@@ -5,7 +5,7 @@ import { clock, short } from "./run.js";
 import { sentence } from "./sentence.js";
 import { chain } from "./why.js";
 
-const MOST = 40, ENDS = 10;
+const MOST = 40, LONG = 30, STEPS = /^(store.commit|scheduler.pick|sync.write|kubelet.transition|step.start)$/;
 
 export function Line({ run, i, select, isCurrent, note }) {
   const rv = run.rv(i);
@@ -38,17 +38,28 @@ export function Event({ run, cursor, select, show }) {
       <h3>Led to <i>${effects.length}</i></h3>
       ${[...effects.subarray(0, MOST)].map((i) => html`<${Line} run=${run} i=${i} select=${select} />`)}
       ${effects.length > MOST ? html`<p class="quiet">and ${effects.length - MOST} more</p>` : ""}
-      <h3 id="why">Why is this here <i>${links.length} links</i></h3>
+      <h3 id="why">Why is this here <i>${links.length}</i></h3>
       <div class="chain">
-        ${folded(links.map(({ at, others, decided }) => html`<${Line} run=${run} i=${at} select=${select} isCurrent=${at === cursor} note=${(decided ? `decides: ${short(decided, 240)} ` : "") + (others ? `(and ${others} more)` : "")} />`))}
+        ${folded(run, links, links.map(({ at, others, decided }) => html`<${Line} run=${run} i=${at} select=${select} isCurrent=${at === cursor} note=${(decided ? `decides: ${short(decided, 240)} ` : "") + (others ? `(and ${others} more)` : "")} />`))}
         ${lost === null ? "" : html`<p class="quiet hatched">what caused that, #${lost}, is not in the log</p>`}
       </div>
     </section>`;
 }
 
-/** A chain that is long, with its middle folded away. */
-function folded(lines) {
-  if (lines.length <= 3 * ENDS) return lines;
-  const middle = lines.slice(ENDS, -ENDS);
-  return html`${lines.slice(0, ENDS)}<details><summary>${middle.length} links between</summary>${middle}</details>${lines.slice(-ENDS)}`;
+/** A chain that is long, with what lies between the steps folded away. */
+function folded(run, links, lines) {
+  if (lines.length <= LONG) return lines;
+  const parts = [];
+  let between = [];
+  const close = () => {
+    parts.push(between.length > 2 ? html`<details><summary>${between.length} links between</summary>${between}</details>` : between);
+    between = [];
+  };
+  lines.forEach((line, k) => {
+    if (k > 0 && !links[k].decided && !STEPS.test(run.stageOf(links[k].at))) return between.push(line);
+    close();
+    parts.push(line);
+  });
+  close();
+  return parts;
 }

@@ -12,7 +12,11 @@ pub(crate) type Template = &'static [(&'static str, &'static str)];
 /// The template of a stage.
 pub(crate) fn template(stage: Stage) -> Template {
     match stage {
-        Stage::ApiRequest => &[("", "{user} asks to {verb} {k}[/{subresource}]")],
+        Stage::ApiRequest => &[
+            ("subresource", "{user} asks to {verb} {k}/{subresource}"),
+            ("verb=create", "{user} asks to create an object in {k}"),
+            ("", "{user} asks to {verb} {k}"),
+        ],
         Stage::ApiRespond => &[
             ("precondition", "answers {code}[ {reason}]: it wants {precondition}[, and {stored} is stored]"),
             ("", "answers {code}[ {reason}]"),
@@ -44,7 +48,7 @@ pub(crate) fn template(stage: Stage) -> Template {
             ("gone", "waits: the cache of {kind} still shows {gone}, which it has deleted"),
             ("", "waits: the cache of {kind} has not seen its own write at {needs}"),
         ],
-        Stage::SyncWrite => &[("", "writes: {verb} {k}[, only if {precondition}]")],
+        Stage::SyncWrite => &[("", "writes for {k}: {verb} {resource}[ {name}][, only if {precondition}]")],
         Stage::SyncEnd => &[("", "sync of {k} ends: {result}[, having read {reads}][, {decided}][: {error}]")],
         Stage::SchedulerPick => {
             &[("node", "picks {node} for {k}[; scores: {scores}]"), ("", "finds no node for {k}: {why}")]

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::NothingToTell;
 use crate::find::{find, place};
-use crate::sentence::sentence;
+use crate::sentence::{sentence, word};
 
 /// A link of the chain from an entry back to what nothing in the log caused.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +64,9 @@ pub fn why(entries: &[Entry], about: &str) -> Result<String, NothingToTell> {
     if let Some(lost) = links.last().and_then(|link| newest(link.entry)) {
         let _ = writeln!(text, "         what caused that, #{}, is not in the log", lost.0);
     }
+    if let Some(gone) = removed(entries, start).filter(|_| !about.starts_with('#') && !about.starts_with("rev=")) {
+        let _ = writeln!(text, "         it was removed later, by #{}, which has a chain of its own", gone.0);
+    }
     Ok(text)
 }
 
@@ -82,6 +85,16 @@ fn decided<'e>(after: &'e [Entry], start: &Entry) -> Option<&'e str> {
     }
     let ends = |entry: &&Entry| entry.stage == Stage::SyncEnd && entry.causes.contains(&start.id);
     after.iter().find(ends)?.data.get("decided").and_then(Value::as_str)
+}
+
+/// The commit that removed what an entry is about, after it.
+fn removed(entries: &[Entry], after: EntryId) -> Option<EntryId> {
+    let from = place(entries, after).ok()?;
+    let subject = &entries[from].subject;
+    let removes = |entry: &&Entry| {
+        entry.stage == Stage::StoreCommit && entry.subject == *subject && word(entry, "op") == "delete"
+    };
+    entries[from..].iter().find(removes).map(|entry| entry.id)
 }
 
 fn newest(entry: &Entry) -> Option<EntryId> {
@@ -108,6 +121,12 @@ mod tests {
             assert_eq!(text.lines().count(), 2, "{called}: {text}");
             assert!(text.starts_with(&format!("{:>8}", format!("#{}", created.0))), "{text}");
         }
+        let gone = say(Stage::StoreCommit, Detail::about("pods/default/web-1").at(4).with("op", "delete"));
+        let text = why(&recorder.entries(EntryId(0)), "pod/web-1").unwrap();
+        assert!(
+            text.ends_with(&format!("it was removed later, by #{}, which has a chain of its own\n", gone.0)),
+            "{text}"
+        );
         assert!(why(&entries, "b-1").is_err() && why(&entries, "#99").is_err() && why(&entries, "#x").is_err());
     }
 

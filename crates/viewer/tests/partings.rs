@@ -90,7 +90,8 @@ fn run(wanted: usize, seed: u64) -> Events {
     let say = |actor: &str, stage, detail: Detail| recorder.record(actor, stage, || detail).unwrap();
     let start = say("cm/replicaset", Stage::SyncStart, Detail::about("default/web"));
     for _ in 0..wanted {
-        let write = Detail::about("pods/default").caused_by([start]).with("verb", "create").with("audit", "a");
+        let write = Detail::about("default/web").caused_by([start]).with("verb", "create").with("audit", "a");
+        let write = write.with("resource", "pods").with("name", "");
         let write = say("cm/replicaset", Stage::SyncWrite, write);
         let request = Detail::about("pods/default").caused_by([write]).with("user", "robot").with("verb", "create");
         let request = say("apiserver", Stage::ApiRequest, request);
@@ -113,7 +114,7 @@ fn what_is_said_names_the_event_the_words_the_causes_and_who_did_more() {
     for line in [
         "the same up to #4: 4 events, byte for byte",
         "  first        #5        5.0 ms         cm/replicaset                      sync of default/web ends: done",
-        "  second       #5        5.0 ms         cm/replicaset                      writes: create pods/default",
+        "  second       #5        5.0 ms         cm/replicaset                      writes for default/web: create pods",
         "  stage   sync.end     sync.write",
         "why, second",
         "      #1        1.0 ms         cm/replicaset                      sync of default/web",

@@ -5,7 +5,7 @@ use clap::Args;
 use coracle_viewer::{Both, Format, WriteError, differ};
 
 use super::story::whole_run_of;
-use crate::exit;
+use crate::{exit, reports};
 
 /// Compares two runs.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ impl Diff {
 /// Two runs, and lessons, are shown on a page and nowhere else.
 pub(super) fn check_page(path: &Path) -> Result<(), exit::Usage> {
     match Format::of(path) {
-        Ok(Format::Html) => Ok(()),
+        Ok(Format::Html) => reports::check_folder("--report", path),
         _ => Err(exit::Usage(format!("--report {}", WriteError::NotAPage(path.display().to_string())))),
     }
 }

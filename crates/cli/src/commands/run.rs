@@ -6,11 +6,12 @@ use anyhow::{Context, Result};
 use clap::Args;
 use coracle_journal::Recorder;
 use coracle_scenario::{BuiltIn, Disturbance, Mode, Options, Outcome, Report, Scenario, parse};
-use coracle_viewer::{Format, Picture, lanes, sentence};
+use coracle_viewer::{Picture, lanes, sentence};
 
 use super::change::{Output, Put};
 use crate::exit;
 use crate::live::Live;
+use crate::reports;
 
 /// Entries of the event log that are kept in memory for the report.
 const KEPT_ENTRIES: usize = 1_000_000;
@@ -68,8 +69,9 @@ impl Run {
         if self.put.is_wanted() && files.len() > 1 {
             return Err(exit::Usage(format!("--at takes one scenario, and there are {}", files.len())).into());
         }
-        for path in &self.report {
-            Format::of(path).map_err(|why| exit::Usage(format!("--report {why}")))?;
+        reports::check(&self.report)?;
+        if let Some(path) = &self.events {
+            reports::check_folder("--events", path)?;
         }
         // All are read before the first is run: a typo in the last must not show after minutes.
         let vocabulary = BuiltIn::default();

@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use coracle_journal::{Entry, Events};
 use coracle_viewer::{NothingToTell, Read, Telling};
 
@@ -13,6 +14,7 @@ pub(crate) struct Story {
     /// An events file, as written by `coracle run --events FILE`, or a report that ends with .html
     events: PathBuf,
     /// The object to begin with, as in pod/web-1, an event (#412) or a revision (rev=31); without it, the first deletion somebody asked for
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     object: Option<String>,
     /// Tell every entry of the log that is on the way, not only the steps
     #[arg(short, long)]

@@ -16,6 +16,7 @@ use crate::exit;
 use crate::interrupt::interrupted;
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::random::random_letters;
+use crate::reports;
 
 /// Shows a run on a page, or writes reports of it.
 #[derive(Debug, Args)]
@@ -38,9 +39,7 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn run(self) -> Result<u8> {
-        for path in &self.report {
-            Format::of(path).map_err(|why| exit::Usage(format!("--report {why}")))?;
-        }
+        reports::check(&self.report)?;
         let read = run_of(&self.run)?;
         let entries = &read.events.entries;
         let place = match self.at.as_deref().map(|at| find(entries, &called(entries, at))) {

@@ -88,6 +88,20 @@ fn reports_are_written_from_an_events_file_and_from_a_page_as_from_the_run() {
 }
 
 #[test]
+fn a_report_into_a_folder_that_is_not_there_is_refused_before_the_run() {
+    let folder = Folder::new("view-no-folder");
+    let file = repository().join("scenarios/delete-a-pod.yaml");
+    for option in ["--report", "--events"] {
+        let page = folder.join("none/run.html");
+        refused(
+            coracle().arg("run").arg(&file).arg(option).arg(&page),
+            2,
+            &format!("{option} {}: there is no folder", page.display()),
+        );
+    }
+}
+
+#[test]
 fn a_run_that_is_cut_is_a_page_up_to_there_and_a_mistake() {
     let folder = Folder::new("view-cut");
     let whole = std::fs::read(events(&folder)).unwrap();

@@ -5,6 +5,7 @@ use serde_saphyr::Spanned;
 
 use super::Reference;
 use super::duration::optional_duration;
+use super::positive::optional_positive;
 
 /// A node, by name.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,7 +34,7 @@ pub struct Evict {
     #[serde(rename = "ref")]
     pub reference: Reference,
     /// How many of those chosen by labels, in the order of their names; absent for all.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_positive")]
     pub pick: Option<usize>,
     /// The name under which the first evicted pod is known to later expressions.
     #[serde(default, rename = "as")]
