@@ -66,13 +66,13 @@ export async function cursor({ html, events, opened, changed, claim }) {
   {
     // A log whose entries follow each from the one before.
     const file = changed(html, "long.html", (data) => {
-      data.entries = data.entries.slice(0, 111).map((row, at, rows) => [...row.slice(0, 5), at ? [rows[at - 1][0]] : [], ...row.slice(6)]);
+      data.entries = data.entries.slice(-111).map((row, at, rows) => [...row.slice(0, 5), at ? [rows[at - 1][0]] : [], ...row.slice(6)]);
       delete data.summary.begins;
       return data;
     });
-    const { page, close } = await opened(file, "#i=999");
+    const { page, close } = await opened(file, "#i=999999");
     const [all, folded] = [await page.locator(".chain .line").count(), await page.locator(".chain details .line").count()];
-    const last = page.locator(".chain details .line").last();
+    const last = page.locator(".chain details").first().locator(".line").last();
     claim(all === 111 && folded > 50 && folded < 111 && !(await last.isVisible()), "what lies between the steps of a long chain is folded", `${all} ${folded}`);
     const told = (lines) => page.locator(`${lines} .what`).allTextContents();
     const isStep = (what) => /^(creates|updates|removes|picks|writes for) | decides: /.test(what);
