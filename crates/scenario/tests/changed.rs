@@ -167,7 +167,7 @@ fn where_the_clock_cannot_be_turned_back_a_new_cluster_goes_on_from_a_fork_of_th
     let mark = new.events().header.change.as_deref().unwrap();
     assert!(mark.ends_with(&format!(" fork@{revision}")), "{mark}");
     let end = new.end_state.alike();
-    let sets: Vec<_> = end.keys().filter(|line| line.starts_with("ReplicaSet default web")).collect();
+    let sets: Vec<_> = end.keys().filter(|line| line.starts_with("apps ReplicaSet default web")).collect();
     assert!(sets.len() == 1 && sets[0].contains("readyReplicas=2"), "{sets:?}");
     let uids: Vec<_> = entries[place..].iter().filter_map(|entry| entry.data.get("audit")).collect();
     let before: std::collections::BTreeSet<_> =

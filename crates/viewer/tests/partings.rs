@@ -115,7 +115,7 @@ fn what_is_said_names_the_event_the_words_the_causes_and_who_did_more() {
         "the same up to #4: 4 events, byte for byte",
         "  first        #5        5.0 ms         cm/replicaset                      sync of default/web ends: done",
         "  second       #5        5.0 ms         cm/replicaset                      writes for default/web: create pods",
-        "  stage   sync.end     sync.write",
+        "  stage     sync.end  sync.write",
         "why, second",
         "      #1        1.0 ms         cm/replicaset                      sync of default/web",
         "from there on              first second",
