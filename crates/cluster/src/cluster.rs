@@ -8,7 +8,7 @@ use coracle_controllers::{Identities, TokenKey};
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_kubelet::Kubelet;
 use coracle_kubelet::stages::{Player, Programme};
-use coracle_meta::{GroupVersion, Object};
+use coracle_meta::GroupVersion;
 use coracle_registry::{Registry, User};
 use coracle_store::Store;
 use futures_util::FutureExt;
@@ -220,17 +220,13 @@ impl Cluster {
         &self.kubelet
     }
 
-    /// The plural of a kind that is served.
-    pub fn plural(&self, api_version: &str, kind: &str) -> Option<String> {
-        let kinds = self.registry().kinds();
-        let found = kinds.kind(&GroupVersion::parse(api_version)?.kind(kind))?;
-        Some(found.row().plural.clone())
-    }
-
-    /// Tells the plurals of objects whose kinds are served, also of those that come to be served.
-    pub fn plurals(&self) -> impl Fn(&Object) -> Option<String> + Send + Sync + use<> {
+    /// Tells the plurals of kinds that are served, by `apiVersion` and `kind`, also of those that come to be served.
+    pub fn plurals(&self) -> impl Fn(&str, &str) -> Option<String> + Send + Sync + use<> {
         let registry = self.registry().clone();
-        move |object| Some(registry.kinds().kind(&object.group_version_kind()?)?.row().plural.clone())
+        move |api_version, kind| {
+            let kinds = registry.kinds();
+            Some(kinds.kind(&GroupVersion::parse(api_version)?.kind(kind))?.row().plural.clone())
+        }
     }
 
     /// Starts a component that does not run; one that runs is left alone.
@@ -490,7 +486,7 @@ mod tests {
             async move { match made_up.follow(&registry, |_, _| std::future::ready(Ok(()))).await {} },
         );
         assert_eq!(ask(&cluster).await, Ok(200));
-        let mut object = Object::default();
+        let mut object = coracle_meta::Object::default();
         object.set("apiVersion", "v1");
         object.set("kind", "ConfigMap");
         object.set("metadata.name", "leak");

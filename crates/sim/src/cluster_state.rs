@@ -6,6 +6,8 @@ use coracle_meta::Object;
 use coracle_storage::Stored;
 use coracle_store::{EventKind, KeyValue, Revision, WatchBatch};
 
+use crate::PluralOf;
+
 /// Every object of a cluster at one revision, followed from the store itself.
 ///
 /// Invariant: the objects are those of `revision`, no more and no less.
@@ -26,6 +28,14 @@ pub struct Change {
     pub before: Option<Arc<Object>>,
     /// After; `None` if it is gone.
     pub after: Option<Arc<Object>>,
+}
+
+impl Change {
+    /// The plural of the object's kind.
+    pub(crate) fn plural(&self, plural_of: &PluralOf) -> Option<String> {
+        let object = self.after.as_ref().or(self.before.as_ref())?;
+        plural_of(object.api_version(), object.kind())
+    }
 }
 
 impl ClusterState {

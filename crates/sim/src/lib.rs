@@ -10,6 +10,7 @@
 
 mod cluster_state;
 mod follow;
+mod fresh;
 mod invariant;
 mod latency;
 mod merge_patch;

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use coracle_journal::{Detail, Recorder, Stage, subject};
 use coracle_meta::Object;
+use coracle_store::Revision;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::Change;
+use crate::fresh::Fresh;
 use crate::merge_patch::{merge_patch, merge_patch_but};
 
 /// After so many changes an object is written down whole, so that nobody has to read further back.
@@ -28,10 +30,10 @@ pub(crate) struct ObjectChanges {
 }
 
 /// Where an object says who owns which of its fields.
-const MANAGERS: [&str; 2] = ["metadata", "managedFields"];
+pub(crate) const MANAGERS: [&str; 2] = ["metadata", "managedFields"];
 
 /// What is said of an object: itself without what is secret, and apart from it who owns which of its fields.
-struct Seen<'o> {
+pub(crate) struct Seen<'o> {
     object: Cow<'o, Map<String, Value>>,
     managers: &'o [Value],
     redacted: Vec<String>,
@@ -44,6 +46,16 @@ impl ObjectChanges {
 
     pub(crate) fn recorder(&self) -> &Recorder {
         &self.recorder
+    }
+
+    /// Writes down an object that was not there before.
+    pub(crate) fn record_fresh(&mut self, plural: &str, key: &Bytes, revision: Revision, fresh: &Fresh<'_>) {
+        self.since_whole.insert(key.clone(), 0);
+        let causes = self.recorder.commit(revision);
+        self.recorder.record(ACTOR, Stage::ObjectChange, || {
+            let detail = Detail::about(subject(plural, fresh.namespace(), fresh.name())).at(revision).caused_by(causes);
+            with_managers(detail.with_json("whole", fresh), &fresh.managers())
+        });
     }
 
     /// Writes down what has changed in an object, whose kind has this plural.
@@ -65,13 +77,11 @@ impl ObjectChanges {
         let mut detail = match before.and_then(|before| after.since(&before)) {
             Some((patch, managers)) => {
                 *since += 1;
-                let detail = detail.with_json("patch", &patch);
-                if managers.is_empty() { detail } else { detail.with_json("managers", &managers) }
+                with_managers(detail.with_json("patch", &patch), &managers.iter().collect())
             }
             None => {
                 *since = 0;
-                let (detail, managers) = (detail.with_json("whole", &after), after.managers());
-                if managers.is_empty() { detail } else { detail.with_json("managers", &managers) }
+                with_managers(detail.with_json("whole", &after), &after.managers())
             }
         };
         if !after.redacted.is_empty() {
@@ -83,18 +93,19 @@ impl ObjectChanges {
 
 impl<'o> Seen<'o> {
     /// `None` for what is no map.
-    fn of(object: &'o Object) -> Option<Self> {
+    pub(crate) fn of(object: &'o Object) -> Option<Self> {
         let object = object.as_value().as_object()?;
         let managers = object.get(MANAGERS[0]).and_then(|metadata| metadata.get(MANAGERS[1])).and_then(Value::as_array);
         let mut seen =
             Self { object: Cow::Borrowed(object), managers: managers.map_or(&[], Vec::as_slice), redacted: Vec::new() };
-        if is_secret(object) {
+        let word = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+        if is_secret(word("apiVersion"), word("kind")) {
             seen.redacted = redact(seen.object.to_mut());
         }
         Some(seen)
     }
 
-    fn managers(&self) -> BTreeMap<String, &'o Value> {
+    pub(crate) fn managers(&self) -> BTreeMap<String, &'o Value> {
         self.managers.iter().filter_map(owned).collect()
     }
 
@@ -141,16 +152,22 @@ impl Serialize for Metadata<'_> {
 
 /// The name of a manager and the fields that it owns.
 fn owned(manager: &Value) -> Option<(String, &Value)> {
-    let fields = manager.get("fieldsV1")?;
+    let fields = manager.get("fieldsV1").filter(|fields| !fields.is_null())?;
     let word = |name: &str| manager.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (name, operation, subresource) = (word("manager"), word("operation"), word("subresource"));
-    let name = [name, operation, subresource].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
-    Some((name, fields))
+    Some((owner(word("manager"), word("operation"), word("subresource")), fields))
 }
 
-fn is_secret(object: &Map<String, Value>) -> bool {
-    object.get("kind").is_some_and(|kind| kind == "Secret")
-        && object.get("apiVersion").is_some_and(|version| version == "v1")
+/// Who owns fields, as the log calls them: a manager owns apart what it applies, what it updates, and that of each subresource.
+pub(crate) fn owner(manager: &str, operation: &str, subresource: &str) -> String {
+    [manager, operation, subresource].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+}
+
+fn with_managers<N: Ord + Serialize, F: Serialize>(detail: Detail, managers: &BTreeMap<N, F>) -> Detail {
+    if managers.is_empty() { detail } else { detail.with_json("managers", managers) }
+}
+
+pub(crate) fn is_secret(api_version: &str, kind: &str) -> bool {
+    (api_version, kind) == ("v1", "Secret")
 }
 
 /// Takes out what is secret, and says from where; the names stay.

@@ -142,8 +142,7 @@ impl World {
         let State { cluster, lists, invariants, plural_of, namespace, changes: objects } = &mut *state;
         cluster.follow(batch, |cluster, changes| {
             for change in changes {
-                let Some(object) = change.after.as_ref().or(change.before.as_ref()) else { continue };
-                if let Some(plural) = plural_of(object) {
+                if let Some(plural) = change.plural(plural_of) {
                     lists.follow(&plural, &change.key, change.after.as_deref());
                     objects.record(&plural, change);
                 }
