@@ -163,7 +163,9 @@ impl Objects {
     }
 
     fn writing(&self, manager: &str) -> WriteParams {
-        WriteParams { field_manager: manager.to_owned(), ..WriteParams::default() }
+        let field_manager = manager.to_owned();
+        // A field that no kind knows is a mistake in the file, and no object without it.
+        WriteParams { field_manager, field_validation: "Strict".to_owned(), ..WriteParams::default() }
     }
 
     /// Patches the object named, or those chosen by label; returns the first before it was changed.
