@@ -3,7 +3,7 @@
 import { html } from "./html.js";
 import { clock, short } from "./run.js";
 import { sentence } from "./sentence.js";
-import { chain } from "./why.js";
+import { chain, changedBy } from "./why.js";
 
 const MOST = 40, LONG = 30, STEPS = /^(store.commit|scheduler.pick|sync.write|kubelet.transition|step.start)$/;
 
@@ -18,10 +18,11 @@ export function Event({ run, cursor, select, show }) {
   const causes = run.entries[cursor][5], effects = run.effects(cursor);
   const { links, lost } = chain(run, cursor);
   const rest = Object.entries(run.fields(cursor)).filter(([name]) => !["whole", "patch", "managers"].includes(name));
+  const changed = changedBy(run, cursor);
   const isChange = run.stageOf(cursor) === "object.change" || run.stageOf(cursor) === "store.commit";
   return html`
     <section class="event" aria-label="The event under the cursor">
-      <h2><bdi>${short(sentence(run, cursor), 400)}</bdi></h2>
+      <h2><bdi>${short(sentence(run, cursor), 400)}${changed ? html` <i>(changes ${short(changed, 240)})</i>` : ""}</bdi></h2>
       <dl>
         <dt>event</dt><dd>#${run.id(cursor)} · ${run.stageOf(cursor)}</dd>
         <dt>when</dt><dd>${clock(run.time(cursor))}${run.rv(cursor) === null ? "" : ` · revision ${run.rv(cursor)}`}</dd>
@@ -40,11 +41,15 @@ export function Event({ run, cursor, select, show }) {
       ${effects.length > MOST ? html`<p class="quiet">and ${effects.length - MOST} more</p>` : ""}
       <h3 id="why">Why is this here <i>${links.length}</i></h3>
       <div class="chain">
-        ${folded(run, links, links.map(({ at, others, decided }) => html`<${Line} run=${run} i=${at} select=${select} isCurrent=${at === cursor} note=${(decided ? `decides: ${short(decided, 240)} ` : "") + (others ? `(and ${others} more)` : "")} />`))}
+        ${folded(run, links, links.map((link) => html`<${Line} run=${run} i=${link.at} select=${select} isCurrent=${link.at === cursor} note=${noteOf(link)} />`))}
         ${lost === null ? "" : html`<p class="quiet hatched">what caused that, #${lost}, is not in the log</p>`}
       </div>
     </section>`;
 }
+
+/** What a link of a chain says beside its sentence. */
+const noteOf = ({ others, decided, changed }) =>
+  [decided && `decides: ${short(decided, 240)}`, changed && `(changes ${short(changed, 240)})`, others > 0 && `(and ${others} more)`].filter(Boolean).join(" ");
 
 /** A chain that is long, with what lies between the steps folded away. */
 function folded(run, links, lines) {

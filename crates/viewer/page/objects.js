@@ -86,7 +86,7 @@ export function historiesOf(run) {
   };
 }
 
-const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+export const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /** A JSON merge patch applied (RFC 7386); neither is changed. */
 export function merged(target, patch) {

@@ -1,9 +1,22 @@
 // Why something is there: the same chain as the crate's `chain`, which `coracle why` prints.
 
+import { isMap } from "./objects.js";
 import { CAUSES } from "./run.js";
 
 /** Where the sync ends that an entry starts; `undefined` if it starts none, or the log does not hold the end. */
 export const endOf = (run, i) => (run.stageOf(i) === "sync.start" ? run.effects(i).find((one) => run.stageOf(one) === "sync.end") : undefined);
+
+const MOST = 4;
+
+/** Which fields an update changed, as the crate's `changed` says; empty if the entry is no update, or nothing in the log tells. */
+export function changedBy(run, i) {
+  if (run.stageOf(i) !== "store.commit" || run.word(i, "op") !== "put") return "";
+  const told = run.effects(i).find((one) => run.stageOf(one) === "object.change" && run.subject(one) === run.subject(i));
+  const patch = (told && run.word(told, "patch")) || {};
+  const below = ([name, value]) => (isMap(value) && Object.keys(value).length > 0 ? Object.keys(value).map((field) => `${name}.${field}`) : [name]);
+  const fields = Object.entries(patch).flatMap(below).filter((field) => field !== "metadata.resourceVersion").sort();
+  return fields.slice(0, MOST).join(", ") + (fields.length > MOST ? ` and ${fields.length - MOST} more` : "");
+}
 
 /** The entry, its newest cause, the newest cause of that, and so on; `lost` is a cause that the log does not hold. */
 export function chain(run, i) {
@@ -11,7 +24,7 @@ export function chain(run, i) {
   let at = i, lost = null;
   while (at >= 0) {
     const causes = run.entries[at][CAUSES], end = endOf(run, at);
-    links.push({ at, others: Math.max(0, causes.length - 1), decided: end && run.word(end, "decided") });
+    links.push({ at, others: Math.max(0, causes.length - 1), decided: end && run.word(end, "decided"), changed: changedBy(run, at) });
     if (causes.length === 0) break;
     const newest = causes.reduce((most, id) => Math.max(most, id));
     const next = run.place(newest);

@@ -11,6 +11,7 @@
 //! Not here: who records (`journal`), and who runs (`scenario`).
 
 mod asker;
+mod changed;
 mod counts;
 mod differ;
 mod find;

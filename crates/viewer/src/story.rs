@@ -4,6 +4,7 @@ use std::fmt::Write;
 use coracle_journal::{Entry, EntryId, Stage};
 
 use crate::NothingToTell;
+use crate::changed::changed;
 use crate::find::{find, names, unknown_object};
 use crate::sentence::{sentence, word};
 use crate::steps::Steps;
@@ -57,7 +58,8 @@ pub fn story(entries: &[Entry], about: Option<&str>, telling: Telling) -> Result
         }
         let millis = entry.at.saturating_sub(origin).as_secs_f64() * 1000.0;
         let at = entry.revision.map_or(String::new(), |revision| revision.to_string());
-        let _ = writeln!(text, "{millis:>10.1} ms  {at:>5}  {actor:<34} {what}");
+        let changes = changed(entries, entry).map(|changed| format!(" (changes {changed})")).unwrap_or_default();
+        let _ = writeln!(text, "{millis:>10.1} ms  {at:>5}  {actor:<34} {what}{changes}");
     };
     let on_the_way = || entries.iter().filter(|entry| told.contains(&entry.id));
     match telling {

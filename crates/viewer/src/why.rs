@@ -4,11 +4,12 @@ use coracle_journal::{Entry, EntryId, Stage};
 use serde_json::Value;
 
 use crate::NothingToTell;
+use crate::changed::changed;
 use crate::find::{find, place};
 use crate::sentence::{sentence, word};
 
 /// A link of the chain from an entry back to what nothing in the log caused.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Link<'e> {
     /// The entry.
     pub entry: &'e Entry,
@@ -16,6 +17,8 @@ pub struct Link<'e> {
     pub others: usize,
     /// What the sync that the entry starts decided: it is the reason of all that the sync wrote, and is said when the sync ends.
     pub decided: Option<&'e str>,
+    /// Which fields the update changed that the entry is, if the log says what objects look like.
+    pub changed: Option<String>,
 }
 
 /// Why an entry is there: itself, its newest cause, the newest cause of that, and so on. Empty if there is no such entry.
@@ -41,7 +44,8 @@ pub fn chain(entries: &[Entry], id: EntryId) -> Vec<Link<'_>> {
     while let Some(at) = next.and_then(|id| place(entries, id).ok()) {
         let entry = &entries[at];
         let others = entry.causes.len().saturating_sub(1);
-        links.push(Link { entry, others, decided: decided(&entries[at + 1..], entry) });
+        let (decided, changed) = (decided(&entries[at + 1..], entry), changed(entries, entry));
+        links.push(Link { entry, others, decided, changed });
         // A cause is earlier; a file that says otherwise must not make this go on for ever.
         next = newest(entry).filter(|cause| *cause < entry.id);
     }
@@ -56,10 +60,11 @@ pub fn why(entries: &[Entry], about: &str) -> Result<String, NothingToTell> {
     let start = find(entries, about)?;
     let mut text = String::new();
     let links = chain(entries, start);
-    for Link { entry, others, decided } in &links {
+    for Link { entry, others, decided, changed } in &links {
         let decides = decided.map(|decided| format!(" decides: {decided}")).unwrap_or_default();
+        let changes = changed.as_ref().map(|changed| format!(" (changes {changed})")).unwrap_or_default();
         let also = if *others > 0 { format!(" (and {others} more)") } else { String::new() };
-        let _ = writeln!(text, "{}{decides}{also}", line(entry));
+        let _ = writeln!(text, "{}{decides}{changes}{also}", line(entry));
     }
     if let Some(lost) = links.last().and_then(|link| newest(link.entry)) {
         let _ = writeln!(text, "         what caused that, #{}, is not in the log", lost.0);
