@@ -5,8 +5,8 @@
 //! style.css ------------------------------------------------------------------------------+--> index.html, with their hashes as policy
 //! ```
 //! A module says `import { a, b as c } from "./x.js";` or `import x from "htm";`, a statement a line, and
-//! `export function`, `export const` or `export class`. No line within a template begins with `//`. Indentation is left out, and in styles
-//! spaces beside punctuation: the page is copied into every report.
+//! `export function`, `export const` or `export class`. No line within a template begins with `//`. Indentation is left out, of licences
+//! too, and in styles spaces beside punctuation: the page is copied into every report.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -52,6 +52,7 @@ fn page() -> Result<String, Failure> {
         hash(&style)
     );
     let licences = format!("{}\n\n{}", read("vendor/LICENSE.preact")?, read("vendor/LICENSE.htm")?);
+    let licences: String = licences.lines().map(|line| format!("{}\n", line.trim())).collect();
     let index = read("index.html")?;
     let filled = index
         .replacen("@POLICY@", &policy, 1)

@@ -44,7 +44,7 @@ pub struct Detail {
     pub(crate) subject: String,
     pub(crate) causes: Vec<EntryId>,
     pub(crate) revision: Option<i64>,
-    /// In the order in which it was said, each word once.
+    /// Each word once.
     pub(crate) data: Vec<(&'static str, Said)>,
 }
 
@@ -85,8 +85,22 @@ impl Detail {
     /// With one more word of data, a map or a list, which is written now and never made a tree.
     #[must_use]
     pub fn with_json(self, name: &'static str, value: &impl Serialize) -> Self {
-        let json = serde_json::to_string(value).expect("what is told to the log can be written");
+        self.with_raw_json(name, serde_json::to_string(value).expect("what is told to the log can be written"))
+    }
+
+    /// With one more word of data, which is JSON already.
+    #[must_use]
+    pub fn with_raw_json(self, name: &'static str, json: String) -> Self {
+        debug_assert!(serde_json::from_str::<serde::de::IgnoredAny>(&json).is_ok(), "{name} is no JSON: {json}");
         self.with_word(name, Said::Json(json))
+    }
+
+    /// As it is kept: causes in order and once, words as a map of JSON orders its names.
+    pub(crate) fn in_order(mut self) -> Self {
+        self.causes.sort_unstable();
+        self.causes.dedup();
+        self.data.sort_unstable_by_key(|(name, _)| *name);
+        self
     }
 
     fn with_word(mut self, name: &'static str, said: Said) -> Self {

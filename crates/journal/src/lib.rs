@@ -1,7 +1,7 @@
 //! The event log: what happened in a control plane, in order, and what caused it.
 //!
 //! ```text
-//! store, apiserver, informers, queues, workers, faults --record--> Recorder --> ring in memory | file of JSON lines
+//! store, apiserver, informers, queues, workers, faults --record--> Recorder --> ring of blocks in memory | file of JSON lines
 //!                                                                     \--> `viewer`: lanes, story, reports
 //! ```
 //! Causes form a graph, not a tree, because queues merge: an entry names every earlier entry that led to it.
@@ -11,21 +11,24 @@
 //! happens, and costs a branch when nothing is attached.
 //! Not here: what people read in a log (that is `tracing`), and any rendering (`viewer`).
 
+mod block;
 mod entry;
 mod error;
 mod events;
 mod header;
-mod kept;
+mod line;
 #[expect(clippy::disallowed_types, reason = "nobody walks the table: its order shows nowhere")]
 mod names;
-mod pending;
 mod recorder;
 #[expect(clippy::disallowed_types, reason = "nobody walks the table: its order shows nowhere")]
 mod sent;
 mod sink;
 mod stage;
 mod subject;
+#[expect(clippy::disallowed_types, reason = "nobody walks the table: its order shows nowhere")]
+mod texts;
 mod waiting;
+mod words;
 
 pub use entry::{Detail, Entry, EntryId};
 pub use error::Error;

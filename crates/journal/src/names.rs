@@ -3,10 +3,10 @@ use std::hash::BuildHasher;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Texts that many entries share, each kept once and as long as an entry uses it.
+/// Texts by numbers, each kept once and as long as somebody uses it.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// The number of each text. Every entry looks up several, which a tree makes dear.
+    /// The number of each text. Every event that is sent is looked up, which a tree makes dear.
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
     slots: Vec<Slot>,
@@ -16,8 +16,6 @@ pub(crate) struct Names {
 #[derive(Debug)]
 struct Slot {
     text: Box<str>,
-    /// Whether it is written in JSON as it is.
-    is_plain: bool,
     uses: u32,
 }
 
@@ -41,8 +39,7 @@ impl Names {
                 let next = u32::try_from(slots.len()).expect("memory holds fewer texts than there are numbers");
                 let number = free.pop().unwrap_or(next);
                 new.insert(number);
-                let is_plain = text.bytes().all(|letter| letter >= b' ' && letter != b'"' && letter != b'\\');
-                let slot = Slot { text: text.into(), is_plain, uses: 1 };
+                let slot = Slot { text: text.into(), uses: 1 };
                 match slots.get_mut(number as usize) {
                     Some(free) => *free = slot,
                     None => slots.push(slot),
@@ -71,23 +68,8 @@ impl Names {
         }
     }
 
-    pub(crate) fn text(&self, name: Name) -> &str {
-        &self.slots[name.0 as usize].text
-    }
-
-    /// Whether JSON has the text as it is, between quotes.
-    pub(crate) fn is_plain(&self, name: Name) -> bool {
-        self.slots[name.0 as usize].is_plain
-    }
-
     #[cfg(test)]
     pub(crate) fn is_all_free_but(&self, used: usize) -> bool {
         self.numbers.len() == used && self.slots.len() - self.free.len() == used
-    }
-
-    /// How many bytes all of them take, about.
-    pub(crate) fn held_bytes(&self) -> usize {
-        let slots = self.slots.capacity() * size_of::<Slot>() + self.numbers.allocation_size();
-        slots + self.slots.iter().map(|slot| slot.text.len()).sum::<usize>()
     }
 }

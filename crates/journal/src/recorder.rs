@@ -6,9 +6,7 @@ use std::task::{Poll, Waker};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::kept::Kept;
-use crate::names::Names;
-use crate::pending::Pending;
+use crate::block::{Block, Kept};
 use crate::sent::Sent;
 use crate::sink::Sink;
 use crate::waiting::Waiting;
@@ -16,14 +14,12 @@ use crate::{Detail, Entry, EntryId, Error, Header, Stage};
 
 /// How many commits can still be found as causes.
 const REMEMBERED: usize = 1 << 16;
-/// How many entries are copied before somebody else may record.
-const COPIED_AT_ONCE: u64 = 1 << 6;
+/// How many entries a block has.
+const BLOCK: u64 = 1 << 8;
 /// How many entries a batch has at most.
 const BATCH: usize = 1 << 10;
 /// About how many bytes it has at most.
 const BATCH_BYTES: usize = 1 << 20;
-/// How many entries are kept at once: one by one, each finds the caches cold.
-const PENDING: usize = 1 << 7;
 
 /// A handle to write to the log; clones write to the same one.
 ///
@@ -47,13 +43,10 @@ pub struct Recorder {
 #[derive(Debug)]
 struct Log {
     origin: Instant,
-    next: u64,
-    ring: VecDeque<Kept>,
-    /// What follows the ring. Whoever looks at the ring has it [`settle`](Self::settle)d first.
-    pending: Vec<Pending>,
-    /// The data of the entry that is being kept, here for its memory.
-    scratch: Vec<u8>,
-    names: Names,
+    /// Blocks that nobody adds to, so that readers hold no lock.
+    ring: VecDeque<Arc<Block>>,
+    /// What follows the ring.
+    open: Block,
     capacity: usize,
     file: Option<Sink>,
     /// The commit of each revision, to be named as a cause by those who see the revision.
@@ -86,11 +79,8 @@ impl Recorder {
     fn attach(capacity: usize, file: Option<Sink>) -> Self {
         let log = Log {
             origin: Instant::now(),
-            next: 1,
             ring: VecDeque::new(),
-            pending: Vec::new(),
-            scratch: Vec::new(),
-            names: Names::default(),
+            open: Block::starting_at(1),
             capacity,
             file,
             commits: BTreeMap::new(),
@@ -108,10 +98,10 @@ impl Recorder {
     /// Writes an entry; `detail` is only called if something is attached. Returns the entry's number, to be named as a cause.
     pub fn record(&self, actor: &str, stage: Stage, detail: impl FnOnce() -> Detail) -> Option<EntryId> {
         let log = self.log.as_ref()?;
-        let detail = detail();
+        let detail = detail().in_order();
         let (id, due) = {
             let mut log = log.lock();
-            let id = log.append(actor, stage, detail);
+            let id = log.append(actor, stage, &detail);
             (id, log.waiting.due(id))
         };
         due.into_iter().for_each(Waker::wake);
@@ -124,7 +114,7 @@ impl Recorder {
     pub async fn written(&self, id: EntryId) {
         std::future::poll_fn(|context| {
             let is_written = self.with_log(|log| {
-                let is_written = log.next > id.0;
+                let is_written = log.open.next() > id.0;
                 if !is_written {
                     log.waiting.add(id, context.waker());
                 }
@@ -137,7 +127,7 @@ impl Recorder {
 
     /// The number of the newest entry; 0 if there is none.
     pub fn last(&self) -> EntryId {
-        EntryId(self.with_log(|log| log.next - 1).unwrap_or_default())
+        EntryId(self.with_log(|log| log.open.next() - 1).unwrap_or_default())
     }
 
     /// The entries of the commit that made `revision`, if they are still remembered.
@@ -147,81 +137,81 @@ impl Recorder {
 
     /// What an entry is about, if it is kept in memory.
     pub fn subject(&self, id: EntryId) -> Option<String> {
-        self.with_log(|log| {
-            let place = usize::try_from(id.0.checked_sub(log.first())?).ok()?;
-            match place.checked_sub(log.ring.len()) {
-                None => Some(log.ring[place].subject(&log.names).to_owned()),
-                Some(place) => Some(log.pending.get(place)?.detail.subject.clone()),
-            }
-        })
-        .flatten()
+        let subject = |log: &mut Log| Some(log.holding(id.0)?.kept(id.0).subject().to_owned());
+        self.with_log(subject).flatten()
     }
 
     /// Remembers that `entry` sent the request with this audit id.
     pub fn remember_audit(&self, audit_id: &str, entry: EntryId) {
-        self.with_log(|log| log.sent.remember(&mut log.names, audit_id, None, entry));
+        self.with_log(|log| log.sent.remember(audit_id, None, entry));
     }
 
     /// The entry that sent the request with this audit id, if it is known here.
     pub fn audit(&self, audit_id: &str) -> Option<EntryId> {
-        self.with_log(|log| log.sent.find(&log.names, audit_id, None)).flatten()
+        self.with_log(|log| log.sent.find(audit_id, None)).flatten()
     }
 
     /// Remembers that `entry` sent an event of `revision` on the watch with this audit id; at revision 0, that it ended it.
     pub fn remember_sent(&self, audit_id: &str, revision: i64, entry: EntryId) {
-        self.with_log(|log| log.sent.remember(&mut log.names, audit_id, Some(revision), entry));
+        self.with_log(|log| log.sent.remember(audit_id, Some(revision), entry));
     }
 
     /// The entry that sent an event of `revision` on the watch with this audit id, if it is known here; at revision 0,
     /// the one that ended it.
     pub fn sent(&self, audit_id: &str, revision: i64) -> Option<EntryId> {
-        self.with_log(|log| log.sent.find(&log.names, audit_id, Some(revision))).flatten()
+        self.with_log(|log| log.sent.find(audit_id, Some(revision))).flatten()
     }
 
     /// The entries kept in memory, from the first with a number of at least `from`. Who follows the log asks from where it
-    /// stopped; nobody who records waits for long, however much there is to copy.
+    /// stopped; nobody who records waits while entries are read.
     pub fn entries(&self, from: EntryId) -> Vec<Entry> {
         let mut entries = Vec::new();
-        self.each(from, |id, kept, names| {
-            entries.push(kept.entry(id, names));
+        self.each(from, |kept| {
+            entries.push(kept.entry());
             true
         });
         entries
     }
 
-    /// Those of the [`entries`](Self::entries) that are at one of these stages; the others cost nothing.
+    /// Those of the [`entries`](Self::entries) that are at one of these stages; the others cost next to nothing.
     pub fn entries_of(&self, from: EntryId, stages: &[Stage]) -> Vec<Entry> {
         let mut entries = Vec::new();
-        self.each(from, |id, kept, names| {
+        self.each(from, |kept| {
             if stages.contains(&kept.stage()) {
-                entries.push(kept.entry(id, names));
+                entries.push(kept.entry());
             }
             true
         });
         entries
     }
 
-    /// Some of the [`entries`](Self::entries) from a number on, as an events file has them, a line each: about a thousand, and fewer where
-    /// they are large. Who hands a log on takes as much as it can get rid of, and no more than this lies in memory twice.
-    /// The number is that of the last of them; `None` if there is none yet.
-    pub fn lines(&self, from: EntryId) -> Option<(EntryId, String)> {
+    /// Some of the [`entries`](Self::entries) from a number on, as an events file has them, a line each and each behind `prefix`: about a
+    /// thousand, and fewer where they are large. Who hands a log on takes as much as it can get rid of, and no more than this lies
+    /// in memory twice. The number is that of the last of them; `None` if there is none yet.
+    pub fn lines(&self, from: EntryId, prefix: &str) -> Option<(EntryId, Vec<u8>)> {
         let (mut lines, mut count, mut last) = (Vec::new(), 0, None);
-        self.each(from, |id, kept, names| {
-            if count > 0 {
-                lines.push(b'\n');
-            }
-            kept.write(id, names, &mut lines);
-            (count, last) = (count + 1, Some(id));
+        self.each(from, |kept| {
+            lines.extend_from_slice(prefix.as_bytes());
+            kept.write(&mut lines);
+            lines.push(b'\n');
+            (count, last) = (count + 1, Some(kept.id()));
             count < BATCH && lines.len() < BATCH_BYTES
         });
-        Some((last?, String::from_utf8(lines).expect("JSON is UTF-8")))
+        Some((last?, lines))
     }
 
-    /// Looks at entries from a number on, some at a time so that others can record, until `look` has seen enough.
-    fn each(&self, from: EntryId, mut look: impl FnMut(EntryId, &Kept, &Names) -> bool) {
-        let mut next = Some(from.0);
-        while let Some(from) = next {
-            next = self.with_log(|log| log.look(from, &mut look)).flatten();
+    /// Looks at the entries from a number on that are there now, until `look` has seen enough.
+    fn each(&self, from: EntryId, mut look: impl FnMut(&Kept<'_>) -> bool) {
+        let Some((mut from, next)) = self.with_log(|log| (from.0.max(log.first()), log.open.next())) else { return };
+        while from < next {
+            let Some(block) = self.with_log(|log| log.block(from)) else { return };
+            // What was forgotten meanwhile is passed over.
+            for number in from.max(block.first())..next.min(block.next()) {
+                if !look(&block.kept(number)) {
+                    return;
+                }
+            }
+            from = block.next();
         }
     }
 
@@ -232,10 +222,8 @@ impl Recorder {
 
     /// How many bytes the entries take that are kept in memory, about.
     pub fn held_bytes(&self) -> usize {
-        let held = |log: &mut Log| {
-            log.settle();
-            log.names.held_bytes() + log.ring.iter().map(Kept::held_bytes).sum::<usize>()
-        };
+        let held =
+            |log: &mut Log| log.open.held_bytes() + log.ring.iter().map(|block| block.held_bytes()).sum::<usize>();
         self.with_log(held).unwrap_or_default()
     }
 
@@ -244,10 +232,7 @@ impl Recorder {
     /// # Errors
     /// The first thing that went wrong with the file.
     pub fn close(&self) -> std::io::Result<()> {
-        let file = self.with_log(|log| {
-            log.settle();
-            log.file.take()
-        });
+        let file = self.with_log(|log| log.file.take());
         file.flatten().map_or(Ok(()), Sink::end)
     }
 
@@ -258,56 +243,47 @@ impl Recorder {
 }
 
 impl Log {
-    fn append(&mut self, actor: &str, stage: Stage, detail: Detail) -> EntryId {
-        let id = EntryId(self.next);
-        self.next += 1;
+    fn append(&mut self, actor: &str, stage: Stage, detail: &Detail) -> EntryId {
+        let id = self.open.push(self.origin.elapsed(), actor, stage, detail);
         if let (Stage::StoreCommit, Some(revision)) = (stage, detail.revision) {
             self.commits.entry(revision).or_default().push(id);
             if self.commits.len() > REMEMBERED {
                 self.commits.pop_first();
             }
         }
-        self.pending.push(Pending { at: self.origin.elapsed(), actor: actor.into(), stage, detail });
-        if self.pending.len() >= PENDING {
-            self.settle();
+        if let Some(file) = &mut self.file {
+            file.write(&self.open.kept(id.0));
+        }
+        if self.open.next() - self.open.first() == BLOCK {
+            self.ring.push_back(Arc::new(self.open.copied_from(self.open.first())));
+            self.open.begin_anew();
+            while self.ring.front().is_some_and(|oldest| oldest.next() <= self.first()) {
+                self.ring.pop_front();
+            }
         }
         id
     }
 
-    /// Keeps what is pending.
-    fn settle(&mut self) {
-        let first = self.next - self.pending.len() as u64;
-        for (number, pending) in (first..).zip(self.pending.drain(..)) {
-            let entry = Kept::of(pending, &mut self.names, &mut self.scratch);
-            if let Some(file) = &mut self.file {
-                file.write(EntryId(number), &entry, &self.names);
-            }
-            self.ring.push_back(entry);
-            if self.ring.len() > self.capacity
-                && let Some(oldest) = self.ring.pop_front()
-            {
-                oldest.forget(&mut self.names);
-            }
-        }
-    }
-
-    /// The number of the oldest entry that is kept in memory.
+    /// The number of the oldest entry that is kept in memory. Some that are older may be there still, for a block is forgotten as a whole.
     fn first(&self) -> u64 {
-        self.next - (self.ring.len() + self.pending.len()) as u64
+        let oldest = self.ring.front().map_or(self.open.first(), |block| block.first());
+        oldest.max(self.open.next().saturating_sub(self.capacity as u64))
     }
 
-    /// Looks at some entries from a number on; says where to go on, if there are more and they are wanted.
-    fn look(&mut self, from: u64, look: &mut impl FnMut(EntryId, &Kept, &Names) -> bool) -> Option<u64> {
-        self.settle();
-        let first = self.first();
-        let from = from.max(first);
-        let to = self.next.min(from.saturating_add(COPIED_AT_ONCE));
-        for number in from..to {
-            if !look(EntryId(number), &self.ring[(number - first) as usize], &self.names) {
-                return None;
-            }
+    /// The block with the entry of a number, if it is kept in memory.
+    fn holding(&self, number: u64) -> Option<&Block> {
+        if !(self.first()..self.open.next()).contains(&number) {
+            return None;
         }
-        (to < self.next).then_some(to)
+        let place = (number - self.ring.front().map_or(number, |block| block.first())) / BLOCK;
+        Some(self.ring.get(place as usize).map_or(&self.open, |block| block))
+    }
+
+    /// The block with the entry of a number or, if that is forgotten, the oldest; of the block that is added to, a copy from there on.
+    fn block(&self, number: u64) -> Arc<Block> {
+        let number = number.max(self.first());
+        let place = (number - self.ring.front().map_or(number, |block| block.first())) / BLOCK;
+        self.ring.get(place as usize).cloned().unwrap_or_else(|| Arc::new(self.open.copied_from(number)))
     }
 }
 
@@ -361,6 +337,25 @@ mod tests {
     }
 
     #[test]
+    fn over_many_blocks_each_entry_that_is_kept_is_found_and_no_other() {
+        let (recorder, capacity, count) = (Recorder::ring(2_500), 2_500_u64, 9_000_u64);
+        for number in 1..=count {
+            recorder.record("a", Stage::QueueAdd, || Detail::about(number.to_string()));
+            if number % 700 == 0 {
+                let first = number.saturating_sub(capacity) + 1;
+                let ids: Vec<u64> = recorder.entries(EntryId(0)).iter().map(|entry| entry.id.0).collect();
+                assert_eq!(ids, (first..=number).collect::<Vec<_>>());
+                assert_eq!(recorder.entries(EntryId(number))[0].subject, number.to_string());
+            }
+        }
+        for number in [0, 1, count - capacity, count - capacity + 1, 7_168, 7_169, count, count + 1] {
+            let is_kept = number > count - capacity && number <= count;
+            assert_eq!(recorder.subject(EntryId(number)), is_kept.then(|| number.to_string()), "{number}");
+        }
+        assert!(recorder.held_bytes() < 64 * (capacity + BLOCK) as usize, "{}", recorder.held_bytes());
+    }
+
+    #[test]
     fn a_batch_is_bounded_in_number_and_in_bytes_and_the_next_goes_on_where_it_ended() {
         let recorder = Recorder::ring(10_000);
         for _ in 0..3_000 {
@@ -371,7 +366,8 @@ mod tests {
             recorder.record("a", Stage::ObjectChange, || Detail::default().with("whole", large.as_str()));
         }
         let (mut next, mut sizes) = (EntryId(0), Vec::new());
-        while let Some((last, lines)) = recorder.lines(next) {
+        while let Some((last, lines)) = recorder.lines(next, "") {
+            let lines = String::from_utf8(lines).unwrap();
             let entries: Vec<Entry> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
             assert_eq!(entries, recorder.entries(next)[..entries.len()], "no entry is left out");
             assert_eq!(entries.last().unwrap().id, last);

@@ -5,8 +5,7 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::kept::Kept;
-use crate::names::Names;
+use crate::block::Kept;
 use crate::{EntryId, Error, Header};
 
 /// How many bytes are written at once: a run writes about a megabyte.
@@ -42,12 +41,11 @@ impl Sink {
         Ok(sink)
     }
 
-    /// Writes an entry, with the names that it uses.
-    pub(crate) fn write(&mut self, id: EntryId, entry: &Kept, names: &Names) {
-        self.last = id;
+    pub(crate) fn write(&mut self, entry: &Kept<'_>) {
+        self.last = entry.id();
         if self.failed.is_none() {
             self.line.clear();
-            entry.write(id, names, &mut self.line);
+            entry.write(&mut self.line);
             self.line.push(b'\n');
             self.failed = self.out.as_write().write_all(&self.line).err();
         }

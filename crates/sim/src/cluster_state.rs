@@ -4,7 +4,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use coracle_meta::Object;
 use coracle_storage::Stored;
-use coracle_store::{EventKind, KeyValue, Revision, WatchBatch};
+use coracle_store::{Event, EventKind, KeyValue, Revision, WatchBatch};
 
 use crate::PluralOf;
 
@@ -19,18 +19,16 @@ pub struct ClusterState {
 
 /// One object that changed from one revision to the next.
 #[derive(Clone, Debug)]
-pub struct Change {
-    /// The key in the store.
-    pub key: Bytes,
-    /// The revision of the change.
-    pub revision: Revision,
+pub struct Change<'e> {
+    /// What the store said.
+    pub event: &'e Event,
     /// Before; `None` if the object came to be.
     pub before: Option<Arc<Object>>,
     /// After; `None` if it is gone.
     pub after: Option<Arc<Object>>,
 }
 
-impl Change {
+impl Change<'_> {
     /// The plural of the object's kind.
     pub(crate) fn plural(&self, plural_of: &PluralOf) -> Option<String> {
         let object = self.after.as_ref().or(self.before.as_ref())?;
@@ -63,7 +61,7 @@ impl ClusterState {
 
     /// Takes a batch of the store's history, revision by revision: after each, `look` is shown the cluster and what changed in it.
     /// Values that are no objects (the store holds a few) are passed over.
-    pub fn follow(&mut self, batch: &WatchBatch, mut look: impl FnMut(&Self, &[Change])) {
+    pub fn follow(&mut self, batch: &WatchBatch, mut look: impl FnMut(&Self, &[Change<'_>])) {
         for group in batch.events.chunk_by(|a, b| a.kv.mod_revision == b.kv.mod_revision) {
             let revision = group[0].kv.mod_revision;
             let mut changes = Vec::new();
@@ -77,7 +75,7 @@ impl ClusterState {
                     None => self.objects.remove(&event.kv.key),
                 };
                 if before.is_some() || after.is_some() {
-                    changes.push(Change { key: event.kv.key.clone(), revision, before, after });
+                    changes.push(Change { event, before, after });
                 }
             }
             self.revision = revision;
@@ -96,7 +94,6 @@ fn object(kv: &KeyValue) -> Option<Arc<Object>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coracle_store::Event;
 
     fn put(key: &'static str, revision: Revision) -> Event {
         let value =

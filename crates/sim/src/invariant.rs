@@ -7,7 +7,7 @@ use coracle_meta::Object;
 use coracle_store::Revision;
 use serde_json::Value;
 
-use crate::object_changes::LEFT_OUT;
+use crate::seen::LEFT_OUT;
 use crate::{ClusterState, Mismatch, matches, mismatches};
 
 /// What can be asked of all objects at one revision.

@@ -10,13 +10,14 @@
 
 mod cluster_state;
 mod follow;
-mod fresh;
 mod invariant;
 mod latency;
+mod members;
 mod merge_patch;
 mod object_changes;
 mod partial;
 mod runtime;
+mod seen;
 mod world;
 
 pub use cluster_state::{Change, ClusterState};

@@ -1,33 +1,54 @@
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// The JSON merge patch (RFC 7386) that makes `after` of `before`; `None` if no merge patch can, because a value that is new holds
-/// a null.
-pub(crate) fn merge_patch(before: &Map<String, Value>, after: &Map<String, Value>) -> Option<Map<String, Value>> {
-    merge_patch_but(before, after, &[])
+use crate::members::{Members, member};
+
+/// The JSON merge patch (RFC 7386) that makes `after` of `before`; `None` if no merge patch can, because a value that is new holds a
+/// null. What is written the same is not read.
+pub(crate) fn merge_patch(before: &Members<'_>, after: &Members<'_>) -> Option<String> {
+    let mut patch = String::from("{");
+    write(before, after, "", &mut patch)?;
+    Some(patch)
 }
 
-/// As [`merge_patch`], as if what lies at the path were in neither.
-pub(crate) fn merge_patch_but(
-    before: &Map<String, Value>,
-    after: &Map<String, Value>,
-    path: &[&str],
-) -> Option<Map<String, Value>> {
-    let is_left_out = |name: &str| path == [name];
-    let mut patch = Map::new();
-    for (name, new) in after.iter().filter(|(name, _)| !is_left_out(name)) {
-        match (before.get(name), new) {
-            (Some(old), new) if old == new => {}
-            (Some(Value::Object(old)), Value::Object(new)) => {
-                let path = path.split_first().filter(|(first, _)| *first == name).map_or(&[][..], |(_, rest)| rest);
-                patch.insert(name.clone(), Value::Object(merge_patch_but(old, new, path)?));
+/// The same with `patch` for the member `but`, which is not looked at.
+pub(crate) fn merge_patch_but(before: &Members<'_>, after: &Members<'_>, but: &str, its_patch: &str) -> Option<String> {
+    let mut patch = String::from("{");
+    if its_patch != "{}" {
+        member(but, &mut patch);
+        patch.push_str(its_patch);
+    }
+    write(before, after, but, &mut patch)?;
+    Some(patch)
+}
+
+/// Writes the members of a patch and the brace behind them.
+fn write(before: &Members<'_>, after: &Members<'_>, but: &str, patch: &mut String) -> Option<()> {
+    let mut gone: BTreeMap<&str, &RawValue> = before.iter().collect();
+    for (name, new) in after.iter() {
+        let old = gone.remove(name).map(RawValue::get);
+        match (old, new.get()) {
+            (Some(old), new) if old == new || name == but => {}
+            (Some(old), new) if old.starts_with('{') && new.starts_with('{') => {
+                member(name, patch);
+                patch.push('{');
+                write(&Members::of(old)?, &Members::of(new)?, "", patch)?;
             }
             (_, new) if holds_null(new) => return None,
-            (_, new) => drop(patch.insert(name.clone(), new.clone())),
+            (_, new) => {
+                member(name, patch);
+                patch.push_str(new);
+            }
         }
     }
-    let gone = before.keys().filter(|name| !after.contains_key(*name) && !is_left_out(name));
-    patch.extend(gone.map(|name| (name.clone(), Value::Null)));
-    Some(patch)
+    for name in gone.into_keys() {
+        member(name, patch);
+        patch.push_str("null");
+    }
+    patch.push('}');
+    Some(())
 }
 
 /// Merges a JSON merge patch (RFC 7386) into what an object was.
@@ -58,12 +79,15 @@ pub fn patch_map(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
 }
 
 /// Whether a value is or has a null where a merge patch would take it for "remove". Inside of arrays a null is a value.
-fn holds_null(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Object(map) => map.values().any(holds_null),
-        _ => false,
+fn holds_null(json: &str) -> bool {
+    fn has(value: &Value) -> bool {
+        match value {
+            Value::Null => true,
+            Value::Object(map) => map.values().any(has),
+            _ => false,
+        }
     }
+    json.contains("null") && serde_json::from_str(json).is_ok_and(|value| has(&value))
 }
 
 #[cfg(test)]
@@ -71,6 +95,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::json;
+
+    fn patch_of(before: &str, after: &str) -> Option<String> {
+        merge_patch(&Members::of(before)?, &Members::of(after)?)
+    }
 
     fn maps() -> impl Strategy<Value = Map<String, Value>> {
         let leaf = prop_oneof![
@@ -89,32 +117,28 @@ mod tests {
     proptest! {
         #[test]
         fn the_patch_makes_one_of_the_other(before in maps(), after in maps()) {
-            match merge_patch(&before, &after) {
+            let text = |map: &Map<String, Value>| Value::Object(map.clone()).to_string();
+            match patch_of(&text(&before), &text(&after)) {
                 Some(patch) => {
                     let mut made = before.clone();
-                    patch_map(&mut made, &patch);
+                    patch_map(&mut made, &serde_json::from_str(&patch).unwrap());
                     prop_assert_eq!(made, after);
                 }
-                None => prop_assert!(holds_null(&Value::Object(after))),
+                None => prop_assert!(holds_null(&text(&after))),
             }
         }
+    }
 
-        #[test]
-        fn what_is_left_out_might_as_well_not_be_there(before in maps(), after in maps(), inner in (maps(), maps())) {
-            let (mut before, mut after) = (before, after);
-            before.insert("a".to_owned(), Value::Object(inner.0));
-            after.insert("a".to_owned(), Value::Object(inner.1));
-            let without = |map: &Map<String, Value>| {
-                let mut map = map.clone();
-                map.get_mut("a").and_then(Value::as_object_mut).map(|inner| inner.remove("b"));
-                map
-            };
-            let mut left_out = merge_patch_but(&before, &after, &["a", "b"]);
-            // Maps that differ in what is left out alone have a patch with nothing in it.
-            if let Some(patch) = &mut left_out && patch.get("a").is_some_and(|inner| inner == &json!({})) {
-                patch.remove("a");
-            }
-            prop_assert_eq!(left_out, merge_patch(&without(&before), &without(&after)));
-        }
+    #[test]
+    fn only_what_differs_is_in_the_patch() {
+        let patch = patch_of(
+            r#"{"same":{"a":[1,2]},"gone":1,"\"":"old","map":{"a":1,"b":2}}"#,
+            r#"{"map":{"b":3,"a":1},"same":{"a":[1,2]},"\"":"new","new":{"a":[null]}}"#,
+        );
+        assert_eq!(patch.unwrap(), r#"{"map":{"b":3},"\"":"new","new":{"a":[null]},"gone":null}"#);
+        assert_eq!(patch_of("{}", r#"{"a":{"b":null}}"#), None, "that would remove it");
+        let (before, after) = (Members::of(r#"{"a":1,"b":1}"#).unwrap(), Members::of(r#"{"a":2,"b":2}"#).unwrap());
+        let but = |its_patch| merge_patch_but(&before, &after, "a", its_patch).unwrap();
+        assert_eq!((&*but("{}"), &*but(r#"{"c":3}"#)), (r#"{"b":2}"#, r#"{"a":{"c":3},"b":2}"#));
     }
 }

@@ -33,7 +33,7 @@ const ACTOR: &str = "world";
 ///         Question::Partial(map)
 ///     };
 ///     let never = Invariant { name: "no map is called b".to_owned(), polarity: Polarity::Never, question: named("b") };
-///     let world = World::new("default", Arc::new(|_: &Object| None), vec![never]);
+///     let world = World::new("default", Arc::new(|_, _| None), vec![never]);
 ///     let (followed, store) = (world.clone(), cluster.parts().store());
 ///     tokio::spawn(async move { followed.follow(&*store).await });
 ///
@@ -143,9 +143,9 @@ impl World {
         cluster.follow(batch, |cluster, changes| {
             for change in changes {
                 if let Some(plural) = change.plural(plural_of) {
-                    lists.follow(&plural, &change.key, change.after.as_deref());
-                    objects.record(&plural, change);
+                    lists.follow(&plural, &change.event.kv.key, change.after.as_deref());
                 }
+                objects.record(change.event, plural_of);
             }
             lists.set_revision(cluster.revision());
             for watched in invariants.iter_mut().filter(|watched| watched.broken.is_none()) {

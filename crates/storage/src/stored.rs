@@ -67,6 +67,16 @@ impl Stored {
         Ok(Self::from_object(&Arc::new(object), revision))
     }
 
+    /// The JSON of an object as a value of the store has it, with its resource version; `None` for what is no object. For who reads
+    /// it: of values as [`render`] writes them, that they are JSON to their end is not looked at here.
+    pub fn json_of(value: Bytes, revision: Revision) -> Option<Vec<u8>> {
+        let stored = match find_layout(&value) {
+            Some(layout) => Self::new(value, layout, revision, Weak::new()),
+            None => Self::from_value(value, revision).ok()?,
+        };
+        Some(stored.to_json())
+    }
+
     /// Lays out an object that is not, or not yet, read from the store. Its own resource version is ignored.
     pub fn from_object(object: &Arc<Object>, revision: Revision) -> Self {
         let value = render(object);
@@ -320,7 +330,7 @@ fn find_layout(value: &[u8]) -> Option<Layout> {
     let middle_end = value.len() - inside.len();
     // Kubernetes ends the JSON that it stores with a line feed.
     let members = value.strip_suffix(b"\n").unwrap_or(value).strip_suffix(b"}")?;
-    let feed = members.iter().position(|byte| *byte == b'\n');
+    let feed = memchr::memchr(b'\n', members);
     let members_end = feed.unwrap_or(members.len());
     (middle_end < members_end).then_some(Layout { head_end, middle_end, members_end, has_verbatim: feed.is_some() })
 }

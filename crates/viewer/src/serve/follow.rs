@@ -1,18 +1,20 @@
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::response::sse::Event;
+use axum::body::{Body, Bytes};
 use coracle_journal::{EntryId, Header, Recorder};
-use futures_util::stream::{Stream, unfold};
+use futures_util::stream::unfold;
 use serde_json::{Value, json};
 
 use crate::page::{FORM, sentences, stages};
-use crate::serve::Sent;
 
 /// How long entries are gathered before they are sent: a page draws no faster.
 const GATHERED: Duration = Duration::from_millis(50);
-/// How long a browser waits before it asks again.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// How long a browser waits before it asks again, in milliseconds.
+const ASK_AGAIN: u64 = 1_000;
+/// How long a stream says nothing before it says that it is still there.
+const STILL_THERE: Duration = Duration::from_secs(15);
 
 /// The log of a cluster that runs, for whoever follows it.
 #[derive(Clone, Debug)]
@@ -36,15 +38,15 @@ impl Followed {
         Self { recorder, header: Arc::new(header), begins }
     }
 
-    /// The entries after `last`, as they come to be: first `hello`, then some an event, as lines of an events file; its id is the
-    /// number of the last of them. Nothing is read from the log before what was read is taken.
-    pub(super) fn stream(self, last: EntryId) -> impl Stream<Item = Sent> + Send + 'static {
+    /// The entries after `last`, as they come to be, as server-sent events: first `hello`, then some an event, as lines of an events file;
+    /// its id is the number of the last of them. Nothing is read from the log before what was read is taken.
+    pub(super) fn stream(self, last: EntryId) -> Body {
         let place =
             Place { followed: self, next: EntryId(last.0.saturating_add(1)), is_greeted: false, is_behind: true };
-        unfold(place, |mut place| async move {
+        Body::from_stream(unfold(place, |mut place| async move {
             let event = place.event().await;
-            Some((Ok(event), place))
-        })
+            Some((Ok::<_, Infallible>(Bytes::from(event)), place))
+        }))
     }
 
     /// What a page has to know before the first entry.
@@ -62,19 +64,24 @@ impl Followed {
 }
 
 impl Place {
-    async fn event(&mut self) -> Event {
+    async fn event(&mut self) -> Vec<u8> {
         let recorder = &self.followed.recorder;
         if !self.is_greeted {
             self.is_greeted = true;
-            return Event::default().event("hello").retry(ASK_AGAIN).data(self.followed.hello().to_string());
+            return format!("event: hello\nretry: {ASK_AGAIN}\ndata: {}\n\n", self.followed.hello()).into_bytes();
         }
-        recorder.written(self.next).await;
+        if tokio::time::timeout(STILL_THERE, recorder.written(self.next)).await.is_err() {
+            return b":\n\n".to_vec();
+        }
         if !self.is_behind {
             tokio::time::sleep(GATHERED).await;
         }
-        let (last, lines) = recorder.lines(self.next).expect("an entry that was written is there, or a later one");
+        // Each line of an event's data stands behind such a word.
+        let lines = recorder.lines(self.next, "data: ");
+        let (last, mut event) = lines.expect("an entry that was written is there, or a later one");
         self.next = EntryId(last.0 + 1);
         self.is_behind = last < recorder.last();
-        Event::default().id(last.0.to_string()).data(lines)
+        event.extend_from_slice(format!("id: {}\n\n", last.0).as_bytes());
+        event
     }
 }

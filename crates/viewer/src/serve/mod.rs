@@ -18,7 +18,6 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use axum::response::sse::{KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use coracle_journal::{EntryId, Events, Header, Recorder};
 use hyper::server::conn::http1;
@@ -33,9 +32,6 @@ use crate::html;
 use crate::read::Beside;
 use crate::serve::follow::Followed;
 use crate::serve::guard::Guard;
-
-/// How long a stream says nothing before it says that it is still there.
-const STILL_THERE: Duration = Duration::from_secs(15);
 
 /// How long a browser may take to say what it wants.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -137,8 +133,9 @@ fn page(text: &str) -> Response {
 
 fn events(live: &Followed, headers: &HeaderMap) -> Response {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    let stream = live.clone().stream(EntryId(last.unwrap_or(0)));
-    Sse::new(stream).keep_alive(KeepAlive::new().interval(STILL_THERE)).into_response()
+    let mut response = live.clone().stream(EntryId(last.unwrap_or(0))).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    response
 }
 
 /// What keeps a page to the browser that asked for it.
@@ -151,6 +148,3 @@ fn kept_to_itself() -> [(HeaderName, HeaderValue); 5] {
         (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
     ]
 }
-
-/// The item of a stream that never fails.
-type Sent = Result<axum::response::sse::Event, Infallible>;
