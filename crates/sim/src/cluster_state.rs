@@ -6,7 +6,8 @@ use coracle_meta::Object;
 use coracle_storage::Stored;
 use coracle_store::{Event, EventKind, KeyValue, Revision, WatchBatch};
 
-use crate::PluralOf;
+/// The plural of a kind, by `apiVersion` and `kind`; `None` for what is not shown to expressions.
+pub type PluralOf = Arc<dyn Fn(&str, &str) -> Option<String> + Send + Sync>;
 
 /// Every object of a cluster at one revision, followed from the store itself.
 ///

@@ -1,16 +1,13 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_journal::Recorder;
 use coracle_store::{Error, Event, EventKind, RangeRequest, Revision, Store, WatchBatch, WatchRequest};
 
+use crate::PluralOf;
 use crate::object_changes::ObjectChanges;
 
 /// How long to wait before a store that is away is asked again.
 const STORE_PAUSE: Duration = Duration::from_millis(100);
-
-/// The plural of a kind, by `apiVersion` and `kind`; `None` for what is not shown to expressions.
-pub type PluralOf = Arc<dyn Fn(&str, &str) -> Option<String> + Send + Sync>;
 
 /// Tells the event log what objects look like whenever they change, until the store fails for good; run this beside a cluster. What is
 /// in Secrets is left out. A `World` that is recorded does that too, and answers questions.

@@ -20,8 +20,8 @@ mod runtime;
 mod seen;
 mod world;
 
-pub use cluster_state::{Change, ClusterState};
-pub use follow::{PluralOf, record_objects};
+pub use cluster_state::{Change, ClusterState, PluralOf};
+pub use follow::record_objects;
 pub use invariant::{Answer, Invariant, Lists, Polarity, Question};
 pub use latency::Latency;
 pub use merge_patch::patch_map;

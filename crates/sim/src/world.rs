@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::follow::{PluralOf, follow_all};
+use crate::follow::follow_all;
 use crate::object_changes::ObjectChanges;
-use crate::{Answer, ClusterState, Invariant, Lists, Polarity, Question};
+use crate::{Answer, ClusterState, Invariant, Lists, PluralOf, Polarity, Question};
 
 /// Who checks at every revision, in the event log.
 const ACTOR: &str = "world";

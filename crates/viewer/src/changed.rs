@@ -15,11 +15,12 @@ pub(crate) fn changed(entries: &[Entry], commit: &Entry) -> Option<String> {
     if commit.stage != Stage::StoreCommit || word(commit, "op") != "put" {
         return None;
     }
-    let tells = |entry: &&Entry| {
-        entry.stage == Stage::ObjectChange && entry.subject == commit.subject && entry.causes.contains(&commit.id)
-    };
     let after = &entries[place(entries, commit.id).ok()?..];
-    fields(after.iter().find(tells)?.data.get("patch")?.as_object()?)
+    let told = after.iter().filter(|entry| entry.stage == Stage::ObjectChange);
+    // Objects are told revision by revision: behind a later one nobody has to look, however long the log is.
+    let is_it = |entry: &&Entry| entry.subject == commit.subject && entry.causes.contains(&commit.id);
+    let told = told.take_while(|entry| entry.revision <= commit.revision).find(is_it)?;
+    fields(told.data.get("patch")?.as_object()?)
 }
 
 /// The fields that a merge patch changes.
@@ -48,7 +49,7 @@ mod tests {
         let say = |stage, detail: Detail| recorder.record("x", stage, || detail).unwrap();
         let update = say(Stage::StoreCommit, Detail::about("pods/a/b").at(2).with("op", "put"));
         let tell = |subject: &str, patch| {
-            say(Stage::ObjectChange, Detail::about(subject).caused_by([update]).with("patch", patch))
+            say(Stage::ObjectChange, Detail::about(subject).at(2).caused_by([update]).with("patch", patch))
         };
         let status =
             json!({"phase": "Running", "podIP": "10.0.0.1", "conditions": [], "startTime": null, "hostIP": "10.0.0.2"});
@@ -57,7 +58,10 @@ mod tests {
         let nothing = say(Stage::StoreCommit, Detail::about("pods/a/b").at(3).with("op", "put"));
         say(
             Stage::ObjectChange,
-            Detail::about("pods/a/b").caused_by([nothing]).with("patch", json!({"metadata": {"resourceVersion": "3"}})),
+            Detail::about("pods/a/b")
+                .at(3)
+                .caused_by([nothing])
+                .with("patch", json!({"metadata": {"resourceVersion": "3"}})),
         );
         let made = say(Stage::StoreCommit, Detail::about("pods/a/c").at(4).with("op", "create"));
         let entries = recorder.entries(EntryId(0));
