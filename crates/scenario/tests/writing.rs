@@ -56,6 +56,19 @@ fn an_update_goes_through_at_the_version_that_was_read_and_is_refused_at_another
 }
 
 #[test]
+fn a_field_that_no_kind_knows_is_refused_however_it_is_written() {
+    for write in [
+        "create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}, dato: {a: '1'}}}",
+        "update: {from: seen, resource: {dato: {a: '2'}}}",
+        "patch: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: m}, dato: {a: '2'}}}",
+        "apply: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: m}, dato: {a: '2'}}}",
+    ] {
+        let found = found(&format!("\n  - name: a slip\n    try:\n    - {write}\n"));
+        assert!(found.contains("dato"), "{write}: {found}");
+    }
+}
+
+#[test]
 fn a_field_has_the_user_or_the_manager_named_as_its_owner() {
     passes(
         "
