@@ -1,7 +1,7 @@
 // One page, one selection, one clock: the cursor is an entry of the log, and every pane shows what was then.
 
 import { html } from "./html.js";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clock, lastUpTo, short } from "./run.js";
 import { sentence } from "./sentence.js";
 import { historiesOf } from "./objects.js";
@@ -69,7 +69,8 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     setFollow(false);
     setId(run.id(Math.min(run.count - 1, Math.max(0, i))));
   };
-  useEffect(() => {
+  // At once: after the next picture it could write over a link that was followed meanwhile.
+  useLayoutEffect(() => {
     if (isFollowing) return;
     const hash = `#i=${run.id(cursor)}${mark}${tab === firstTab ? "" : `&tab=${tab}`}`;
     if (location.hash !== hash) history.replaceState(null, "", hash);
