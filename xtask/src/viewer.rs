@@ -104,11 +104,11 @@ impl Joined<'_> {
         for import in imports {
             let target = place(&import.from).ok_or_else(|| format!("{path} imports {:?}", import.from))?;
             self.add(&target)?;
-            writeln!(text, "const {} = {};", import.pattern, identifier(&target))?;
+            writeln!(text, "const {}={};", import.pattern, identifier(&target))?;
         }
         let (body, exports) = exported(&body).map_err(|why| format!("{path}: {why}"))?;
-        let exports = exports.join(", ");
-        write!(self.text, "const {} = (() => {{\n{text}{body}\nreturn {{ {exports} }};\n}})();\n", identifier(path))?;
+        let exports = exports.join(",");
+        write!(self.text, "const {}=(()=>{{\n{text}{body}\nreturn{{{exports}}};\n}})();\n", identifier(path))?;
         self.open.pop();
         self.done.push(path.to_owned());
         Ok(())
@@ -165,8 +165,8 @@ fn import(statement: &str) -> Result<Import, String> {
     let from = from.trim().trim_matches('"').to_owned();
     let names = names.trim();
     let pattern = match names.strip_prefix('{').and_then(|names| names.strip_suffix('}')) {
-        Some(names) => format!("{{ {} }}", names.trim().replace(" as ", ": ")),
-        None if names.chars().all(char::is_alphanumeric) => format!("{{ default: {names} }}"),
+        Some(names) => format!("{{{}}}", names.trim().replace(" as ", ":").replace(", ", ",")),
+        None if names.chars().all(char::is_alphanumeric) => format!("{{default:{names}}}"),
         None => return Err(not_understood()),
     };
     Ok(Import { pattern, from })

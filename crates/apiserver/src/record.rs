@@ -38,7 +38,11 @@ pub(crate) fn answer(
 ) {
     recorder.record(ACTOR, Stage::ApiRespond, || {
         let (code, reason) = match result {
-            Ok(response) => (response.status().as_u16(), ""),
+            // A refusal that was made an answer carries its Status.
+            Ok(response) => {
+                let status = response.extensions().get::<Status>();
+                (response.status().as_u16(), status.map_or("", |status| status.reason.as_str()))
+            }
             Err(status) => (status.code, status.reason.as_str()),
         };
         let detail = Detail::about(subject(info)).caused_by(Some(entry)).with("code", code);

@@ -146,17 +146,22 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
     let recorder = server.registry.recorder();
     received.entry = record::request(recorder, &received);
     let (entry, info, notes) = (received.entry, Arc::clone(&received.info), received.audit.clone());
-    let result = if received.is_stream() {
-        dispatch(server, received, body).await
-    } else {
-        let _place = server.in_flight.enter(&info.verb, &received.user)?;
-        let limit = deadline::limit_of(&info.verb, &received.query, server.limits.request_seconds)?;
-        deadline::within(limit, dispatch(server, received, body)).await
+    let result = match received.is_stream() {
+        true => dispatch(server, received, body).await,
+        false => within_limits(server, received, body).await,
     };
     if let Some(entry) = entry {
         record::answer(recorder, entry, &info, &notes, &result);
     }
     result
+}
+
+/// The answer to a request that takes a place, and has its time.
+async fn within_limits(server: &Arc<Server>, received: Received, body: Body) -> Result<Response<Body>, Status> {
+    let verb = &received.info.verb;
+    let _place = server.in_flight.enter(verb, &received.user)?;
+    let limit = deadline::limit_of(verb, &received.query, server.limits.request_seconds)?;
+    deadline::within(limit, dispatch(server, received, body)).await
 }
 
 async fn dispatch(server: &Arc<Server>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {

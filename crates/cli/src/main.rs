@@ -21,6 +21,7 @@ mod reports;
 mod snapshot;
 mod snapshot_door;
 mod state;
+mod terminal;
 
 use std::path::Path;
 use std::process::ExitCode;

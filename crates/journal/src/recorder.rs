@@ -227,6 +227,11 @@ impl Recorder {
         self.with_log(held).unwrap_or_default()
     }
 
+    /// Hands on to the file what was recorded so far, so that it is there whatever becomes of the program. Without a file, nothing.
+    pub fn flush(&self) {
+        self.with_log(|log| log.file.as_mut().map(Sink::flush));
+    }
+
     /// Writes the file to its end; what is recorded later is not in it. Without a file, nothing.
     ///
     /// # Errors

@@ -51,6 +51,13 @@ impl Sink {
         }
     }
 
+    /// Hands on to the file what was written so far.
+    pub(crate) fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.out.as_write().flush().err();
+        }
+    }
+
     /// Says that the file is whole.
     pub(crate) fn end(mut self) -> io::Result<()> {
         if let Some(error) = self.failed {

@@ -120,11 +120,6 @@ impl Answer {
     fn fails(expected: &str, found: &str) -> Self {
         Self::Fails { expected: expected.to_owned(), found: found.to_owned(), nearest: None }
     }
-
-    /// Whether it holds.
-    pub fn holds(&self) -> bool {
-        *self == Self::Holds
-    }
 }
 
 fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> Answer {

@@ -53,7 +53,6 @@ const ACTOR: &str = "world";
 pub struct World {
     state: Arc<Mutex<State>>,
     moved: Arc<Notify>,
-    namespace: String,
 }
 
 struct State {
@@ -118,7 +117,7 @@ impl World {
             namespace: namespace.to_owned(),
             changes: ObjectChanges::default(),
         };
-        Self { state: Arc::new(Mutex::new(state)), moved: Arc::new(Notify::new()), namespace: namespace.to_owned() }
+        Self { state: Arc::new(Mutex::new(state)), moved: Arc::new(Notify::new()) }
     }
 
     /// Tells the event log what objects look like whenever they change, and where invariants break. What is in Secrets is left
@@ -172,12 +171,6 @@ impl World {
     /// Makes an object known to expressions under a name.
     pub fn bind(&self, name: &str, object: &Object) {
         self.state.lock().lists.bind(name, object);
-    }
-
-    /// Asks a question about the newest revision seen.
-    pub fn ask(&self, question: &Question) -> (Revision, Answer) {
-        let state = self.state.lock();
-        (state.cluster.revision(), question.ask(&state.cluster, &state.lists, &self.namespace))
     }
 
     /// Waits until the question is answered as wanted, asking again at every revision; returns the revision.

@@ -55,7 +55,8 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
     setFollow(isOn);
   };
   const [said, setSaid] = useState(start.said);
-  const [tab, setTab] = useState(() => /tab=(\w+)/.exec(location.hash)?.[1] ?? firstTab);
+  const linkedTab = () => tabs.find((one) => location.hash.includes(`&tab=${one}`) || location.hash === `#tab=${one}`);
+  const [tab, setTab] = useState(() => linkedTab() ?? firstTab);
   const [chosen, setChosen] = useState(() => actsOn(run, controllers, start.at));
   const [object, setObject] = useState("");
   const [by, setBy] = useState("event");
@@ -77,10 +78,13 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   }, [id, isFollowing, tab]);
   useEffect(() => {
     const follow = () => {
+      // A link into another run is for whoever shows that one.
+      if ((/&run=\w+/.exec(location.hash)?.[0] ?? "") !== mark) return;
       const { at, said: text } = linked(run);
       setFollow(false);
       setId(run.id(at));
       setSaid(text);
+      setTab((now) => linkedTab() ?? now);
     };
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);

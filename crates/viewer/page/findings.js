@@ -46,13 +46,16 @@ function nothingChanged(run) {
   return [...by].map(([who, places]) => ({ title: "writes that change nothing", text: `${who}: ${places.length} writes left the object as it was`, places, isOwn: isOwn(who) }));
 }
 
+const writes = (count) => (count === 1 ? "1 write was" : `${count} writes were`);
+
 function conflicts(run) {
-  const by = new Map();
+  const by = new Map(), owned = new Map();
   for (const i of from(run, run.of("api.respond"))) {
     if (run.word(i, "code") !== 409 || run.word(i, "reason") === "AlreadyExists") continue;
-    add(by, asker(run, run.causes(i)[0]), i);
+    add(run.word(i, "precondition") === undefined ? owned : by, asker(run, run.causes(i)[0]), i);
   }
-  return [...by].map(([who, places]) => ({ title: "conflicts", text: `${who}: ${places.length} writes were refused because the object had changed meanwhile`, places, isOwn: isOwn(who) }));
+  const found = (all, why) => [...all].map(([who, places]) => ({ title: "conflicts", text: `${who}: ${writes(places.length)} refused because ${why}`, places, isOwn: isOwn(who) }));
+  return [...found(by, "the object had changed meanwhile"), ...found(owned, "of a conflict with what is there")];
 }
 
 /** A key that comes back after every failure and never got through. */
@@ -60,9 +63,12 @@ function endlessRetries(run) {
   const by = new Map();
   for (const i of from(run, run.of("queue.delay"))) if (run.word(i, "why") === "rate-limited") add(by, `${run.actor(i)} ${run.subject(i)}`, i);
   const done = new Map();
-  for (const i of run.of("sync.end")) if (run.word(i, "result") === "done") done.set(`${run.actor(i)} ${run.subject(i)}`, i);
-  return [...by].filter(([key, places]) => places.length >= 3 && (done.get(key) ?? -1) < places[places.length - 1]).map(([key, places]) => ({
-    title: "a retry that does not end", text: `${key}: came back ${places.length} times after a failure, and had not got through when the log ended`, places,
+  // Who syncs may have another name than the queue that the key was taken from.
+  const taken = (i) => run.causes(i).filter((start) => start >= 0).flatMap(run.causes).find((one) => one >= 0 && run.stageOf(one) === "queue.get") ?? i;
+  for (const i of run.of("sync.end")) if (run.word(i, "result") === "done") done.set(`${run.actor(taken(i))} ${run.subject(i)}`, i);
+  const since = ([key, places]) => [key, places.filter((i) => i > (done.get(key) ?? -1))];
+  return [...by].map(since).filter(([, places]) => places.length >= 3).map(([key, places]) => ({
+    title: "a retry that does not end", text: `${key}: came back ${places.length} times after a failure, and had not got through when the log ended`, places, isOwn: isOwn(key),
   }));
 }
 

@@ -230,7 +230,7 @@ function askersOf(run) {
     mark(lanes.get(name), i, "request", 2);
   }
   for (const i of run.of("watch.send")) {
-    const to = [...lanes.values()].find((made) => made.name === run.word(i, "watcher"));
+    const to = lanes.get(run.word(i, "watcher"));
     if (to) mark(to, i, "delta", 1);
   }
   const all = [...lanes.values()];

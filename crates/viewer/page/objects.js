@@ -17,11 +17,11 @@ export function historiesOf(run) {
   function after(subject, at) {
     const history = histories.get(subject);
     if (!history || at < 0) return { object: null, managers: {} };
-    const key = `${at} ${subject}`;
-    if (kept.has(key)) return kept.get(key);
+    const known = (place) => kept.get(`${place} ${subject}`);
+    if (known(at)) return known(at);
     let from = at;
-    while (from > 0 && run.word(history[from], "whole") === undefined) from--;
-    let object = null, managers = {}, isCut = run.word(history[from], "whole") === undefined;
+    while (from > 0 && run.word(history[from], "whole") === undefined && !known(from - 1)) from--;
+    let { object, managers, isCut } = known(from - 1) ?? { object: null, managers: {}, isCut: run.word(history[from], "whole") === undefined };
     for (let k = from; k <= at; k++) {
       const change = run.fields(history[k]);
       if (change.gone) {
@@ -40,7 +40,7 @@ export function historiesOf(run) {
     }
     const found = { object, managers, isCut };
     if (kept.size > TIMES_KEPT) kept.clear();
-    kept.set(key, found);
+    kept.set(`${at} ${subject}`, found);
     return found;
   }
   return {

@@ -43,8 +43,13 @@ export function pipelineAt(run, controller, cursor) {
   const resources = controller.resources;
   // Where another cluster took over, nothing of the first is left.
   for (let i = cursor >= run.forked ? run.forked : 0; i <= cursor; i++) {
-    const actor = run.actor(i);
-    const stage = run.stageOf(i);
+    const actor = run.actor(i), stage = run.stageOf(i);
+    // A process that ends leaves nothing behind.
+    if (stage === "component.stop" && actor === controller.informer) {
+      for (const all of [ready, processing, waiting, fifo, caches]) all.clear();
+      sent = lastHandler = null;
+      handled = 0;
+    }
     if (stage === "watch.send") {
       if (resources.has(segment(run.subject(i))) && String(run.word(i, "watcher")).includes(controller.informer)) sent = i;
     } else if (actor === controller.informer) {

@@ -89,7 +89,7 @@ pub fn lanes(entries: &[Entry], width: usize, height: usize) -> Picture {
     let name_width = names.iter().map(|name| name.chars().count()).fold(NAMES, usize::max);
     let columns = width.saturating_sub(name_width + 2).max(20);
     let column = |at: Duration| {
-        let share = (at.saturating_sub(first)).as_secs_f64() / (last - first).as_secs_f64().max(1e-9);
+        let share = (at.saturating_sub(first)).as_secs_f64() / last.saturating_sub(first).as_secs_f64().max(1e-9);
         ((share * (columns - 1) as f64) as usize).min(columns - 1)
     };
     let of_pods = pods.iter().map(|(_, states)| pod_cells(states, columns, &column));

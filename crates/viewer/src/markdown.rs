@@ -40,7 +40,9 @@ pub(crate) fn render(events: &Events) -> String {
     let seed = header.seed.map(|seed| format!(", seed {seed}")).unwrap_or_default();
     let mode = header.mode.as_ref().map(|mode| format!(", {mode}")).unwrap_or_default();
     let hash = header.hash.as_ref().map(|hash| format!(", `{}`", plain(hash))).unwrap_or_default();
-    let _ = writeln!(text, "Coracle {}{seed}{mode}{hash}", plain(&header.version));
+    let disturb = header.disturb.as_ref().map(|how| format!(", disturbed: {}", plain(how))).unwrap_or_default();
+    let change = header.change.as_ref().map(|how| format!(", changed: {}", plain(how))).unwrap_or_default();
+    let _ = writeln!(text, "Coracle {}{seed}{mode}{disturb}{change}{hash}", plain(&header.version));
     text
 }
 

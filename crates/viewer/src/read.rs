@@ -92,6 +92,9 @@ impl Data {
 
 type Row = (u64, u64, usize, usize, usize, Vec<EntryId>, Option<i64>, Value);
 
+/// No page unpacks to more: whatever does is not read into memory to find that out.
+const MOST: u64 = 2 << 30;
+
 fn read_page(path: &Path) -> Result<Read, ReadError> {
     let name = || path.display().to_string();
     let page = std::fs::read(path).map_err(|source| Error::Io { path: name(), source })?;
@@ -105,7 +108,10 @@ fn read_page(path: &Path) -> Result<Read, ReadError> {
     let wrong = |why: String| wrong(line, "a run as gzip in base64", why);
     let compressed = STANDARD.decode(packed.trim()).map_err(|error| wrong(error.to_string()))?;
     let mut text = Vec::new();
-    GzDecoder::new(&*compressed).read_to_end(&mut text).map_err(|error| wrong(error.to_string()))?;
+    GzDecoder::new(&*compressed).take(MOST + 1).read_to_end(&mut text).map_err(|error| wrong(error.to_string()))?;
+    if text.len() as u64 > MOST {
+        return Err(wrong(format!("it unpacks to more than {MOST} bytes")));
+    }
     let value: Value = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     if value["form"] != FORM {
         return Err(wrong(format!("it has form {}, and this program reads form {FORM}", value["form"])));

@@ -11,6 +11,7 @@ use coracle_viewer::{Both, Format, Parting, Summary, how_they_differ, where_they
 
 use super::story::whole_run_of;
 use crate::exit;
+use crate::terminal::plain;
 
 /// What the runs are called.
 const CALLED: [&str; 2] = ["as it was", "as it is"];
@@ -141,10 +142,10 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
     let parting = Parting { headers: Vec::new(), ..parting.clone() };
     let runs = Both { one: was, other: new.events(), called: CALLED, parting };
     if output.is_quiet {
-        println!("{}", new.block().lines().next().unwrap_or_default());
+        println!("{}", plain(new.block().lines().next().unwrap_or_default()));
     } else {
         println!(" {}   seed {}   after #{}: {step}\n {}\n", new.name, new.seed, at.0, way(both));
-        print!("taken; {}", where_they_part(&runs));
+        print!("taken; {}", plain(&where_they_part(&runs)));
         println!(
             "\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}",
             CALLED[0],
@@ -153,11 +154,11 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
             ended(new.events())
         );
         if let Some(old) = &both.old {
-            print!("{}", ends(old, new));
+            print!("{}", plain(&ends(old, new)));
         }
-        print!("\n{}", new.block());
+        print!("\n{}", plain(&new.block()));
         let links = if output.is_verbose { usize::MAX } else { LINKS };
-        print!("{}", how_they_differ(&runs, links));
+        print!("{}", plain(&how_they_differ(&runs, links)));
     }
     for path in output.reports {
         match Format::of(path)? {

@@ -5,6 +5,7 @@ use clap::Args;
 use coracle_viewer::{Both, Format, WriteError, differ};
 
 use super::story::whole_run_of;
+use crate::terminal::plain;
 use crate::{exit, reports};
 
 /// Compares two runs.
@@ -27,7 +28,7 @@ impl Diff {
         let (one, other) = (whole_run_of(&self.one)?, whole_run_of(&self.other)?);
         let both = Both::of(&one, &other, ["first", "second"]);
         println!("first   {}\nsecond  {}\n", self.one.display(), self.other.display());
-        print!("{}", differ(&both));
+        print!("{}", plain(&differ(&both)));
         if let Some(path) = &self.report {
             coracle_viewer::write_both(&both, path)?;
             println!("\nreport {}", path.display());

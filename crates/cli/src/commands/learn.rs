@@ -9,6 +9,7 @@ use coracle_viewer::{Answer, Caption, sentence};
 
 use super::diff::check_page;
 use crate::exit;
+use crate::terminal::plain;
 
 /// Teaches how the control plane works, by runs.
 #[derive(Debug, Args)]
@@ -198,7 +199,7 @@ fn captions(captions: &[Caption], entries: &[coracle_journal::Entry], pace: &mut
         let place = entries.binary_search_by_key(&caption.entry, |entry| entry.id);
         if let Ok(entry) = place.map(|place| &entries[place]) {
             let at = entry.at.as_secs_f64();
-            println!("     #{} at {at:.4} s, {}: {}", entry.id.0, entry.actor, sentence(entry));
+            println!("     #{} at {at:.4} s, {}: {}", entry.id.0, plain(&entry.actor), plain(&sentence(entry)));
         }
         if number < captions.len() {
             pace.wait()?;

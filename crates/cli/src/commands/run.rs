@@ -12,6 +12,7 @@ use super::change::{Output, Put};
 use crate::exit;
 use crate::live::Live;
 use crate::reports;
+use crate::terminal::plain;
 
 /// Entries of the event log that are kept in memory for the report.
 const KEPT_ENTRIES: usize = 1_000_000;
@@ -153,18 +154,18 @@ impl Run {
             for entry in &report.events().entries {
                 let revision = entry.revision.map_or(String::new(), |revision| revision.to_string());
                 let at = entry.at.as_secs_f64();
-                println!("{at:>10.4} s {revision:>6}  {:<34} {}", entry.actor, sentence(entry));
+                println!("{at:>10.4} s {revision:>6}  {:<34} {}", plain(&entry.actor), plain(&sentence(entry)));
             }
         }
         if self.quiet {
-            println!("{}", report.block().lines().next().unwrap_or_default());
+            println!("{}", plain(report.block().lines().next().unwrap_or_default()));
             return;
         }
         let Picture { lanes, legend } = lanes(&report.events().entries, 110, 12);
         if !lanes.is_empty() {
-            println!("{}\n {legend}\n", lanes.join("\n"));
+            println!("{}\n {legend}\n", plain(&lanes.join("\n")));
         }
-        print!("{}", report.block());
+        print!("{}", plain(&report.block()));
         for path in &self.report {
             println!("       report {}", path.display());
         }

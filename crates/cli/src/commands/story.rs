@@ -7,6 +7,7 @@ use coracle_viewer::{NothingToTell, Read, Telling};
 
 use crate::called::called;
 use crate::exit;
+use crate::terminal::plain;
 
 /// Tells what a deletion, or any object, set in motion.
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ pub(super) fn print_of(
 ) -> anyhow::Result<u8> {
     match tell(&whole_run_of(file)?.entries) {
         Ok(told) => {
-            print!("{told}");
+            print!("{}", plain(&told));
             Ok(exit::PASS)
         }
         Err(why) => nothing(file, &why),
@@ -70,7 +71,7 @@ pub(super) fn nothing(file: &Path, why: &NothingToTell) -> anyhow::Result<u8> {
     if let NothingToTell::NoNumber { .. } = why {
         return Err(exit::Usage(why.to_string()).into());
     }
-    eprintln!("coracle: {}: {why}", file.display());
+    eprintln!("coracle: {}: {}", file.display(), plain(&why.to_string()));
     Ok(exit::NOTHING_MATCHED)
 }
 

@@ -9,7 +9,7 @@ use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::kubelet::stages::{Stage, read_stages};
 use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
 use coracle_cluster::{Audit, Cluster, SavedNodes, StoreSpec, controllers};
-use coracle_journal::{Header, Recorder};
+use coracle_journal::{EntryId, Header, Recorder};
 use coracle_sim::record_objects;
 use coracle_viewer::serve::Site;
 
@@ -32,8 +32,11 @@ const LOAD_BALANCERS: &str = "198.51.100.0/24";
 /// Entries of the event log that are kept in memory beside the file.
 const KEPT_ENTRIES: usize = 10_000;
 
-/// Entries that are kept in memory for the page: about 20 MB, and as much as a page draws without effort.
+/// Entries that are kept in memory for the page: about 10 MB, and as much as a page draws without effort.
 const VIEWED_ENTRIES: usize = 100_000;
+
+/// How long the newest entry waits for its way into the events file.
+const FLUSHED: Duration = Duration::from_secs(1);
 
 /// Starts a cluster and keeps it until Ctrl-C.
 #[derive(Debug, Args)]
@@ -100,6 +103,15 @@ fn tell_objects(cluster: &Cluster) {
             eprintln!("coracle: objects are told to the event log no longer: {error}");
         }
     });
+}
+
+/// Hands on to the events file what is recorded, a while after it was: whoever looks finds it there, and so it is after a kill.
+async fn flush(recorder: Recorder) {
+    loop {
+        recorder.written(EntryId(recorder.last().0 + 1)).await;
+        tokio::time::sleep(FLUSHED).await;
+        recorder.flush();
+    }
 }
 
 /// The time of day, for the first line of an event log.
@@ -189,6 +201,9 @@ impl Up {
         let _ = std::fs::remove_file(folder.nodes());
         if cluster.recorder().is_on() {
             tell_objects(&cluster);
+        }
+        if self.events.is_some() {
+            cluster.spawn("events", flush(cluster.recorder().clone()));
         }
         let page = socket.as_ref().map(PageSocket::link);
         if let Some(socket) = socket {

@@ -1,0 +1,29 @@
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// A text with nothing in it that a terminal obeys: logs and reports come from others, and so do the names in them.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let obeyed = |letter: char| letter.is_control() && letter != '\n';
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match obeyed(letter) {
+            true => drop(write!(plain, "{}", letter.escape_default())),
+            false => plain.push(letter),
+        }
+    }
+    Cow::Owned(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_obeys_is_shown_and_all_else_stays() {
+        assert_eq!(plain("ein ✓\nzwei"), "ein ✓\nzwei");
+        assert_eq!(plain("a\u{1b}[31mred\u{7}\u{9b}\tb\r"), r"a\u{1b}[31mred\u{7}\u{9b}\tb\r");
+    }
+}
