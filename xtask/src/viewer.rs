@@ -240,10 +240,10 @@ mod tests {
     #[test]
     fn a_module_becomes_a_function_that_returns_its_exports() {
         let (imports, body) = split("import { a, b as c } from \"./x.js\";\n// why\nexport const d = a;\n").unwrap();
-        assert_eq!((&*imports[0].pattern, &*imports[0].from), ("{ a, b: c }", "./x.js"));
+        assert_eq!((&*imports[0].pattern, &*imports[0].from), ("{a,b:c}", "./x.js"));
         assert_eq!(exported(&body).unwrap(), ("const d = a;".to_owned(), vec!["d".to_owned()]));
         let (imports, body) = split("import{options as n}from\"preact\";var t=1;export{t as useState};\n").unwrap();
-        assert_eq!(imports[0].pattern, "{ options: n }");
+        assert_eq!(imports[0].pattern, "{options:n}");
         assert_eq!(exported(&body).unwrap(), ("var t=1;".to_owned(), vec!["useState: t".to_owned()]));
         assert!(exported("export let x = 1;").is_err());
     }
