@@ -280,15 +280,18 @@ impl Log {
         if !(self.first()..self.open.next()).contains(&number) {
             return None;
         }
-        let place = (number - self.ring.front().map_or(number, |block| block.first())) / BLOCK;
-        Some(self.ring.get(place as usize).map_or(&self.open, |block| block))
+        Some(self.ring.get(self.place(number)).map_or(&self.open, |block| block))
     }
 
     /// The block with the entry of a number or, if that is forgotten, the oldest; of the block that is added to, a copy from there on.
     fn block(&self, number: u64) -> Arc<Block> {
         let number = number.max(self.first());
-        let place = (number - self.ring.front().map_or(number, |block| block.first())) / BLOCK;
-        self.ring.get(place as usize).cloned().unwrap_or_else(|| Arc::new(self.open.copied_from(number)))
+        self.ring.get(self.place(number)).cloned().unwrap_or_else(|| Arc::new(self.open.copied_from(number)))
+    }
+
+    /// Which block of the ring has the entry of a number that is kept; behind the last, the one that is added to.
+    fn place(&self, number: u64) -> usize {
+        ((number - self.ring.front().map_or(number, |block| block.first())) / BLOCK) as usize
     }
 }
 

@@ -3,7 +3,7 @@
 import { html } from "./html.js";
 import { clock, short } from "./run.js";
 import { sentence } from "./sentence.js";
-import { chain, changedBy } from "./why.js";
+import { chain } from "./why.js";
 
 const MOST = 40, LONG = 30, STEPS = /^(store.commit|scheduler.pick|sync.write|kubelet.transition|step.start)$/;
 
@@ -16,9 +16,8 @@ export function Line({ run, i, select, isCurrent, note }) {
 
 export function Event({ run, cursor, select, show }) {
   const causes = run.entries[cursor][5], effects = run.effects(cursor);
-  const { links, lost } = chain(run, cursor);
+  const { links, lost } = chain(run, cursor), [{ changed }] = links;
   const rest = Object.entries(run.fields(cursor)).filter(([name]) => !["whole", "patch", "managers"].includes(name));
-  const changed = changedBy(run, cursor);
   const isChange = run.stageOf(cursor) === "object.change" || run.stageOf(cursor) === "store.commit";
   return html`
     <section class="event" aria-label="The event under the cursor">

@@ -9,7 +9,7 @@ export const endOf = (run, i) => (run.stageOf(i) === "sync.start" ? run.effects(
 const MOST = 4;
 
 /** Which fields an update changed, as the crate's `changed` says; empty if the entry is no update, or nothing in the log tells. */
-export function changedBy(run, i) {
+function changedBy(run, i) {
   if (run.stageOf(i) !== "store.commit" || run.word(i, "op") !== "put") return "";
   const told = run.effects(i).find((one) => run.stageOf(one) === "object.change" && run.subject(one) === run.subject(i));
   const patch = (told && run.word(told, "patch")) || {};
