@@ -69,7 +69,7 @@ soak: ## Long runs: operations beside a real etcd, crashes, losses of power; eac
 	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \
 		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled && \
 	PROPTEST_CASES=20000 $(CARGO) test --release -p coracle-tests --test api hostile && \
-	CORACLE_SEEDS=2000 $(CARGO) test --release -p coracle-scenario --test disturbed
+	CORACLE_SEEDS=2000 $(CARGO) test --release -p coracle-scenario --test it disturbed
 
 FUZZ_SECONDS ?= 300
 fuzz: ## Fuzz what the store and the API read, FUZZ_SECONDS each

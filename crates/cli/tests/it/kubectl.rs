@@ -63,7 +63,10 @@ fn a_deleted_pod_comes_back_for_kubectl() {
     assert!(session.say(&["api-resources"]).contains("deployments"));
     assert!(session.say(&["explain", "pod.spec.containers"]).contains("FIELD"));
     assert!(session.say(&["events"]).contains("Scheduled"));
-    let pod = names(&session).lines().next().unwrap().to_owned();
+    let pod = eventually("the pods of before are gone", || {
+        let names = names(&session);
+        (names.lines().count() == 1).then(|| names.trim().to_owned())
+    });
     assert!(!session.say(&["logs", &pod]).is_empty());
     session.say(&["delete", "deployment", "web", "--cascade=foreground"]);
     eventually("the pods go with their deployment", || names(&session).is_empty().then_some(()));

@@ -1,5 +1,4 @@
 //! Nodes of another process: the API server calls them over TLS on real sockets, as it calls kubelets.
-#![cfg(feature = "serve")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;

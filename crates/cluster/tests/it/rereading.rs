@@ -1,5 +1,4 @@
 //! Certificates, authorities and tokens that are replaced on disk, while the server runs.
-#![cfg(feature = "serve")]
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

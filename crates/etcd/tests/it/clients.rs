@@ -3,12 +3,10 @@
 //! In Go, where there is a Go toolchain: `tests/clients/etcd-go`. Not in Rust: the crate `etcd-client` needs protoc to
 //! be built, which a bare machine does not have.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{find, open_disk, real_etcd, serve, serve_engine};
+use crate::common::{find, open_disk, real_etcd, serve, serve_engine};
 
 /// Builds the program in Go; `None`, with a line that says why, where that cannot be done.
 fn go_program() -> Option<PathBuf> {

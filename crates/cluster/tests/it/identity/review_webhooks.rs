@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tower::service_fn;
 
-use crate::front::{Answer, admin, review, server, who_am_i, with_token};
+use super::front::{Answer, admin, review, server, who_am_i, with_token};
 
 const ORIGIN: &str = "https://reviewer.example.com:9443";
 const MINUTE: Duration = Duration::from_secs(60);

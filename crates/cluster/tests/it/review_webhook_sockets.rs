@@ -1,5 +1,4 @@
 //! A program elsewhere that says whose a token is, over TLS: whom the server believes, and what it shows.
-#![cfg(feature = "serve")]
 
 use std::sync::Arc;
 use std::time::Duration;

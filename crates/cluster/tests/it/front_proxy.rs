@@ -1,5 +1,4 @@
 //! Who speaks for others, over sockets: front proxies to the API server, and the API server to those beside it.
-#![cfg(feature = "serve")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;

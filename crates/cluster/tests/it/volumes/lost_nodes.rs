@@ -8,7 +8,7 @@ use coracle_meta::ObjectKey;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::world::{World, key, until};
+use super::world::{World, key, until};
 
 async fn is_not_ready(world: &World, node: &str) -> bool {
     let node = world.api::<Node>().get(&ObjectKey::cluster(node)).await.unwrap();

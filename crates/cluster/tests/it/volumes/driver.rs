@@ -10,7 +10,7 @@ use coracle_meta::{ObjectKey, Resource};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::world::{World, key, until};
+use super::world::{World, key, until};
 
 async fn is_gone<K: Resource>(world: &World, key: &ObjectKey) -> bool {
     world.api::<K>().find(key).await.unwrap().is_none()

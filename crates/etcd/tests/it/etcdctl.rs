@@ -1,15 +1,14 @@
 //! etcd's own command-line client on our face and on a real etcd: the same commands, the same output.
 
-mod common;
-
 use std::process::Stdio;
 use std::time::Duration;
 
-use common::{connect, find, real_etcd, serve};
 use coracle_store::{KeyRange, Operation, RangeRequest, Store, Txn};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
+
+use crate::common::{connect, find, real_etcd, serve};
 
 fn etcdctl(url: &str) -> Option<Command> {
     let Some(program) = find("etcdctl") else {

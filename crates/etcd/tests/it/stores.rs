@@ -1,15 +1,14 @@
 //! What every `Store` promises: the engine itself, the engine behind our face, and a real etcd.
 
-mod common;
-
 use std::time::Duration;
 
 use bytes::Bytes;
-use common::{connect, real_etcd, serve};
 use coracle_store::{
     Compare, CompareOperator, CompareTarget, Error, EventKind, KeyRange, Operation, OperationResult, RangeRequest,
     Revision, SortField, SortOrder, Store, Txn, TxnResponse, WatchRequest, Watcher,
 };
+
+use crate::common::{connect, real_etcd, serve};
 
 async fn txn(store: &dyn Store, success: Vec<Operation>) -> Result<TxnResponse, Error> {
     store.txn(Txn { success, ..Txn::default() }).await

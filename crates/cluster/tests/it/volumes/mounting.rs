@@ -8,7 +8,7 @@ use coracle_client::ListParams;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::world::{World, key, until};
+use super::world::{World, key, until};
 
 #[tokio::test(start_paused = true)]
 async fn no_container_begins_before_its_volumes_are_mounted() {

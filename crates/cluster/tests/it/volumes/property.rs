@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::time::sleep;
 use tower::service_fn;
 
-use crate::world::{World, key, until};
+use super::world::{World, key, until};
 
 const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
 const COMPONENTS: [Component; 3] = [Component::ControllerManager, Component::Kubelet, Component::CsiDriver];

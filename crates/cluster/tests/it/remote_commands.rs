@@ -1,5 +1,4 @@
 //! Commands in containers over a WebSocket, in virtual time: what `kubectl exec` and `attach` do.
-#![cfg(feature = "serve")]
 
 use std::time::Duration;
 

@@ -3,20 +3,19 @@
 //!
 //! Every answer names the revision of the store, so the order is given, and checking it takes one pass.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use common::{connect, real_etcd, serve};
 use coracle_ambient::Random;
 use coracle_store::{
     Compare, Event, EventKind, KeyRange, Operation, OperationResult, RangeRequest, Revision, Store, Txn, WatchRequest,
 };
 use tokio::task::JoinSet;
+
+use crate::common::{connect, real_etcd, serve};
 
 const CLIENTS: u64 = 16;
 const KEYS: u64 = 5;
@@ -220,7 +219,7 @@ async fn the_engine_is_linearizable_and_its_watches_are_complete() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_engine_on_disk_is_linearizable_and_its_watches_are_complete() {
     let folder = tempfile::tempdir().unwrap();
-    let (engine, owner) = common::open_disk(folder.path());
+    let (engine, owner) = crate::common::open_disk(folder.path());
     run(Arc::new(engine.clone())).await;
     engine.close();
     owner.join().unwrap();

@@ -7,12 +7,12 @@ use coracle_cluster::{ApiServerSpec, Cluster, IssuerSpec, ServiceAccountSpec, To
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::front::{create, delete, done, review, server, token, token_request, who_am_i};
+use super::front::{create, delete, done, review, server, token, token_request, who_am_i};
 
-const RSA: &str = include_str!("../../../auth/tests/keys/rsa.pem");
-const P256: &str = include_str!("../../../auth/tests/keys/p256.pem");
-const P384: &str = include_str!("../../../auth/tests/keys/p384.pem");
-const P521: &str = include_str!("../../../auth/tests/keys/p521.pem");
+const RSA: &str = include_str!("../../../../auth/tests/keys/rsa.pem");
+const P256: &str = include_str!("../../../../auth/tests/keys/p256.pem");
+const P384: &str = include_str!("../../../../auth/tests/keys/p384.pem");
+const P521: &str = include_str!("../../../../auth/tests/keys/p521.pem");
 
 const ISSUER: &str = "https://issuer.example.com";
 const BEFORE: &str = "https://before.example.com";
@@ -218,7 +218,7 @@ async fn a_request_for_a_token_names_no_other_account() {
     let cluster = with_robot(issuer(P256, &[])).await;
     let ask = |metadata: Value| {
         let body = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "metadata": metadata});
-        crate::front::admin(&cluster, Method::POST, "/api/v1/namespaces/default/serviceaccounts/robot/token", body)
+        super::front::admin(&cluster, Method::POST, "/api/v1/namespaces/default/serviceaccounts/robot/token", body)
     };
     let named = ask(json!({"name": "other"})).await;
     assert_eq!(

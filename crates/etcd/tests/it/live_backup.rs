@@ -1,11 +1,10 @@
 //! A backup of a store that runs, ours or an etcd, and a folder made out of it.
 
-mod common;
-
-use common::{connect, open_disk, real_etcd, serve};
 use coracle_etcd::EtcdStore;
 use coracle_store::disk::{self, Live};
 use coracle_store::{Error, KeyRange, Operation, RangeRequest, RangeResponse, Store, Txn, WatchRequest};
+
+use crate::common::{connect, open_disk, real_etcd, serve};
 
 async fn all(store: &dyn Store) -> RangeResponse {
     store.range(RangeRequest { range: KeyRange::prefix("b/"), ..RangeRequest::default() }).await.unwrap()

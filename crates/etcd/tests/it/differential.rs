@@ -2,18 +2,17 @@
 //!
 //! `CORACLE_OPERATIONS` sets how many; `CORACLE_SEED` repeats a run.
 
-mod common;
-
 use std::time::Duration;
 
 use bytes::Bytes;
-use common::{connect, real_etcd, serve};
 use coracle_ambient::Random;
 use coracle_etcd::EtcdStore;
 use coracle_store::{
     Compare, CompareOperator, CompareTarget, Error, Event, KeyRange, KeyValue, Operation, OperationResult,
     RangeRequest, RangeResponse, SortField, SortOrder, Store, Txn, TxnResponse, WatchRequest, Watcher,
 };
+
+use crate::common::{connect, real_etcd, serve};
 
 const KEYS: u64 = 12;
 const LEASES: u64 = 3;

@@ -3,7 +3,7 @@
 use coracle_cluster::{ApiServerSpec, Cluster};
 use serde_json::{Value, json};
 
-use crate::front::{core, create, delete, done, review, server, token, token_request, who_am_i};
+use super::front::{core, create, delete, done, review, server, token, token_request, who_am_i};
 
 async fn with_robot() -> Cluster {
     let cluster = server(ApiServerSpec::default()).await;

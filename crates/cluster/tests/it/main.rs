@@ -1,0 +1,29 @@
+//! What a cluster that was put together does and refuses, asked as its clients ask.
+
+mod anonymous;
+mod attacks;
+mod costly_expressions;
+mod disturbed_nodes;
+#[cfg(feature = "serve")]
+mod far_nodes;
+mod flags;
+#[cfg(feature = "serve")]
+mod front_proxy;
+mod identity;
+mod import;
+mod kept_store;
+mod node_duties;
+mod nodes;
+mod nothing_left;
+mod plugins;
+#[cfg(feature = "serve")]
+mod remote_commands;
+#[cfg(feature = "serve")]
+mod rereading;
+#[cfg(feature = "serve")]
+mod review_webhook_sockets;
+mod scheduling;
+mod stages;
+mod static_pods;
+mod usage;
+mod volumes;

@@ -1,0 +1,11 @@
+//! Our face of etcd's protocol and our client of it, beside a real etcd where there is one.
+
+mod clients;
+mod common;
+mod differential;
+mod etcdctl;
+mod fuzzed;
+mod linearizability;
+mod live_backup;
+mod messages;
+mod stores;

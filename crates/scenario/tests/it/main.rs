@@ -1,0 +1,7 @@
+//! Scenarios that are run whole: what they end as, what they cost, and what their logs are.
+
+mod changed;
+mod disturbed;
+mod economy;
+mod log;
+mod writing;
