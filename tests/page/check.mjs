@@ -1,7 +1,7 @@
 // Opens reports from disk, with the network cut, and looks at what the browser says of them.
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -204,4 +204,5 @@ if (pictures) {
   console.log(`pictures in ${pictures}`);
 }
 await browser.close();
+rmSync(folder, { recursive: true });
 process.exit(failed ? 1 : 0);

@@ -68,6 +68,12 @@ fn tight(line: &str) -> String {
     SPACED.iter().fold(line.trim().to_owned(), |line, (spaced, tight)| line.replace(spaced, tight))
 }
 
+/// A line of a module without the spaces around operators that no text of the page holds.
+fn terse(line: &str) -> String {
+    const OPERATORS: [&str; 5] = ["=>", "===", "!==", "&&", "||"];
+    OPERATORS.iter().fold(line.to_owned(), |line, operator| line.replace(&format!(" {operator} "), operator))
+}
+
 /// A hash as a content policy says it.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
@@ -107,6 +113,7 @@ impl Joined<'_> {
             writeln!(text, "const {}={};", import.pattern, identifier(&target))?;
         }
         let (body, exports) = exported(&body).map_err(|why| format!("{path}: {why}"))?;
+        let body = if path.starts_with("vendor/") { body } else { terse(&body) };
         let exports = exports.join(",");
         write!(self.text, "const {}=(()=>{{\n{text}{body}\nreturn{{{exports}}};\n}})();\n", identifier(path))?;
         self.open.pop();
@@ -235,6 +242,11 @@ mod tests {
             ".a > b,p :hover{margin:0 -2px;color:red}"
         );
         assert_eq!(tight("@media (max-width: 9px) {"), "@media (max-width:9px){");
+    }
+
+    #[test]
+    fn a_module_is_the_same_without_spaces_around_operators() {
+        assert_eq!(terse("a && b || (c) => c !== \"d = e\""), "a&&b||(c)=>c!==\"d = e\"");
     }
 
     #[test]

@@ -338,10 +338,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_write_on_somebodys_behalf_is_recorded_and_carries_its_audit_id() {
+    async fn what_is_asked_on_somebodys_behalf_carries_the_audit_id_of_its_cause() {
         let recorder = Recorder::ring(10);
         let cause = recorder.record("rs", Stage::SyncStart, Detail::default).unwrap();
-        let (client, asked) = scripted(vec![answer(200, r#"{"kind":"Status","status":"Success"}"#)]);
+        let (client, asked) = scripted(vec![
+            answer(200, r#"{"kind":"Status","status":"Success"}"#),
+            answer(200, r#"{"metadata":{"name":"web"}}"#),
+        ]);
         let origin = Origin::new("rs", "default/web", [cause]);
         let client = client.with_user_agent("kube-controller-manager/v1.35.3").with_recorder(recorder.clone());
         let key = ObjectKey::new("default", "web-1");
@@ -353,9 +356,13 @@ mod tests {
         assert_eq!(entry.causes, [cause]);
         assert_eq!(entry.data["precondition"], "uid=u");
         assert_eq!(origin.write_count(), 1);
+        pods(&client.on_behalf_of(origin.clone())).get(&key).await.unwrap();
+        assert_eq!(origin.write_count(), 1);
+
         let asked = asked.lock();
-        let audit_id = asked[0].headers()["audit-id"].to_str().unwrap();
-        assert_eq!(recorder.audit(audit_id), Some(entry.id));
+        let audit_id = |place: usize| asked[place].headers()["audit-id"].to_str().unwrap();
+        assert_eq!(recorder.audit(audit_id(0)), Some(entry.id));
+        assert_eq!(recorder.audit(audit_id(1)), Some(cause), "a read is caused by what it is for");
         assert_eq!(asked[0].headers()["user-agent"], "kube-controller-manager/v1.35.3");
     }
 

@@ -199,7 +199,7 @@ impl Client {
 
     /// Sends a request, and gives an answer that is not an error.
     pub(crate) async fn send(&self, request: &Request) -> Result<Response<ResponseBody>> {
-        let audit_id = self.record_write(request);
+        let audit_id = self.record_cause(request);
         let mut retries = 0;
         loop {
             if let Some(limit) = &self.limit {
@@ -247,15 +247,20 @@ impl Client {
         message.body(Full::new(request.body.clone())).map_err(|error| Error::Request { why: error.to_string() })
     }
 
-    /// Records a write, and gives the audit id under which the server finds its cause.
-    fn record_write(&self, request: &Request) -> Option<String> {
-        let (written, origin) = (request.written.as_ref()?, self.origin.as_ref()?);
-        origin.sent();
+    /// The audit id under which the server finds what caused a request: the write, or the sync that asks.
+    fn record_cause(&self, request: &Request) -> Option<String> {
+        let origin = self.origin.as_ref()?;
+        if request.written.is_some() {
+            origin.sent();
+        }
         if !self.recorder.is_on() {
             return None;
         }
         let audit_id = self.audit_ids.uuid();
-        origin.record(&self.recorder, written, &audit_id);
+        match &request.written {
+            Some(written) => origin.record(&self.recorder, written, &audit_id),
+            None => origin.asks(&self.recorder, &audit_id),
+        }
         Some(audit_id)
     }
 }

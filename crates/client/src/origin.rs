@@ -113,4 +113,11 @@ impl Origin {
             recorder.remember_audit(audit_id, entry);
         }
     }
+
+    /// A read is no entry of its own: what it is for causes the request.
+    pub(crate) fn asks(&self, recorder: &Recorder, audit_id: &str) {
+        if let Some(cause) = self.causes.last() {
+            recorder.remember_audit(audit_id, *cause);
+        }
+    }
 }

@@ -128,6 +128,17 @@ impl Pass {
         }
     }
 
+    /// Ends the pass where there is nothing, or nothing more, to do, and says why.
+    pub fn done<S: Into<String>>(&self, sentence: impl FnOnce() -> S) -> Result<Action, ReconcileError> {
+        self.decided(sentence);
+        Ok(Action::Done)
+    }
+
+    /// Ends the pass of what is not there.
+    pub fn gone(&self) -> Result<Action, ReconcileError> {
+        self.done(|| "it is not there: nothing to do")
+    }
+
     /// What was decided so far, as one sentence; empty if nothing was said.
     pub(crate) fn decisions(&self) -> String {
         self.decided.as_ref().map(|decided| decided.lock().join("; ")).unwrap_or_default()

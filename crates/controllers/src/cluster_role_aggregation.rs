@@ -36,11 +36,13 @@ struct Aggregation {
 impl Reconciler for Aggregation {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(role) = self.roles.get(key).filter(|role| role.aggregation_rule.is_some()) else {
-            return Ok(Action::Done);
+            return pass.done(|| "it sums up no others: nothing to do");
         };
         let all = self.roles.list();
         // A selector that is none is mended by whoever wrote it, and that is a change.
-        let Ok(rules) = sum(&role, all.iter().map(AsRef::as_ref)) else { return Ok(Action::Done) };
+        let Ok(rules) = sum(&role, all.iter().map(AsRef::as_ref)) else {
+            return pass.done(|| "its selectors cannot be read: nothing to do");
+        };
         if rules == role.rules {
             pass.decided(|| format!("want {} rules, and it has them: nothing to do", rules.len()));
             return Ok(Action::Done);

@@ -54,7 +54,9 @@ struct EphemeralVolumes {
 
 impl Reconciler for EphemeralVolumes {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(pod) = self.pods.get(key).filter(|pod| !pod.is_terminating()) else { return Ok(Action::Done) };
+        let Some(pod) = self.pods.get(key).filter(|pod| !pod.is_terminating()) else {
+            return pass.done(|| "it is going, or not there: nothing to do");
+        };
         for volume in pod.spec.volumes.iter().filter(|volume| volume.ephemeral.is_some()) {
             if let Err(why) = self.make(pass, &pod, volume).await {
                 let message = format!("ephemeral volume {}: {why}", volume.name);
@@ -62,7 +64,7 @@ impl Reconciler for EphemeralVolumes {
                 return Err(ReconcileError::Object(format!("pod {key}, {message}")));
             }
         }
-        Ok(Action::Done)
+        pass.done(|| "each of its volumes has its claim")
     }
 }
 

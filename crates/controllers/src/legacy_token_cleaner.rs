@@ -63,7 +63,9 @@ struct Cleaner {
 impl Reconciler<&'static str> for Cleaner {
     async fn reconcile(&self, pass: &Pass, _: &&'static str) -> Result<Action, ReconcileError> {
         let secrets = self.secrets.list();
-        if !secrets.is_empty() {
+        if secrets.is_empty() {
+            pass.decided(|| "there is no token: look again in a day");
+        } else {
             self.clean(pass, &secrets).await;
         }
         Ok(Action::RequeueAfter(DAY))
@@ -74,10 +76,12 @@ impl Cleaner {
     /// What cannot be done is done with the next look.
     async fn clean(&self, pass: &Pass, secrets: &[std::sync::Arc<Secret>]) {
         let now = self.clock.now();
-        let Some(tracked) = tracked_since(pass).await else { return };
+        let Some(tracked) = tracked_since(pass).await else {
+            return pass.decided(|| "nothing says since when the use of tokens is noted: keep all");
+        };
         let Ok(unused_since) = now.checked_sub(self.unused) else { return };
         if unused_since < tracked {
-            return;
+            return pass.decided(|| "the use of tokens is not noted for long enough: keep all");
         }
         let mut mounted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for secret in secrets {

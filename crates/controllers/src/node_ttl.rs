@@ -35,14 +35,15 @@ struct NodeTtl {
 
 impl Reconciler for NodeTtl {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(node) = self.nodes.get(key) else { return Ok(Action::Done) };
+        let Some(node) = self.nodes.get(key) else { return pass.gone() };
         let current = node.metadata.annotations.get(TTL).and_then(|seconds| seconds.parse().ok());
         let wanted = ttl(self.nodes.len(), current);
-        if current != Some(wanted) {
-            pass.decided(|| format!("{} nodes: {wanted} seconds", self.nodes.len()));
-            let patch = json!({"metadata": {"annotations": {TTL: wanted.to_string()}}});
-            unless_gone(pass.api::<Node>().patch(key, &Patch::Strategic(patch)).await)?;
+        if current == Some(wanted) {
+            return pass.done(|| format!("{} nodes, and it says {wanted} seconds: nothing to do", self.nodes.len()));
         }
+        pass.decided(|| format!("{} nodes: {wanted} seconds", self.nodes.len()));
+        let patch = json!({"metadata": {"annotations": {TTL: wanted.to_string()}}});
+        unless_gone(pass.api::<Node>().patch(key, &Patch::Strategic(patch)).await)?;
         Ok(Action::Done)
     }
 }

@@ -55,7 +55,7 @@ struct Protection {
 
 impl Reconciler for Protection {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(claim) = self.claims.get(key) else { return Ok(Action::Done) };
+        let Some(claim) = self.claims.get(key) else { return pass.gone() };
         let cached = pods_using(&self.pods, key);
         let is_used = async {
             if cached.iter().any(|pod| uses(pod, &claim)) {

@@ -61,7 +61,7 @@ struct Expander {
 
 impl Reconciler for Expander {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(claim) = self.claims.get(key) else { return Ok(Action::Done) };
+        let Some(claim) = self.claims.get(key) else { return pass.gone() };
         let name = claim.spec.volume_name.as_str();
         let volume = self.volumes.get(&ObjectKey::cluster(name));
         let volume = volume.ok_or_else(|| ReconcileError::Object(format!("failed to get PV {name:?}")))?;
@@ -73,7 +73,7 @@ impl Reconciler for Expander {
             return Err(ReconcileError::Object(message));
         }
         if requested(&claim) <= capacity(&claim) {
-            return Ok(Action::Done);
+            return pass.done(|| format!("it has {}: nothing to do", capacity(&claim)));
         }
         pass.decided(|| format!("wants {}, has {}: say who resizes it", requested(&claim), capacity(&claim)));
         let plugin = in_tree_name(&volume.spec);

@@ -35,7 +35,7 @@ struct Protection {
 
 impl Reconciler for Protection {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(volume) = self.volumes.get(key) else { return Ok(Action::Done) };
+        let Some(volume) = self.volumes.get(key) else { return pass.gone() };
         let is_bound = volume.status.phase == "Bound";
         protect(pass, volume.as_ref(), FINALIZER, async move { Ok(is_bound) }).await?;
         Ok(Action::Done)

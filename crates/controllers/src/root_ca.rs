@@ -51,7 +51,7 @@ struct RootCa {
 impl Reconciler for RootCa {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         if self.namespaces.get(key).is_none_or(|namespace| namespace.status.phase != "Active") {
-            return Ok(Action::Done);
+            return pass.done(|| "it is not an active namespace: nothing to do");
         }
         let maps: Api<ConfigMap> = pass.api();
         let wanted = BTreeMap::from([(ENTRY.to_owned(), self.root_ca.clone())]);
@@ -62,7 +62,7 @@ impl Reconciler for RootCa {
                 maps.create(&with_data(ConfigMap::default(), &key.name, wanted)).await
             }
             Some(map) if map.data == wanted && map.metadata.annotations.contains_key(DESCRIPTION) => {
-                return Ok(Action::Done);
+                return pass.done(|| format!("{NAME} is as it has to be: nothing to do"));
             }
             Some(map) => {
                 pass.decided(|| format!("{NAME} is not as it has to be: update it"));

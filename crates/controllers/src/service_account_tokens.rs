@@ -96,12 +96,14 @@ impl Reconciler<TokenSecret> for Tokens {
         let cached = self.accounts.get(&key).filter(|account| is_named(account));
         let Some(secret) = self.secrets.get(&named.key).filter(|secret| secret.metadata.uid == named.uid) else {
             if let Some(account) = cached {
+                pass.decided(|| format!("it is not there: {} no longer lists it", named.account));
                 pass.update(account.as_ref(), |account: &mut ServiceAccount| {
                     account.secrets.retain(|reference| reference.name != named.key.name);
                 })
                 .await?;
+                return Ok(Action::Done);
             }
-            return Ok(Action::Done);
+            return pass.gone();
         };
         let account = match cached {
             Some(account) => Some(account),
@@ -118,7 +120,9 @@ impl Reconciler<TokenSecret> for Tokens {
             }
             return Ok(Action::Done);
         };
-        let Some(filled) = self.contents.filled(&secret, &account)? else { return Ok(Action::Done) };
+        let Some(filled) = self.contents.filled(&secret, &account)? else {
+            return pass.done(|| "it is filled: nothing to do");
+        };
         pass.decided(|| format!("fill it for account {}", named.account));
         match pass.api().update(&filled).await {
             // Whoever changed it will be told of.

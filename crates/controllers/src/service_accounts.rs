@@ -42,8 +42,11 @@ impl Reconciler for ServiceAccounts {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let active = self.namespaces.get(key).is_some_and(|namespace| namespace.status.phase == "Active");
         let wanted = ObjectKey::new(key.name.as_str(), NAME);
-        if !active || self.accounts.get(&wanted).is_some() {
-            return Ok(Action::Done);
+        if !active {
+            return pass.done(|| "it is not an active namespace: nothing to do");
+        }
+        if self.accounts.get(&wanted).is_some() {
+            return pass.done(|| format!("{wanted} is there: nothing to do"));
         }
         pass.decided(|| format!("there is no account {wanted}: create it"));
         let mut account = ServiceAccount::default();

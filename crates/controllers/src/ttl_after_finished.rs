@@ -43,13 +43,13 @@ struct TtlAfterFinished {
 
 impl Reconciler for TtlAfterFinished {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(job) = self.jobs.get(key) else { return Ok(Action::Done) };
-        if let Some(action) = self.wait(&job)? {
+        let Some(job) = self.jobs.get(key) else { return pass.gone() };
+        if let Some(action) = self.wait(pass, &job)? {
             return Ok(action);
         }
         // Its time may have been made longer meanwhile: what is gone is gone.
-        let Some(job) = pass.api::<Job>().find(key).await? else { return Ok(Action::Done) };
-        if let Some(action) = self.wait(&job)? {
+        let Some(job) = pass.api::<Job>().find(key).await? else { return pass.gone() };
+        if let Some(action) = self.wait(pass, &job)? {
             return Ok(action);
         }
         pass.decided(|| "its time is over: delete");
@@ -62,9 +62,9 @@ impl Reconciler for TtlAfterFinished {
 
 impl TtlAfterFinished {
     /// What to do instead of removing the Job; none if its time is over.
-    fn wait(&self, job: &Job) -> Result<Option<Action>, ReconcileError> {
+    fn wait(&self, pass: &Pass, job: &Job) -> Result<Option<Action>, ReconcileError> {
         let Some(seconds) = job.spec.ttl_seconds_after_finished.filter(|_| is_to_go(job)) else {
-            return Ok(Some(Action::Done));
+            return pass.done(|| "it is not finished, or stays when it is: nothing to do").map(Some);
         };
         let ends = |type_: &str| matches!(type_, "Complete" | "Failed");
         let mut conditions = job.status.conditions.iter();
@@ -74,6 +74,10 @@ impl TtlAfterFinished {
             ReconcileError::Object(format!("unable to find the time when the Job {} finished", job.key()))
         })?;
         let left = SignedDuration::from_secs(i64::from(seconds)) - self.clock.now().duration_since(at);
-        Ok(left.is_positive().then(|| Action::RequeueAfter(Duration::try_from(left).unwrap_or_default())))
+        if !left.is_positive() {
+            return Ok(None);
+        }
+        pass.decided(|| format!("its time is over in {left:#}"));
+        Ok(Some(Action::RequeueAfter(Duration::try_from(left).unwrap_or_default())))
     }
 }

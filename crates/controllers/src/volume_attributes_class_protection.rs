@@ -74,7 +74,7 @@ struct Protection {
 
 impl Reconciler for Protection {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(class) = self.classes.get(key) else { return Ok(Action::Done) };
+        let Some(class) = self.classes.get(key) else { return pass.gone() };
         let is_used = !self.volumes.by_index(BY_CLASS, &key.name).is_empty()
             || !self.claims.by_index(BY_CLASS, &key.name).is_empty();
         protect(pass, class.as_ref(), FINALIZER, async move { Ok(is_used) }).await?;

@@ -68,8 +68,11 @@ impl Reconciler<PodKey> for Pods {
 
     async fn reconcile(&self, pass: &Pass, key: &PodKey) -> Result<Action, ReconcileError> {
         // A node that is not at work asks for all its pods when it is.
-        let Some(node) = self.nodes.agent(&key.node).filter(|node| node.is_at_work()) else { return Ok(Action::Done) };
+        let Some(node) = self.nodes.agent(&key.node).filter(|node| node.is_at_work()) else {
+            return pass.done(|| "the node is not at work");
+        };
         if key.is_node() {
+            pass.decided(|| "look at the node: what it is short of, and which pods its files ask for");
             let reads = self.look_at_manifests(&node, pass);
             return Ok(match (self.relieve(pass, &node).await?, reads) {
                 (Action::Done, Some(reads)) => Action::RequeueAfter(reads),
@@ -79,6 +82,7 @@ impl Reconciler<PodKey> for Pods {
         }
         let key = &key.pod;
         let Some(bound) = self.bound(&node, pass, key).await else {
+            pass.decided(|| "no such pod is to be here: forget it");
             node.machine.remove(key);
             node.machine.meters.forget(key, self.clock.now());
             node.machine.shortage.forget(key);
@@ -90,11 +94,11 @@ impl Reconciler<PodKey> for Pods {
         let pod = &bound.pod;
         if self.stages.as_ref().is_some_and(|stages| stages.plays("Pod")) {
             self.measure_told(&node, pod);
-            return Ok(Action::Done);
+            return pass.done(|| "stages play its life");
         }
         let sources = sources(&node, pass, key, pod).await?;
         if node.has_ended() {
-            return Ok(Action::Done);
+            return pass.done(|| "the node has stopped meanwhile");
         }
         let sources = Arc::new(sources);
         let mut course = self.course(&node, pass, key, pod, sources.clone());
@@ -105,7 +109,7 @@ impl Reconciler<PodKey> for Pods {
         }
         let mut volumes = self.volumes(&node, pass, key, course.wish(), &sources).await?;
         if node.has_ended() {
-            return Ok(Action::Done);
+            return pass.done(|| "the node has stopped meanwhile");
         }
         course.around.waits_for_volumes = !course.has_ended() && !volumes.is_done;
         let step = course.advance();
@@ -119,7 +123,9 @@ impl Reconciler<PodKey> for Pods {
             if let Some(patch) = status_patch(shown, &status) {
                 match pass.api::<Pod>().patch_status(key, &Patch::Strategic(patch)).await {
                     // Gone, or another pod of the same name: the cache will tell.
-                    Err(error) if error.is_not_found() || error.is_conflict() => return Ok(Action::Done),
+                    Err(error) if error.is_not_found() || error.is_conflict() => {
+                        return pass.done(|| "it is gone, or another pod of that name: wait for the cache");
+                    }
                     // It goes on, and says so when it can be reached again.
                     Err(Error::Transport { .. }) if node.machine.is_cut_off() => {}
                     written => drop(written?),
@@ -131,7 +137,7 @@ impl Reconciler<PodKey> for Pods {
             Step::Remove if !volumes.is_done => None,
             Step::Remove if bound.is_static => {
                 self.static_pod_ended(&node, key);
-                return Ok(Action::Done);
+                return pass.done(|| "it has ended, and no file asks for it");
             }
             Step::Remove => {
                 pass.decided(|| "it has ended and is to go: remove it");

@@ -3,6 +3,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use coracle_cluster::{Cluster, Component, LeaderTimings};
+use coracle_journal::{Detail, Recorder, Stage};
 use coracle_sim::{Answer, ClusterState, World};
 
 /// For how long the controllers pause.
@@ -88,6 +89,13 @@ impl Disturbance {
     /// How much later than usual a watch tells what happened.
     pub(crate) fn watch_delay(self) -> Duration {
         if self == Self::Late { LATE } else { Duration::ZERO }
+    }
+
+    /// Records what is wrong from the beginning on; what happens later is told by the components that stop and start.
+    pub(crate) fn announce(self, recorder: &Recorder) {
+        if self == Self::Late {
+            recorder.record("apiserver", Stage::FaultOn, || Detail::about("watches").with("fault", self.to_string()));
+        }
     }
 
     /// Whether the controller-manager stands for election.

@@ -88,6 +88,9 @@ pub(crate) fn execute_until<T>(
         let ambient = ambient(mode, seed);
         let header = header(scenario, options, &ambient);
         let recorder = make_recorder(&header);
+        if let Some(disturbance) = options.disturbance {
+            disturbance.announce(&recorder);
+        }
         let cluster = start(scenario, mode, ambient, options.disturbance, recorder, None).await?;
         let plural_of = Arc::new(cluster.plurals());
         let world =

@@ -105,6 +105,14 @@ impl Report {
         coracle_viewer::write(self.events(), path)
     }
 
+    /// Writes the page with the run in it, whatever the file is called.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn write_html(&self, path: &Path) -> Result<(), WriteError> {
+        coracle_viewer::write_html(self.events(), path)
+    }
+
     /// The block that a terminal shows when a scenario is over.
     pub fn block(&self) -> String {
         let mut text = String::new();

@@ -408,7 +408,9 @@ impl<'a> Run<'a> {
         outcome(Failure { what, expected, found, revision, written_by: None })
     }
 
+    /// The first failure of the log is the one that is shown.
     fn judge_throughout(&mut self, outcome: &mut Outcome) {
+        let mut first = None;
         for verdict in self.world.verdicts() {
             let check = match &verdict.broken {
                 None => Check { throughout: true, ..self.check(&verdict.name, true, self.world.revision()) },
@@ -422,7 +424,15 @@ impl<'a> Run<'a> {
             }
             self.checks.push(check);
             if let Some(broken) = verdict.broken {
-                fail(outcome, &verdict.name, broken.expected, broken.found, broken.revision);
+                // It was judged before a step could end at the same revision.
+                let is_first = match outcome {
+                    Outcome::Passed => true,
+                    Outcome::Failed(step) | Outcome::NotInTime(step) => broken.revision <= step.revision,
+                };
+                if is_first && first.is_none_or(|revision| broken.revision < revision) {
+                    first = Some(broken.revision);
+                    *outcome = failed(&verdict.name, broken.expected, broken.found, broken.revision);
+                }
             }
         }
     }
@@ -460,7 +470,9 @@ impl<'a> Run<'a> {
                     format!("{count} {} of {} by {} alone", expected.verb.value, expected.resource, expected.by);
                 let found = format!("{own} by it, {} by others{}", others.len(), listed(&others));
                 self.record_failure(&expected.name, &wanted, &found, revision, "throughout");
-                fail(outcome, &expected.name, wanted, found, revision);
+                if *outcome == Outcome::Passed {
+                    *outcome = failed(&expected.name, wanted, found, revision);
+                }
             }
         }
     }
@@ -492,11 +504,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The first failure is the one that is shown.
-fn fail(outcome: &mut Outcome, what: &str, expected: String, found: String, revision: i64) {
-    if *outcome == Outcome::Passed {
-        *outcome = Outcome::Failed(Failure { what: what.to_owned(), expected, found, revision, written_by: None });
-    }
+fn failed(what: &str, expected: String, found: String, revision: i64) -> Outcome {
+    Outcome::Failed(Failure { what: what.to_owned(), expected, found, revision, written_by: None })
 }
 
 /// Who sent the requests of one kind that the server took, from an entry on.

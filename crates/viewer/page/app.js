@@ -139,7 +139,7 @@ export function App({ run, lesson, live, ghost, mark = "" }) {
   return html`
     <header>
       <h1><bdi>${short(summary.name || "a cluster", 80)}</bdi></h1>
-      ${live ? html`<${LiveSign} state=${live} isFollowing=${isFollowing} setFollowing=${setFollowing} />` : html`<b class=${`outcome ${outcome}`}>${outcome === "passed" ? "✓" : "✗"} ${outcome.replaceAll("-", " ")}</b>`}
+      ${live ? html`<${LiveSign} state=${live} isFollowing=${isFollowing} setFollowing=${setFollowing} />` : html`<b class=${`outcome ${outcome}`}>${{ passed: "✓ ", unchecked: "" }[outcome] ?? "✗ "}${outcome.replaceAll("-", " ")}</b>`}
       <span class="quiet">${clock(summary.nanos)} ${run.header.mode || ""} · revision ${summary.revision} · ${summary.entries} events${summary.options ? html` · <code>${summary.options}</code>` : ""}</span>
       <button class="help" aria-expanded=${help} onClick=${() => setHelp(!help)}>keys</button>
     </header>

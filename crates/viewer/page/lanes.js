@@ -67,22 +67,19 @@ function checksLane(run) {
   return checks.marks.length ? checks : null;
 }
 
+/** What was broken on purpose, from then until it was put right. A stop after which nothing is written is the run's end. */
+const BREAKS = [["fault.on", "fault.off", "fault"], ["component.stop", "component.start", "why"]];
+
 function faultLanes(run) {
-  const lanes = new Map();
-  const of = (i) => {
-    const name = `${run.word(i, "fault")} ${run.subject(i)}`;
+  const lanes = new Map(), last = run.of("store.commit").at(-1);
+  const who = (i) => run.subject(i) || run.actor(i);
+  for (const [on, off, word] of BREAKS) for (const i of run.of(on)) {
+    if (off === "component.start" && !(last > i)) continue;
+    const said = run.word(i, word), text = said === "asked" ? "stopped" : said, name = `${text} ${who(i)}`;
+    const to = run.of(off).find((j) => j > i && who(j) === who(i) && [said, undefined].includes(run.word(j, word)));
     if (!lanes.has(name)) lanes.set(name, lane(name, name, { isFault: true }));
-    return lanes.get(name);
-  };
-  for (const i of run.of("fault.on")) {
-    const to = of(i);
-    to.spans.push({ from: i, to: endOf(run, i), kind: "fault", text: run.word(i, "fault") });
-    to.entries.push(i);
-  }
-  for (const i of run.of("fault.off")) {
-    const to = of(i), open = to.spans.findLast((span) => span.from < i && span.to === endOf(run, span.from));
-    if (open) open.to = i;
-    to.entries.push(i);
+    lanes.get(name).spans.push({ from: i, to: to ?? endOf(run, i), kind: "fault", text });
+    lanes.get(name).entries.push(i, ...(to ? [to] : []));
   }
   return [...lanes.values()];
 }

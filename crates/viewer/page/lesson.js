@@ -1,7 +1,7 @@
 // A lesson: a question to guess at, then captions, each of which moves the cursor to the entry that it is about; and the run in which it is otherwise.
 
 import { html } from "./html.js";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { clock, modelOf } from "./run.js";
 
 const CONTRAST = "&run=contrast";
@@ -49,7 +49,7 @@ export function lessonKeys(lesson, select, run, show) {
 export function Lesson({ lesson, run, cursor, select }) {
   const next = useRef();
   const { at, captions, guess, isContrast } = lesson, isOver = at === captions.length - 1;
-  useEffect(() => { if (guess >= 0) next.current?.focus({ preventScroll: true }); }, [guess, isContrast]);
+  useLayoutEffect(() => { if (guess >= 0) next.current?.focus({ preventScroll: true }); }, [guess, isContrast]);
   const isGuessing = guess < 0 && !isContrast;
   return html`
     <h2>${lesson.number}. ${marked(lesson.title)}</h2>

@@ -2,7 +2,7 @@ use std::fmt::Write;
 
 use coracle_journal::Events;
 
-use crate::{Check, Outcome, Summary};
+use crate::{Check, Summary};
 
 /// A suite for the scenario, with a case for each check.
 pub(crate) fn render(events: &Events) -> String {
@@ -30,14 +30,14 @@ pub(crate) fn render(events: &Events) -> String {
     let beginning =
         events.entries.iter().find(|entry| Some(entry.id) == summary.begins).map_or(0, crate::summary::nanos);
     for check in &summary.checks {
-        case(&mut text, &name, check, beginning, summary.outcome);
+        case(&mut text, &name, check, beginning);
     }
     text.push_str("  </testsuite>\n</testsuites>\n");
     text
 }
 
 /// A check takes as long as the run had taken when it was decided.
-fn case(text: &mut String, suite: &str, check: &Check, beginning: u64, outcome: Outcome) {
+fn case(text: &mut String, suite: &str, check: &Check, beginning: u64) {
     let time = seconds(check.at.saturating_sub(beginning));
     let name = escaped(&check.name);
     let _ = write!(text, "    <testcase classname=\"{suite}\" name=\"{name}\" time=\"{time}\"");
@@ -45,7 +45,7 @@ fn case(text: &mut String, suite: &str, check: &Check, beginning: u64, outcome: 
         text.push_str("/>\n");
         return;
     };
-    let kind = if outcome == Outcome::NotInTime { "not-in-time" } else { "failed" };
+    let kind = if check.late { "not-in-time" } else { "failed" };
     let (expected, found) = (escaped(&failure.expected), escaped(&failure.found));
     let _ = writeln!(text, ">\n      <failure type=\"{kind}\" message=\"expected {expected}, found {found}\">");
     let _ = write!(text, "expected {expected}\nfound {found}\nat revision {}", failure.revision);

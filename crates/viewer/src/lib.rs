@@ -48,7 +48,8 @@ pub use page::{data, packed};
 pub use parting::{Act, Both, Count, Difference, Parted, Parting};
 pub use read::{Beside, Read, ReadError, read};
 pub use report::{
-    Format, NoFormat, WriteError, report, write, write_again, write_both, write_cut, write_lesson, write_refused,
+    Format, NoFormat, WriteError, report, write, write_again, write_both, write_cut, write_html, write_lesson,
+    write_refused,
 };
 pub use sentence::sentence;
 pub use story::{Telling, story};

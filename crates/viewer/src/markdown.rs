@@ -7,12 +7,12 @@ use crate::{Counts, Outcome, Summary};
 /// A summary as a pull request shows it.
 pub(crate) fn render(events: &Events) -> String {
     let summary = Summary::of(events);
-    let word = match summary.outcome {
-        Outcome::Passed => "✓ passed",
-        Outcome::Failed => "✗ failed",
-        Outcome::NotInTime => "✗ not in time",
+    let mark = match summary.outcome {
+        Outcome::Passed => "✓ ",
+        Outcome::Failed | Outcome::NotInTime => "✗ ",
+        Outcome::Unchecked => "",
     };
-    let mut text = format!("### {} {word}\n\n", plain(&summary.name));
+    let mut text = format!("### {} {mark}{}\n\n", plain(&summary.name), summary.outcome.words());
     if let Some(failure) = &summary.failure {
         let _ = writeln!(text, "**{}** at revision {}\n", plain(&failure.what), failure.revision);
         let _ = writeln!(text, "- expected: {}\n- found: {}", plain(&failure.expected), plain(&failure.found));

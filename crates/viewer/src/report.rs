@@ -110,6 +110,14 @@ pub fn write(events: &Events, path: &Path) -> Result<(), WriteError> {
     save(path, report(events, Format::of(path)?))
 }
 
+/// Writes the page with the run in it, whatever the file is called.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_html(events: &Events, path: &Path) -> Result<(), WriteError> {
+    save(path, report(events, Format::Html))
+}
+
 /// Writes the page with two runs over each other, from where they part.
 ///
 /// # Errors

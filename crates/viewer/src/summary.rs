@@ -43,6 +43,20 @@ pub enum Outcome {
     Failed,
     /// Something that was waited for did not come.
     NotInTime,
+    /// Nothing was to be checked: no scenario was run.
+    Unchecked,
+}
+
+impl Outcome {
+    /// As it is told to people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotInTime => "not in time",
+            Self::Unchecked => "nothing checked",
+        }
+    }
 }
 
 /// One check and what became of it.
@@ -54,6 +68,9 @@ pub struct Check {
     pub held: bool,
     /// Whether it had to hold at every revision.
     pub throughout: bool,
+    /// Whether it was waited for, and did not come in time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
     /// At which revision it held or broke; the last one for what held throughout.
     pub revision: i64,
     /// The entry that says so.
@@ -88,13 +105,14 @@ impl Summary {
         let Events { header, entries } = events;
         let decided = |entry: &&Entry| matches!(entry.stage, Stage::CheckPass | Stage::CheckFail);
         let checks: Vec<Check> = entries.iter().filter(decided).map(|entry| Check::of(entry, entries)).collect();
-        let is_late = |entry: &Entry| entry.stage == Stage::CheckFail && entry.data.contains_key("late");
-        let failure = checks.iter().find_map(|check| check.failure.clone());
-        let outcome = match (&failure, entries.iter().any(is_late)) {
-            (None, _) => Outcome::Passed,
-            (Some(_), false) => Outcome::Failed,
-            (Some(_), true) => Outcome::NotInTime,
+        let failed = checks.iter().find(|check| !check.held);
+        let outcome = match failed {
+            None if checks.is_empty() && header.scenario.is_none() => Outcome::Unchecked,
+            None => Outcome::Passed,
+            Some(first) if first.late => Outcome::NotInTime,
+            Some(_) => Outcome::Failed,
         };
+        let failure = failed.and_then(|check| check.failure.clone());
         let begins = entries.iter().find(|entry| entry.stage == Stage::StepStart);
         let beginning = begins.map_or(0, nanos);
         Self {
@@ -133,6 +151,7 @@ impl Check {
             name: word(entry, "name"),
             held,
             throughout: entry.data.contains_key("throughout"),
+            late: entry.data.contains_key("late"),
             revision,
             entry: entry.id,
             at: nanos(entry),

@@ -189,11 +189,7 @@ fn way(both: &Rerun) -> String {
 /// How a run ended, in a line.
 fn ended(events: &Events) -> String {
     let summary = Summary::of(events);
-    let word = match summary.outcome {
-        coracle_viewer::Outcome::Passed => "passed",
-        coracle_viewer::Outcome::Failed => "failed",
-        coracle_viewer::Outcome::NotInTime => "not in time",
-    };
+    let word = summary.outcome.words();
     let why = summary.failure.map(|failure| {
         format!(
             ": {}, expected {}, found {} at revision {}",

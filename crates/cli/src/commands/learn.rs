@@ -100,7 +100,9 @@ fn built_in(wanted: &str) -> Result<(Lesson, PathBuf), String> {
     Err(match (wanted.parse::<u32>(), coracle_scenario::parse::nearest(wanted, names.iter().copied())) {
         (Ok(number), _) => {
             let near = all.iter().map(|lesson| lesson.spec.number).min_by_key(|own| own.abs_diff(number)).unwrap_or(1);
-            format!("the nearest is {near}")
+            let last = all.last().map_or(0, |lesson| lesson.spec.number);
+            let why = if (1..last).contains(&number) { missing(&all) } else { None };
+            format!("the nearest is {near}{}", why.map_or_else(String::new, |why| format!("\n{why}")))
         }
         (Err(_), Some(near)) => format!("did you mean `{near}`?"),
         (Err(_), None) => format!("there are {}", names.join(", ")),
@@ -245,6 +247,8 @@ mod tests {
     #[test]
     fn a_lesson_that_is_not_there_is_answered_with_the_nearest() {
         assert_eq!(built_in("99").map(drop), Err("the nearest is 15".to_owned()));
+        let not_yet = built_in("4").unwrap_err();
+        assert!(not_yet.starts_with("the nearest is 3\nNot there yet: 4, "), "{not_yet}");
         assert_eq!(built_in("who-owns-this-feld").map(drop), Err("did you mean `who-owns-this-field`?".to_owned()));
         assert!(built_in("x").unwrap_err().starts_with("there are a-pod-is-deleted, "));
         assert_eq!(built_in("1").unwrap().0.metadata.name, "a-pod-is-deleted");

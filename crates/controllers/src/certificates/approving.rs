@@ -36,15 +36,15 @@ struct Approving {
 
 impl Reconciler for Approving {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(request) = self.requests.get(key) else { return Ok(Action::Done) };
+        let Some(request) = self.requests.get(key) else { return pass.gone() };
         let status = &request.status;
         if !status.certificate.is_empty() || has(status, "Approved") || has(status, "Denied") {
-            return Ok(Action::Done);
+            return pass.done(|| "it is decided already: nothing to do");
         }
         let content = Content::read(&request).map_err(ReconcileError::Object)?;
         let is_of_kubelet = request.spec.signer_name == KUBELET_CLIENT;
         if !is_of_kubelet || content.check_kubelet_client(&request.spec.usages).is_err() {
-            return Ok(Action::Done);
+            return pass.done(|| "no kubelet asks for a certificate of its own: nothing to do");
         }
         let itself = request.spec.username == content.common_name;
         let permissions = [("selfnodeclient", "self kubelet", itself), ("nodeclient", "kubelet", true)];

@@ -37,10 +37,11 @@ struct Cleaning {
 
 impl Reconciler for Cleaning {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(request) = self.requests.get(key) else { return Ok(Action::Done) };
-        let Some(due) = due(&request) else { return Ok(Action::Done) };
+        let Some(request) = self.requests.get(key) else { return pass.gone() };
+        let Some(due) = due(&request) else { return pass.done(|| "nothing ends its time: keep it") };
         let left = due.duration_since(self.clock.now());
         if left.is_positive() {
+            pass.decided(|| format!("its time ends in {left:#}: keep it"));
             return Ok(Action::RequeueAfter(left.unsigned_abs()));
         }
         pass.decided(|| "nobody needs it any more: delete");

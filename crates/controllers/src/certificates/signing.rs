@@ -57,12 +57,14 @@ struct Signing {
 
 impl Reconciler for Signing {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(request) = self.requests.get(key) else { return Ok(Action::Done) };
+        let Some(request) = self.requests.get(key) else { return pass.gone() };
         let (spec, status) = (&request.spec, &request.status);
         let is_approved = has(status, "Approved") && !has(status, "Denied") && !has(status, "Failed");
-        let Some(authority) = authority(&self.keys, &spec.signer_name) else { return Ok(Action::Done) };
+        let Some(authority) = authority(&self.keys, &spec.signer_name) else {
+            return pass.done(|| "no key signs for its signer here: nothing to do");
+        };
         if !status.certificate.is_empty() || !is_approved {
-            return Ok(Action::Done);
+            return pass.done(|| "it is signed, or not approved: nothing to do");
         }
         let content = Content::read(&request).map_err(ReconcileError::Object)?;
         let now = self.ambient.clock.now();

@@ -95,7 +95,7 @@ struct CronJobs {
 
 impl Reconciler for CronJobs {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(cron) = self.crons.get(key) else { return Ok(Action::Done) };
+        let Some(cron) = self.crons.get(key) else { return pass.gone() };
         let mut run = Run {
             pass,
             events: self.events.in_pass(pass),

@@ -118,16 +118,16 @@ struct Daemons {
 
 impl Reconciler for Daemons {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(set) = self.sets.get(key) else { return Ok(Action::Done) };
+        let Some(set) = self.sets.get(key) else { return pass.gone() };
         let selector = selector(&set)?;
         if selector.is_everything() {
             let message = "This daemon set is selecting all pods. A non-empty selector is required.";
             self.events.in_pass(pass).event(set.as_ref(), EventType::Warning, "SelectingAll", message);
-            return Ok(Action::Done);
+            return pass.done(|| "it selects all pods: refuse it");
         }
         // Its revisions may be gone before its pods, so that nothing can be said of them any more.
         if set.metadata.is_terminating() {
-            return Ok(Action::Done);
+            return pass.done(|| "it is going: nothing to do");
         }
         let revisions = candidates_of(&self.revisions, set.as_ref());
         let revisions = ownership::claim(pass, set.as_ref(), &selector, revisions).await?;

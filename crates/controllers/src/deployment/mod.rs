@@ -98,7 +98,7 @@ struct Deployments {
 
 impl Reconciler for Deployments {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(deployment) = self.deployments.get(key) else { return Ok(Action::Done) };
+        let Some(deployment) = self.deployments.get(key) else { return pass.gone() };
         let selector = selector(&deployment);
         if selector.is_everything() {
             return self.refuse(pass, &deployment).await;

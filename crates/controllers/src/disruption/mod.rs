@@ -84,7 +84,7 @@ struct Disruption {
 
 impl Reconciler for Disruption {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(budget) = self.budgets.get(key) else { return Ok(Action::Done) };
+        let Some(budget) = self.budgets.get(key) else { return pass.gone() };
         let selector = selector(&budget);
         let mut pods = self.pods.list_namespace(&key.namespace);
         pods.retain(|pod| selector.matches(&pod.metadata.labels));

@@ -42,11 +42,12 @@ struct Stale {
 
 impl Reconciler for Stale {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(pod) = self.pods.get(key) else { return Ok(Action::Done) };
+        let Some(pod) = self.pods.get(key) else { return pass.gone() };
         let now = self.clock.now();
         match stale_in(&pod, now) {
-            None => return Ok(Action::Done),
+            None => return pass.done(|| "it was not to be disrupted: nothing to do"),
             Some(left) if left.is_positive() => {
+                pass.decided(|| format!("it may still go: look again in {left:#}"));
                 return Ok(Action::RequeueAfter(Duration::try_from(left).unwrap_or_default()));
             }
             Some(_) => {}

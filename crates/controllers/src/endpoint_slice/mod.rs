@@ -106,11 +106,10 @@ impl Reconciler for Slices {
             self.times.forget(key);
             self.tracker.forget(key);
             self.zones.forget(key);
-            return Ok(Action::Done);
+            return pass.done(|| "the Service is gone: forget it");
         };
         if !is_filled(&service) {
-            pass.decided(|| "it selects no pods: nothing to do");
-            return Ok(Action::Done);
+            return pass.done(|| "it selects no pods: nothing to do");
         }
         let slices = slices_of(&self.slices, MANAGER, key);
         if self.tracker.misses_one(key, &slices) {

@@ -85,11 +85,12 @@ impl Reconciler for Mirror {
         let of = format!("Endpoints {}/{}", key.namespace, key.name);
         let Some(endpoints) = endpoints else {
             self.tracker.forget(key);
-            if !slices.is_empty() {
-                pass.decided(|| format!("not to be mirrored: delete {}", slices.len()));
-                let writes = SliceWrites { delete: slices, ..SliceWrites::default() };
-                writes.carry_out(pass, &self.tracker, &of).await?;
+            if slices.is_empty() {
+                return pass.done(|| "not to be mirrored: nothing to do");
             }
+            pass.decided(|| format!("not to be mirrored: delete {}", slices.len()));
+            let writes = SliceWrites { delete: slices, ..SliceWrites::default() };
+            writes.carry_out(pass, &self.tracker, &of).await?;
             return Ok(Action::Done);
         };
         if self.tracker.misses_one(key, &slices) {

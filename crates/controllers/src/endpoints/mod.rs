@@ -69,12 +69,12 @@ impl Reconciler for EndpointsKeeper {
             if current.is_some() {
                 pass.decided(|| "the Service is gone: delete");
                 pass.delete_if_there::<Endpoints>(key, &DeleteParams::default()).await?;
+                return Ok(Action::Done);
             }
-            return Ok(Action::Done);
+            return pass.done(|| "the Service is gone: nothing to do");
         };
         if !is_filled(&service) {
-            pass.decided(|| "it selects no pods: nothing to do");
-            return Ok(Action::Done);
+            return pass.done(|| "it selects no pods: nothing to do");
         }
         let pods = chosen_pods(&self.pods, &service);
         let trigger = self.times.observe(&service, &pods);

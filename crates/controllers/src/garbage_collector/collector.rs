@@ -100,6 +100,7 @@ impl Collector {
     async fn attempt(&self, pass: &Pass, view: &View) -> Result<(), Failure> {
         let (client, item) = (pass.client(), &view.identity);
         if view.being_deleted && !view.deleting_dependents {
+            pass.decided(|| "it is being deleted already: nothing to do");
             return Ok(());
         }
         let Some(latest) = self.objects.get(client, item).await? else {
@@ -114,13 +115,17 @@ impl Collector {
         let owners = self.classify(pass, item, &latest.metadata.owner_references).await?;
         if owners.solid > 0 {
             let gone: Vec<_> = owners.dangling.into_iter().chain(owners.waiting).collect();
-            pass.decided(|| format!("{} owners are there, {} are gone: remove those", owners.solid, gone.len()));
+            pass.decided(|| match gone.len() {
+                0 => "an owner is there: keep it".to_owned(),
+                gone => format!("{} owners are there, {gone} are gone: remove those", owners.solid),
+            });
             if gone.is_empty() {
                 return Ok(());
             }
             return self.objects.remove_owners(client, item, &gone).await;
         }
         if latest.metadata.owner_references.is_empty() {
+            pass.decided(|| "it names no owner: nothing to do");
             return Ok(());
         }
         if !owners.waiting.is_empty() && self.graph.lock().has_dependents(&item.uid) {
@@ -212,7 +217,7 @@ impl Collector {
 
 impl Reconciler<Identity> for Deleting {
     async fn reconcile(&self, pass: &Pass, item: &Identity) -> Result<Action, ReconcileError> {
-        let Some(view) = self.0.graph.lock().view(&item.uid) else { return Ok(Action::Done) };
+        let Some(view) = self.0.graph.lock().view(&item.uid) else { return pass.gone() };
         match self.0.attempt(pass, &view).await {
             Err(Failure::NoNamespace) => Ok(Action::Done),
             Err(Failure::Again(error)) => Err(error),
@@ -225,7 +230,7 @@ impl Reconciler<Identity> for Deleting {
 
 impl Reconciler<Identity> for Orphaning {
     async fn reconcile(&self, pass: &Pass, item: &Identity) -> Result<Action, ReconcileError> {
-        let Some(view) = self.0.graph.lock().view(&item.uid) else { return Ok(Action::Done) };
+        let Some(view) = self.0.graph.lock().view(&item.uid) else { return pass.gone() };
         match self.0.orphan_dependents(pass, &view).await {
             Err(Failure::Again(error)) => Err(error),
             Ok(()) | Err(Failure::NoNamespace) => Ok(Action::Done),

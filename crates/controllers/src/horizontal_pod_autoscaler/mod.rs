@@ -89,7 +89,7 @@ impl Reconciler for Autoscalers {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(autoscaler) = self.autoscalers.get(key) else {
             self.known.lock().remove(key);
-            return Ok(Action::Done);
+            return pass.gone();
         };
         let mut draft = Draft::new(&autoscaler, self.clock.now());
         let round = Round { all: self, pass, key, autoscaler: &autoscaler, events: self.events.in_pass(pass) };

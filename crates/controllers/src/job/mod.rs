@@ -119,15 +119,15 @@ impl Reconciler for Jobs {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(job) = self.jobs.get(key).filter(|job| !is_finished(job)) else {
             self.failures.lock().remove(key);
-            return Ok(Action::Done);
+            return pass.done(|| "it is finished, or not there: nothing to do");
         };
         if is_managed_elsewhere(&job) {
-            return Ok(Action::Done);
+            return pass.done(|| "somebody else has it in hand: nothing to do");
         }
         if !matches!(job.spec.completion_mode.as_deref(), None | Some("NonIndexed" | "Indexed")) {
             let message = "Skipped Job sync because completion mode is unknown";
             self.events.in_pass(pass).event(job.as_ref(), EventType::Warning, "UnknownCompletionMode", message);
-            return Ok(Action::Done);
+            return pass.done(|| "its completion mode is unknown: nothing to do");
         }
         let pods = self.claim(pass, &job).await?;
         let view = View::of(job.clone(), pods, self.failures_of(&job), self.clock.now());

@@ -75,7 +75,9 @@ pub(super) struct Orphans {
 
 impl Reconciler for Orphans {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(pod) = self.pods.get(key).filter(|pod| has_finalizer(pod)) else { return Ok(Action::Done) };
+        let Some(pod) = self.pods.get(key).filter(|pod| has_finalizer(pod)) else {
+            return pass.done(|| "nothing holds it, or it is not there: nothing to do");
+        };
         let is_alone = match pod.controller() {
             None => true,
             Some(owner) if owner.kind != Job::KIND || owner.api_version != Job::api_version() => false,

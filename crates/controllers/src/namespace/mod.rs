@@ -53,9 +53,9 @@ struct Emptying {
 impl Reconciler for Emptying {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let namespaces: Api<Namespace> = pass.api();
-        let Some(mut namespace) = namespaces.find(key).await? else { return Ok(Action::Done) };
+        let Some(mut namespace) = namespaces.find(key).await? else { return pass.gone() };
         if !namespace.metadata.is_terminating() {
-            return Ok(Action::Done);
+            return pass.done(|| "it is to stay: nothing to do");
         }
         if namespace.status.phase != "Terminating" {
             pass.decided(|| "it is being deleted: say so");
@@ -63,7 +63,7 @@ impl Reconciler for Emptying {
             namespace = namespaces.update_status(&namespace).await?;
         }
         if namespace.spec.finalizers.is_empty() {
-            return Ok(Action::Done);
+            return pass.done(|| "nothing holds it: nothing to do");
         }
         let findings = Round::new(pass, &namespace.metadata, &self.clock).run().await;
         let now = format_time(self.clock.now());

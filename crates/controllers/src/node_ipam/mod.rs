@@ -64,7 +64,7 @@ impl Reconciler for NodeAddresses {
         let node = self.nodes.get(key);
         let Some(node) = node.filter(|node| node.spec.pod_cidrs.is_empty() && !node.metadata.is_terminating()) else {
             self.given.lock().remove(key);
-            return Ok(Action::Done);
+            return pass.done(|| "it has its addresses, or is going: nothing to do");
         };
         let blocks = match self.take(key) {
             Ok(blocks) => blocks,

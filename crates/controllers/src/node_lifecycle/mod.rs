@@ -92,7 +92,7 @@ struct TaintNodes {
 
 impl Reconciler for TaintNodes {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(node) = self.nodes.get(key) else { return Ok(Action::Done) };
+        let Some(node) = self.nodes.get(key) else { return pass.gone() };
         let api = pass.api::<Node>();
         if let Some(taints) = decide::no_schedule_taints(&node, self.clock.now()) {
             pass.decided(|| match taints.iter().map(|taint| taint.key.as_str()).collect::<Vec<_>>() {
@@ -100,9 +100,12 @@ impl Reconciler for TaintNodes {
                 keys => format!("taint it with {}", keys.join(", ")),
             });
             patch_taints(&api, &node, &taints).await?;
+        } else {
+            pass.decided(|| "its taints are as they have to be");
         }
         let labels: BTreeMap<_, _> = decide::missing_labels(&node).into_iter().collect();
         if !labels.is_empty() {
+            pass.decided(|| format!("label it with {}", labels.keys().cloned().collect::<Vec<_>>().join(", ")));
             api.patch(key, &Patch::Strategic(json!({"metadata": {"labels": labels}}))).await?;
         }
         Ok(Action::Done)
@@ -139,16 +142,15 @@ struct MarkPods {
 
 impl Reconciler for MarkPods {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(pod) = self.pods.get(key) else { return Ok(Action::Done) };
-        let Some(node) = pod.node_name() else { return Ok(Action::Done) };
-        if self.nodes.get(&ObjectKey::cluster(node)).is_none() {
-            return Ok(Action::Done);
-        }
+        let Some(pod) = self.pods.get(key) else { return pass.gone() };
+        let node = pod.node_name().filter(|node| self.nodes.get(&ObjectKey::cluster(*node)).is_some());
+        let Some(node) = node else { return pass.done(|| "it is on no node that is there: nothing to do") };
         let ready = self.health.lock().get(node).and_then(|health| health.ready.clone());
-        if ready.is_some_and(|ready| ready != "True") {
-            pass.decided(|| format!("{node} is not ready: nor is the pod"));
-            mark_not_ready(&pass.api::<Pod>(), &pod, &self.events.in_pass(pass), self.clock.now()).await?;
+        if ready.is_none_or(|ready| ready == "True") {
+            return pass.done(|| format!("nothing says that {node} is not ready: nothing to do"));
         }
+        pass.decided(|| format!("{node} is not ready: nor is the pod"));
+        mark_not_ready(&pass.api::<Pod>(), &pod, &self.events.in_pass(pass), self.clock.now()).await?;
         Ok(Action::Done)
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Claims {
 
 impl Reconciler for Claims {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(claim) = self.claims.get(key) else { return Ok(Action::Done) };
+        let Some(claim) = self.claims.get(key) else { return pass.gone() };
         let claim = self.migrate(pass, claim).await?;
         let (volumes, classes) = (self.volumes.list(), self.classes.list());
         let waiting_pods = self.waiting_pods(key);

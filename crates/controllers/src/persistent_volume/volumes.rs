@@ -22,7 +22,7 @@ pub(super) struct Volumes {
 
 impl Reconciler for Volumes {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(volume) = self.volumes.get(key) else { return Ok(Action::Done) };
+        let Some(volume) = self.volumes.get(key) else { return pass.gone() };
         let mut volume = volume.as_ref().clone();
         let mut migrated = volume.clone();
         migrate(&mut migrated);

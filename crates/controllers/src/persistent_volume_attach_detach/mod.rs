@@ -77,7 +77,7 @@ impl Reconciler for AttachDetach {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(volume) = self.world.observe(key) else {
             self.memory.lock().remove(key);
-            return Ok(Action::Done);
+            return pass.done(|| "no driver attaches it, or it is not there: nothing to do");
         };
         let now = Instant::now();
         let memory = self.memory.lock().get(key).cloned().unwrap_or_default();

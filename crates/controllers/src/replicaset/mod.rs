@@ -81,7 +81,7 @@ struct Replicas<K> {
 
 impl<K: ReplicaOwner> Reconciler for Replicas<K> {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(set) = self.sets.get(key) else { return Ok(Action::Done) };
+        let Some(set) = self.sets.get(key) else { return pass.gone() };
         let set = set.as_ref();
         let observed = self.observe(pass, set).await?;
         let now = self.clock.now();

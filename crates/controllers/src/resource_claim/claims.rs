@@ -19,7 +19,7 @@ pub(super) struct Claims {
 impl Claims {
     /// In Kubernetes: `syncClaim`.
     pub(super) async fn sync(&self, pass: &Pass, key: &ObjectKey) -> Result<(), ReconcileError> {
-        let Some(claim) = self.claims.get(key) else { return Ok(()) };
+        let Some(claim) = self.claims.get(key) else { return pass.gone().map(drop) };
         let mut valid = Vec::new();
         for consumer in &claim.status.reserved_for {
             if !consumer.api_group.is_empty() || consumer.resource != "pods" {

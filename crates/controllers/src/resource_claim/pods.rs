@@ -26,7 +26,7 @@ impl Pods {
     /// In Kubernetes: `syncPod`.
     pub(super) async fn sync(&self, pass: &Pass, key: &ObjectKey) -> Result<(), ReconcileError> {
         let Some(pod) = self.pods.get(key).filter(|pod| !pod.is_terminating() && !decide::is_done(pod)) else {
-            return Ok(());
+            return pass.done(|| "it is over, or not there: nothing to do").map(drop);
         };
         let mut made = Vec::new();
         for entry in &pod.spec.resource_claims {

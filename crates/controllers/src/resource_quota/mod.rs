@@ -82,7 +82,7 @@ struct Counting {
 
 impl Reconciler for Counting {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(quota) = self.quotas.get(key) else { return Ok(Action::Done) };
+        let Some(quota) = self.quotas.get(key) else { return pass.gone() };
         let (counts, unknown) = self.tracked.count(&quota, self.clock.now());
         if let Some(status) = decide::status(&quota, &counts) {
             pass.decided(|| decide::sentence(&quota, &status));
@@ -90,6 +90,8 @@ impl Reconciler for Counting {
             counted.status = status;
             // Where admission has counted meanwhile, this count is too old: everything is counted again.
             unless_gone(pass.api().update_status(&counted).await)?;
+        } else {
+            pass.decided(|| "it is used as it says: nothing to do");
         }
         match unknown {
             Some(kind) => Err(ReconcileError::Object(format!("{kind} not yet synced"))),

@@ -75,7 +75,7 @@ struct ServiceCidrs {
 
 impl Reconciler for ServiceCidrs {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(range) = self.ranges.get(key) else { return Ok(Action::Done) };
+        let Some(range) = self.ranges.get(key) else { return pass.gone() };
         let has_finalizer = range.metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER);
         let addresses = || self.addresses.list();
         let step = decide::step(&range, &self.ranges.list(), addresses, self.clock.now());

@@ -63,7 +63,7 @@ impl Reconciler for Balancers {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(service) = self.services.get(key) else {
             self.given.lock().remove(key);
-            return Ok(Action::Done);
+            return pass.gone();
         };
         let step = {
             let mut given = self.given.lock();

@@ -75,7 +75,7 @@ struct StatefulSets {
 
 impl Reconciler for StatefulSets {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(set) = self.sets.get(key) else { return Ok(Action::Done) };
+        let Some(set) = self.sets.get(key) else { return pass.gone() };
         let history = self.history(pass, &set).await?;
         let find_claim = |key: &ObjectKey| self.claims.get(key);
         let observed = self.observe(pass, &set, &history, &find_claim).await?;

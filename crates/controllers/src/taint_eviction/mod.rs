@@ -96,10 +96,10 @@ impl Reconciler for TaintEviction {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(pod) = self.pods.get(key) else {
             self.cancel(pass, key);
-            return Ok(Action::Done);
+            return pass.gone();
         };
         let Some(node) = pod.node_name().and_then(|name| self.nodes.get(&ObjectKey::cluster(name))) else {
-            return Ok(Action::Done);
+            return pass.done(|| "it is on no node that is there: nothing to do");
         };
         let now = self.clock.now();
         let timer = self.timers.lock().get(key).copied();

@@ -35,10 +35,10 @@ struct PolicyStatus {
 
 impl Reconciler for PolicyStatus {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
-        let Some(policy) = self.policies.get(key) else { return Ok(Action::Done) };
+        let Some(policy) = self.policies.get(key) else { return pass.gone() };
         let generation = policy.metadata.generation.unwrap_or_default();
         if generation <= policy.status.observed_generation {
-            return Ok(Action::Done);
+            return pass.done(|| "this generation is checked: nothing to do");
         }
         let served = pass.client().discover().await?;
         let mut schemas = Schemas::new(pass.client());

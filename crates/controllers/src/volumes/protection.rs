@@ -17,6 +17,7 @@ pub(crate) async fn protect<K: Resource>(
     is_used: impl Future<Output = Result<bool, ReconcileError>> + Send,
 ) -> Result<(), ReconcileError> {
     if !is_concerned(object.meta(), finalizer) {
+        pass.decided(|| "it is protected, or is going and held by others: nothing to do");
         return Ok(());
     }
     let mut changed = object.clone();

@@ -232,7 +232,7 @@ stages! {
     }
     /// Something was broken on purpose.
     FaultOn "fault.on" {
-        fault always Text "what was done: partition",
+        fault always Text "what was done: partition, late",
     }
     /// It was put right again.
     FaultOff "fault.off" {

@@ -88,7 +88,7 @@ impl Reconciler for Attacher {
             Asked::Nothing => {
                 self.attaching.end(key);
                 self.detaching.end(key);
-                Ok(Action::Done)
+                pass.done(|| "it is as it is asked to be: nothing to do")
             }
         }
     }
@@ -134,10 +134,12 @@ impl Attacher {
         let call = self.attaching.progress(key, behaviour.takes);
         match behaviour.outcome {
             Outcome::Hangs => {
-                pass.decided(|| "the driver does not come back");
-                return Ok(Action::Done);
+                return pass.done(|| "the driver does not come back");
             }
-            _ if !call.left.is_zero() => return Ok(Action::RequeueAfter(call.left)),
+            _ if !call.left.is_zero() => {
+                pass.decided(|| format!("the driver takes {:?} more", call.left));
+                return Ok(Action::RequeueAfter(call.left));
+            }
             _ => self.attaching.end(key),
         }
         let modes = &volume.spec.access_modes;
@@ -174,10 +176,12 @@ impl Attacher {
         let call = self.detaching.progress(key, behaviour.takes);
         match behaviour.outcome {
             Outcome::Hangs => {
-                pass.decided(|| "the driver does not come back");
-                return Ok(Action::Done);
+                return pass.done(|| "the driver does not come back");
             }
-            _ if !call.left.is_zero() => return Ok(Action::RequeueAfter(call.left)),
+            _ if !call.left.is_zero() => {
+                pass.decided(|| format!("the driver takes {:?} more", call.left));
+                return Ok(Action::RequeueAfter(call.left));
+            }
             _ => self.detaching.end(key),
         }
         if behaviour.outcome == Outcome::Fails {
@@ -220,6 +224,7 @@ impl Attacher {
     }
 
     fn unreadable(&self, pass: &Pass, volume: &PersistentVolume, why: String) -> Action {
+        pass.decided(|| why.as_str());
         self.events.in_pass(pass).event(volume, EventType::Warning, "InvalidBehaviour", why);
         Action::Done
     }
@@ -239,11 +244,13 @@ fn is_let_go(change: &Notification<PersistentVolume>) -> Vec<ObjectKey> {
 impl Reconciler for LetGo {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(volume) = self.volumes.get(key).filter(|volume| volume.metadata.is_terminating()) else {
-            return Ok(Action::Done);
+            return pass.done(|| "it is to stay, or not there: nothing to do");
         };
-        if of_volume(&self.attachments, &key.name).is_empty() {
-            pass.update(volume.as_ref(), |volume| volume.metadata.finalizers.retain(|one| one != FINALIZER)).await?;
+        if !of_volume(&self.attachments, &key.name).is_empty() {
+            return pass.done(|| "it is to go and a node has it: wait until none has");
         }
+        pass.decided(|| "it is to go and no node has it: let it go");
+        pass.update(volume.as_ref(), |volume| volume.metadata.finalizers.retain(|one| one != FINALIZER)).await?;
         Ok(Action::Done)
     }
 }

@@ -49,7 +49,7 @@ impl Reconciler for Deleter {
     async fn reconcile(&self, pass: &Pass, key: &ObjectKey) -> Result<Action, ReconcileError> {
         let Some(volume) = self.volumes.get(key).filter(|volume| is_to_go(volume)) else {
             self.calls.end(key);
-            return Ok(Action::Done);
+            return pass.done(|| "it is not released to be deleted: nothing to do");
         };
         let tell = |reason: &str, message: String| {
             self.events.in_pass(pass).event(volume.as_ref(), EventType::Warning, reason, message);
@@ -59,21 +59,21 @@ impl Reconciler for Deleter {
             let message = format!("persistentvolume {} is still attached to node {node}", key.name);
             tell("VolumeFailedDelete", message);
             // Its attachment wakes it when it goes.
-            return Ok(Action::Done);
+            return pass.done(|| format!("it is attached to {node}: wait until it is not"));
         }
         let behaviour = match Behaviour::of(Call::Delete, &[&volume.metadata.annotations]) {
             Ok(behaviour) => behaviour,
             Err(why) => {
                 tell("InvalidBehaviour", why.to_string());
-                return Ok(Action::Done);
+                return pass.done(|| why.to_string());
             }
         };
         let call = self.calls.progress(key, behaviour.takes);
         if behaviour.outcome == Outcome::Hangs {
-            pass.decided(|| "the driver does not come back");
-            return Ok(Action::Done);
+            return pass.done(|| "the driver does not come back");
         }
         if !call.left.is_zero() {
+            pass.decided(|| format!("the driver takes {:?} more", call.left));
             return Ok(Action::RequeueAfter(call.left));
         }
         self.calls.end(key);

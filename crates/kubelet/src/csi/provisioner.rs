@@ -91,11 +91,11 @@ impl Reconciler for Provisioner {
         let class = claim.as_ref().and_then(|claim| self.classes.get(&ObjectKey::cluster(claim.storage_class())));
         let (Some(claim), Some(class)) = (claim, class) else {
             self.calls.end(key);
-            return Ok(Action::Done);
+            return pass.done(|| "it asks for no class that is there, or is not there: nothing to do");
         };
         if !is_wanted(&claim, &class) || self.volumes.get(&ObjectKey::cluster(volume_name(&claim))).is_some() {
             self.calls.end(key);
-            return Ok(Action::Done);
+            return pass.done(|| "no volume is to be made for it now: nothing to do");
         }
         let tell = |event_type, reason: &str, message: String| {
             self.events.in_pass(pass).event(claim.as_ref(), event_type, reason, message);
@@ -105,7 +105,7 @@ impl Reconciler for Provisioner {
                 Ok(behaviour) => behaviour,
                 Err(why) => {
                     tell(EventType::Warning, "InvalidBehaviour", why.to_string());
-                    return Ok(Action::Done);
+                    return pass.done(|| why.to_string());
                 }
             };
         let call = self.calls.progress(key, behaviour.takes);
@@ -114,8 +114,7 @@ impl Reconciler for Provisioner {
             tell(EventType::Normal, "Provisioning", message);
         }
         if behaviour.outcome == Outcome::Hangs {
-            pass.decided(|| "the driver does not come back");
-            return Ok(Action::Done);
+            return pass.done(|| "the driver does not come back");
         }
         if !call.left.is_zero() {
             pass.decided(|| format!("the driver takes {:?} more", call.left));

@@ -59,12 +59,12 @@ impl Reconciler for Resizer {
         });
         let (Some(claim), Some(volume)) = (claim, volume) else {
             self.calls.end(key);
-            return Ok(Action::Done);
+            return pass.done(|| "it has no volume, or is not there: nothing to do");
         };
         match step(&claim, &volume) {
             Step::Nothing => {
                 self.calls.end(key);
-                Ok(Action::Done)
+                pass.done(|| "its volume is as large as it asks for: nothing to do")
             }
             Step::Grow(size) => self.grow(pass, key, claim, &volume, size).await,
             Step::HandOn(size) => self.hand_on(pass, &claim, &volume, size).await,
@@ -89,7 +89,7 @@ impl Resizer {
             Ok(behaviour) => behaviour,
             Err(why) => {
                 tell(EventType::Warning, "InvalidBehaviour", why.to_string());
-                return Ok(Action::Done);
+                return pass.done(|| why.to_string());
             }
         };
         let call = self.calls.progress(key, behaviour.takes);
@@ -103,10 +103,10 @@ impl Resizer {
             tell(EventType::Normal, "Resizing", format!("External resizer is resizing volume {name}"));
         }
         if behaviour.outcome == Outcome::Hangs {
-            pass.decided(|| "the driver does not come back");
-            return Ok(Action::Done);
+            return pass.done(|| "the driver does not come back");
         }
         if !call.left.is_zero() {
+            pass.decided(|| format!("the driver takes {:?} more", call.left));
             return Ok(Action::RequeueAfter(call.left));
         }
         self.calls.end(key);
@@ -116,6 +116,7 @@ impl Resizer {
             tell(EventType::Warning, "VolumeResizeFailed", why.clone());
             return Err(ReconcileError::Object(why));
         }
+        pass.decided(|| format!("the driver is done: {name} has {size}"));
         // The claim is told when the volume's change comes back.
         let grown = |volume: &mut PersistentVolume| {
             volume.spec.capacity.insert(STORAGE.to_owned(), size);
@@ -132,6 +133,10 @@ impl Resizer {
         size: Quantity,
     ) -> Result<Action, ReconcileError> {
         let is_for_node = volume.spec.volume_mode.as_deref() != Some("Block");
+        pass.decided(|| match is_for_node {
+            true => format!("its volume has {size}: the node is to make the file system as large"),
+            false => format!("its volume has {size}: say so"),
+        });
         let now = format_time(self.clock.now());
         let Some(noted) = pass.update(claim, |claim| growth::note_node(claim, is_for_node)).await? else {
             return Ok(Action::Done);

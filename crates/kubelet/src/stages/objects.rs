@@ -34,6 +34,7 @@ impl Reconciler for StageObjects {
                 None
             }
         };
+        pass.decided(|| format!("{} it", if stage.is_some() { "play" } else { "do not play" }));
         self.programme.set(&key.name, stage);
         Ok(Action::Done)
     }
@@ -57,6 +58,7 @@ impl Reconciler for UsageObjects {
             })
             .ok()
         });
+        pass.decided(|| format!("{} it", if usage.is_some() { "count by" } else { "do not count by" }));
         self.programme.usages.set(self.kind, key, usage);
         Ok(Action::Done)
     }

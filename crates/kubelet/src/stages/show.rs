@@ -72,10 +72,10 @@ impl Reconciler for Show {
             if let Shown::Pods(_) = *self.shown {
                 self.hand.pools.forget(key);
             }
-            return Ok(Action::Done);
+            return pass.gone();
         };
         if node.is_some_and(|node| !self.hand.is_ours(&node)) {
-            return Ok(Action::Done);
+            return pass.done(|| "it is of another program's node: nothing to do");
         }
         if let Some(pod) = self.shown.pod(key) {
             self.hand.pools.note(key, &pod);
@@ -85,14 +85,15 @@ impl Reconciler for Show {
             self.calls.lock().get(key).filter(|call| call.version == version && call.edition == edition).cloned();
         if let Some(call) = &known {
             if call.stage.is_none() {
-                return Ok(Action::Done);
+                return pass.done(|| "its last stage is played: nothing to do");
             }
             let left = call.due.saturating_duration_since(Instant::now());
             if !left.is_zero() {
+                pass.decided(|| format!("not yet, in {left:?}"));
                 return Ok(Action::RequeueAfter(left));
             }
         }
-        let Some(object) = self.shown.json(key) else { return Ok(Action::Done) };
+        let Some(object) = self.shown.json(key) else { return pass.gone() };
         self.play(pass, key, object, known).await
     }
 }
@@ -110,7 +111,7 @@ impl Show {
             let left = call.due.saturating_duration_since(Instant::now());
             let stage = call.stage.clone();
             self.calls.lock().insert(key.clone(), call.clone());
-            let Some(stage) = stage else { return Ok(Action::Done) };
+            let Some(stage) = stage else { return pass.done(|| "no stage is for it as it is: nothing to do") };
             if !left.is_zero() {
                 pass.decided(|| format!("{} in {left:?}", stage.name()));
                 return Ok(Action::RequeueAfter(left));

@@ -1,4 +1,5 @@
-//! Over all scenarios: no controller writes what changes nothing, and none asks the API server for what informers tell.
+//! Over all scenarios: no controller writes what changes nothing, none asks the API server for what informers tell, and each
+//! says what it decided and what it looked at.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -57,8 +58,30 @@ fn lists(entries: &[Entry]) -> Vec<String> {
     told.map(|request| format!("{} {} by {}", word(request, "verb"), request.subject, word(request, "user"))).collect()
 }
 
+/// Who may know enough without an object: the garbage collector by its graph of owners, a node by its own files.
+const LOOKS_ELSEWHERE: [&str; 2] = ["controller-manager/garbage-collector", "kubelet/pods"];
+
+/// Syncs that do not say what was decided, or that looked at nothing, neither in a cache nor at the API server.
+fn silent(entries: &[Entry]) -> Vec<String> {
+    let asked: BTreeSet<EntryId> = entries
+        .iter()
+        .filter(|entry| entry.stage == Stage::ApiRequest)
+        .flat_map(|request| request.causes.clone())
+        .collect();
+    let ended = entries.iter().filter(|entry| entry.stage == Stage::SyncEnd);
+    let says = |entry: &Entry| {
+        let is_asked = entry.causes.iter().any(|start| asked.contains(start));
+        !word(entry, "decided").is_empty()
+            && (entry.data.contains_key("looked") || is_asked || LOOKS_ELSEWHERE.contains(&&*entry.actor))
+    };
+    ended
+        .filter(|entry| !says(entry))
+        .map(|entry| format!("#{} {} of {}", entry.id.0, entry.actor, entry.subject))
+        .collect()
+}
+
 #[test]
-fn no_write_changes_nothing_and_nobody_lists_what_informers_tell() {
+fn no_write_changes_nothing_nobody_lists_what_informers_tell_and_each_sync_says_why() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -71,6 +94,7 @@ fn no_write_changes_nothing_and_nobody_lists_what_informers_tell() {
         let name = &scenario.metadata.name;
         found.extend(useless_writes(&report.events().entries).into_iter().map(|one| format!("{name}: {one}")));
         found.extend(lists(&report.events().entries).into_iter().map(|one| format!("{name}: {one}")));
+        found.extend(silent(&report.events().entries).into_iter().map(|one| format!("{name}: silent: {one}")));
         writes += report.events().entries.iter().filter(|entry| entry.stage == Stage::SyncWrite).count();
     }
     assert!(writes > 100, "{writes}");
