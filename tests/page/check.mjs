@@ -65,7 +65,7 @@ async function opened(file, hash = "", options = {}) {
 
 const { html, events } = reportOf("delete-a-pod");
 claim(readFileSync(html).length <= 500_000, "the demo's report is at most 500 kB");
-const partition = reportOf("partition");
+const stopped = reportOf("level-not-edge"), partition = reportOf("partition");
 
 {
   const { page, said, close } = await opened(html);
@@ -84,6 +84,12 @@ const partition = reportOf("partition");
 {
   const { page, said, close } = await opened(partition.html, "", { colorScheme: "dark" });
   claim((await page.locator(".name", { hasText: "partition" }).count()) > 0 && said.length === 0, "a fault has a lane", said.join("\n"));
+  await close();
+}
+{
+  const { page, close } = await opened(stopped.html);
+  const faults = await page.locator(".name", { hasText: /^(stopped|killed) / }).allInnerTexts();
+  claim(faults.join() === "stopped controller-manager", "a component that was stopped has one, and the end of the run has none", faults.join());
   await close();
 }
 {
