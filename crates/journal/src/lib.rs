@@ -12,6 +12,7 @@
 //! Not here: what people read in a log (that is `tracing`), and any rendering (`viewer`).
 
 mod block;
+mod commits;
 mod entry;
 mod error;
 mod events;

@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -7,13 +7,12 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::block::{Block, Kept};
+use crate::commits::Commits;
 use crate::sent::Sent;
 use crate::sink::Sink;
 use crate::waiting::Waiting;
 use crate::{Detail, Entry, EntryId, Error, Header, Stage};
 
-/// How many commits can still be found as causes.
-const REMEMBERED: usize = 1 << 16;
 /// How many entries a block has.
 const BLOCK: u64 = 1 << 8;
 /// How many entries a batch has at most.
@@ -50,7 +49,7 @@ struct Log {
     capacity: usize,
     file: Option<Sink>,
     /// The commit of each revision, to be named as a cause by those who see the revision.
-    commits: BTreeMap<i64, Vec<EntryId>>,
+    commits: Commits,
     /// To be named as a cause by who receives it.
     sent: Sent,
     waiting: Waiting,
@@ -83,7 +82,7 @@ impl Recorder {
             open: Block::starting_at(1),
             capacity,
             file,
-            commits: BTreeMap::new(),
+            commits: Commits::default(),
             sent: Sent::default(),
             waiting: Waiting::default(),
         };
@@ -132,7 +131,7 @@ impl Recorder {
 
     /// The entries of the commit that made `revision`, if they are still remembered.
     pub fn commit(&self, revision: i64) -> Vec<EntryId> {
-        self.with_log(|log| log.commits.get(&revision).cloned().unwrap_or_default()).unwrap_or_default()
+        self.with_log(|log| log.commits.of(revision)).unwrap_or_default()
     }
 
     /// What an entry is about, if it is kept in memory.
@@ -251,10 +250,7 @@ impl Log {
     fn append(&mut self, actor: &str, stage: Stage, detail: &Detail) -> EntryId {
         let id = self.open.push(self.origin.elapsed(), actor, stage, detail);
         if let (Stage::StoreCommit, Some(revision)) = (stage, detail.revision) {
-            self.commits.entry(revision).or_default().push(id);
-            if self.commits.len() > REMEMBERED {
-                self.commits.pop_first();
-            }
+            self.commits.add(revision, id);
         }
         if let Some(file) = &mut self.file {
             file.write(&self.open.kept(id.0));

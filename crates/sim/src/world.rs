@@ -133,7 +133,7 @@ impl World {
     /// # Errors
     /// When history that was not seen yet is compacted, or the store is gone.
     pub async fn follow(&self, store: &dyn Store) -> Result<(), Error> {
-        follow_all(store, |batch| self.take(batch)).await
+        follow_all(store, Duration::ZERO, |batch| self.take(batch)).await
     }
 
     fn take(&self, batch: &WatchBatch) {
