@@ -165,7 +165,9 @@ fn a_command_is_run_in(kubectl: &Release<'_>, pod: &str) {
     let name = pod.trim_start_matches("pod/");
     assert_eq!(kubectl.say(&format!("exec {pod} -- hostname")), format!("{name}\n"));
     assert_eq!(kubectl.fails(&format!("exec {pod} -- false")).status.code(), Some(1));
-    kubectl.says("run talker --image=busybox --restart=Never -- sh -c sleep\t3;echo\tdone;exit\t4", "created");
+    // It goes on for a while: a machine that runs all releases at once may take seconds to attach one.
+    let talk = "sleep\t3;echo\tdone;sleep\t6;echo\tdone;sleep\t6;echo\tdone;exit\t4";
+    kubectl.says(&format!("run talker --image=busybox --restart=Never -- sh -c {talk}"), "created");
     kubectl.says("wait --for=jsonpath={.status.phase}=Running pod/talker --timeout=60s", "condition met");
     kubectl.says("attach talker", "done");
     kubectl.says("logs talker", "done");
