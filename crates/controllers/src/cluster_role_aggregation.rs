@@ -44,8 +44,7 @@ impl Reconciler for Aggregation {
             return pass.done(|| "its selectors cannot be read: nothing to do");
         };
         if rules == role.rules {
-            pass.decided(|| format!("want {} rules, and it has them: nothing to do", rules.len()));
-            return Ok(Action::Done);
+            return pass.done(|| format!("want {} rules, and it has them: nothing to do", rules.len()));
         }
         pass.decided(|| format!("want {} rules, see {}: apply them", rules.len(), role.rules.len()));
         let write = WriteParams { field_manager: FIELD_MANAGER.to_owned(), ..WriteParams::default() };

@@ -410,8 +410,8 @@ impl<'a> Run<'a> {
 
     /// The first failure of the log is the one that is shown.
     fn judge_throughout(&mut self, outcome: &mut Outcome) {
-        let mut first = None;
-        for verdict in self.world.verdicts() {
+        let verdicts = self.world.verdicts();
+        for verdict in &verdicts {
             let check = match &verdict.broken {
                 None => Check { throughout: true, ..self.check(&verdict.name, true, self.world.revision()) },
                 Some(broken) => {
@@ -423,17 +423,16 @@ impl<'a> Run<'a> {
                 self.record_held(&check);
             }
             self.checks.push(check);
-            if let Some(broken) = verdict.broken {
-                // It was judged before a step could end at the same revision.
-                let is_first = match outcome {
-                    Outcome::Passed => true,
-                    Outcome::Failed(step) | Outcome::NotInTime(step) => broken.revision <= step.revision,
-                };
-                if is_first && first.is_none_or(|revision| broken.revision < revision) {
-                    first = Some(broken.revision);
-                    *outcome = failed(&verdict.name, broken.expected, broken.found, broken.revision);
-                }
-            }
+        }
+        let broken = verdicts.into_iter().filter_map(|verdict| Some((verdict.name, verdict.broken?)));
+        let Some((name, broken)) = broken.min_by_key(|(_, broken)| broken.revision) else { return };
+        // It was judged before a step could end at the same revision.
+        let is_first = match outcome {
+            Outcome::Passed => true,
+            Outcome::Failed(step) | Outcome::NotInTime(step) => broken.revision <= step.revision,
+        };
+        if is_first {
+            *outcome = failed(&name, broken.expected, broken.found, broken.revision);
         }
     }
 

@@ -15,7 +15,7 @@ use coracle_store::{
 };
 use tokio::task::JoinSet;
 
-use crate::common::{connect, real_etcd, serve};
+use crate::common::{connect, open_disk, real_etcd, serve};
 
 const CLIENTS: u64 = 16;
 const KEYS: u64 = 5;
@@ -219,7 +219,7 @@ async fn the_engine_is_linearizable_and_its_watches_are_complete() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_engine_on_disk_is_linearizable_and_its_watches_are_complete() {
     let folder = tempfile::tempdir().unwrap();
-    let (engine, owner) = crate::common::open_disk(folder.path());
+    let (engine, owner) = open_disk(folder.path());
     run(Arc::new(engine.clone())).await;
     engine.close();
     owner.join().unwrap();

@@ -8,8 +8,8 @@ use coracle_store::{Engine, Operation, Options, Store, Txn};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-use crate::common::serve;
-use crate::fuzzed::{METHODS, framed, send};
+use crate::common::{connect, serve};
+use crate::fuzzed::{self, METHODS, framed, send};
 
 /// Bytes that look like a message: fields with small numbers, some of them messages again.
 fn message(random: &Random, depth: u64) -> Vec<u8> {
@@ -110,7 +110,7 @@ async fn bytes_that_are_no_protocol_at_all_end_their_connection_alone() {
         let preface: &[u8] = if random.below(2) == 0 { b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" } else { b"" };
         let _ = tokio::io::AsyncWriteExt::write_all(&mut socket, &[preface, &noise].concat()).await;
     }
-    let store = crate::common::connect(&served.url).await;
+    let store = connect(&served.url).await;
     assert_eq!(store.status().await.unwrap().revision, 1);
 }
 
@@ -124,7 +124,7 @@ fn corpus() -> Vec<Vec<u8>> {
 
 #[test]
 fn what_fuzzing_has_collected_is_answered() {
-    corpus().iter().for_each(|bytes| crate::fuzzed::message(bytes));
+    corpus().iter().for_each(|bytes| fuzzed::message(bytes));
 }
 
 proptest! {
@@ -143,6 +143,6 @@ proptest! {
                 _ => bytes.push(byte),
             }
         }
-        crate::fuzzed::message(&bytes);
+        fuzzed::message(&bytes);
     }
 }

@@ -132,15 +132,8 @@ impl Attacher {
             Err(why) => return Ok(self.unreadable(pass, &volume, why)),
         };
         let call = self.attaching.progress(key, behaviour.takes);
-        match behaviour.outcome {
-            Outcome::Hangs => {
-                return pass.done(|| "the driver does not come back");
-            }
-            _ if !call.left.is_zero() => {
-                pass.decided(|| format!("the driver takes {:?} more", call.left));
-                return Ok(Action::RequeueAfter(call.left));
-            }
-            _ => self.attaching.end(key),
+        if let Some(action) = self.attaching.wait(pass, key, behaviour.outcome, call) {
+            return Ok(action);
         }
         let modes = &volume.spec.access_modes;
         let is_shared = modes.iter().any(|mode| mode == "ReadWriteMany" || mode == "ReadOnlyMany");
@@ -174,15 +167,8 @@ impl Attacher {
             None => Behaviour::default(),
         };
         let call = self.detaching.progress(key, behaviour.takes);
-        match behaviour.outcome {
-            Outcome::Hangs => {
-                return pass.done(|| "the driver does not come back");
-            }
-            _ if !call.left.is_zero() => {
-                pass.decided(|| format!("the driver takes {:?} more", call.left));
-                return Ok(Action::RequeueAfter(call.left));
-            }
-            _ => self.detaching.end(key),
+        if let Some(action) = self.detaching.wait(pass, key, behaviour.outcome, call) {
+            return Ok(action);
         }
         if behaviour.outcome == Outcome::Fails {
             return self.failed(pass, attachment, Call::Detach, failure(Call::Detach)).await;

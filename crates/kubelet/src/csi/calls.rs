@@ -1,9 +1,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use coracle_controller_runtime::{Action, Pass};
 use coracle_meta::ObjectKey;
 use parking_lot::Mutex;
 use tokio::time::Instant;
+
+use super::behaviour::Outcome;
 
 /// The calls of one role that are under way, by what they are about: a driver takes its time.
 #[derive(Debug, Default)]
@@ -28,6 +31,20 @@ impl Calls {
         let is_new = !begun.contains_key(key);
         let since = *begun.entry(key.clone()).or_insert(now);
         Progress { is_new, left: takes.saturating_sub(now - since) }
+    }
+
+    /// What a sync does, and says, while the driver has not come back; `None` once it has, which ends the call.
+    pub(super) fn wait(&self, pass: &Pass, key: &ObjectKey, outcome: Outcome, call: Progress) -> Option<Action> {
+        if outcome == Outcome::Hangs {
+            pass.decided(|| "the driver does not come back");
+            return Some(Action::Done);
+        }
+        if !call.left.is_zero() {
+            pass.decided(|| format!("the driver takes {:?} more", call.left));
+            return Some(Action::RequeueAfter(call.left));
+        }
+        self.end(key);
+        None
     }
 
     /// The call has come back, or nobody waits for it any more.

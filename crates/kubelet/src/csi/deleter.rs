@@ -69,14 +69,9 @@ impl Reconciler for Deleter {
             }
         };
         let call = self.calls.progress(key, behaviour.takes);
-        if behaviour.outcome == Outcome::Hangs {
-            return pass.done(|| "the driver does not come back");
+        if let Some(action) = self.calls.wait(pass, key, behaviour.outcome, call) {
+            return Ok(action);
         }
-        if !call.left.is_zero() {
-            pass.decided(|| format!("the driver takes {:?} more", call.left));
-            return Ok(Action::RequeueAfter(call.left));
-        }
-        self.calls.end(key);
         if behaviour.outcome == Outcome::Fails {
             let message = failure(Call::Delete);
             tell("VolumeFailedDelete", message.clone());

@@ -113,14 +113,9 @@ impl Reconciler for Provisioner {
             let message = format!("External provisioner is provisioning volume for claim \"{key}\"");
             tell(EventType::Normal, "Provisioning", message);
         }
-        if behaviour.outcome == Outcome::Hangs {
-            return pass.done(|| "the driver does not come back");
+        if let Some(action) = self.calls.wait(pass, key, behaviour.outcome, call) {
+            return Ok(action);
         }
-        if !call.left.is_zero() {
-            pass.decided(|| format!("the driver takes {:?} more", call.left));
-            return Ok(Action::RequeueAfter(call.left));
-        }
-        self.calls.end(key);
         let made = match behaviour.outcome {
             Outcome::Fails => Err(failure(Call::Provision)),
             Outcome::Exhausted => {

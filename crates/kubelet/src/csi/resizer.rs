@@ -102,14 +102,9 @@ impl Resizer {
             }
             tell(EventType::Normal, "Resizing", format!("External resizer is resizing volume {name}"));
         }
-        if behaviour.outcome == Outcome::Hangs {
-            return pass.done(|| "the driver does not come back");
+        if let Some(action) = self.calls.wait(pass, key, behaviour.outcome, call) {
+            return Ok(action);
         }
-        if !call.left.is_zero() {
-            pass.decided(|| format!("the driver takes {:?} more", call.left));
-            return Ok(Action::RequeueAfter(call.left));
-        }
-        self.calls.end(key);
         if behaviour.outcome == Outcome::Fails {
             let why = format!("resize volume {name:?} by resizer {DRIVER:?} failed: {}", failure(Call::Resize));
             pass.update_status(claim.as_ref(), |claim| growth::fail(claim, &failure(Call::Resize), &now)).await?;
