@@ -14,6 +14,8 @@ pub(crate) const NOTHING_MATCHED: u8 = 4;
 pub(crate) const FAILED: u8 = 70;
 /// Interrupted by Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
+/// Whoever read the standard output reads no more, as `head` does: 128 and the number of SIGPIPE, as shells say it.
+pub(crate) const READER_GONE: u8 = 141;
 
 /// What a person asked for cannot be done as asked; nothing was done.
 #[derive(Debug)]

@@ -6,18 +6,25 @@
 //! Under the names `kube-apiserver` and `etcd` it is that program, as the test environments of others start it.
 //! Exit codes are in [`exit`]. Not here: anything that a test could not do by calling a library function.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod called;
 mod commands;
 mod descriptions;
+mod exec_folder;
 mod exit;
 mod go_flags;
+mod handed_on;
 mod interrupt;
 mod live;
 mod open_files;
 mod orphan;
+mod output;
 mod page_socket;
 mod random;
 mod reports;
+mod shell;
+mod simulated;
 mod snapshot;
 mod snapshot_door;
 mod state;
@@ -30,6 +37,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser};
 
 use commands::{Command, Etcd, KubeApiserver, sift};
+use output::{Unwritten, note};
 
 /// Objects are trees of many small pieces, made and dropped with every write: an allocator made for that saves a quarter of
 /// the time.
@@ -53,13 +61,12 @@ Examples:
   coracle exec -- go test ./...                any program, with KUBECONFIG set
 
 Exit codes: 0 all well, 1 a check failed, 2 bad usage or scenario, 3 not in time, 4 nothing matched,
-            70 Coracle or the system failed, 130 interrupted";
+            70 Coracle or the system failed (a full disk, too), 130 interrupted,
+            141 the reader of the output has gone, as in `coracle learn | head -1`";
 
 fn main() -> ExitCode {
-    match run() {
-        Ok(code) => ExitCode::from(code),
-        Err(error) => ExitCode::from(explain(&error)),
-    }
+    let ended = run().and_then(|code| output::flush().map(|()| code).map_err(Into::into));
+    ExitCode::from(ended.unwrap_or_else(|error| explain(&error)))
 }
 
 /// Runs the program of the name by which it was called.
@@ -87,10 +94,16 @@ fn sifted(arguments: Vec<String>) -> Result<Vec<String>> {
 /// Says what went wrong, or what was asked for (`--help`), and with which code to exit.
 fn explain(error: &anyhow::Error) -> u8 {
     if let Some(clap) = error.downcast_ref::<clap::Error>() {
-        let _ = clap.print();
-        return if clap.use_stderr() { exit::USAGE } else { exit::PASS };
+        return match output::print_clap(clap) {
+            Err(unwritten) => explain(&unwritten.into()),
+            Ok(()) if clap.use_stderr() => exit::USAGE,
+            Ok(()) => exit::PASS,
+        };
     }
-    eprintln!("coracle: {error:#}");
+    if error.downcast_ref::<Unwritten>().is_some_and(Unwritten::is_reader_gone) {
+        return exit::READER_GONE;
+    }
+    note!("coracle: {error:#}");
     let refused = matches!(error.downcast_ref(), Some(coracle_cluster::Error::Options(_)));
     if refused || error.downcast_ref::<exit::Usage>().is_some() { exit::USAGE } else { exit::FAILED }
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use coracle_viewer::serve::{Secret, Site};
 use tokio::net::TcpListener;
 
+use crate::output::note;
 use crate::random::random_letters;
 
 /// Where a page is served unless somebody says otherwise: at loopback, at a port that is free.
@@ -32,7 +33,7 @@ impl PageSocket {
         let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen at {address}"))?;
         let address = listener.local_addr()?;
         if !address.ip().is_loopback() {
-            eprintln!(
+            note!(
                 "note: the page is served at {address}, which is not loopback, and without TLS: who has the link, or sees it pass, sees all that happens"
             );
         }
@@ -47,7 +48,7 @@ impl PageSocket {
     /// Serves a page until it is dropped.
     pub(crate) async fn serve(self, site: Site) {
         let Err(error) = site.serve(self.listener, self.secret).await;
-        eprintln!("coracle: the page is served no longer: {error}");
+        note!("coracle: the page is served no longer: {error}");
     }
 }
 

@@ -1,14 +1,26 @@
 //! The state folder: where `up` keeps what has to outlive it, and where the other commands find it.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+
+use crate::shell::quoted;
+
+/// What the folder is called where no other is named.
+const NAME: &str = ".coracle";
+/// How often, and with what pause, a lock is tried.
+const LOCK_TRIES: u32 = 5;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The folder of one cluster: its authority, its kubeconfig, its data, and who is running it.
 #[derive(Clone, Debug)]
 pub(crate) struct StateFolder {
     path: PathBuf,
+    /// Whether the person named it, so that every other command has to name it, too.
+    is_named: bool,
 }
 
 /// Held while a cluster runs in a folder; the lock goes with the process, however it ends.
@@ -20,9 +32,18 @@ pub(crate) struct Claim {
 }
 
 impl StateFolder {
-    /// The folder that the person named, or `.coracle` in the working directory.
+    /// The folder that the person named. Without one: `.coracle` of the working directory or of the nearest folder above it that
+    /// has one, as git finds `.git`; if there is none, `.coracle` of the working directory.
     pub(crate) fn named(path: Option<&Path>) -> Self {
-        Self { path: path.map_or_else(|| PathBuf::from(".coracle"), Path::to_owned) }
+        match path {
+            Some(path) => Self { path: path.to_owned(), is_named: true },
+            None => Self { path: found().unwrap_or_else(|| PathBuf::from(NAME)), is_named: false },
+        }
+    }
+
+    /// ` --state-dir DIR` for the command lines of hints, or nothing where the other commands find the folder by themselves.
+    pub(crate) fn flag(&self) -> String {
+        if self.is_named { format!(" --state-dir {}", quoted(&self.path)) } else { String::new() }
     }
 
     /// The folder itself.
@@ -30,17 +51,15 @@ impl StateFolder {
         &self.path
     }
 
-    /// Makes the folder, for nobody's eyes but its owner's.
+    /// Makes the folder, which its owner alone may read and git ignores: it holds keys.
     pub(crate) fn create(&self) -> Result<()> {
-        use std::os::unix::fs::DirBuilderExt;
         for folder in [self.path.clone(), self.pki()] {
-            std::fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&folder)
-                .with_context(|| format!("cannot make the state folder {}", folder.display()))?;
+            private_folder(&folder).with_context(|| match folder.exists() {
+                true => format!("cannot use the state folder {}", folder.display()),
+                false => format!("cannot make the state folder {}", folder.display()),
+            })?;
         }
-        Ok(())
+        ignore_in_git(&self.path)
     }
 
     /// Certificates and keys.
@@ -82,11 +101,38 @@ impl StateFolder {
 
     /// The number of the process that runs a cluster here, if one does.
     pub(crate) fn running(&self) -> Option<i32> {
-        let lock = File::open(self.path.join("lock")).ok()?;
-        if lock.try_lock_shared().is_ok() {
+        if !self.is_locked() {
             return None;
         }
         std::fs::read_to_string(self.path.join("pid")).ok()?.trim().parse().ok()
+    }
+
+    /// Whether a process holds the folder.
+    pub(crate) fn is_locked(&self) -> bool {
+        File::open(self.path.join("lock")).is_ok_and(|lock| lock.try_lock_shared().is_err())
+    }
+
+    /// Why no cluster is found here, and what to do.
+    pub(crate) fn nothing_runs(&self) -> String {
+        let shown = self.path.display();
+        match File::open(self.path.join("lock")).map_err(|error| error.kind()) {
+            Err(ErrorKind::PermissionDenied) => format!("the state folder {shown} may not be read: permission denied"),
+            _ => format!("no cluster runs in {shown}; start one with `coracle up{}`", self.flag()),
+        }
+    }
+
+    /// The sentences that no start in this folder has said before; from now on they are said.
+    pub(crate) fn new_notes<'n>(&self, notes: &'n [String]) -> Vec<&'n str> {
+        let file = self.path.join("notes");
+        let said = std::fs::read_to_string(&file).unwrap_or_default();
+        let new: Vec<&str> =
+            notes.iter().map(String::as_str).filter(|note| !said.lines().any(|line| line == *note)).collect();
+        if !new.is_empty() {
+            let all: String = said.lines().chain(new.iter().copied()).map(|note| format!("{note}\n")).collect();
+            // If this cannot be kept, the sentences come again.
+            let _ = std::fs::write(&file, all);
+        }
+        new
     }
 
     /// Whether the cluster that runs here keeps its objects in memory alone.
@@ -103,12 +149,13 @@ impl StateFolder {
     pub(crate) fn claim(&self) -> Result<Claim> {
         let path = self.path.join("lock");
         let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
-        if lock.try_lock().is_err() {
+        if !locks(&lock) {
             let who = std::fs::read_to_string(self.path.join("pid")).unwrap_or_default();
             bail!(
-                "the state folder {} is in use by process {}; stop it with `coracle down`, or name another with --state-dir",
+                "the state folder {} is in use by process {}; stop it with `coracle down{}`, or name another with --state-dir",
                 self.path.display(),
-                who.trim()
+                who.trim(),
+                self.flag()
             );
         }
         // A process that was killed may have left it; it must not be read with the number of this one.
@@ -127,6 +174,49 @@ impl Claim {
         let file = &self.ephemeral_file;
         std::fs::write(file, "").with_context(|| format!("cannot write {}", file.display()))
     }
+}
+
+/// Locks a file, unless another process has locked it for longer than it takes to look whether it is locked.
+fn locks(file: &File) -> bool {
+    (0..LOCK_TRIES).any(|number| {
+        if number > 0 {
+            #[expect(clippy::disallowed_methods, reason = "another process looks at the lock")]
+            std::thread::sleep(LOCK_PAUSE);
+        }
+        file.try_lock().is_ok()
+    })
+}
+
+/// The nearest `.coracle` from the working directory up.
+fn found() -> Option<PathBuf> {
+    if Path::new(NAME).is_dir() {
+        return Some(PathBuf::from(NAME));
+    }
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().skip(1).map(|folder| folder.join(NAME)).find(|folder| is_own(folder))
+}
+
+/// Whether a folder belongs to the user who asks. A kubeconfig can name programs to run: one that another user has put
+/// into a shared folder, such as `/tmp`, must not be found by accident.
+pub(crate) fn is_own(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let user = rustix::process::geteuid().as_raw();
+    std::fs::symlink_metadata(folder).is_ok_and(|folder| folder.is_dir() && folder.uid() == user)
+}
+
+/// Makes a folder, and those above it, which its owner alone may read.
+pub(crate) fn private_folder(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Lets git ignore all of a folder that holds keys.
+pub(crate) fn ignore_in_git(folder: &Path) -> Result<()> {
+    let file = folder.join(".gitignore");
+    if file.exists() {
+        return Ok(());
+    }
+    std::fs::write(&file, "*\n").with_context(|| format!("cannot write {}", file.display()))
 }
 
 /// Where a program is that is called by its name alone.

@@ -1,5 +1,6 @@
 use std::net::{IpAddr, SocketAddr};
 
+use crate::output::note;
 use clap::{Args, ValueEnum};
 use coracle_cluster::serve::host_address;
 
@@ -34,7 +35,7 @@ impl AdvertiseFlags {
         let named = self.advertise_address.filter(|address| !address.is_unspecified());
         let address = named.or_else(|| host_address(listening.ip()));
         if address.is_none() {
-            eprintln!(
+            note!(
                 "note: the service kubernetes has no endpoints: this machine has no way to others; --advertise-address names its address"
             );
         }

@@ -5,6 +5,7 @@ use coracle_cluster::{ApiServerSpec, RuntimeConfig};
 use coracle_meta::parse_duration;
 
 use crate::exit;
+use crate::output::note;
 
 /// kube-apiserver's flags that have the same meaning and the same default wherever an API server runs.
 #[derive(Clone, Debug, Default, Args)]
@@ -57,7 +58,7 @@ impl ApiFlags {
             if !is_one {
                 return Err(exit::Usage(format!("--feature-gates {gate}: want NAME=true or NAME=false")).into());
             }
-            eprintln!("--feature-gates {gate}: of no meaning here; ignored");
+            note!("--feature-gates {gate}: of no meaning here; ignored");
         }
         let any = |count: usize| if count == 0 { usize::MAX } else { count };
         let limits = &mut spec.limits;

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -14,6 +14,8 @@ use crate::commands::service_account_flags::sign_by;
 use crate::commands::up::{run_on_worker, service_account_key};
 use crate::exit;
 use crate::interrupt::interrupted;
+use crate::output::{note, out};
+use crate::state::ignore_in_git;
 
 /// Runs an API server alone.
 #[derive(Debug, Args)]
@@ -26,11 +28,21 @@ pub(crate) struct Apiserver {
     /// The folder of the certificate authority; kubeconfigs for the other components are written there
     #[arg(long, value_name = "DIR", default_value = ".coracle/pki")]
     cert_dir: PathBuf,
-    /// Serve metrics.k8s.io, of what the pods use, as metrics-server does [default: true]
+    /// Serve metrics.k8s.io, of what the pods use, as metrics-server does beside kube-apiserver [default: false]
     #[arg(long, value_name = "true|false", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     metrics_server: Option<bool>,
     #[command(flatten)]
     server: ServerFlags,
+}
+
+/// Makes the folder of the authority if it is not there, which git ignores then: it holds keys.
+fn make_cert_dir(folder: &Path) -> Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(folder)
+        .map_err(|error| exit::Usage(format!("--cert-dir {}: {error}", folder.display())))?;
+    ignore_in_git(folder)
 }
 
 impl Apiserver {
@@ -40,8 +52,7 @@ impl Apiserver {
 
     async fn serve(self) -> Result<u8> {
         let store = self.store_spec()?;
-        std::fs::create_dir_all(&self.cert_dir)
-            .map_err(|error| exit::Usage(format!("--cert-dir {}: {error}", self.cert_dir.display())))?;
+        make_cert_dir(&self.cert_dir)?;
         let mut spec = self.server.spec(&self.cert_dir)?;
         let door = self.server.open(&self.cert_dir, 6443, &mut spec).await?;
         self.server.kubelet_client.set_or_make(&mut spec, &door.authority)?;
@@ -53,7 +64,7 @@ impl Apiserver {
         let (ambient, recorder) = (Ambient::system(), Recorder::off());
         let store = store.open(&ambient, &recorder).await?;
         let nodes = NodeWays::new(&spec)?;
-        let serves_metrics = self.metrics_server.unwrap_or(true);
+        let serves_metrics = self.metrics_server.unwrap_or(false);
         if serves_metrics {
             metrics_server::answer_for(&mut spec, nodes.clone());
         }
@@ -64,9 +75,9 @@ impl Apiserver {
             control_plane.follow();
         }
         control_plane.advertise(&spec, store.is_shared()).await?;
-        println!("API server ready at {}; kubeconfigs in {}", door.url(), self.cert_dir.display());
+        out!("API server ready at {}; kubeconfigs in {}", door.url(), self.cert_dir.display())?;
         for limit in control_plane.limits() {
-            eprintln!("note: {limit}");
+            note!("note: {limit}");
         }
         let mut code = Ok(exit::PASS);
         let stop = async {

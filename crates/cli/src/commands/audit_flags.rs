@@ -6,6 +6,7 @@ use clap::Args;
 use coracle_cluster::{ApiServerSpec, Audit, AuditLog, AuditPolicy};
 
 use crate::exit;
+use crate::output::note;
 
 /// kube-apiserver's flags for the audit log.
 #[derive(Clone, Debug, Default, Args)]
@@ -35,7 +36,7 @@ impl AuditFlags {
         one_of("--audit-log-version", self.audit_log_version.as_deref(), &["audit.k8s.io/v1"])?;
         let Some(path) = &self.audit_policy_file else {
             if self.audit_log_path.is_some() {
-                eprintln!("note: no audit policy file provided, no events will be recorded");
+                note!("note: no audit policy file provided, no events will be recorded");
             }
             return Ok(());
         };

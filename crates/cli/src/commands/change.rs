@@ -11,6 +11,7 @@ use coracle_viewer::{Both, Format, Parting, Summary, how_they_differ, where_they
 
 use super::story::whole_run_of;
 use crate::exit;
+use crate::output::{self, note, out};
 use crate::terminal::plain;
 
 /// What the runs are called.
@@ -81,7 +82,7 @@ impl Put {
         let change = match read_change(step, at, scenario, &BuiltIn::default()) {
             Ok(change) => change,
             Err(problem) => {
-                eprintln!("{problem}");
+                note!("{problem}");
                 return Ok(exit::USAGE);
             }
         };
@@ -120,7 +121,7 @@ fn refused(why: NotChanged) -> Result<u8> {
         }
         NotChanged::Drifted { .. } => exit::FAILED,
     };
-    eprintln!("coracle: {why}");
+    note!("coracle: {why}");
     Ok(code)
 }
 
@@ -128,13 +129,13 @@ fn refused(why: NotChanged) -> Result<u8> {
 fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8> {
     let Rerun { was, new, parting, .. } = both;
     if let Some(Fate::Refused { why }) = &new.fate {
-        println!("{}: refused at #{}: {why}\nthe run stays as it was", new.name, at.0);
+        out!("{}: refused at #{}: {why}\nthe run stays as it was", new.name, at.0)?;
         for path in output.reports {
             match Format::of(path)? {
                 Format::Html => coracle_viewer::write_refused(was, at, why, path)?,
                 _ => coracle_viewer::write(was, path)?,
             }
-            println!("report {}", path.display());
+            out!("report {}", path.display())?;
         }
         return Ok(exit::CHECK_FAILED);
     }
@@ -142,23 +143,17 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
     let parting = Parting { headers: Vec::new(), ..parting.clone() };
     let runs = Both { one: was, other: new.events(), called: CALLED, parting };
     if output.is_quiet {
-        println!("{}", plain(new.block().lines().next().unwrap_or_default()));
+        out!("{}", plain(new.block().lines().next().unwrap_or_default()))?;
     } else {
-        println!(" {}   seed {}   after #{}: {step}\n {}\n", new.name, new.seed, at.0, way(both));
-        print!("taken; {}", plain(&where_they_part(&runs)));
-        println!(
-            "\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}",
-            CALLED[0],
-            ended(was),
-            CALLED[1],
-            ended(new.events())
-        );
+        out!(" {}   seed {}   after #{}: {step}\n {}\n", new.name, new.seed, at.0, way(both))?;
+        output::text(&format!("taken; {}", plain(&where_they_part(&runs))))?;
+        out!("\nwhat became of it\n  {:<9}  {}\n  {:<9}  {}", CALLED[0], ended(was), CALLED[1], ended(new.events()))?;
         if let Some(old) = &both.old {
-            print!("{}", plain(&ends(old, new)));
+            output::text(&plain(&ends(old, new)))?;
         }
-        print!("\n{}", plain(&new.block()));
+        output::text(&format!("\n{}", plain(&new.block())))?;
         let links = if output.is_verbose { usize::MAX } else { LINKS };
-        print!("{}", plain(&how_they_differ(&runs, links)));
+        output::text(&plain(&how_they_differ(&runs, links)))?;
     }
     for path in output.reports {
         match Format::of(path)? {
@@ -166,7 +161,7 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
             _ => new.write(path)?,
         }
         if !output.is_quiet {
-            println!("       report {}", path.display());
+            out!("       report {}", path.display())?;
         }
     }
     Ok(match new.outcome {

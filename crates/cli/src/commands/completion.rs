@@ -2,7 +2,7 @@ use anyhow::Result;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use crate::exit;
+use crate::{exit, output};
 
 /// Prints a completion script.
 #[derive(Debug, Args)]
@@ -13,7 +13,9 @@ pub(crate) struct Completion {
 
 impl Completion {
     pub(crate) fn run(self) -> Result<u8> {
-        clap_complete::generate(self.shell, &mut crate::Arguments::command(), "coracle", &mut std::io::stdout());
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut crate::Arguments::command(), "coracle", &mut script);
+        output::text(&String::from_utf8(script)?)?;
         Ok(exit::PASS)
     }
 }

@@ -5,6 +5,7 @@ use clap::Args;
 use coracle_viewer::{Both, Format, WriteError, differ};
 
 use super::story::whole_run_of;
+use crate::output::{self, out};
 use crate::terminal::plain;
 use crate::{exit, reports};
 
@@ -27,11 +28,11 @@ impl Diff {
         }
         let (one, other) = (whole_run_of(&self.one)?, whole_run_of(&self.other)?);
         let both = Both::of(&one, &other, ["first", "second"]);
-        println!("first   {}\nsecond  {}\n", self.one.display(), self.other.display());
-        print!("{}", plain(&differ(&both)));
+        out!("first   {}\nsecond  {}\n", self.one.display(), self.other.display())?;
+        output::text(&plain(&differ(&both)))?;
         if let Some(path) = &self.report {
             coracle_viewer::write_both(&both, path)?;
-            println!("\nreport {}", path.display());
+            out!("\nreport {}", path.display())?;
         }
         Ok(if both.parting.is_same() { exit::PASS } else { exit::CHECK_FAILED })
     }

@@ -6,6 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::commands::env::StateArgs;
 use crate::exit;
+use crate::output::out;
 use crate::state::StateFolder;
 
 /// How long a cluster may take to stop.
@@ -22,7 +23,7 @@ impl Down {
     pub(crate) fn run(self) -> Result<u8> {
         let folder = self.state.folder();
         let Some(process) = folder.running().and_then(Pid::from_raw) else {
-            println!("no cluster runs in {}", folder.path().display());
+            out!("no cluster runs in {}", folder.path().display())?;
             return Ok(exit::PASS);
         };
         let left = left(&folder);
@@ -30,7 +31,7 @@ impl Down {
         let step = Duration::from_millis(20);
         for _ in 0..PATIENCE.as_millis() / step.as_millis() {
             if folder.running().is_none() {
-                println!("stopped; {left}");
+                out!("stopped; {left}")?;
                 return Ok(exit::PASS);
             }
             #[expect(clippy::disallowed_methods, reason = "another process is waited for")]

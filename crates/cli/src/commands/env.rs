@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::exit;
+use crate::output::out;
 use crate::state::StateFolder;
 
 /// Prints the environment of a cluster.
@@ -19,7 +20,7 @@ pub(crate) struct Env {
 /// Where a cluster keeps its state.
 #[derive(Debug, Args)]
 pub(crate) struct StateArgs {
-    /// The folder of the cluster's state
+    /// The folder of the cluster's state [default: the nearest .coracle from the working directory up]
     #[arg(long, env = "CORACLE_STATE_DIR", value_name = "DIR")]
     state_dir: Option<PathBuf>,
 }
@@ -41,8 +42,7 @@ impl StateArgs {
     pub(crate) fn kubeconfig(&self) -> Result<PathBuf> {
         let folder = self.folder();
         if folder.running().is_none() {
-            let message = format!("no cluster runs in {}; start one with `coracle up`", folder.path().display());
-            return Err(exit::Usage(message).into());
+            return Err(exit::Usage(folder.nothing_runs()).into());
         }
         Ok(std::path::absolute(folder.kubeconfig())?)
     }
@@ -52,12 +52,12 @@ impl Env {
     pub(crate) fn run(self) -> Result<u8> {
         if self.envtest {
             let assets = self.state.folder().assets()?;
-            println!("unset USE_EXISTING_CLUSTER");
-            println!("export KUBEBUILDER_ASSETS='{}'", assets.display());
+            out!("unset USE_EXISTING_CLUSTER")?;
+            out!("export KUBEBUILDER_ASSETS='{}'", assets.display())?;
             return Ok(exit::PASS);
         }
-        println!("export KUBECONFIG='{}'", self.state.kubeconfig()?.display());
-        println!("export USE_EXISTING_CLUSTER=true");
+        out!("export KUBECONFIG='{}'", self.state.kubeconfig()?.display())?;
+        out!("export USE_EXISTING_CLUSTER=true")?;
         Ok(exit::PASS)
     }
 }

@@ -6,6 +6,7 @@ use crate::commands::store::serve;
 use crate::commands::up::runtime;
 use crate::go_flags;
 use crate::interrupt::interrupted_or_orphaned;
+use crate::output::note;
 
 /// The store under the name of etcd, as test environments start it. A flag that is not known is said and ignored.
 #[derive(Debug, Parser)]
@@ -33,7 +34,7 @@ pub(crate) fn tolerant<T: CommandFactory + FromArgMatches>(arguments: Vec<String
         None => go_flags::normalize(arguments, known),
     };
     if !unknown.is_empty() {
-        eprintln!("{}: {}: of no meaning here; ignored", command.get_name(), unknown.join(", "));
+        note!("{}: {}: of no meaning here; ignored", command.get_name(), unknown.join(", "));
     }
     let name = command.get_name().to_owned();
     let matches = command.try_get_matches_from(std::iter::once(name).chain(flags))?;

@@ -1,10 +1,12 @@
-use std::process::ExitStatus;
+use std::process::Command;
 
 use anyhow::Result;
 use clap::Args;
 
 use crate::commands::env::StateArgs;
+use crate::commands::up::{runtime, with_a_cluster_of_its_own};
 use crate::exit;
+use crate::handed_on::Signals;
 
 /// Runs a program with KUBECONFIG set.
 #[derive(Debug, Args)]
@@ -19,34 +21,19 @@ pub(crate) struct Exec {
 impl Exec {
     pub(crate) fn run(self) -> Result<u8> {
         if let Ok(kubeconfig) = self.state.kubeconfig() {
-            let mut child = self.child(&kubeconfig);
-            let status = child.status().map_err(|error| self.cannot_run(&error))?;
-            return Ok(code(status));
+            return runtime()?.block_on(async { self.child(&kubeconfig, Signals::catch()?).await });
         }
-        crate::commands::up::with_a_cluster_of_its_own(|kubeconfig| {
-            let mut child = tokio::process::Command::from(self.child(kubeconfig));
-            child.kill_on_drop(true);
-            async move {
-                let status = child.status().await.map_err(|error| self.cannot_run(&error))?;
-                Ok(code(status))
-            }
-        })
+        with_a_cluster_of_its_own(|kubeconfig, signals| self.child(kubeconfig, signals))
     }
 
-    fn child(&self, kubeconfig: &std::path::Path) -> std::process::Command {
-        let mut child = std::process::Command::new(&self.command[0]);
+    /// Runs the program to its end; signals are handed on to it.
+    fn child(&self, kubeconfig: &std::path::Path, signals: Signals) -> impl Future<Output = Result<u8>> + use<'_> {
+        let mut child = Command::new(&self.command[0]);
         child.args(&self.command[1..]).env("KUBECONFIG", kubeconfig).env("USE_EXISTING_CLUSTER", "true");
-        child
+        async move { Ok(signals.run(child).await.map_err(|error| self.cannot_run(&error))?) }
     }
 
     fn cannot_run(&self, error: &std::io::Error) -> exit::Usage {
         exit::Usage(format!("cannot run `{}`: {error}", self.command[0]))
     }
-}
-
-/// The child's own exit code; 128 and the signal's number if it was killed, as shells say it.
-fn code(status: ExitStatus) -> u8 {
-    use std::os::unix::process::ExitStatusExt;
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(i32::from(exit::FAILED));
-    u8::try_from(code & 0xff).unwrap_or(exit::FAILED)
 }

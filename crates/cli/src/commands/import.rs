@@ -10,6 +10,7 @@ use coracle_cluster::{ImportOptions, NotImported, import, read_documents};
 use crate::commands::env::StateArgs;
 use crate::commands::up::runtime;
 use crate::exit;
+use crate::output::out;
 
 /// Makes objects of another cluster anew, with their status, nodes and owners.
 #[derive(Debug, Args)]
@@ -56,7 +57,7 @@ impl Import {
             Err(NotImported::Wrong(wrong)) => return Err(exit::Usage(wrong.join("\n")).into()),
             other => other.context("nothing was made")?,
         };
-        println!("{report}");
+        out!("{report}")?;
         Ok(if report.counts().2 == 0 { exit::PASS } else { exit::CHECK_FAILED })
     }
 }

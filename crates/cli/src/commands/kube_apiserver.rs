@@ -22,6 +22,7 @@ use crate::commands::up::run_on_worker;
 use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
 use crate::interrupt::interrupted_or_orphaned;
+use crate::output::note;
 
 /// The API server under the name of kube-apiserver, as test environments start it.
 ///
@@ -127,7 +128,7 @@ impl KubeApiserver {
         .start()
         .await?;
         for limit in cluster.limits() {
-            eprintln!("note: {limit}");
+            note!("note: {limit}");
         }
         let mut code = Ok(exit::PASS);
         let front = cluster.front_door();

@@ -11,6 +11,7 @@ use futures_util::FutureExt;
 use crate::commands::component::{read, until_interrupted};
 use crate::commands::node_flags::NodeFlags;
 use crate::exit;
+use crate::output::out;
 
 /// As whom the process shows itself, if no certificate is named.
 const NAME: &str = "coracle-kubelet";
@@ -61,7 +62,7 @@ impl SimulatedNodes {
             let endpoint = endpoint(listener.address()).context("--address: no other machine finds this one")?;
             let config = kubelet::Config { nodes, endpoint: Some(endpoint), ..kubelet::Config::default() };
             let kubelet = Kubelet::new(config, client.clone(), ambient, recorder);
-            println!("nodes' API at https://{endpoint}");
+            out!("nodes' API at https://{endpoint}")?;
             let stop = stop.shared();
             let server = Transport::to(KubeletServer::new(kubelet.clone(), &client));
             let serving = tokio::spawn(listener.serve(server, stop.clone()));

@@ -1,4 +1,4 @@
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -9,6 +9,7 @@ use coracle_viewer::{Answer, Caption, sentence};
 
 use super::diff::check_page;
 use crate::exit;
+use crate::output::{self, note, out};
 use crate::terminal::plain;
 
 /// Teaches how the control plane works, by runs.
@@ -31,7 +32,7 @@ impl Learn {
             if self.report.is_some() {
                 return Err(exit::Usage("--report needs a lesson".to_owned()).into());
             }
-            list();
+            list()?;
             return Ok(exit::PASS);
         };
         let (lesson, path) = match Path::new(wanted) {
@@ -39,7 +40,7 @@ impl Learn {
                 match read::read(path) {
                     Ok(lesson) => (lesson, path.to_owned()),
                     Err(problem) => {
-                        eprintln!("{problem}");
+                        note!("{problem}");
                         return Ok(exit::USAGE);
                     }
                 }
@@ -47,7 +48,7 @@ impl Learn {
             _ => match built_in(wanted) {
                 Ok(found) => found,
                 Err(nearest) => {
-                    eprintln!("coracle: there is no lesson `{wanted}`; {nearest}");
+                    note!("coracle: there is no lesson `{wanted}`; {nearest}");
                     return Ok(exit::NOTHING_MATCHED);
                 }
             },
@@ -60,7 +61,7 @@ impl Learn {
             Ok(taught) => taught,
             Err(Error::Cluster(error)) => return Err(error.into()),
             Err(untrue) => {
-                eprintln!("{untrue}");
+                note!("{untrue}");
                 return Ok(exit::CHECK_FAILED);
             }
         };
@@ -69,22 +70,23 @@ impl Learn {
         }
         tell(&taught, &mut pace)?;
         match &self.report {
-            Some(path) => println!("\nThe page: {}", path.display()),
-            None => println!("\nOn a page, with every event behind it: coracle learn {wanted} --report lesson.html"),
+            Some(path) => out!("\nThe page: {}", path.display())?,
+            None => out!("\nOn a page, with every event behind it: coracle learn {wanted} --report lesson.html")?,
         }
         Ok(exit::PASS)
     }
 }
 
-fn list() {
+fn list() -> Result<()> {
     let lessons = lessons();
     for lesson in &lessons {
-        println!("{:>3}  {:<24} {}", lesson.spec.number, lesson.metadata.name, lesson.spec.title);
+        out!("{:>3}  {:<24} {}", lesson.spec.number, lesson.metadata.name, lesson.spec.title)?;
     }
     if let Some(missing) = missing(&lessons) {
-        println!("\n{missing}");
+        out!("\n{missing}")?;
     }
-    println!("\nNext: coracle learn 1");
+    out!("\nNext: coracle learn 1")?;
+    Ok(())
 }
 
 /// The lesson of a name or a number, or a sentence about the nearest that there is.
@@ -120,12 +122,12 @@ enum Pace {
 impl Pace {
     /// What somebody answers; nothing at the end of what there is to read.
     fn ask(&mut self, prompt: &str) -> Result<Option<String>> {
-        print!("{prompt}");
-        std::io::stdout().flush()?;
+        output::text(prompt)?;
+        output::flush()?;
         let mut line = String::new();
         if std::io::stdin().lock().read_line(&mut line)? == 0 {
             *self = Self::Straight;
-            println!();
+            out!("")?;
             return Ok(None);
         }
         Ok(Some(line.trim().to_owned()))
@@ -141,12 +143,12 @@ impl Pace {
 
 /// The question, a guess at its answer, and what is right.
 fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
-    println!("{}. {}\n\n{}\n", spec.number, spec.title, wrapped(&spec.question, ""));
+    out!("{}. {}\n\n{}\n", spec.number, spec.title, wrapped(&spec.question, ""))?;
     let answers = &spec.answers.value;
     for (place, answer) in answers.iter().enumerate() {
-        println!("{}", wrapped(&format!("{}. {}", Answer::letter(place), answer.text), "   "));
+        out!("{}", wrapped(&format!("{}. {}", Answer::letter(place), answer.text), "   "))?;
     }
-    println!();
+    out!("")?;
     let guess = guess(pace, answers.len())?;
     for (place, answer) in answers.iter().enumerate() {
         let mark = match (answer.right, guess == Some(place)) {
@@ -155,7 +157,7 @@ fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
             (false, true) => "It is not",
             (false, false) => continue,
         };
-        println!("{}", wrapped(&format!("{mark} {}. {}", Answer::letter(place), answer.why), "  "));
+        out!("{}", wrapped(&format!("{mark} {}. {}", Answer::letter(place), answer.why), "  "))?;
     }
     Ok(())
 }
@@ -163,17 +165,17 @@ fn ask(spec: &Spec, pace: &mut Pace) -> Result<()> {
 /// What happened, and the contrast.
 fn tell(taught: &Taught, pace: &mut Pace) -> Result<()> {
     let lesson = &taught.lesson;
-    println!("\nWhat happened, in a run of just now (each sentence was checked on its log):\n");
+    out!("\nWhat happened, in a run of just now (each sentence was checked on its log):\n")?;
     captions(&lesson.captions, &taught.events.entries, pace)?;
-    println!("\nThe contrast: {}.\n", lesson.contrast.title);
+    out!("\nThe contrast: {}.\n", lesson.contrast.title)?;
     for refuted in &lesson.contrast.refuted {
-        println!("{}", wrapped(&format!("not so here: {}", refuted.text), "    "));
-        println!("{}", wrapped(&format!("    {} {}", refuted.how, refuted.claim), "    "));
+        out!("{}", wrapped(&format!("not so here: {}", refuted.text), "    "))?;
+        out!("{}", wrapped(&format!("    {} {}", refuted.how, refuted.claim), "    "))?;
     }
-    println!();
+    out!("")?;
     captions(&lesson.contrast.captions, &taught.contrast.entries, pace)?;
     if !lesson.note.is_empty() {
-        println!("\n{}", wrapped(&lesson.note, ""));
+        out!("\n{}", wrapped(&lesson.note, ""))?;
     }
     Ok(())
 }
@@ -183,13 +185,13 @@ fn guess(pace: &mut Pace, answers: usize) -> Result<Option<usize>> {
     let last = Answer::letter(answers - 1);
     while matches!(pace, Pace::ByLine) {
         let Some(line) = pace.ask(&format!("Your guess (a to {last}, or enter to see): "))? else { break };
-        println!();
+        out!("")?;
         if line.is_empty() {
             break;
         }
         match (0..answers).find(|place| line.to_lowercase() == Answer::letter(*place).to_string()) {
             Some(guess) => return Ok(Some(guess)),
-            None => println!("`{line}` is none of a to {last}."),
+            None => out!("`{line}` is none of a to {last}.")?,
         }
     }
     Ok(None)
@@ -197,11 +199,11 @@ fn guess(pace: &mut Pace, answers: usize) -> Result<Option<usize>> {
 
 fn captions(captions: &[Caption], entries: &[coracle_journal::Entry], pace: &mut Pace) -> Result<()> {
     for (number, caption) in (1..).zip(captions) {
-        println!("{}", wrapped(&format!("{number:>3}  {}", caption.text), "     "));
+        out!("{}", wrapped(&format!("{number:>3}  {}", caption.text), "     "))?;
         let place = entries.binary_search_by_key(&caption.entry, |entry| entry.id);
         if let Ok(entry) = place.map(|place| &entries[place]) {
             let at = entry.at.as_secs_f64();
-            println!("     #{} at {at:.4} s, {}: {}", entry.id.0, plain(&entry.actor), plain(&sentence(entry)));
+            out!("     #{} at {at:.4} s, {}: {}", entry.id.0, plain(&entry.actor), plain(&sentence(entry)))?;
         }
         if number < captions.len() {
             pace.wait()?;

@@ -7,17 +7,17 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use coracle_ambient::Ambient;
 use coracle_client::kubeconfig::Kubeconfig;
-use coracle_client::{Api, Client, Patch};
-use coracle_meta::{GroupVersionResource, Object, ObjectKey, Quantity, parse_duration};
+use coracle_client::{Client, Patch};
+use coracle_meta::{Object, ObjectKey, Quantity, parse_duration};
 use coracle_scenario::file::Drain;
 use serde_json::{Map, Value, json};
 
 use crate::commands::env::StateArgs;
 use crate::commands::up::runtime;
 use crate::exit;
+use crate::output::{note, out};
+use crate::simulated::{SIMULATED, is_simulated, nodes};
 
-/// By which a Node is a simulated one; the second is KWOK's.
-const SIMULATED: [&str; 2] = ["coracle.dev/simulated", "kwok.x-k8s.io/node"];
 /// What of a machine is as usual.
 const POWER: &str = "coracle.dev/power";
 const KUBELET: &str = "coracle.dev/kubelet";
@@ -178,10 +178,6 @@ fn connect(kubeconfig: &Path) -> Result<Client> {
     Ok(Client::new(service, &Ambient::system()).with_user_agent("coracle-node"))
 }
 
-fn nodes(client: &Client) -> Api<Object> {
-    Api::dynamic(client, GroupVersionResource::new("", "v1", "nodes"))
-}
-
 async fn add(client: &Client, objects: Vec<Object>) -> Result<u8> {
     let nodes = nodes(client);
     for object in &objects {
@@ -191,7 +187,7 @@ async fn add(client: &Client, objects: Vec<Object>) -> Result<u8> {
     }
     for object in &objects {
         nodes.create(object).await.map_err(|error| exit::Usage(error.to_string()))?;
-        println!("node/{} added", object.name());
+        out!("node/{} added", object.name())?;
     }
     Ok(exit::PASS)
 }
@@ -206,7 +202,7 @@ async fn annotate(client: &Client, names: &[String], said: &[(&str, Option<&str>
     let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
     for name in names {
         nodes(client).patch(&ObjectKey::cluster(name.as_str()), &patch).await?;
-        println!("node/{name} {done}");
+        out!("node/{name} {done}")?;
     }
     Ok(exit::PASS)
 }
@@ -215,8 +211,7 @@ async fn simulated(client: &Client, name: &str) -> Result<()> {
     let Some(node) = nodes(client).find(&ObjectKey::cluster(name)).await? else {
         return Err(exit::Usage(format!("node {name:?} not found")).into());
     };
-    let annotations = node.field("metadata.annotations").and_then(Value::as_object);
-    match annotations.is_some_and(|found| SIMULATED.iter().any(|name| found.contains_key(*name))) {
+    match is_simulated(&node) {
         true => Ok(()),
         false => Err(exit::Usage(format!("node {name:?} is not simulated: {} is missing", SIMULATED[0])).into()),
     }
@@ -236,11 +231,11 @@ async fn drain(client: &Client, arguments: &DrainArgs) -> Result<u8> {
     };
     match coracle_scenario::drain(client, &asked, *timeout).await {
         Ok(()) => {
-            println!("node/{node} drained");
+            out!("node/{node} drained")?;
             Ok(exit::PASS)
         }
         Err(why) => {
-            eprintln!("coracle: {why}");
+            note!("coracle: {why}");
             Ok(exit::NOT_IN_TIME)
         }
     }

@@ -11,7 +11,9 @@ use coracle_viewer::{Picture, lanes, sentence};
 use super::change::{Output, Put};
 use crate::exit;
 use crate::live::Live;
+use crate::output::{self, note, out};
 use crate::reports;
+use crate::shell::quoted;
 use crate::terminal::plain;
 
 /// Entries of the event log that are kept in memory for the report.
@@ -55,7 +57,7 @@ impl Run {
     pub(crate) fn run(self) -> Result<u8> {
         let files = self.files()?;
         if files.is_empty() {
-            eprintln!(
+            note!(
                 "coracle: no scenario in {}",
                 self.paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
             );
@@ -82,7 +84,7 @@ impl Run {
             match parse::read(&file, &vocabulary) {
                 Ok(scenario) => scenarios.push((file, scenario)),
                 Err(problem) => {
-                    eprintln!("{problem}");
+                    note!("{problem}");
                     problems += 1;
                 }
             }
@@ -95,11 +97,11 @@ impl Run {
             worst = worst.max(self.one(file, scenario)?);
         }
         if scenarios.len() > 1 && !self.quiet {
-            println!(
+            out!(
                 "\n{} scenarios, {}",
                 scenarios.len(),
                 if worst == exit::PASS { "all passed" } else { "not all passed" }
-            );
+            )?;
         }
         Ok(worst)
     }
@@ -141,7 +143,7 @@ impl Run {
         for path in &self.report {
             report.write(path)?;
         }
-        self.print(file, &report);
+        self.print(file, &report)?;
         Ok(match report.outcome {
             Outcome::Passed => exit::PASS,
             Outcome::Failed(_) => exit::CHECK_FAILED,
@@ -149,32 +151,33 @@ impl Run {
         })
     }
 
-    fn print(&self, file: &Path, report: &Report) {
+    fn print(&self, file: &Path, report: &Report) -> Result<()> {
         if self.verbose {
             for entry in &report.events().entries {
                 let revision = entry.revision.map_or(String::new(), |revision| revision.to_string());
                 let at = entry.at.as_secs_f64();
-                println!("{at:>10.4} s {revision:>6}  {:<34} {}", plain(&entry.actor), plain(&sentence(entry)));
+                out!("{at:>10.4} s {revision:>6}  {:<34} {}", plain(&entry.actor), plain(&sentence(entry)))?;
             }
         }
         if self.quiet {
-            println!("{}", plain(report.block().lines().next().unwrap_or_default()));
-            return;
+            out!("{}", plain(report.block().lines().next().unwrap_or_default()))?;
+            return Ok(());
         }
         let Picture { lanes, legend } = lanes(&report.events().entries, 110, 12);
         if !lanes.is_empty() {
-            println!("{}\n {legend}\n", plain(&lanes.join("\n")));
+            out!("{}\n {legend}\n", plain(&lanes.join("\n")))?;
         }
-        print!("{}", plain(&report.block()));
+        output::text(&plain(&report.block()))?;
         for path in &self.report {
-            println!("       report {}", path.display());
+            out!("       report {}", path.display())?;
         }
         if self.report.is_empty() && !report.passed() {
-            println!("       next: {}", self.again(file, report));
+            out!("       next: {}", self.again(file, report))?;
         }
         if let Some(events) = &self.events {
-            println!("       events {}   next: coracle story {}", events.display(), events.display());
+            out!("       events {}   next: coracle story {}", events.display(), events.display())?;
         }
+        Ok(())
     }
 
     /// The line that runs a scenario again, which goes as it went, and writes its report.
@@ -201,15 +204,5 @@ impl Run {
             }
         }
         Ok(files)
-    }
-}
-
-/// A path as a shell takes it.
-fn quoted(path: &Path) -> String {
-    let path = path.to_string_lossy();
-    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+,:@%".contains(character);
-    match !path.is_empty() && path.chars().all(is_plain) {
-        true => path.into_owned(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
     }
 }

@@ -4,13 +4,14 @@ use anyhow::Result;
 use coracle_cluster::scheduler::Configuration;
 
 use crate::exit;
+use crate::output::note;
 
 /// What a scheduler's configuration file says; what of it has no meaning is told.
 pub(super) fn read(file: &Path) -> Result<Configuration> {
     let shown = file.display();
     let text = std::fs::read_to_string(file).map_err(|error| exit::Usage(format!("cannot read {shown}: {error}")))?;
     let read = Configuration::read(&shown.to_string(), &text).map_err(|error| exit::Usage(error.to_string()))?;
-    read.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    read.notes.iter().for_each(|note| note!("note: {note}"));
     Ok(read)
 }
 

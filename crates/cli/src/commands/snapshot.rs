@@ -13,6 +13,7 @@ use tower::ServiceExt;
 
 use crate::commands::env::StateArgs;
 use crate::commands::up::runtime;
+use crate::output::out;
 use crate::snapshot_door::PATH;
 use crate::state::StateFolder;
 use crate::{exit, snapshot};
@@ -48,10 +49,10 @@ impl Snapshot {
         let done = match self.action {
             Action::Save(_) => save(&folder, &flags.file).map(|report| (format!("{shown} is saved in {file}"), report)),
             Action::Restore(_) => snapshot::restore(&flags.file, &folder)
-                .map(|report| (format!("{shown} is restored; start it with `coracle up`"), report)),
+                .map(|report| (format!("{shown} is restored; start it with `coracle up{}`", folder.flag()), report)),
         };
         let (said, report) = done.map_err(|error| exit::Usage(format!("{error:#}")))?;
-        println!("{said}: revision {}, {} records", report.revision, report.records);
+        out!("{said}: revision {}, {} records", report.revision, report.records)?;
         Ok(exit::PASS)
     }
 }

@@ -19,6 +19,7 @@ use crate::commands::store::top::Top;
 use crate::commands::up::runtime;
 use crate::exit;
 use crate::interrupt::interrupted;
+use crate::output::out;
 
 /// Runs the store alone, or looks after its data. The flags are etcd's.
 #[derive(Debug, Args)]
@@ -63,7 +64,7 @@ where
     }
     let store = spec.open_with(&Ambient::system(), &Recorder::off(), flags.store_options()?).await?;
     let urls: Vec<String> = listeners.iter().map(StoreListener::url).collect();
-    println!("store ready at {}", urls.join(" "));
+    out!("store ready at {}", urls.join(" "))?;
     let face = flags.face_options(urls)?;
     let store = Arc::new(store);
     let mut serving = JoinSet::new();

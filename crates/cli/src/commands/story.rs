@@ -7,6 +7,7 @@ use coracle_viewer::{NothingToTell, Read, Telling};
 
 use crate::called::called;
 use crate::exit;
+use crate::output::{self, note};
 use crate::terminal::plain;
 
 /// Tells what a deletion, or any object, set in motion.
@@ -39,7 +40,7 @@ pub(super) fn print_of(
 ) -> anyhow::Result<u8> {
     match tell(&whole_run_of(file)?.entries) {
         Ok(told) => {
-            print!("{}", plain(&told));
+            output::text(&plain(&told))?;
             Ok(exit::PASS)
         }
         Err(why) => nothing(file, &why),
@@ -54,7 +55,7 @@ pub(super) fn run_of(file: &Path) -> anyhow::Result<Read> {
 /// Says what else there is in a file of which the run alone is used.
 pub(super) fn note(file: &Path, read: &Read) {
     if let Some(beside) = &read.beside {
-        eprintln!("note: {} also holds {}; what follows is of the run alone", file.display(), beside.what);
+        note!("note: {} also holds {}; what follows is of the run alone", file.display(), beside.what);
     }
 }
 
@@ -71,7 +72,7 @@ pub(super) fn nothing(file: &Path, why: &NothingToTell) -> anyhow::Result<u8> {
     if let NothingToTell::NoNumber { .. } = why {
         return Err(exit::Usage(why.to_string()).into());
     }
-    eprintln!("coracle: {}: {}", file.display(), plain(&why.to_string()));
+    note!("coracle: {}: {}", file.display(), plain(&why.to_string()));
     Ok(exit::NOTHING_MATCHED)
 }
 

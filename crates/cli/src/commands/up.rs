@@ -8,7 +8,7 @@ use clap::Args;
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::kubelet::stages::{Stage, read_stages};
 use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
-use coracle_cluster::{Audit, Cluster, SavedNodes, StoreSpec, controllers};
+use coracle_cluster::{Audit, Cluster, SavedNodes, StoreSpec, User, controllers};
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_sim::record_objects;
 use coracle_viewer::serve::Site;
@@ -19,9 +19,13 @@ use crate::commands::node_flags::NodeFlags;
 use crate::commands::scheduler_configuration;
 use crate::commands::server_flags::{Door, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
+use crate::exec_folder::ExecFolder;
+use crate::handed_on::Signals;
 use crate::interrupt::interrupted;
+use crate::output::{Unwritten, note, out};
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::random::random_letters;
+use crate::simulated::simulated_nodes;
 use crate::snapshot_door::SnapshotDoor;
 use crate::state::StateFolder;
 use crate::{exit, state};
@@ -51,7 +55,7 @@ pub(crate) struct Up {
     /// Start with nothing in it
     #[arg(long)]
     empty: bool,
-    /// How many simulated nodes
+    /// How many simulated nodes there are at the least, called node-1 and so on; those that the state has besides go on
     #[arg(long, default_value_t = 2)]
     nodes: usize,
     #[command(flatten)]
@@ -91,6 +95,8 @@ pub(crate) struct RunningCluster {
     pub(crate) kubeconfig: PathBuf,
     /// The link to the page, if one is served.
     page: Option<String>,
+    /// The simulated nodes that the state has besides those that were asked for.
+    more: Vec<String>,
     audit: Option<Audit>,
     claim: state::Claim,
 }
@@ -100,7 +106,7 @@ fn tell_objects(cluster: &Cluster) {
     let (store, plural_of, recorder) = (cluster.store(), Arc::new(cluster.plurals()), cluster.recorder().clone());
     cluster.spawn("world", async move {
         if let Err(error) = record_objects(&*store, plural_of, recorder).await {
-            eprintln!("coracle: objects are told to the event log no longer: {error}");
+            note!("coracle: objects are told to the event log no longer: {error}");
         }
     });
 }
@@ -129,15 +135,18 @@ impl Up {
         let folder = self.state.folder();
         let known = folder.data().exists();
         let running = self.start(&folder).await?;
-        self.greet(&running, &folder, started.elapsed(), known);
+        let greeted = self.greet(&running, &folder, started.elapsed(), known);
         let front = SnapshotDoor::beside(&running.cluster, &folder);
         let stop = std::sync::Arc::new(tokio::sync::Notify::new());
         let serving = tokio::spawn(running.door.listener.serve(front, {
             let stop = std::sync::Arc::clone(&stop);
             async move { stop.notified().await }
         }));
-        let code = running.cluster.unless_ended(interrupted()).await?;
-        eprintln!("stopping");
+        let code = match greeted {
+            Ok(()) => Ok(running.cluster.unless_ended(interrupted()).await?),
+            Err(unwritten) => Err(unwritten),
+        };
+        note!("stopping");
         stop.notify_one();
         let recorder = running.cluster.recorder().clone();
         let kubelet = running.cluster.kubelet().clone();
@@ -149,7 +158,7 @@ impl Up {
         let _ = serving.await;
         close(running.audit.as_ref());
         drop(running.claim);
-        Ok(code)
+        Ok(code?)
     }
 
     async fn start(&self, folder: &StateFolder) -> Result<RunningCluster> {
@@ -178,7 +187,9 @@ impl Up {
         let metrics = controllers.metrics.clone();
         let scheduler = scheduler.map(|read| read.config).unwrap_or_default();
         let scheduler_metrics = scheduler.metrics.clone();
-        let builder = Cluster::builder().node_specs(self.node.specs(self.nodes)?).store(store).api_server(spec);
+        let nodes = self.node.specs(self.nodes)?;
+        let named: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+        let builder = Cluster::builder().node_specs(nodes).store(store).api_server(spec);
         let mut builder = builder.controllers(controllers).scheduler(scheduler);
         if self.nodes > 0 && !self.empty {
             builder = builder.csi_driver();
@@ -220,8 +231,10 @@ impl Up {
             cluster.spawn("scheduler-metrics", async move { match listener.serve().await {} });
         }
         let kubeconfig = folder.kubeconfig();
+        let client = cluster.client_as(User::new("kubernetes-admin", ["system:masters"]));
+        let more = simulated_nodes(&client).await?.into_iter().filter(|name| !named.contains(name)).collect();
         door.write_kubeconfig_with(&kubeconfig, Credential::Token(&token))?;
-        Ok(RunningCluster { cluster, door, kubeconfig, page, audit, claim })
+        Ok(RunningCluster { cluster, door, kubeconfig, page, more, audit, claim })
     }
 
     /// Where the event log goes: into a file, if one was named, and into memory for the page, if there is one.
@@ -234,32 +247,46 @@ impl Up {
         })
     }
 
-    fn greet(&self, running: &RunningCluster, folder: &StateFolder, took: Duration, known: bool) {
-        let kubeconfig = running.kubeconfig.display();
+    fn greet(
+        &self,
+        running: &RunningCluster,
+        folder: &StateFolder,
+        took: Duration,
+        known: bool,
+    ) -> Result<(), Unwritten> {
+        for limit in folder.new_notes(running.cluster.limits()) {
+            note!("note: {limit}");
+        }
+        let (kubeconfig, flag) = (running.kubeconfig.display(), folder.flag());
         let kept = match (self.ephemeral, known) {
             (true, _) => "gone when it stops".to_owned(),
             (false, true) => format!("found again in {}", folder.data().display()),
             (false, false) => format!("kept in {}", folder.data().display()),
         };
         let (major, minor) = coracle_meta::kubernetes_major_minor();
-        println!(
+        out!(
             " ✓ Kubernetes {major}.{minor} ready in {} ms at {}, {} simulated nodes",
             took.as_millis(),
             running.door.url(),
-            self.nodes
-        );
-        println!(" ✓ kubeconfig {kubeconfig} (yours is untouched); objects are {kept}");
+            self.nodes + running.more.len()
+        )?;
+        if !running.more.is_empty() {
+            let names = running.more.join(", ");
+            out!(
+                " ✓ --nodes {}, and {names}, which the state has from before; remove one with  coracle kubectl{flag} delete node NAME",
+                self.nodes
+            )?;
+        }
+        out!(" ✓ kubeconfig {kubeconfig} (yours is untouched); objects are {kept}")?;
         if let Some(link) = &running.page {
-            println!(" ✓ page {link}");
+            out!(" ✓ page {link}")?;
         }
-        println!(" Use    coracle kubectl get nodes        or  eval \"$(coracle env)\"");
-        println!(" Try    coracle kubectl create deployment web --image=nginx --replicas=3");
-        println!(
-            "        coracle kubectl delete pod -l app=web --wait=false    and watch:  coracle kubectl get pods -w"
-        );
-        for limit in running.cluster.limits() {
-            eprintln!("note: {limit}");
-        }
+        out!(" Use    coracle kubectl{flag} get nodes        or  eval \"$(coracle env{flag})\"")?;
+        out!(" Try    coracle kubectl{flag} create deployment web --image=nginx --replicas=3")?;
+        out!(
+            "        coracle kubectl{flag} delete pod -l app=web --wait=false    and watch:  coracle kubectl{flag} get pods -w"
+        )?;
+        Ok(())
     }
 }
 
@@ -269,7 +296,7 @@ fn kept_nodes(folder: &StateFolder) -> Option<SavedNodes> {
     match SavedNodes::read(&bytes) {
         Ok(saved) => Some(saved),
         Err(error) => {
-            eprintln!("note: {}: {error}; pods are found as after a crash", folder.nodes().display());
+            note!("note: {}: {error}; pods are found as after a crash", folder.nodes().display());
             None
         }
     }
@@ -342,14 +369,18 @@ pub(crate) fn run_on_worker(serve: impl Future<Output = Result<u8>> + Send + 'st
     runtime()?.block_on(async { tokio::spawn(serve).await.context("the server panicked")? })
 }
 
-/// Runs something against a cluster of its own, in memory, that is gone afterwards.
-pub(crate) fn with_a_cluster_of_its_own<F>(run: impl FnOnce(&std::path::Path) -> F) -> Result<u8>
+/// Runs something against a cluster of its own, in memory, that is gone afterwards, with all that was kept for it on disk. A
+/// signal that comes before the cluster is there ends the start.
+pub(crate) fn with_a_cluster_of_its_own<F>(run: impl FnOnce(&std::path::Path, Signals) -> F) -> Result<u8>
 where
     F: Future<Output = Result<u8>>,
 {
-    let folder = std::env::temp_dir().join(format!("coracle-{}", std::process::id()));
+    let runtime = runtime()?;
+    // Caught before the folder is made, which a signal would leave behind otherwise.
+    let mut signals = runtime.block_on(async { Signals::catch() })?;
+    let folder = ExecFolder::create()?;
     let up = Up {
-        state: StateArgs::at(folder.clone()),
+        state: StateArgs::at(folder.path().to_owned()),
         server: ServerFlags::default(),
         ephemeral: true,
         empty: true,
@@ -364,15 +395,17 @@ where
         scheduler_metrics: None,
         kube_controller_manager_arg: Vec::new(),
     };
-    let code = runtime()?.block_on(async {
-        let running = up.start(&StateFolder::named(Some(&folder))).await?;
+    runtime.block_on(async {
+        let state = up.state.folder();
+        let running = match signals.unless_one(up.start(&state)).await {
+            Ok(started) => started?,
+            Err(code) => return Ok(code),
+        };
         let front = running.cluster.front_door();
         let serving = tokio::spawn(running.door.listener.serve(front, std::future::pending()));
-        let code = running.cluster.unless_ended(run(&running.kubeconfig)).await?;
+        let code = running.cluster.unless_ended(run(&running.kubeconfig, signals)).await?;
         running.cluster.shutdown().await;
         serving.abort();
         code
-    });
-    let _ = std::fs::remove_dir_all(&folder);
-    code
+    })
 }

@@ -14,6 +14,7 @@ use super::up::runtime;
 use crate::called::called;
 use crate::exit;
 use crate::interrupt::interrupted;
+use crate::output::{note, out};
 use crate::page_socket::{LOOPBACK, PageSocket, address};
 use crate::random::random_letters;
 use crate::reports;
@@ -68,7 +69,7 @@ impl View {
                 })?,
             }
             let link = if Format::of(path) == Ok(Format::Html) { place } else { "" };
-            println!("report {}{link}", path.display());
+            out!("report {}{link}", path.display())?;
         }
         match &read.cut {
             None => Ok(exit::PASS),
@@ -78,12 +79,12 @@ impl View {
 
     async fn serve(&self, read: &Read, place: &str) -> Result<u8> {
         if let Some(cut) = &read.cut {
-            eprintln!("coracle: {cut}; shown is what came before");
+            note!("coracle: {cut}; shown is what came before");
         }
         let socket = PageSocket::bind(self.address).await?;
         let link = format!("{}{place}", socket.link());
-        println!(" ✓ {} at {link}", self.run.display());
-        println!(" Ctrl-C ends it");
+        out!(" ✓ {} at {link}", self.run.display())?;
+        out!(" Ctrl-C ends it")?;
         let _way = if self.open { Some(Way::open(&link)?) } else { None };
         let site = match &read.beside {
             Some(beside) => Site::of_page(beside),

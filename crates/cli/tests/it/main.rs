@@ -3,7 +3,9 @@
 
 mod determinism;
 mod down;
+mod exec;
 mod exit_codes;
+mod full_output;
 mod keys;
 mod kubectl;
 mod kubectl_nodes;
@@ -15,6 +17,7 @@ mod scenarios;
 mod several;
 mod snapshot;
 mod split;
+mod state;
 mod store_tls;
 mod two_runs;
 mod view;

@@ -21,7 +21,7 @@ impl Split {
                 .arg(self.folder.join("data")),
             "apiserver" => command
                 .args(["apiserver", "--etcd-servers", &format!("http://127.0.0.1:{}", self.store_port)])
-                .args(["--secure-port", &self.api_port.to_string(), "--cert-dir"])
+                .args(["--metrics-server", "--secure-port", &self.api_port.to_string(), "--cert-dir"])
                 .arg(&pki),
             other => command.arg(other).arg("--kubeconfig").arg(pki.join(format!("{other}.kubeconfig"))),
         };

@@ -7,6 +7,7 @@ use coracle_store::disk::{self, Report};
 
 use crate::commands::store::tls_flags::Endpoints;
 use crate::exit;
+use crate::output::{note, out};
 
 /// What can be done to a store's data: to a folder while nothing serves it, and a backup also of a store that runs.
 #[derive(Debug, Subcommand)]
@@ -43,7 +44,7 @@ pub(crate) enum Care {
 
 impl Care {
     pub(crate) async fn run(self) -> Result<u8> {
-        Ok(match self {
+        match self {
             Self::Check { dir } => tell(&format!("{}: whole", dir.display()), disk::check(&dir)),
             Self::Backup { paths, endpoints } => match (&paths[..], endpoints.are_named()) {
                 ([file], true) => {
@@ -51,13 +52,13 @@ impl Care {
                     tell(&written(file), live.and_then(|live| live.write(file)))
                 }
                 ([dir, file], false) => tell(&written(file), disk::backup(dir, file)),
-                _ => return Err(exit::Usage("backup: name DIR and FILE, or --endpoints and FILE".to_owned()).into()),
+                _ => Err(exit::Usage("backup: name DIR and FILE, or --endpoints and FILE".to_owned()).into()),
             },
             Self::Restore { file, dir, revision } => {
                 tell(&format!("{}: restored", dir.display()), disk::restore(&file, &dir, revision))
             }
             Self::Defrag { dir } => tell(&format!("{}: rewritten", dir.display()), disk::defragment(&dir)),
-        })
+        }
     }
 }
 
@@ -65,21 +66,21 @@ fn written(file: &Path) -> String {
     format!("{}: written", file.display())
 }
 
-fn tell(done: &str, outcome: std::result::Result<Report, Error>) -> u8 {
-    match outcome {
+fn tell(done: &str, outcome: std::result::Result<Report, Error>) -> Result<u8> {
+    Ok(match outcome {
         Ok(Report { records, revision, compacted, size_bytes }) => {
             let history =
                 if compacted > 0 { format!("compacted up to {compacted}") } else { "never compacted".to_owned() };
-            println!("{done}; {records} records up to revision {revision}, {history}, {size_bytes} bytes");
+            out!("{done}; {records} records up to revision {revision}, {history}, {size_bytes} bytes")?;
             exit::PASS
         }
         Err(error) => {
-            eprintln!("coracle: {error}");
+            note!("coracle: {error}");
             match error {
                 Error::Unavailable(_) | Error::NoSpace => exit::FAILED,
                 Error::Compacted { .. } | Error::FutureRevision { .. } => exit::USAGE,
                 _ => exit::CHECK_FAILED,
             }
         }
-    }
+    })
 }

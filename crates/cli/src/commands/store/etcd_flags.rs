@@ -9,6 +9,7 @@ use coracle_store::{AutoCompaction, Limits};
 
 use crate::commands::store::tls_flags::TlsFlags;
 use crate::exit;
+use crate::output::note;
 
 /// etcd's flags, as people and test tools pass them.
 #[derive(Debug, Args)]
@@ -131,7 +132,7 @@ impl EtcdFlags {
         .collect();
         if !given.is_empty() {
             let names = given.join(", ");
-            eprintln!("coracle: {names}: of no meaning to a store of one member without a quota; ignored");
+            note!("coracle: {names}: of no meaning to a store of one member without a quota; ignored");
         }
     }
 

@@ -6,6 +6,7 @@ use coracle_cluster::EtcdServers;
 use coracle_cluster::serve::{Identity, StoreTls};
 
 use crate::exit;
+use crate::output::note;
 
 /// etcd's flags for TLS towards clients.
 #[derive(Debug, Args)]
@@ -40,7 +41,7 @@ impl TlsFlags {
             return Ok(None);
         };
         if !https {
-            eprintln!("coracle: --cert-file: no URL of --listen-client-urls is of https; ignored");
+            note!("coracle: --cert-file: no URL of --listen-client-urls is of https; ignored");
         }
         let identity = Identity { certificate: pem("--cert-file", certificate)?, key: pem("--key-file", key)? };
         let client_authority =

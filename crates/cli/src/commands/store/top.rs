@@ -8,6 +8,7 @@ use tokio::time::sleep;
 
 use crate::commands::store::tls_flags::Endpoints;
 use crate::exit;
+use crate::output::out;
 
 /// Shows what a store is doing.
 #[derive(Debug, Args)]
@@ -25,10 +26,18 @@ pub(crate) struct Top {
 impl Top {
     pub(crate) async fn run(self) -> Result<u8> {
         let store = self.endpoints.servers()?.connect().await?;
-        println!(
+        out!(
             "{:>12} {:>9} {:>9} {:>9} {:>8} {:>5} {:>9} {:>9}  {:<8} alarms",
-            "revision", "writes/s", "size MiB", "live MiB", "watches", "slow", "fsync ms", "commit ms", "version"
-        );
+            "revision",
+            "writes/s",
+            "size MiB",
+            "live MiB",
+            "watches",
+            "slow",
+            "fsync ms",
+            "commit ms",
+            "version"
+        )?;
         let mut before: Option<Look> = None;
         for line in 0_u64.. {
             if self.lines == Some(line) {
@@ -36,7 +45,7 @@ impl Top {
             }
             // An etcd without TLS tells its metrics to nobody on this connection.
             let look = Look { status: store.status().await?, metrics: store.metrics().await.unwrap_or_default() };
-            println!("{}", row(&look, before.as_ref(), self.interval));
+            out!("{}", row(&look, before.as_ref(), self.interval))?;
             before = Some(look);
             sleep(Duration::from_secs(self.interval.max(1))).await;
         }

@@ -1,0 +1,93 @@
+//! The folder of a cluster that lives for one program: keys and tokens are in it, so it goes with the program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use rustix::process::{Pid, test_kill_process};
+
+use crate::random::random_letters;
+use crate::state::{StateFolder, is_own};
+
+/// How the names of these folders begin; the number of the process and random letters follow.
+const PREFIX: &str = "coracle-exec-";
+
+/// Gone with the value.
+#[derive(Debug)]
+pub(crate) struct ExecFolder(PathBuf);
+
+impl ExecFolder {
+    /// Makes a new folder among the temporary ones, and removes those that processes have left there that were killed.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub(crate) fn create() -> Result<Self> {
+        let parent = std::env::temp_dir();
+        sweep(&parent);
+        let path = parent.join(format!("{PREFIX}{}-{}", std::process::id(), &random_letters()?[..16]));
+        let mut folder = fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+        folder.create(&path).with_context(|| format!("cannot make the folder {}", path.display()))?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for ExecFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Removes the folders of processes that have ended without doing so.
+fn sweep(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let left = entries.map(|entry| entry.path()).filter(|folder| is_left(folder));
+    left.for_each(|folder| drop(fs::remove_dir_all(folder)));
+}
+
+/// Whether a folder is one of ours whose process has ended. Once the folder is claimed, the lock alone says so: the number of the
+/// process may belong to another one by now, and a process in another container has a number that means nothing here.
+fn is_left(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    let Some((process, _)) = name.and_then(|name| name.strip_prefix(PREFIX)?.split_once('-')) else { return false };
+    if !is_own(folder) || StateFolder::named(Some(folder)).is_locked() {
+        return false;
+    }
+    let process = process.parse().ok().and_then(Pid::from_raw);
+    let is_there = || process.is_some_and(|process| test_kill_process(process) != Err(rustix::io::Errno::SRCH));
+    folder.join("pid").exists() || !is_there()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A number that no process has: they end at 4,194,304.
+    const NOT_THERE: u32 = 4_999_999;
+
+    #[test]
+    fn folders_are_swept_whose_process_has_ended_and_no_others() {
+        let parent = tempfile::tempdir().unwrap();
+        let make = |name: String| {
+            let folder = parent.path().join(name);
+            StateFolder::named(Some(&folder)).create().unwrap();
+            folder
+        };
+        let own = std::process::id();
+        let unclaimed = make(format!("{PREFIX}{NOT_THERE}-a"));
+        let being_made = make(format!("{PREFIX}{own}-b"));
+        let (held, left) = (make(format!("{PREFIX}{NOT_THERE}-c")), make(format!("{PREFIX}{own}-d")));
+        let other = make(format!("coracle-{NOT_THERE}"));
+        let _claim = StateFolder::named(Some(&held)).claim().unwrap();
+        drop(StateFolder::named(Some(&left)).claim().unwrap());
+        // A process that was killed does not remove what says its number.
+        fs::write(left.join("pid"), own.to_string()).unwrap();
+        sweep(parent.path());
+        let is_there = [&unclaimed, &being_made, &held, &left, &other].map(|folder| folder.exists());
+        assert_eq!(is_there, [false, true, true, false, true]);
+    }
+}

@@ -1,0 +1,96 @@
+//! Signals that are handed on to a child process.
+
+use std::fs::File;
+use std::io;
+use std::process::{Command, ExitStatus};
+
+use futures_util::future::select_all;
+use rustix::process::{Pid, Signal, getpgrp, kill_process};
+use rustix::termios::tcgetpgrp;
+use tokio::signal::unix::{self, SignalKind};
+
+use crate::exit;
+
+/// The signals by which people, terminals and CI end a program.
+const HANDED_ON: [Signal; 4] = [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT];
+
+/// The signals that came to this process since [`Signals::catch`], which do not end it any more.
+pub(crate) struct Signals {
+    caught: Vec<(Signal, unix::Signal)>,
+}
+
+impl Signals {
+    /// From now on signals wait here; within a runtime.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn catch() -> io::Result<Self> {
+        let catch = |signal: Signal| Ok((signal, unix::signal(SignalKind::from_raw(signal.as_raw()))?));
+        Ok(Self { caught: HANDED_ON.into_iter().map(catch).collect::<io::Result<_>>()? })
+    }
+
+    /// The next signal.
+    async fn next(&mut self) -> Signal {
+        let waiting = self.caught.iter_mut().map(|(signal, caught)| {
+            let signal = *signal;
+            Box::pin(async move {
+                match caught.recv().await {
+                    Some(()) => signal,
+                    None => std::future::pending().await,
+                }
+            })
+        });
+        select_all(waiting).await.0
+    }
+
+    /// Waits for `work`, unless a signal comes first: then says with which code to exit.
+    pub(crate) async fn unless_one<R>(&mut self, work: impl Future<Output = R>) -> Result<R, u8> {
+        tokio::select! {
+            biased;
+            signal = self.next() => Err(code_of(signal.as_raw())),
+            done = work => Ok(done),
+        }
+    }
+
+    /// Runs a program to its end, however many signals come: each is handed on. Gives the exit code of the program; 128 and the
+    /// signal's number if a signal has ended it, as shells say it.
+    ///
+    /// # Errors
+    /// If the program does not start.
+    pub(crate) async fn run(mut self, command: Command) -> io::Result<u8> {
+        let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn()?;
+        loop {
+            let signal = tokio::select! {
+                biased;
+                status = child.wait() => return Ok(code(status?)),
+                signal = self.next() => signal,
+            };
+            // A child that was not waited for keeps its number, so that no other process gets the signal.
+            let child = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+            if let Some(child) = child.filter(|_| !comes_from_the_terminal(signal)) {
+                let _ = kill_process(child, signal);
+            }
+        }
+    }
+}
+
+/// Whether the terminal has sent this signal to the child itself: Ctrl-C and Ctrl-\\ go to the whole foreground group, to which
+/// the child belongs. Many programs give up at once when they get a second one.
+fn comes_from_the_terminal(signal: Signal) -> bool {
+    let is_key = signal == Signal::INT || signal == Signal::QUIT;
+    let foreground = || tcgetpgrp(File::open("/dev/tty").ok()?).ok();
+    is_key && foreground() == Some(getpgrp())
+}
+
+fn code(status: ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => u8::try_from(code & 0xff).unwrap_or(exit::FAILED),
+        (None, Some(signal)) => code_of(signal),
+        (None, None) => exit::FAILED,
+    }
+}
+
+fn code_of(signal: i32) -> u8 {
+    u8::try_from(128 + signal).unwrap_or(exit::FAILED)
+}
