@@ -1,11 +1,11 @@
 //! Checks that many kinds share, each with the sentence of Kubernetes. They return what is wrong.
 //! In Kubernetes: apimachinery `pkg/api/validation`, `pkg/apis/meta/v1/validation`, and the top of core's validation.
 
-use std::net::IpAddr;
-
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, LabelSelector, Object, Quantity, names};
 use serde_json::Value;
+
+use crate::addresses::{parse_cidr, parse_ip};
 
 /// What is wrong.
 pub(crate) type Wrong = Vec<FieldError>;
@@ -255,21 +255,17 @@ pub(crate) fn domain_prefixed_path(value: &str, path: &str) -> Wrong {
     wrong
 }
 
-/// An address.
+/// An address, in an older field that takes it in older forms, too. In Kubernetes: `IsValidIPForLegacyField`.
 pub(crate) fn ip(value: &str, path: &str) -> Wrong {
-    if value.parse::<IpAddr>().is_ok() {
+    if parse_ip(value).is_some() {
         return Wrong::new();
     }
     vec![FieldError::invalid(path, value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")]
 }
 
-/// A block of addresses.
+/// A block of addresses in such a field. In Kubernetes: `IsValidCIDRForLegacyField`.
 pub(crate) fn cidr(value: &str, path: &str) -> Wrong {
-    let is_cidr = value.split_once('/').is_some_and(|(address, prefix)| {
-        let most = address.parse::<IpAddr>().map(|address| if address.is_ipv4() { 32 } else { 128 });
-        most.is_ok_and(|most| prefix.parse::<u8>().is_ok_and(|prefix| prefix <= most))
-    });
-    if is_cidr {
+    if parse_cidr(value).is_some() {
         return Wrong::new();
     }
     vec![FieldError::invalid(path, value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]

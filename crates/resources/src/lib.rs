@@ -8,6 +8,7 @@
 //! Not here: what the verbs mean (`registry`), shapes and merging (`schema`), admission plug-ins (`admission`), reviews
 //! and tokens (`auth`), custom resources (`registry::custom`).
 
+mod addresses;
 mod bootstrap;
 mod built_in;
 mod cidr;
@@ -44,6 +45,7 @@ mod runtime_class;
 mod server_controllers;
 mod status_counts;
 mod storage;
+mod volume_claim_spec;
 
 pub use authentication_trust::{AuthenticationTrust, TrustedProxies};
 pub use bootstrap::{bootstrap, kubernetes_service};

@@ -21,8 +21,12 @@ pub(crate) fn kind() -> KindSpec {
                 count_templates(object, 0);
             }
         },
-        prepare_create: |object, _| count_templates(object, template_generation(object).max(1)),
+        prepare_create: |object, _| {
+            pod_spec::drop_disabled(object, None, "spec.template.spec");
+            count_templates(object, template_generation(object).max(1));
+        },
         prepare_update: |new, old, _| {
+            pod_spec::drop_disabled(new, Some(old), "spec.template.spec");
             let changed = new.at("spec.template") != old.at("spec.template");
             count_templates(new, template_generation(old) + i64::from(changed));
         },

@@ -21,6 +21,8 @@ pub(crate) fn kind() -> KindSpec {
         generation: Generation::Fields(&["spec", "metadata.annotations"]),
         reset_by_status: &["spec", "metadata.labels"],
         validate_status: wrong_status,
+        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
+        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
         validate: |object| {
             let spec = object.at("spec");
             let mut wrong = not_negative(spec, "replicas", "spec");

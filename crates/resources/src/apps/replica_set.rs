@@ -14,6 +14,8 @@ use crate::pod_spec::{self, wrong_lasting_template};
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults: |object| edit_spec(object, |spec| spec.fill("replicas", 1)),
+        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
+        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
         validate: |object| {
             let spec = object.at("spec");
             let mut wrong = not_negative(spec, "replicas", "spec");

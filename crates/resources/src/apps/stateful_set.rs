@@ -7,19 +7,21 @@ use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 use crate::cells::{containers, images};
-use crate::core::persistent_volume_claim::wrong_claim_spec;
 use crate::field_checks::{
     Wrong, amount_of, count_or_share, each_invalid, not_more_than_all, not_negative, one_of, same,
     selector_and_template,
 };
 use crate::pod_spec::{self, wrong_lasting_template};
 use crate::status_counts::{wrong_collisions, wrong_counts, wrong_order};
+use crate::volume_claim_spec::wrong_claim_spec;
 
 /// `statefulsets.apps`. In Kubernetes: `pkg/registry/apps/statefulset`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults: |object| edit_spec(object, set_defaults),
         name: names::dns1123_label,
+        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
+        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
         validate: |object| wrong_spec(object.at("spec"), "spec"),
         validate_create: |object| match object.at("spec.serviceName").as_str().unwrap_or_default() {
             "" => Wrong::new(),

@@ -8,11 +8,14 @@ use serde_json::Value;
 use crate::built_in::built_in;
 use crate::cells::{containers, flag_word, images, selector, set_or, since};
 use crate::field_checks::{Wrong, not_negative, required_one_of};
+use crate::pod_spec;
 
 /// `cronjobs.batch`. In Kubernetes: `pkg/registry/batch/cronjob`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults,
+        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "spec.jobTemplate.spec.template.spec"),
+        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.jobTemplate.spec.template.spec"),
         validate: wrong,
         validate_create: |object| {
             let mut wrong = wrong_time_zone(object.at("spec.timeZone"));

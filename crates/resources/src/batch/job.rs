@@ -28,7 +28,11 @@ pub(crate) fn kind() -> KindSpec {
             edit_spec(object, set_spec_defaults);
             take_template_labels(object);
         },
-        prepare_create: |object, _| select_own_pods(object),
+        prepare_create: |object, _| {
+            pod_spec::drop_disabled(object, None, "spec.template.spec");
+            select_own_pods(object);
+        },
+        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
         canonicalize: take_template_labels,
         validate: wrong_job,
         validate_change,

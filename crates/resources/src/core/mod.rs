@@ -13,6 +13,8 @@ pub(crate) mod persistent_volume;
 pub(crate) mod persistent_volume_claim;
 pub(crate) mod pod;
 pub(crate) mod pod_connect;
+mod pod_placement;
+mod pod_resize;
 pub(crate) mod pod_resources;
 pub(crate) mod pod_table;
 pub(crate) mod pod_template;

@@ -1,11 +1,12 @@
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
-use coracle_meta::{FieldError, Object, Quantity, format_time, names};
+use coracle_meta::{FieldError, Object, format_time, names};
 use coracle_registry::{KindSpec, Request, TableColumn, restore};
 use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 use crate::cells::set_or;
 use crate::field_checks::{Wrong, each_invalid, immutable, one_of, quantity_not_negative, required, same};
+use crate::volume_claim_spec::{above_zero, wrong_access_modes};
 
 /// `persistentvolumes`. In Kubernetes: `pkg/registry/core/persistentvolume`.
 pub(crate) fn kind() -> KindSpec {
@@ -164,13 +165,14 @@ const SOURCES: [&str; 22] = [
 const HOST_PATHS: [&str; 8] =
     ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
-/// The ways to mount a volume.
-pub(super) const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
-
 /// In Kubernetes: `ValidatePersistentVolume`.
 fn wrong(object: &Object) -> Wrong {
     let spec = object.at("spec");
-    let mut wrong = wrong_access_modes(spec, "spec", "");
+    let mut wrong = Wrong::new();
+    if spec.list("accessModes").is_empty() {
+        wrong.push(FieldError::required("spec.accessModes", ""));
+    }
+    wrong.extend(wrong_access_modes(spec, "spec"));
     wrong.extend(wrong_capacity(spec));
     wrong.extend(one_of(spec, "persistentVolumeReclaimPolicy", "spec", &["Delete", "Recycle", "Retain"]));
     wrong.extend(wrong_sources(spec));
@@ -273,32 +275,6 @@ fn wrong_nfs(nfs: &Value) -> Wrong {
     let path = nfs.text("path");
     if !path.starts_with('/') {
         wrong.push(FieldError::invalid("spec.nfs.path", path, "must be an absolute path"));
-    }
-    wrong
-}
-
-/// An amount of which there has to be something.
-pub(super) fn above_zero(amount: &Value, path: &str) -> Wrong {
-    match amount.as_str().and_then(|text| Quantity::parse(text).ok()) {
-        Some(quantity) if quantity.is_negative() || quantity.is_zero() => {
-            vec![FieldError::invalid(path, quantity.to_string(), "must be greater than zero")]
-        }
-        _ => Wrong::new(),
-    }
-}
-
-/// Modes there have to be, and known ones; `ReadWriteOncePod` goes with no other.
-pub(super) fn wrong_access_modes(spec: &Value, path: &str, when_missing: &str) -> Wrong {
-    let path = format!("{path}.accessModes");
-    let modes = spec.list("accessModes");
-    if modes.is_empty() {
-        return vec![FieldError::required(path, when_missing)];
-    }
-    let unknown = modes.iter().filter(|mode| !ACCESS_MODES.iter().any(|known| known == *mode));
-    let mut wrong: Wrong = unknown.map(|mode| FieldError::not_supported(&path, mode.clone(), &ACCESS_MODES)).collect();
-    if modes.len() > 1 && modes.iter().any(|mode| mode == "ReadWriteOncePod") {
-        let what = "may not use ReadWriteOncePod with other access modes";
-        wrong.push(FieldError::forbidden(path, what));
     }
     wrong
 }

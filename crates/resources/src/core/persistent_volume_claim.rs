@@ -1,12 +1,13 @@
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
-use coracle_meta::{FieldError, Object, names};
+use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
-use super::persistent_volume::{above_zero, access_modes, phase, storage_class, wrong_access_modes};
+use super::persistent_volume::{access_modes, phase, storage_class};
 use crate::built_in::built_in;
 use crate::cells::set_or;
-use crate::field_checks::{Wrong, each_invalid, label_selector, one_of, required, same};
+use crate::field_checks::{Wrong, same};
+use crate::volume_claim_spec::wrong_claim_spec;
 
 /// `persistentvolumeclaims`. In Kubernetes: `pkg/registry/core/persistentvolumeclaim`.
 pub(crate) fn kind() -> KindSpec {
@@ -94,51 +95,6 @@ fn is_bound(object: &Object) -> bool {
 
 fn wrong(object: &Object) -> Wrong {
     wrong_claim_spec(object.at("spec"), "spec")
-}
-
-/// In Kubernetes: `ValidatePersistentVolumeClaimSpec`.
-pub(crate) fn wrong_claim_spec(spec: &Value, path: &str) -> Wrong {
-    let mut wrong = wrong_access_modes(spec, path, "at least 1 access mode is required");
-    let at = |field: &str| format!("{path}.{field}");
-    if spec.has("selector") {
-        wrong.extend(label_selector(spec.at("selector"), &at("selector")));
-    }
-    let amount_path = at("resources[storage]");
-    match spec.at("resources.requests").get("storage") {
-        None => wrong.push(FieldError::required(amount_path, "")),
-        Some(amount) => wrong.extend(above_zero(amount, &amount_path)),
-    }
-    for field in ["storageClassName", "volumeAttributesClassName"] {
-        let class = spec.text(field);
-        if !class.is_empty() {
-            wrong.extend(each_invalid(&at(field), class, names::dns1123_subdomain(class)));
-        }
-    }
-    if spec.has("volumeMode") {
-        wrong.extend(one_of(spec, "volumeMode", path, &["Block", "Filesystem"]));
-    }
-    for field in ["dataSource", "dataSourceRef"] {
-        wrong.extend(wrong_data_source(spec.at(field), &at(field)));
-    }
-    wrong
-}
-
-/// In Kubernetes: `validateDataSource`.
-fn wrong_data_source(source: &Value, path: &str) -> Wrong {
-    if source.is_null() {
-        return Wrong::new();
-    }
-    let mut wrong = required(source, "name", path);
-    wrong.extend(required(source, "kind", path));
-    let (group, kind) = (source.text("apiGroup"), source.text("kind"));
-    if group.is_empty() && kind != "PersistentVolumeClaim" {
-        let what = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-        wrong.push(FieldError::invalid(path, kind, what));
-    }
-    if !group.is_empty() {
-        wrong.extend(each_invalid(path, group, names::dns1123_subdomain(group)));
-    }
-    wrong
 }
 
 /// A claim stays as it is, but a bound one may ask for more, or for another class of attributes.

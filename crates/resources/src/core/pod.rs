@@ -18,8 +18,9 @@ pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults,
         prepare_create,
-        validate: pod_validation::wrong_pod,
-        validate_create: pod_validation::wrong_create,
+        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec"),
+        validate: |object| pod_spec::wrong_pod(object.at("metadata"), object.at("spec")),
+        validate_create: |object| pod_spec::wrong_new_pod(object.at("metadata"), object.at("spec")),
         validate_change: pod_validation::wrong_change,
         warnings,
         reset_by_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
@@ -121,8 +122,10 @@ fn prepare_create(object: &mut Object, request: &Request) {
         }]);
     }
     object.set("status", status);
+    pod_spec::drop_disabled(object, None, "spec");
     let labels = object.labels();
     edit_spec(object, |spec| pod_spec::merge_label_keys(spec, &labels));
+    pod_spec::align_app_armor(object).into_iter().for_each(|warning| request.warnings.add(warning));
 }
 
 /// The class of quality is never lost, and a condition keeps the generation that it was observed at.

@@ -9,6 +9,8 @@ use crate::pod_spec;
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         generation: Generation::Fields(&["template"]),
+        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "template.spec"),
+        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "template.spec"),
         validate: |object| pod_spec::wrong_template(object.at("template"), "template"),
         warnings: |new, old| pod_spec::warnings_of_kind(new, old, "template"),
         columns: columns(),

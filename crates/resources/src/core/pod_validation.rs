@@ -1,4 +1,4 @@
-//! What is wrong with a pod, and with a change of one. In Kubernetes: `ValidatePodCreate`, `ValidatePodUpdate`.
+//! What is wrong with a change of a pod. In Kubernetes: `ValidatePodUpdate`.
 
 use std::collections::BTreeSet;
 
@@ -6,62 +6,44 @@ use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
+use super::pod_placement::{wrong_node_affinity_change, wrong_node_selector_change};
 use crate::field_checks::{Wrong, same};
-use crate::pod_spec::{wrong_spec, wrong_tolerations};
-
-/// What is wrong with a pod, new or changed.
-pub(super) fn wrong_pod(pod: &Object) -> Wrong {
-    let spec = pod.at("spec");
-    let mut wrong = wrong_spec(spec, "spec");
-    let mirror = pod.annotation("kubernetes.io/config.mirror");
-    if let (Some(value), "") = (mirror, spec.text("nodeName")) {
-        let path = "metadata.annotations[kubernetes.io/config.mirror]";
-        wrong.push(FieldError::invalid(path, value, "must set spec.nodeName if mirror pod annotation is set"));
-    }
-    for list in ["containers", "initContainers", "ephemeralContainers"] {
-        for (at, container) in spec.list(list).iter().enumerate() {
-            let image = container.text("image");
-            if image.trim() != image {
-                let path = format!("spec.{list}[{at}].image");
-                wrong.push(FieldError::invalid(path, image, "must not have leading or trailing whitespace"));
-            }
-        }
-    }
-    wrong
-}
-
-/// What is wrong with a new pod besides.
-pub(super) fn wrong_create(pod: &Object) -> Wrong {
-    let mut wrong = Wrong::new();
-    if !pod.list("spec.ephemeralContainers").is_empty() {
-        wrong.push(FieldError::forbidden("spec.ephemeralContainers", "cannot be set on create"));
-    }
-    if !pod.text("spec.nodeName").is_empty() && !pod.list("spec.schedulingGates").is_empty() {
-        let what = "cannot be set until all schedulingGates have been cleared";
-        wrong.push(FieldError::forbidden("spec.nodeName", what));
-    }
-    wrong
-}
+use crate::pod_spec::{wrong_annotation_change, wrong_tolerations};
 
 const CHANGEABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
-/// What is wrong with a change of a pod's specification.
+/// What is wrong with a change of a pod's annotations and its specification.
 pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
-    let mut wrong = Wrong::new();
+    let annotations = "metadata.annotations";
+    let mut wrong = wrong_annotation_change(new.at(annotations), old.at(annotations), annotations);
     for list in ["containers", "initContainers"] {
         if new.at("spec").list(list).len() != old.at("spec").list(list).len() {
             let what = "pod updates may not add or remove containers";
-            return vec![FieldError::forbidden(format!("spec.{list}"), what)];
+            wrong.push(FieldError::forbidden(format!("spec.{list}"), what));
+            return wrong;
         }
     }
-    wrong.extend(wrong_deadline(new, old));
+    if let Some((deadline, is_last)) = wrong_deadline(new, old) {
+        wrong.push(deadline);
+        if is_last {
+            return wrong;
+        }
+    }
     wrong.extend(wrong_added_tolerations(new, old));
     wrong.extend(wrong_added_gates(new, old));
-    if new.at("spec") == old.at("spec") {
+    if same(new.at("spec"), old.at("spec")) {
         return wrong;
     }
     let mut rest = new.clone();
     forget_changeable(&mut rest, old);
+    if !old.list("spec.schedulingGates").is_empty() {
+        wrong.extend(wrong_node_selector_change(new.at("spec.nodeSelector"), old.at("spec.nodeSelector")));
+        let affinity = "spec.affinity.nodeAffinity";
+        if !same(new.at(affinity), old.at(affinity)) {
+            wrong.extend(wrong_node_affinity_change(new.at(affinity), old.at(affinity)));
+        }
+        forget_placement(&mut rest, old);
+    }
     if !same(rest.at("spec"), old.at("spec")) {
         wrong.push(FieldError::forbidden("spec", format!("{CHANGEABLE}\n{}", changed_fields(&rest, old))));
     }
@@ -77,21 +59,18 @@ fn changed_fields(new: &Object, old: &Object) -> String {
     changed.map(|name| format!("spec.{name}")).collect::<Vec<_>>().join(", ")
 }
 
-fn wrong_deadline(new: &Object, old: &Object) -> Wrong {
+/// What is wrong with the new deadline, and whether Kubernetes looks no further.
+fn wrong_deadline(new: &Object, old: &Object) -> Option<(FieldError, bool)> {
     const PATH: &str = "spec.activeDeadlineSeconds";
-    match (new.int_if_set(PATH), old.int_if_set(PATH)) {
-        (Some(new), Some(old)) if new > old => {
-            vec![FieldError::invalid(PATH, new, "must be less than or equal to previous value")]
-        }
-        (Some(new), _) => {
-            let sentences = names::in_range(new, 0, i64::from(i32::MAX));
-            sentences.into_iter().map(|what| FieldError::invalid(PATH, new, what)).collect()
-        }
-        (None, Some(_)) => {
-            vec![FieldError::invalid(PATH, Value::Null, "must not update from a positive integer to nil value")]
-        }
-        (None, None) => Wrong::new(),
-    }
+    let (new, old) = (new.int_if_set(PATH), old.int_if_set(PATH));
+    let Some(new) = new else {
+        let what = "must not update from a positive integer to nil value";
+        return old.map(|_| (FieldError::invalid(PATH, Value::Null, what), false));
+    };
+    let out_of_range = names::in_range(new, 0, i64::from(i32::MAX)).into_iter().next();
+    let raised = old.filter(|old| new > *old).map(|_| "must be less than or equal to previous value".to_owned());
+    let what = out_of_range.or(raised)?;
+    Some((FieldError::invalid(PATH, new, what), true))
 }
 
 fn wrong_added_tolerations(new: &Object, old: &Object) -> Wrong {
@@ -108,7 +87,7 @@ fn wrong_added_tolerations(new: &Object, old: &Object) -> Wrong {
         let what = "existing toleration can not be modified except its tolerationSeconds";
         return vec![FieldError::forbidden(PATH, what)];
     }
-    if new.at(PATH) == old.at(PATH) { Wrong::new() } else { wrong_tolerations(new.list(PATH), PATH) }
+    wrong_tolerations(new.list(PATH), PATH)
 }
 
 fn wrong_added_gates(new: &Object, old: &Object) -> Wrong {
@@ -126,7 +105,6 @@ fn wrong_added_gates(new: &Object, old: &Object) -> Wrong {
 /// Puts the old values where a change is allowed.
 fn forget_changeable(new: &mut Object, old: &Object) {
     let old_spec = old.at("spec").clone();
-    let is_gated = !old.list("spec.schedulingGates").is_empty();
     edit_spec(new, |spec| {
         for list in ["containers", "initContainers"] {
             let mut before = old_spec.list(list).iter();
@@ -138,12 +116,20 @@ fn forget_changeable(new: &mut Object, old: &Object) {
         if old_spec.int("terminationGracePeriodSeconds") < 0 && spec.int("terminationGracePeriodSeconds") == 1 {
             put(spec, &old_spec, "terminationGracePeriodSeconds");
         }
-        if is_gated {
-            put(spec, &old_spec, "nodeSelector");
-            let before = old_spec.at("affinity").clone();
-            if let Some(affinity) = spec.object_in("affinity") {
-                put(affinity, &before, "nodeAffinity");
-            }
+    });
+}
+
+/// Puts the old values where the change of a gated pod is judged by itself.
+fn forget_placement(new: &mut Object, old: &Object) {
+    let old_spec = old.at("spec").clone();
+    edit_spec(new, |spec| {
+        put(spec, &old_spec, "nodeSelector");
+        let before = old_spec.at("affinity").clone();
+        if before.has("nodeAffinity") {
+            spec.object_made("affinity");
+        }
+        if let Some(affinity) = spec.object_in("affinity") {
+            put(affinity, &before, "nodeAffinity");
         }
     });
 }
@@ -179,5 +165,32 @@ mod tests {
         let with = pod(json!({"containers": [{}], "tolerations": [toleration]}));
         assert!(wrong_change(&with, &without).is_empty());
         assert_eq!(wrong_change(&without, &with)[0].field, "spec.tolerations");
+    }
+
+    #[test]
+    fn a_gated_pod_may_be_narrowed_and_not_moved() {
+        let gated = |spec: Value| {
+            let mut spec = spec;
+            spec["schedulingGates"] = json!([{"name": "a/b"}]);
+            spec["containers"] = json!([{}]);
+            pod(spec)
+        };
+        let old = gated(json!({"nodeSelector": {"a": "b"}}));
+        assert!(wrong_change(&gated(json!({"nodeSelector": {"a": "b", "c": "d"}})), &old).is_empty());
+        let wrong = wrong_change(&gated(json!({"nodeSelector": {"c": "d"}})), &old);
+        assert_eq!(
+            wrong[0].message(),
+            "spec.nodeSelector: Invalid value: {\"c\":\"d\"}: only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        );
+        let with_term = |expressions: Value| {
+            let terms = json!({"nodeSelectorTerms": [{"matchExpressions": expressions}]});
+            gated(json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}))
+        };
+        let one = json!({"key": "a", "operator": "Exists"});
+        let other = json!({"key": "b", "operator": "Exists"});
+        assert!(wrong_change(&with_term(json!([one, other])), &with_term(json!([one]))).is_empty());
+        let wrong = wrong_change(&with_term(json!([other])), &with_term(json!([one])));
+        let path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]";
+        assert_eq!((wrong.len(), wrong[0].field.as_str()), (1, path));
     }
 }

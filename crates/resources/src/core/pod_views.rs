@@ -1,11 +1,13 @@
 //! The subresources of a pod through which parts of a running pod change: `ephemeralcontainers` and `resize`.
 
-use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
+use coracle_meta::fields::{Fields, edit_spec};
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{Request, View, restore, restore_metadata};
 use serde_json::Value;
 
-use super::pod_validation::wrong_pod;
+use super::pod_resize::{keep_all_but_resources, wrong_resize};
+use crate::field_checks::same;
+use crate::pod_spec::{MIRROR, drop_disabled, wrong_annotation_change, wrong_pod};
 
 /// `pods/ephemeralcontainers`: adds containers to look around in.
 pub(crate) struct EphemeralContainers;
@@ -21,14 +23,20 @@ impl View for EphemeralContainers {
         restore(new, old, "status");
         restore_metadata(new, old);
         new.set_or_remove("spec.ephemeralContainers", containers);
+        drop_disabled(new, Some(old), "spec");
     }
 
+    /// In Kubernetes: `ValidatePodEphemeralContainersUpdate`.
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
+        if old.annotation(MIRROR).is_some() {
+            return vec![FieldError::forbidden("[]", "static pods do not support ephemeral containers")];
+        }
         let path = "spec.ephemeralContainers";
-        let by_name = |object: &Object, name: &str| {
-            object.list(path).iter().find(|container| container.text("name") == name).cloned()
-        };
-        let mut wrong = wrong_pod(new);
+        let by_name =
+            |object: &Object, name: &str| object.list(path).iter().rfind(|own| own.text("name") == name).cloned();
+        let mut wrong = wrong_pod(new.at("metadata"), new.at("spec"));
+        let annotations = "metadata.annotations";
+        wrong.extend(wrong_annotation_change(new.at(annotations), old.at(annotations), annotations));
         for container in old.list(path) {
             let name = container.text("name");
             match by_name(new, name) {
@@ -36,7 +44,7 @@ impl View for EphemeralContainers {
                     path,
                     format!("existing ephemeral containers {name:?} may not be removed\n"),
                 )),
-                Some(kept) if kept != *container => wrong.push(FieldError::forbidden(
+                Some(kept) if !same(&kept, container) => wrong.push(FieldError::forbidden(
                     path,
                     format!("existing ephemeral containers {name:?} may not be changed\n"),
                 )),
@@ -61,62 +69,30 @@ impl View for Resize {
 
     fn prepare_update(&self, new: &mut Object, old: &Object, _request: &Request) {
         let lists = ["containers", "initContainers"];
-        let names = |object: &Object, list: &str| -> Vec<String> {
-            object.at("spec").list(list).iter().map(|container| container.text("name").to_owned()).collect()
-        };
-        // Containers that were added, removed or renamed are left for validation to refuse.
-        if lists.iter().any(|list| names(new, list) != names(old, list)) {
+        let count = |object: &Object, list: &str| object.at("spec").list(list).len();
+        // Containers that were added or removed are left for validation to refuse.
+        if lists.iter().any(|list| count(new, list) != count(old, list)) {
             return;
         }
-        let wanted = new.at("spec").clone();
+        let kept: Vec<(&str, Value)> = lists
+            .into_iter()
+            .map(|list| (list, keep_all_but_resources(new.at("spec").list(list), old.at("spec").list(list))))
+            .collect();
         restore(new, old, "spec");
         restore(new, old, "status");
         restore_metadata(new, old);
         edit_spec(new, |spec| {
-            for list in lists {
-                let mut containers = wanted.list(list).iter();
-                spec.each_in(list, |container| {
-                    let wanted = containers.next().unwrap_or(&Value::Null);
-                    for field in ["resources", "resizePolicy"] {
-                        match wanted.at(field) {
-                            Value::Null => drop(container.remove(field)),
-                            value => drop(container.insert(field.to_owned(), value.clone())),
-                        }
-                    }
-                });
+            for (list, containers) in kept {
+                if spec.has(list) {
+                    spec.insert(list.to_owned(), containers);
+                }
             }
         });
+        drop_disabled(new, Some(old), "spec");
     }
 
     fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
-        let mut wrong = wrong_pod(new);
-        if coracle_api::pod_resources::quality_of_service(new) != coracle_api::pod_resources::quality_of_service(old) {
-            // What the pod's status says is quoted, which is still the class before.
-            wrong.push(FieldError::invalid(
-                "spec",
-                new.text("status.qosClass"),
-                "Pod QOS Class may not change as a result of resizing",
-            ));
-        }
-        let mut unchanged = new.clone();
-        for list in ["containers", "initContainers"] {
-            let mut containers = old.at("spec").list(list).iter();
-            edit_spec(&mut unchanged, |spec| {
-                spec.each_in(list, |container| {
-                    let before = containers.next().unwrap_or(&Value::Null);
-                    for field in ["resources", "resizePolicy"] {
-                        match before.at(field) {
-                            Value::Null => drop(container.remove(field)),
-                            value => drop(container.insert(field.to_owned(), value.clone())),
-                        }
-                    }
-                });
-            });
-        }
-        if unchanged.at("spec") != old.at("spec") {
-            wrong.push(FieldError::forbidden("spec", "only cpu and memory resources are mutable"));
-        }
-        wrong
+        wrong_resize(new, old)
     }
 
     fn only_fields(&self) -> Option<Vec<Vec<String>>> {

@@ -14,6 +14,8 @@ use crate::pod_spec::{self, wrong_lasting_template};
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults,
+        prepare_create: |object, _| pod_spec::drop_disabled(object, None, "spec.template.spec"),
+        prepare_update: |new, old, _| pod_spec::drop_disabled(new, Some(old), "spec.template.spec"),
         validate: wrong,
         validate_status: |new, _| crate::apps::replica_set::wrong_counts(new.at("status")),
         orphans_by_default: true,

@@ -1,13 +1,16 @@
-//! Requests and limits. In Kubernetes: `validateResourceRequirements`.
+//! Requests and limits of containers. In Kubernetes: `validateResourceRequirements`.
 
 use std::collections::BTreeSet;
 
 use coracle_api::pod_resources::amounts;
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, names};
+use coracle_meta::{FieldError, Quantity, names};
 use serde_json::Value;
 
+use super::claims::wrong_used_claims;
 use crate::field_checks::{Wrong, each_invalid, quantity_not_negative};
+
+const HUGE_PAGES: &str = "hugepages-";
 
 /// Whether the name of a resource is one of Kubernetes' own.
 pub(crate) fn is_native(name: &str) -> bool {
@@ -16,23 +19,21 @@ pub(crate) fn is_native(name: &str) -> bool {
 
 /// Whether more may be limited than is requested.
 pub(crate) fn may_overcommit(name: &str) -> bool {
-    is_native(name) && !name.starts_with("hugepages-")
+    is_native(name) && !name.starts_with(HUGE_PAGES)
 }
 
 fn is_known(name: &str) -> bool {
-    matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
+    matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with(HUGE_PAGES)
 }
 
-/// The name of a resource that a container asks for.
+/// The name of a resource that a container asks for. In Kubernetes: `validateContainerResourceName`.
 pub(crate) fn name_of_container(name: &str, path: &str) -> Wrong {
-    let mut wrong = each_invalid(path, name, names::qualified_name(name));
-    if !wrong.is_empty() {
-        return wrong;
-    }
-    if !name.contains('/') && !is_known(name) {
-        wrong.extend(name_of_resource(name, path));
-        wrong.push(FieldError::invalid(path, name, "must be a standard resource for containers"));
-    } else if name.contains('/') && is_native(name) {
+    let mut wrong = name_of_resource(name, path);
+    if !name.contains('/') {
+        if !is_known(name) {
+            wrong.push(FieldError::invalid(path, name, "must be a standard resource for containers"));
+        }
+    } else if !is_native(name) && !names::is_extended_resource(name) {
         wrong.push(FieldError::invalid(path, name, "doesn't follow extended resource name standard"));
     }
     wrong
@@ -68,49 +69,80 @@ pub(crate) fn name_of_resource(name: &str, path: &str) -> Wrong {
     vec![FieldError::invalid(path, name, "must be a standard resource type or fully qualified")]
 }
 
-/// What is wrong with what a class adds to each pod, which is told of as limits.
+/// What is wrong with the amounts that a class adds to each pod, which errors call limits.
 pub(crate) fn wrong_overhead(amounts: &Value, path: &str) -> Wrong {
     wrong_resources(&serde_json::json!({"limits": amounts}), &BTreeSet::new(), path)
 }
 
 /// What is wrong with the `resources` of a container.
 pub(super) fn wrong_resources(resources: &Value, claims: &BTreeSet<&str>, path: &str) -> Wrong {
+    wrong_requirements(resources, name_of_container, claims, path)
+}
+
+/// What is wrong with requests and limits whose names `wrong_name` checks.
+pub(super) fn wrong_requirements(
+    resources: &Value,
+    wrong_name: fn(&str, &str) -> Wrong,
+    claims: &BTreeSet<&str>,
+    path: &str,
+) -> Wrong {
     let mut wrong = Wrong::new();
-    let (requests, limits) = (amounts(resources.at("requests")), amounts(resources.at("limits")));
+    let limits = amounts(resources.at("limits"));
     for list in ["limits", "requests"] {
+        let list_path = format!("{path}.{list}");
         for (name, amount) in resources.entries(list) {
-            let path = format!("{path}.{list}[{name}]");
-            wrong.extend(name_of_container(name, &path));
+            let path = format!("{list_path}[{name}]");
+            wrong.extend(wrong_name(name, &path));
             wrong.extend(quantity_not_negative(amount, &path));
             wrong.extend(whole_if_counted(name, amount, &path));
+            let Some(amount) = quantity(amount) else { continue };
+            if list == "requests" {
+                wrong.extend(beyond_limit(name, amount, limits.get(name), &list_path));
+            }
+            wrong.extend(wrong_pages(name, amount, &path));
         }
     }
-    for (name, request) in &requests {
-        let path = format!("{path}.requests");
-        let given = request.to_string();
-        match limits.get(name) {
-            Some(limit) if request != limit && !may_overcommit(name) => {
-                let what = format!("must be equal to {name} limit of {limit}");
-                wrong.push(FieldError::invalid(path, given, what));
-            }
-            Some(limit) if request > limit => {
-                let what = format!("must be less than or equal to {name} limit of {limit}");
-                wrong.push(FieldError::invalid(path, given, what));
-            }
-            None if !may_overcommit(name) => {
-                let path = path.replace(".requests", ".limits");
-                wrong.push(FieldError::required(path, "Limit must be set for non overcommitable resources"));
-            }
-            _ => {}
-        }
-    }
-    let names: Vec<&String> = requests.keys().chain(limits.keys()).collect();
-    let has_huge = names.iter().any(|name| name.starts_with("hugepages-"));
-    if has_huge && !names.iter().any(|name| matches!(name.as_str(), "cpu" | "memory")) {
+    let has = |is_meant: fn(&str) -> bool| {
+        ["limits", "requests"].iter().any(|list| resources.entries(list).any(|(name, _)| is_meant(name)))
+    };
+    if has(|name| name.starts_with(HUGE_PAGES)) && !has(|name| matches!(name, "cpu" | "memory")) {
         wrong.push(FieldError::forbidden(path, "HugePages require cpu or memory"));
     }
-    wrong.extend(wrong_claims(resources, claims, &format!("{path}.claims")));
+    wrong.extend(wrong_used_claims(resources, claims, path));
     wrong
+}
+
+/// Whether an amount is no whole number.
+pub(super) fn is_fraction(amount: Quantity) -> bool {
+    Quantity::of(amount.value()) != amount
+}
+
+fn quantity(amount: &Value) -> Option<Quantity> {
+    Quantity::parse(amount.as_str()?).ok()
+}
+
+/// A request is at most its limit, and equal to it where more may not be promised. `path` is that of the requests.
+fn beyond_limit(name: &str, request: Quantity, limit: Option<&Quantity>, path: &str) -> Option<FieldError> {
+    let refuse = |what: String| Some(FieldError::invalid(path, request.to_string(), what));
+    match limit {
+        Some(limit) if request != *limit && !may_overcommit(name) => {
+            refuse(format!("must be equal to {name} limit of {limit}"))
+        }
+        Some(limit) if request > *limit => refuse(format!("must be less than or equal to {name} limit of {limit}")),
+        None if !may_overcommit(name) => {
+            let what = "Limit must be set for non overcommitable resources";
+            Some(FieldError::required(path.replace(".requests", ".limits"), what))
+        }
+        _ => None,
+    }
+}
+
+/// Huge pages come whole. In Kubernetes: `IsHugePageResourceValueDivisible`.
+fn wrong_pages(name: &str, amount: Quantity, path: &str) -> Option<FieldError> {
+    let size = Quantity::parse(name.strip_prefix(HUGE_PAGES)?).ok().filter(|size| !is_fraction(*size));
+    let is_whole = size.is_some_and(|size| size.value() > 0 && amount.value() % size.value() == 0);
+    let what = format!("{amount} is not positive integer multiple of {name}");
+    (!is_whole).then(|| FieldError::invalid(path, amount.to_string(), what))
 }
 
 /// Things that are counted cannot be asked for in parts.
@@ -128,36 +160,10 @@ pub(crate) fn whole_if_counted(name: &str, amount: &Value, path: &str) -> Wrong 
                 | "services.nodeports"
                 | "services.loadbalancers"
         );
-    match amount.as_str().and_then(|text| coracle_meta::Quantity::parse(text).ok()) {
-        Some(quantity) if is_counted && quantity.milli_value() % 1000 != 0 => {
+    match quantity(amount) {
+        Some(quantity) if is_counted && is_fraction(quantity) => {
             vec![FieldError::invalid(path, quantity.to_string(), "must be an integer")]
         }
         _ => Wrong::new(),
     }
-}
-
-fn wrong_claims(resources: &Value, claims: &BTreeSet<&str>, path: &str) -> Wrong {
-    let mut wrong = Wrong::new();
-    let mut seen = BTreeSet::new();
-    for (at, claim) in resources.list("claims").iter().enumerate() {
-        let name = claim.text("name");
-        let path = format!("{path}[{at}]");
-        if name.is_empty() {
-            wrong.push(FieldError::required(&path, ""));
-            continue;
-        }
-        if !seen.insert((name, claim.text("request"))) {
-            wrong.push(FieldError::duplicate(&path, name));
-        } else if !claims.contains(name) {
-            let what = match claims.is_empty() {
-                true => "must be one of the names in pod.spec.resourceClaims which is empty".to_owned(),
-                false => {
-                    let claims: Vec<&str> = claims.iter().copied().collect();
-                    format!("must be one of the names in pod.spec.resourceClaims: {}", claims.join(", "))
-                }
-            };
-            wrong.push(FieldError::not_found(&path, name).saying(what));
-        }
-    }
-    wrong
 }

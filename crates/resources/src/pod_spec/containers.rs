@@ -1,4 +1,5 @@
-//! Containers of all three kinds. In Kubernetes: `validateContainers`, `validateInitContainers`.
+//! Containers of all three kinds. In Kubernetes: `validateContainers`, `validateInitContainers`,
+//! `validateEphemeralContainers`.
 
 use std::collections::BTreeSet;
 
@@ -7,43 +8,69 @@ use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
 use super::amounts::wrong_resources;
+use super::claims::claim_names;
 use super::environment::wrong_variables;
 use super::handlers::{wrong_lifecycle, wrong_probes};
-use super::volumes::{Volumes, wrong_mounts};
+use super::mounts::{Volumes, wrong_mounts};
+use super::restart::{wrong_init_restart, wrong_resize_policy, wrong_restart};
+use super::security::{uses_host_users, wrong_container_security};
 use crate::field_checks::{Wrong, each_invalid, required, required_one_of};
 
 /// What containers are checked against.
 pub(super) struct Surroundings<'s> {
-    /// The volumes that are fine.
-    pub(super) volumes: Volumes<'s>,
+    volumes: Volumes<'s>,
     /// The names of the resource claims of the pod.
-    pub(super) claims: BTreeSet<&'s str>,
-    /// How long the pod may take to stop.
-    pub(super) grace: Option<i64>,
+    claims: BTreeSet<&'s str>,
+    /// How long the pod may take to stop, in seconds.
+    grace: Option<i64>,
+    restart_policy: &'s str,
+    host_users: bool,
+}
+
+impl<'s> Surroundings<'s> {
+    /// Those of the containers of `spec`; `volumes` are the volumes that are fine.
+    pub(super) fn new(spec: &'s Value, volumes: Volumes<'s>) -> Self {
+        Self {
+            volumes,
+            claims: claim_names(spec),
+            grace: spec.int_if_set("terminationGracePeriodSeconds"),
+            restart_policy: spec.text("restartPolicy"),
+            host_users: uses_host_users(spec),
+        }
+    }
 }
 
 /// What is wrong with all containers of a specification.
 pub(super) fn wrong_containers(spec: &Value, around: &Surroundings<'_>, path: &str) -> Wrong {
+    let mut wrong = wrong_main_containers(spec, around, path);
+    let mut seen: BTreeSet<&str> = spec.list("containers").iter().map(|container| container.text("name")).collect();
+    wrong.extend(wrong_init_containers(spec, around, &mut seen, path));
+    wrong.extend(wrong_ephemeral_containers(spec, around, seen, path));
+    wrong
+}
+
+fn wrong_main_containers(spec: &Value, around: &Surroundings<'_>, path: &str) -> Wrong {
     let containers = spec.list("containers");
+    let path = format!("{path}.containers");
     if containers.is_empty() {
-        return vec![FieldError::required(format!("{path}.containers"), "")];
+        return vec![FieldError::required(path, "")];
     }
     let mut wrong = Wrong::new();
     let mut seen = BTreeSet::new();
-    let mut ports = BTreeSet::new();
     for (at, container) in containers.iter().enumerate() {
-        let path = format!("{path}.containers[{at}]");
+        let path = format!("{path}[{at}]");
         wrong.extend(wrong_container(container, around, &path));
         if !seen.insert(container.text("name")) {
             wrong.push(FieldError::duplicate(format!("{path}.name"), container.text("name")));
         }
         wrong.extend(wrong_lifecycle(container, around.grace, &path));
         wrong.extend(wrong_probes(container, around.grace, &path));
-        wrong.extend(wrong_restart_policy(container, &["Always", "Never", "OnFailure"], &path));
-        wrong.extend(doubled_host_ports(container, &mut ports, &path));
+        wrong.extend(wrong_restart(container, &path));
     }
-    wrong.extend(wrong_init_containers(spec, around, &mut seen, path));
-    wrong.extend(wrong_ephemeral_containers(spec, around, &mut seen, path));
+    let mut ports = BTreeSet::new();
+    for (at, container) in containers.iter().enumerate() {
+        wrong.extend(doubled_host_ports(container, &mut ports, &format!("{path}[{at}]")));
+    }
     wrong
 }
 
@@ -54,14 +81,19 @@ fn wrong_init_containers<'s>(
     path: &str,
 ) -> Wrong {
     let mut wrong = Wrong::new();
+    let all = format!("{path}.initContainers");
     for (at, container) in spec.list("initContainers").iter().enumerate() {
-        let path = format!("{path}.initContainers[{at}]");
+        let path = format!("{all}[{at}]");
         wrong.extend(wrong_container(container, around, &path));
-        if !seen.insert(container.text("name")) {
-            wrong.push(FieldError::duplicate(format!("{path}.name"), container.text("name")));
+        wrong.extend(wrong_init_restart(container, &path));
+        let name = container.text("name");
+        if seen.contains(name) {
+            wrong.push(FieldError::duplicate(format!("{path}.name"), name));
+        } else if !name.is_empty() {
+            seen.insert(name);
         }
-        wrong.extend(wrong_restart_policy(container, &["Always", "Never", "OnFailure"], &path));
-        wrong.extend(doubled_host_ports(container, &mut BTreeSet::new(), &path));
+        // Kubernetes checks the containers one by one, so that each is the first.
+        wrong.extend(doubled_host_ports(container, &mut BTreeSet::new(), &format!("{all}[0]")));
         if container.text("restartPolicy") == "Always" {
             wrong.extend(wrong_lifecycle(container, around.grace, &path));
             wrong.extend(wrong_probes(container, around.grace, &path));
@@ -80,24 +112,29 @@ fn wrong_init_containers<'s>(
 fn wrong_ephemeral_containers<'s>(
     spec: &'s Value,
     around: &Surroundings<'_>,
-    seen: &mut BTreeSet<&'s str>,
+    mut seen: BTreeSet<&'s str>,
     path: &str,
 ) -> Wrong {
-    const FORBIDDEN: [&str; 8] = [
+    const WHAT: &str = "cannot be set for an Ephemeral Container";
+    const FORBIDDEN: [&str; 9] = [
         "ports",
         "resources",
+        "resizePolicy",
+        "restartPolicy",
+        "restartPolicyRules",
         "livenessProbe",
         "readinessProbe",
         "startupProbe",
         "lifecycle",
-        "resizePolicy",
-        "restartPolicy",
     ];
+    let init = spec.list("initContainers").iter().map(|container| container.text("name"));
+    seen.extend(init);
     let others = seen.clone();
     let mut wrong = Wrong::new();
     for (at, container) in spec.list("ephemeralContainers").iter().enumerate() {
         let path = format!("{path}.ephemeralContainers[{at}]");
         wrong.extend(wrong_container(container, around, &path));
+        wrong.extend(padded_image(container, &path));
         if !seen.insert(container.text("name")) {
             wrong.push(FieldError::duplicate(format!("{path}.name"), container.text("name")));
         }
@@ -105,19 +142,18 @@ fn wrong_ephemeral_containers<'s>(
         if !target.is_empty() && !others.contains(target) {
             wrong.push(FieldError::not_found(format!("{path}.targetContainerName"), target));
         }
-        for field in FORBIDDEN {
-            let value = container.at(field);
-            let is_set = !value.is_null() && value.as_object().is_none_or(|tree| !tree.is_empty());
-            if is_set {
-                wrong
-                    .push(FieldError::forbidden(format!("{path}.{field}"), "cannot be set for an Ephemeral Container"));
-            }
-        }
+        let is_set = |field: &str| match container.at(field) {
+            Value::Null => false,
+            // A struct in Go, and not a pointer to one.
+            Value::Object(tree) if field == "resources" => tree.values().any(|value| !value.is_null()),
+            _ => true,
+        };
+        let set = FORBIDDEN.into_iter().filter(|field| is_set(field));
+        wrong.extend(set.map(|field| FieldError::forbidden(format!("{path}.{field}"), WHAT)));
         for (at, mount) in container.list("volumeMounts").iter().enumerate() {
             for field in ["subPath", "subPathExpr"] {
                 if !mount.text(field).is_empty() {
-                    let path = format!("{path}.volumeMounts[{at}].{field}");
-                    wrong.push(FieldError::forbidden(path, "cannot be set for an Ephemeral Container"));
+                    wrong.push(FieldError::forbidden(format!("{path}.volumeMounts[{at}].{field}"), WHAT));
                 }
             }
         }
@@ -125,13 +161,11 @@ fn wrong_ephemeral_containers<'s>(
     wrong
 }
 
-fn wrong_restart_policy(container: &Value, words: &[&str], path: &str) -> Wrong {
-    let policy = container.at("restartPolicy").as_str();
-    match policy {
-        None => Wrong::new(),
-        Some(policy) if words.contains(&policy) => Wrong::new(),
-        Some(policy) => vec![FieldError::not_supported(format!("{path}.restartPolicy"), policy, words)],
-    }
+/// The image of a container of a pod, as opposed to one of a template. In Kubernetes: `validateContainerOnlyForPod`.
+pub(super) fn padded_image(container: &Value, path: &str) -> Option<FieldError> {
+    let image = container.text("image");
+    let what = "must not have leading or trailing whitespace";
+    (image.trim() != image).then(|| FieldError::invalid(format!("{path}.image"), image, what))
 }
 
 /// What is wrong with a container of any kind. In Kubernetes: `validateContainerCommon`.
@@ -149,7 +183,9 @@ fn wrong_container(container: &Value, around: &Surroundings<'_>, path: &str) -> 
     wrong.extend(wrong_mounts(container, &around.volumes, path));
     wrong.extend(required_one_of(container, "imagePullPolicy", path, &["Always", "IfNotPresent", "Never"]));
     wrong.extend(wrong_resources(container.at("resources"), &around.claims, &format!("{path}.resources")));
-    wrong.extend(wrong_security(container.at("securityContext"), &format!("{path}.securityContext")));
+    wrong.extend(wrong_resize_policy(container, around.restart_policy, path));
+    let security = container.at("securityContext");
+    wrong.extend(wrong_container_security(security, around.host_users, &format!("{path}.securityContext")));
     wrong
 }
 
@@ -190,34 +226,6 @@ fn doubled_host_ports(container: &Value, seen: &mut BTreeSet<String>, path: &str
         let text = format!("{}/{}/{number}", port.text("protocol"), port.text("hostIP"));
         if number != 0 && !seen.insert(text.clone()) {
             wrong.push(FieldError::duplicate(format!("{path}.ports[{at}].hostPort"), text));
-        }
-    }
-    wrong
-}
-
-/// In Kubernetes: `ValidateSecurityContext`.
-fn wrong_security(security: &Value, path: &str) -> Wrong {
-    let mut wrong = Wrong::new();
-    for field in ["runAsUser", "runAsGroup"] {
-        if let Some(id) = security.int_if_set(field) {
-            let sentences = names::in_range(id, 0, i64::from(i32::MAX));
-            wrong.extend(sentences.into_iter().map(|what| FieldError::invalid(format!("{path}.{field}"), id, what)));
-        }
-    }
-    if security.at("allowPrivilegeEscalation").as_bool() == Some(false) {
-        if security.flag("privileged") {
-            wrong.push(FieldError::invalid(
-                path,
-                security.clone(),
-                "cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
-            ));
-        }
-        if security.list("capabilities.add").iter().any(|name| name == "CAP_SYS_ADMIN" || name == "SYS_ADMIN") {
-            wrong.push(FieldError::invalid(
-                path,
-                security.clone(),
-                "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN",
-            ));
         }
     }
     wrong

@@ -1,37 +1,12 @@
-//! Environment variables, and the fields and resources that can be handed to a container.
-//! In Kubernetes: `ValidateEnv`, `ValidateEnvFrom`.
+//! Environment variables. In Kubernetes: `ValidateEnv`, `ValidateEnvFrom`.
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
+use super::downward::{VARIABLE_FIELDS, wrong_field, wrong_resource_field};
+use super::paths::without_backsteps;
 use crate::field_checks::{Wrong, each_invalid, required};
-
-/// The fields of a pod that an environment variable can hold.
-const FIELDS: [&str; 9] = [
-    "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
-];
-
-/// The fields of a pod that a file can hold.
-pub(super) const FILE_FIELDS: [&str; 5] =
-    ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
-
-const RESOURCES: [&str; 6] = [
-    "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
-];
 
 /// What is wrong with the variables of a container.
 pub(super) fn wrong_variables(container: &Value, path: &str) -> Wrong {
@@ -64,7 +39,7 @@ pub(super) fn wrong_variables(container: &Value, path: &str) -> Wrong {
             let missing = required(reference, "name", &path);
             let name = reference.text("name");
             wrong.extend(if missing.is_empty() {
-                each_invalid(&format!("{path}.name"), name, names::dns1123_subdomain(name))
+                each_invalid(&format!("{path}.name"), name, names::dns1123_subdomain(&as_prefix(name)))
             } else {
                 missing
             });
@@ -76,6 +51,18 @@ pub(super) fn wrong_variables(container: &Value, path: &str) -> Wrong {
         }
     }
     wrong
+}
+
+/// A name that may end in a dash, as one to which a suffix is added. In Kubernetes: `maskTrailingDash`.
+fn as_prefix(name: &str) -> String {
+    match name.strip_suffix('-') {
+        Some(rest) if !rest.is_empty() => {
+            let mut kept = rest.to_owned();
+            kept.pop();
+            kept + "a"
+        }
+        _ => name.to_owned(),
+    }
 }
 
 fn wrong_source(variable: &Value, path: &str) -> Wrong {
@@ -93,11 +80,9 @@ fn wrong_source(variable: &Value, path: &str) -> Wrong {
         count += 1;
         let path = format!("{path}.{kind}");
         wrong.extend(match kind {
-            "fieldRef" => wrong_field(reference, &FIELDS, &path),
-            "resourceFieldRef" => wrong_resource_field(reference, &path),
-            "fileKeyRef" => {
-                ["key", "path", "volumeName"].iter().flat_map(|field| required(reference, field, &path)).collect()
-            }
+            "fieldRef" => wrong_field(reference, &VARIABLE_FIELDS, &path),
+            "resourceFieldRef" => wrong_resource_field(reference, false, &path),
+            "fileKeyRef" => wrong_file_key(reference, &path),
             _ => wrong_key(reference, &path),
         });
     }
@@ -123,70 +108,41 @@ fn wrong_key(reference: &Value, path: &str) -> Wrong {
     wrong
 }
 
-/// What is wrong with a reference to a field of the pod.
-pub(super) fn wrong_field(reference: &Value, known: &[&str], path: &str) -> Wrong {
-    for field in ["apiVersion", "fieldPath"] {
-        let missing = required(reference, field, path);
-        if !missing.is_empty() {
-            return missing;
-        }
-    }
-    let field = reference.text("fieldPath");
-    let field_path = format!("{path}.fieldPath");
-    if let Some((map, key)) = field.strip_suffix("']").and_then(|field| field.split_once("['")) {
-        return match map {
-            "metadata.annotations" => {
-                each_invalid(path, &key.to_lowercase(), names::qualified_name(&key.to_lowercase()))
-            }
-            "metadata.labels" => each_invalid(path, key, names::qualified_name(key)),
-            _ => not_convertible(field, &field_path),
-        };
-    }
-    let is_field = FIELDS.contains(&field) || FILE_FIELDS.contains(&field) || field == "spec.restartPolicy";
-    match (is_field, known.contains(&field)) {
-        (_, true) => Wrong::new(),
-        (true, false) => vec![FieldError::not_supported(field_path, field, known)],
-        (false, false) => not_convertible(field, &field_path),
-    }
-}
-
-fn not_convertible(field: &str, path: &str) -> Wrong {
-    let what = format!("error converting fieldPath: field label not supported: {field}");
-    vec![FieldError::invalid(path, field, what)]
-}
-
-/// What is wrong with a reference to a container's resource.
-pub(super) fn wrong_resource_field(reference: &Value, path: &str) -> Wrong {
-    let resource = reference.text("resource");
-    if resource.is_empty() {
-        return vec![FieldError::required(format!("{path}.resource"), "")];
-    }
-    let is_huge = resource.starts_with("limits.hugepages-") || resource.starts_with("requests.hugepages-");
+/// In Kubernetes: `validateFileKeySelector`.
+fn wrong_file_key(reference: &Value, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
-    if !RESOURCES.contains(&resource) && !is_huge {
-        wrong.push(FieldError::not_supported(format!("{path}.resource"), resource, &RESOURCES));
+    for field in ["key", "volumeName", "path"] {
+        let value = reference.text(field);
+        let path = format!("{path}.{field}");
+        wrong.extend(match field {
+            _ if value.is_empty() => vec![FieldError::required(path, "")],
+            "key" => each_invalid(&path, value, names::env_var_name(value)),
+            "volumeName" => each_invalid(&path, value, names::dns1123_label(value)),
+            _ => without_backsteps(value, &path),
+        });
     }
-    let divisor = reference.text("divisor");
-    let (allowed, kind): (&[&str], &str) = match resource.split_once('.').map(|(_, name)| name) {
-        Some("cpu") => (&["1m", "1"], "cpu"),
-        Some("memory") => {
-            (&["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"], "memory")
+    wrong
+}
+
+/// The volumes whose files hold variables are empty directories. In Kubernetes: `validateFileKeyRefVolumes`.
+pub(super) fn wrong_variable_volumes(spec: &Value, path: &str) -> Wrong {
+    let mut wrong = Wrong::new();
+    for (path, container) in super::all_containers(spec, path) {
+        for (at, variable) in container.list("env").iter().enumerate() {
+            let reference = variable.at("valueFrom.fileKeyRef");
+            if reference.is_null() {
+                continue;
+            }
+            let path = format!("{path}.env[{at}].valueFrom.fileKeyRef.volumeName");
+            let name = reference.text("volumeName");
+            match spec.list("volumes").iter().rfind(|volume| volume.text("name") == name) {
+                None => wrong.push(FieldError::not_found(path, name)),
+                Some(volume) if !volume.has("emptyDir") => {
+                    wrong.push(FieldError::invalid(path, name, "referenced volume must be of type emptyDir"));
+                }
+                Some(_) => {}
+            }
         }
-        Some("ephemeral-storage") => (
-            &["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"],
-            "local ephemeral storage",
-        ),
-        _ => return wrong,
-    };
-    if !matches!(divisor, "" | "0") && !allowed.contains(&divisor) {
-        let what = if kind == "cpu" {
-            "only divisor's values 1m and 1 are supported with the cpu resource".to_owned()
-        } else {
-            format!(
-                "only divisor's values 1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei are supported with the {kind} resource"
-            )
-        };
-        wrong.push(FieldError::invalid(format!("{path}.divisor"), divisor, what));
     }
     wrong
 }

@@ -25,15 +25,15 @@ pub(super) fn wrong_probes(container: &Value, grace: Grace, path: &str) -> Wrong
         }
         let own_grace = probe.int_if_set("terminationGracePeriodSeconds");
         let grace_path = format!("{path}.terminationGracePeriodSeconds");
+        if let Some(seconds @ ..=0) = own_grace {
+            wrong.push(FieldError::invalid(&grace_path, seconds, "must be greater than 0"));
+        }
         if name == "readinessProbe" {
             if own_grace.is_some() {
                 let what = "must not be set for readinessProbes";
                 wrong.push(FieldError::invalid(grace_path, probe.at("terminationGracePeriodSeconds").clone(), what));
             }
             continue;
-        }
-        if let Some(seconds @ ..=0) = own_grace {
-            wrong.push(FieldError::invalid(grace_path, seconds, "must be greater than 0"));
         }
         if probe.int("successThreshold") != 1 {
             let threshold = probe.int("successThreshold");

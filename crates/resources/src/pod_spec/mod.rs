@@ -1,19 +1,41 @@
 //! The specification of a pod, wherever it stands: in a pod, or in the template of something that makes pods.
 
 mod amounts;
+mod annotations;
+mod app_armor;
+mod claims;
 mod containers;
+mod disabled_fields;
+mod downward;
 mod environment;
+mod files;
 mod handlers;
+mod host_names;
+mod iscsi;
 mod label_keys;
+mod mounts;
+mod operating_system;
+mod overlaps;
+mod paths;
 mod placement;
+mod pod_amounts;
+mod profiles;
+mod projected;
+mod restart;
+mod security;
 mod validation;
+mod volume_sources;
 mod volumes;
 mod warnings;
+mod windows;
 
 pub(crate) use amounts::{may_overcommit, name_of_container, name_of_resource, whole_if_counted, wrong_overhead};
+pub(crate) use annotations::wrong_annotation_change;
+pub(crate) use app_armor::align_app_armor;
+pub(crate) use disabled_fields::drop_disabled;
 pub(crate) use label_keys::merge_label_keys;
 pub(crate) use placement::{node_selector, wrong_tolerations};
-pub(crate) use validation::{wrong_lasting_template, wrong_spec, wrong_template};
+pub(crate) use validation::{wrong_lasting_template, wrong_new_pod, wrong_pod, wrong_template};
 pub(crate) use warnings::{template_warnings, warnings};
 
 use coracle_meta::{Object, names};
@@ -21,8 +43,11 @@ use serde_json::Value;
 
 use coracle_meta::fields::Fields;
 
+/// The annotation of a pod that a node runs by itself, and whose copy the API server holds.
+pub(crate) const MIRROR: &str = "kubernetes.io/config.mirror";
+
 /// All containers, with their paths below the specification.
-pub(crate) fn containers<'s>(spec: &'s Value, path: &str) -> Vec<(String, &'s Value)> {
+pub(crate) fn all_containers<'s>(spec: &'s Value, path: &str) -> Vec<(String, &'s Value)> {
     let lists = ["initContainers", "containers", "ephemeralContainers"].into_iter();
     lists
         .flat_map(|list| {

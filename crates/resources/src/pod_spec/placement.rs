@@ -1,10 +1,12 @@
 //! Where a pod may run: affinity, tolerations, spreading.
 
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
 
-use crate::field_checks::{Wrong, each_invalid, label_selector, positive};
+use crate::field_checks::{Wrong, each_invalid, label_selector, one_of};
 
 /// The effects of taints.
 pub(crate) const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -21,7 +23,7 @@ pub(super) fn wrong_affinity(affinity: &Value, path: &str) -> Wrong {
     for (at, term) in node.list(PREFERRED).iter().enumerate() {
         let path = format!("{path}.nodeAffinity.{PREFERRED}[{at}]");
         wrong.extend(wrong_weight(term, &path));
-        wrong.extend(wrong_node_term(term.at("preference"), &format!("{path}.preference")));
+        wrong.extend(wrong_node_term(term.at("preference"), false, &format!("{path}.preference")));
     }
     for kind in ["podAffinity", "podAntiAffinity"] {
         let pods = affinity.at(kind);
@@ -52,10 +54,11 @@ pub(crate) fn node_selector(selector: &Value, path: &str) -> Wrong {
     if terms.is_empty() {
         return vec![FieldError::required(path, "must have at least one node selector term")];
     }
-    terms.iter().enumerate().flat_map(|(at, term)| wrong_node_term(term, &format!("{path}[{at}]"))).collect()
+    terms.iter().enumerate().flat_map(|(at, term)| wrong_node_term(term, true, &format!("{path}[{at}]"))).collect()
 }
 
-fn wrong_node_term(term: &Value, path: &str) -> Wrong {
+/// Values that no label has are refused where `checks_values`, in a requirement as opposed to a preference.
+fn wrong_node_term(term: &Value, checks_values: bool, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     for (at, requirement) in term.list("matchExpressions").iter().enumerate() {
         let path = format!("{path}.matchExpressions[{at}]");
@@ -63,14 +66,14 @@ fn wrong_node_term(term: &Value, path: &str) -> Wrong {
         let values = format!("{path}.values");
         match (requirement.text("operator"), count) {
             ("In" | "NotIn", 0) => {
-                wrong.push(FieldError::required(values, "must be specified when `operator` is 'In' or 'NotIn'"));
+                wrong.push(FieldError::required(&values, "must be specified when `operator` is 'In' or 'NotIn'"));
             }
             ("Exists" | "DoesNotExist", 1..) => wrong.push(FieldError::forbidden(
-                values,
+                &values,
                 "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
             )),
             ("Gt" | "Lt", count) if count != 1 => wrong
-                .push(FieldError::required(values, "must be specified single value when `operator` is 'Lt' or 'Gt'")),
+                .push(FieldError::required(&values, "must be specified single value when `operator` is 'Lt' or 'Gt'")),
             ("In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt", _) => {}
             (other, _) => {
                 wrong.push(FieldError::invalid(format!("{path}.operator"), other, "not a valid selector operator"));
@@ -78,6 +81,10 @@ fn wrong_node_term(term: &Value, path: &str) -> Wrong {
         }
         let key = requirement.text("key");
         wrong.extend(each_invalid(&format!("{path}.key"), key, names::qualified_name(key)));
+        let given = requirement.list("values").iter().filter_map(Value::as_str).enumerate();
+        for (at, value) in given.filter(|_| checks_values) {
+            wrong.extend(each_invalid(&format!("{values}[{at}]"), value, names::label_value(value)));
+        }
     }
     for (at, requirement) in term.list("matchFields").iter().enumerate() {
         let path = format!("{path}.matchFields[{at}]");
@@ -95,6 +102,10 @@ fn wrong_node_term(term: &Value, path: &str) -> Wrong {
         if requirement.text("key") != "metadata.name" {
             let key = requirement.text("key");
             wrong.push(FieldError::invalid(format!("{path}.key"), key, "not a valid field selector key"));
+            continue;
+        }
+        for (at, name) in values.iter().filter_map(Value::as_str).enumerate() {
+            wrong.extend(each_invalid(&format!("{path}.values[{at}]"), name, names::dns1123_subdomain(name)));
         }
     }
     wrong
@@ -106,6 +117,7 @@ fn wrong_pod_term(term: &Value, path: &str) -> Wrong {
     for name in term.list("namespaces").iter().filter_map(Value::as_str) {
         wrong.extend(each_invalid(&format!("{path}.namespace"), name, names::dns1123_label(name)));
     }
+    wrong.extend(wrong_label_keys(term, path));
     let key = term.text("topologyKey");
     let key_path = format!("{path}.topologyKey");
     if key.is_empty() {
@@ -182,19 +194,56 @@ pub(super) fn wrong_spread(spec: &Value, path: &str) -> Wrong {
             wrong.push(FieldError::duplicate(path, format!("{{{key}, {action}}}")));
         }
         if let Some(least) = constraint.int_if_set("minDomains") {
-            wrong.extend(positive(constraint, "minDomains", &path));
+            if least <= 0 {
+                wrong.push(FieldError::invalid(format!("{path}.minDomains"), least, "must be greater than zero"));
+            }
             if action != "DoNotSchedule" {
                 let what = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
                 wrong.push(FieldError::invalid(format!("{path}.minDomains"), least, what));
             }
         }
         for field in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
-            let policy = constraint.text(field);
-            if !matches!(policy, "" | "Honor" | "Ignore") {
-                wrong.push(FieldError::not_supported(format!("{path}.{field}"), policy, &["Honor", "Ignore"]));
+            if constraint.has(field) {
+                wrong.extend(one_of(constraint, field, &path, &["Honor", "Ignore"]));
             }
         }
+        wrong.extend(wrong_label_keys(constraint, &path));
         wrong.extend(label_selector(constraint.at("labelSelector"), &format!("{path}.labelSelector")));
+    }
+    wrong
+}
+
+/// The keys whose values the pod's own labels give. By now the selector has a requirement for each of them.
+/// In Kubernetes: `ValidateMatchLabelKeysAndMismatchLabelKeys`.
+fn wrong_label_keys(term: &Value, path: &str) -> Wrong {
+    let selector = term.at("labelSelector");
+    let keys = |list: &str| -> Vec<&str> { term.list(list).iter().filter_map(Value::as_str).collect() };
+    let (matched, mismatched) = (keys("matchLabelKeys"), keys("mismatchLabelKeys"));
+    let mut wrong = Wrong::new();
+    for (list, keys) in [("matchLabelKeys", &matched), ("mismatchLabelKeys", &mismatched)] {
+        let path = format!("{path}.{list}");
+        if !keys.is_empty() && selector.is_null() {
+            wrong.push(FieldError::forbidden(path, "must not be specified when labelSelector is not set"));
+            continue;
+        }
+        for (at, key) in keys.iter().enumerate() {
+            wrong.extend(each_invalid(&format!("{path}[{at}]"), key, names::qualified_name(key)));
+        }
+    }
+    let mut selected: BTreeSet<&str> = selector.entries("matchLabels").map(|(key, _)| key.as_str()).collect();
+    for requirement in selector.list("matchExpressions") {
+        let key = requirement.text("key");
+        if let Some(at) = matched.iter().rposition(|matched| *matched == key)
+            && selected.contains(key)
+        {
+            let what = "exists in both matchLabelKeys and labelSelector";
+            wrong.push(FieldError::invalid(format!("{path}[{at}]"), key, what));
+        }
+        selected.insert(key);
+    }
+    for (at, key) in matched.iter().enumerate().filter(|(_, key)| mismatched.contains(key)) {
+        let what = "exists in both matchLabelKeys and mismatchLabelKeys";
+        wrong.push(FieldError::invalid(format!("{path}.matchLabelKeys[{at}]"), *key, what));
     }
     wrong
 }

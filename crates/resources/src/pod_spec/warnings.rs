@@ -1,9 +1,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use coracle_meta::Quantity;
+use coracle_meta::{Quantity, names};
 use serde_json::Value;
 
-use super::containers;
+use super::all_containers;
+use super::amounts::is_fraction;
+use super::overlaps::overlapping_paths;
+use super::profiles::{APP_ARMOR, SECCOMP, SECCOMP_OF_POD, app_armor_of};
+use crate::addresses::ip_warning;
 use coracle_meta::fields::Fields;
 
 /// What somebody who writes a template of pods should know. `path` is the template's.
@@ -19,8 +23,9 @@ pub(crate) fn warnings(metadata: &Value, spec: &Value, path: &str) -> Vec<String
     warnings.extend(of_node_labels(spec, &at("spec")));
     warnings.extend(of_annotations(metadata, &at("metadata.annotations")));
     warnings.extend(of_volumes(spec, &at("spec.volumes")));
+    warnings.extend(overlapping_paths(spec));
     warnings.extend(doubles(spec, &at("spec")));
-    warnings.extend(of_containers(metadata, spec, &at("spec"), &at("metadata.annotations")));
+    warnings.extend(of_containers(metadata, spec, !path.is_empty(), &at("spec"), &at("metadata.annotations")));
     warnings.extend(of_ports(spec, &at("spec")));
     if spec.int("terminationGracePeriodSeconds") < 0 {
         warnings.push(format!(
@@ -29,7 +34,19 @@ pub(crate) fn warnings(metadata: &Value, spec: &Value, path: &str) -> Vec<String
         ));
     }
     warnings.extend(of_affinity(spec, &at("spec.affinity")));
+    warnings.extend(of_addresses(spec, &at("spec")));
     warnings
+}
+
+fn of_addresses(spec: &Value, path: &str) -> Vec<String> {
+    let servers = spec.list("dnsConfig.nameservers").iter().enumerate();
+    let servers = servers.filter_map(|(at, server)| {
+        ip_warning(server.as_str().unwrap_or_default(), &format!("{path}.dnsConfig.nameservers[{at}]"))
+    });
+    let aliases = spec.list("hostAliases").iter().enumerate();
+    let aliases =
+        aliases.filter_map(|(at, alias)| ip_warning(alias.text("ip"), &format!("{path}.hostAliases[{at}].ip")));
+    servers.chain(aliases).collect()
 }
 
 /// What became of a label of nodes.
@@ -64,11 +81,11 @@ fn of_node_labels(spec: &Value, path: &str) -> Vec<String> {
     let terms = node.list("requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms").iter().enumerate();
     for (at, term) in terms {
         let path = format!("{affinity}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[{at}]");
-        warnings.extend(of_node_term(term, &path));
+        warnings.extend(of_node_term(term, false, &path));
     }
     for (at, term) in node.list("preferredDuringSchedulingIgnoredDuringExecution").iter().enumerate() {
         let path = format!("{affinity}.preferredDuringSchedulingIgnoredDuringExecution[{at}].preference");
-        warnings.extend(of_node_term(term.at("preference"), &path));
+        warnings.extend(of_node_term(term.at("preference"), true, &path));
     }
     for (at, constraint) in spec.list("topologySpreadConstraints").iter().enumerate() {
         let path = format!("{path}.topologySpreadConstraints[{at}]");
@@ -83,12 +100,22 @@ fn of_node_labels(spec: &Value, path: &str) -> Vec<String> {
     warnings
 }
 
-fn of_node_term(term: &Value, path: &str) -> Vec<String> {
+/// Where `checks_values`, values that no label has are named: of a preference they are not refused.
+fn of_node_term(term: &Value, checks_values: bool, path: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     for (at, expression) in term.list("matchExpressions").iter().enumerate() {
         let key = expression.text("key");
         if let Some(what) = deprecated_node_label(key) {
             warnings.push(format!("{path}.matchExpressions[{at}].key: {key} is {what}"));
+        }
+        let values = expression.list("values").iter().filter_map(Value::as_str).enumerate();
+        for (value_at, value) in values.filter(|_| checks_values) {
+            let sentences = names::label_value(value).into_iter();
+            warnings.extend(
+                sentences.map(|what| {
+                    format!("{path}.matchExpressions[{at}].values[{value_at}]: {value} is invalid, {what}")
+                }),
+            );
         }
     }
     warnings
@@ -128,9 +155,19 @@ fn of_volumes(spec: &Value, path: &str) -> Vec<String> {
                 let source = if source == "storageos" { "storageOS" } else { source };
                 warnings.push(format!("{path}[{at}].{source}: {what}"));
             }
+            if source == "glusterfs" {
+                warnings
+                    .extend(of_claim(volume, &format!("{path}[{at}].ephemeral.volumeClaimTemplate.spec.resources")));
+            }
         }
     }
     warnings
+}
+
+fn of_claim(volume: &Value, path: &str) -> Vec<String> {
+    let resources = volume.at("ephemeral.volumeClaimTemplate.spec.resources");
+    let lists = ["requests", "limits"].into_iter();
+    lists.filter_map(|list| of_fraction(resources.at(list), "storage", &format!("{path}.{list}"))).collect()
 }
 
 fn doubles(spec: &Value, path: &str) -> Vec<String> {
@@ -159,26 +196,33 @@ fn doubles(spec: &Value, path: &str) -> Vec<String> {
 fn of_fraction(amounts: &Value, resource: &str, path: &str) -> Option<String> {
     let text = amounts.field_named(resource).as_str()?;
     let amount = Quantity::parse(text).ok()?;
-    let is_fraction = amount.milli_value() % 1000 != 0;
-    is_fraction.then(|| {
+    is_fraction(amount).then(|| {
         format!("{path}[{resource}]: fractional byte value {:?} is invalid, must be an integer", amount.to_string())
     })
 }
 
-fn of_containers(metadata: &Value, spec: &Value, path: &str, annotations_path: &str) -> Vec<String> {
-    const POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
-    const CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
+fn of_containers(metadata: &Value, spec: &Value, is_template: bool, path: &str, annotations_path: &str) -> Vec<String> {
     let what = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
     let annotations = metadata.at("annotations");
     let mut warnings = Vec::new();
-    if !spec.has("securityContext.seccompProfile") && !annotations.field_named(POD).is_null() {
-        warnings.push(format!("{annotations_path}[{POD}]: {what}"));
+    if !spec.has("securityContext.seccompProfile") && !annotations.field_named(SECCOMP_OF_POD).is_null() {
+        warnings.push(format!("{annotations_path}[{SECCOMP_OF_POD}]: {what}"));
     }
-    for (path, container) in containers(spec, path) {
-        let annotation = format!("{CONTAINER}{}", container.text("name"));
+    for (path, container) in all_containers(spec, path) {
+        let annotation = format!("{SECCOMP}{}", container.text("name"));
         let has_annotation = !annotations.field_named(&annotation).is_null();
         if !container.has("securityContext.seccompProfile") && has_annotation {
             warnings.push(format!("{annotations_path}[{annotation}]: {what}"));
+        }
+        if is_template && !container.has("securityContext.appArmorProfile") {
+            let annotation = format!("{APP_ARMOR}{}", container.text("name"));
+            let of_pod = spec.at("securityContext.appArmorProfile");
+            if let Some(profile) = annotations.field_named(&annotation).as_str()
+                && (of_pod.is_null() || app_armor_of(profile).as_ref() != Some(of_pod))
+            {
+                let what = "deprecated since v1.30; use the \"appArmorProfile\" field instead";
+                warnings.push(format!("{annotations_path}[{annotation}]: {what}"));
+            }
         }
         for resource in ["memory", "ephemeral-storage"] {
             for list in ["limits", "requests"] {
@@ -215,7 +259,7 @@ fn of_ports(spec: &Value, path: &str) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut by_number: BTreeMap<(i64, &str), Vec<(String, &Value)>> = BTreeMap::new();
     let mut by_name: BTreeMap<&str, String> = BTreeMap::new();
-    let ports: Vec<(String, &Value)> = containers(spec, path)
+    let ports: Vec<(String, &Value)> = all_containers(spec, path)
         .into_iter()
         .flat_map(|(path, container)| {
             let ports = container.list("ports").iter().enumerate();
