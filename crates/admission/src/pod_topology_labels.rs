@@ -24,8 +24,14 @@ impl Admission for PodTopologyLabels {
         if !is_binding && !review.is_about("", "pods") && !review.is_about("", "bindings") {
             return Ok(());
         }
-        let path: &[&str] = if review.is_about("", "pods") { &["spec", "nodeName"] } else { &["target", "name"] };
-        let node = review.object().map_or("", |object| object.text(path)).to_owned();
+        let is_pod = review.is_about("", "pods");
+        let node = review.object().map_or("", |object| match is_pod {
+            true => object.text("spec.nodeName"),
+            // A target of no kind is bound to all the same, and its labels are not copied.
+            false if object.text("target.kind") != "Node" => "",
+            false => object.text("target.name"),
+        });
+        let node = node.to_owned();
         if node.is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
-use coracle_registry::{DeleteOptions, FieldValidation, Operation, Preconditions, Request, Review};
+use coracle_registry::{DeleteOptions, Operation, Preconditions, Request, Review, Said};
 use serde_json::{Value, json};
 
 use crate::lookup::{self, core};
@@ -61,21 +61,38 @@ pub(crate) fn admission_request(
     let request = review.request;
     let user = &request.user;
     let asked_kind = kind_of(review);
-    let name = review.object().map_or(request.at.name.as_str(), Object::name);
-    let name = if name.is_empty() { request.at.name.as_str() } else { name };
+    // The name in the URL counts, whatever the body of a subresource is called.
+    let name = match request.at.name.as_str() {
+        "" => review.object().map_or("", Object::name),
+        name => name,
+    };
     let is_namespace = review.is_about_any_part("", "namespaces");
     let mut shown = json!({
         "kind": show_kind(kind), "resource": show_resource(resource),
         "requestKind": show_kind(&asked_kind), "requestResource": show_resource(&request.at.resource),
-        "name": name, "namespace": if is_namespace { name } else { &request.at.namespace },
-        "operation": review.operation.as_str(), "dryRun": request.dry_run,
-        "userInfo": {"username": user.name, "uid": user.uid, "groups": user.groups, "extra": user.extra},
-        "options": options(review),
+        "operation": review.operation.as_str(), "dryRun": request.dry_run, "userInfo": {}, "options": options(review),
     });
-    if !request.at.subresource.is_empty() {
-        shown["subResource"] = request.at.subresource.as_str().into();
-        shown["requestSubResource"] = request.at.subresource.as_str().into();
-    }
+    // What is empty is left out, as Go does.
+    let mut show = |path: &[&str], value: Value| {
+        let is_empty = match &value {
+            Value::String(text) => text.is_empty(),
+            Value::Array(list) => list.is_empty(),
+            Value::Object(map) => map.is_empty(),
+            _ => false,
+        };
+        if !is_empty {
+            let place = path.iter().fold(&mut shown, |place, name| &mut place[*name]);
+            *place = value;
+        }
+    };
+    show(&["name"], name.into());
+    show(&["namespace"], if is_namespace { name } else { &request.at.namespace }.into());
+    show(&["subResource"], request.at.subresource.as_str().into());
+    show(&["requestSubResource"], request.at.subresource.as_str().into());
+    show(&["userInfo", "username"], user.name.as_str().into());
+    show(&["userInfo", "uid"], user.uid.as_str().into());
+    show(&["userInfo", "groups"], json!(user.groups));
+    show(&["userInfo", "extra"], json!(user.extra));
     shown
 }
 
@@ -108,15 +125,11 @@ fn options(review: &Review<'_>) -> Value {
 }
 
 fn show_write_options(shown: &mut Value, request: &Request) {
-    // Without a manager of its own, a request goes under the name of its program.
-    let program = request.user_agent.split('/').next().unwrap_or("");
-    if request.field_manager != program {
-        shown["fieldManager"] = request.field_manager.as_str().into();
-    }
-    match request.field_validation {
-        FieldValidation::Warn => {}
-        FieldValidation::Ignore => shown["fieldValidation"] = "Ignore".into(),
-        FieldValidation::Strict => shown["fieldValidation"] = "Strict".into(),
+    let Said { field_manager, field_validation } = &request.said;
+    for (name, said) in [("fieldManager", field_manager), ("fieldValidation", field_validation)] {
+        if !said.is_empty() {
+            shown[name] = said.as_str().into();
+        }
     }
 }
 

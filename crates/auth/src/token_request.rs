@@ -147,16 +147,21 @@ async fn node_of(registry: &Registry, request: &Request, pod: &Object) -> Result
     }
 }
 
-/// Refuses a body that is about another account than the path.
-fn check_subject(body: &Object, account: &Object) -> Result<(), Status> {
-    for (field, ours) in [("name", account.name()), ("namespace", account.namespace())] {
+/// Refuses a body that names another account than the path.
+fn check_names(request: &Request, body: &Object) -> Result<(), Status> {
+    for (field, ours) in [("name", &request.at.name), ("namespace", &request.at.namespace)] {
         let given = body.text(&["metadata", field]);
         if !given.is_empty() && given != ours {
             let detail = format!("must match the service account {field} if specified");
             let error = FieldError::invalid(format!("metadata.{field}"), given, detail);
-            return Err(invalid(account.name(), &[error]));
+            return Err(invalid(&request.at.name, &[error]));
         }
     }
+    Ok(())
+}
+
+/// Refuses a body that is about an account that has had the name before.
+fn check_uid(body: &Object, account: &Object) -> Result<(), Status> {
     if !body.uid().is_empty() && body.uid() != account.uid() {
         let why = format!(
             "the UID in the token request ({}) does not match the UID of the service account ({})",
@@ -191,11 +196,15 @@ impl Action for TokenRequests {
         true
     }
 
+    fn check(&self, request: &Request, body: &Object) -> Result<(), Status> {
+        check_names(request, body)
+    }
+
     async fn create(&self, registry: &Registry, request: &Request, mut body: Object) -> Result<Object, Status> {
         let resource = GroupVersionResource::new("", "v1", "serviceaccounts");
         let about = request.about(Verb::Get, resource, &request.at.namespace, &request.at.name);
         let account = registry.get(&about, &GetOptions::default()).await?.object();
-        check_subject(&body, &account)?;
+        check_uid(&body, &account)?;
         let mut spec = self.spec(&body)?;
         let binding = self.bound(registry, request, &body).await?;
         if let Some(most) = self.lifetimes.most.filter(|most| spec.seconds > *most) {

@@ -45,7 +45,7 @@ pub use registry::{
     Projection, Question, Rank, Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review,
     Rules, ServiceAddress, Strategy, Subresource, Target, Told, Trust, View, forbidden, unknown_finalizer,
 };
-pub use request::{FieldValidation, Request, Verb, Warnings};
+pub use request::{FieldValidation, Request, Said, Verb, Warnings};
 pub use restore::{restore, restore_metadata};
 pub use scale::{Scale, SelectorForm};
 pub use table::{Column, TableColumn};

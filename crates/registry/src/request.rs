@@ -78,6 +78,15 @@ impl Warnings {
     }
 }
 
+/// What a client has said of how it writes; empty where it leaves that to the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// `?fieldManager=`
+    pub field_manager: String,
+    /// `?fieldValidation=`
+    pub field_validation: String,
+}
+
 /// One request, after authentication: who asks for what, and how.
 ///
 /// In Kubernetes: `RequestInfo`, `admission.Attributes` and the options of the verbs, in one.
@@ -95,6 +104,8 @@ pub struct Request {
     pub field_manager: String,
     /// What to do about unknown fields.
     pub field_validation: FieldValidation,
+    /// What the client has said of both: webhooks are shown that.
+    pub said: Said,
     /// The request's id in the audit log.
     pub audit_id: String,
     /// The `User-Agent`.
@@ -119,6 +130,7 @@ impl Request {
             dry_run: false,
             field_manager: "kube-apiserver".to_owned(),
             field_validation: FieldValidation::default(),
+            said: Said::default(),
             audit_id: String::new(),
             user_agent: String::new(),
             cause: None,

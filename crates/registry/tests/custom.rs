@@ -65,6 +65,14 @@ impl World {
         Ok(Object::clone(&written.object.object()))
     }
 
+    async fn apply(&self, manager: &str, config: Value) -> Result<Object, Status> {
+        let name = config["metadata"]["name"].as_str().unwrap_or("").to_owned();
+        let request = Request { field_manager: manager.to_owned(), ..self.request(Verb::Patch, boats(), &name) };
+        let patch = Patch { kind: PatchKind::Apply { force: false }, body: Bytes::from(config.to_string()) };
+        let written = self.registry.patch(&request, &patch).await?;
+        Ok(Object::clone(&written.object.object()))
+    }
+
     async fn delete(&self, resource: GroupVersionResource, name: &str) -> Result<Deleted, Status> {
         self.registry.delete(&self.request(Verb::Delete, resource, name), &DeleteOptions::default()).await
     }
@@ -181,6 +189,79 @@ async fn status_and_scale_are_parts_of_their_own() {
     let boat = world.get(boats(), "b").await.unwrap();
     assert_eq!((boat.number("spec.oars"), boat.generation()), (Some(6), 2));
     assert_eq!(boat.text("status.phase"), "Afloat");
+}
+
+/// A specification whose fields can be empty, null and filled with defaults.
+fn rigging() -> Value {
+    json!({"type": "object", "properties": {
+        "oars": {"type": "integer"}, "colour": {"type": "string"},
+        "sail": {"type": "object", "properties": {"area": {"type": "integer", "default": 10}}},
+        "mast": {"type": "object", "properties": {"height": {"type": "integer"}}},
+        "flag": {"type": "object", "nullable": true, "properties": {"text": {"type": "string"}}},
+        "crew": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], "items": {
+            "type": "object", "required": ["name"], "properties": {
+                "name": {"type": "string"},
+                "watch": {"type": "object", "properties": {"hours": {"type": "integer", "default": 4}}}
+            }
+        }},
+        "ropes": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+        "box": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {"lid": {"type": "string"}}}
+    }})
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_object_that_is_applied_again_keeps_what_is_in_it() {
+    let world = World::new();
+    world.create(definitions(), definition(rigging())).await.unwrap();
+    for config in [
+        json!({"sail": {}}),
+        json!({"sail": {}, "oars": 1}),
+        json!({"crew": [{"name": "a", "watch": {}}]}),
+        json!({"crew": [], "ropes": [], "box": {}}),
+    ] {
+        let first = world.apply("me", boat("b", config.clone())).await.unwrap();
+        for _ in 0..2 {
+            let again = world.apply("me", boat("b", config.clone())).await.unwrap();
+            assert_eq!(again.field("spec"), first.field("spec"), "{config}");
+            assert_eq!(again.generation(), first.generation(), "{config}");
+        }
+        world.delete(boats(), "b").await.unwrap();
+    }
+    let first = world.apply("me", boat("s", json!({"sail": {}}))).await.unwrap();
+    assert_eq!(first.field("spec"), Some(&json!({"sail": {"area": 10}})));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_applied_empty_after_it_had_fields_is_null_and_not_absent() {
+    let world = World::new();
+    world.create(definitions(), definition(rigging())).await.unwrap();
+    let null = |path: &str| format!("{path}: Invalid value: \"null\": {path} in body must be of type object: \"null\"");
+    world.apply("me", boat("a", json!({"mast": {"height": 1}}))).await.unwrap();
+    let status = world.apply("me", boat("a", json!({"mast": {}}))).await.unwrap_err();
+    assert_eq!((status.code, causes(&status)), (422, vec![null("spec.mast")]));
+
+    world.apply("me", boat("b", json!({"oars": 1}))).await.unwrap();
+    let status = world.apply("me", boat("b", json!({}))).await.unwrap_err();
+    assert_eq!((status.code, causes(&status)), (422, vec![null("spec")]));
+
+    world.apply("me", boat("c", json!({"flag": {"text": "x"}}))).await.unwrap();
+    let nulled = world.apply("me", boat("c", json!({"flag": null}))).await.unwrap();
+    assert_eq!((nulled.field("spec"), nulled.generation()), (Some(&json!({"flag": null})), 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn scaling_to_the_present_size_leaves_the_scaler_what_else_it_owns() {
+    let world = World::new();
+    world.create(definitions(), definition(rigging())).await.unwrap();
+    world.create(boats(), boat("b", json!({"oars": 2, "colour": "red"}))).await.unwrap();
+    world.merge("b", "scale", json!({"spec": {"replicas": 2}})).await.unwrap();
+    let scaled = world.get(boats(), "b").await.unwrap();
+    let owners = scaled.field("metadata.managedFields").and_then(Value::as_array).unwrap();
+    let owned: Vec<_> = owners.iter().map(|owner| (&owner["manager"], &owner["fieldsV1"]["f:spec"])).collect();
+    let me = json!("me");
+    assert_eq!(owned, [(&me, &json!({"f:oars": {}})), (&me, &json!({".": {}, "f:colour": {}}))]);
+    let status = world.apply("other", boat("b", json!({"colour": "blue"}))).await.unwrap_err();
+    assert_eq!((status.code, causes(&status).len()), (409, 1));
 }
 
 #[tokio::test(start_paused = true)]

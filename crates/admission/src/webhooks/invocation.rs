@@ -5,7 +5,8 @@ use coracle_expression::{
     Allowance, COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, Session, Variables, request_schema,
 };
 use coracle_meta::{Object, Status};
-use coracle_registry::{Call, Review};
+use coracle_registry::{Call, Review, Subresource};
+use coracle_schema::decode::decode_patched;
 use serde_json::Value;
 
 use super::review::{self, Response};
@@ -113,7 +114,11 @@ impl Invocation {
     /// What is wrong with it, in Go's words.
     pub(super) async fn read(&self, review: &Review<'_>, patched: Value) -> Result<Object, String> {
         if !review.object().is_some_and(|object| is_whole(review, object)) {
-            return Object::from_value(patched).map_err(|error| error.to_string());
+            let part = review.kind().subresource(&review.request.at.subresource).and_then(Subresource::body);
+            return match part {
+                Some(body) => decode_patched(patched, &body.gvk, &body.schema).map(|decoded| decoded.object),
+                None => Object::from_value(patched).map_err(|error| error.to_string()),
+            };
         }
         let kind = self.shown.elsewhere.as_deref().unwrap_or(review.kind());
         let mut object = kind.decode_value(patched)?.object;

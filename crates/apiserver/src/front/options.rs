@@ -1,5 +1,5 @@
 use coracle_meta::{FieldError, FieldSelector, GroupVersionKind, LabelSelector, Status};
-use coracle_registry::{DeleteOptions, FieldValidation, GetOptions, ListOptions, Preconditions, Propagation};
+use coracle_registry::{DeleteOptions, FieldValidation, GetOptions, ListOptions, Preconditions, Propagation, Said};
 use serde_json::Value;
 
 use crate::front::query::Query;
@@ -12,8 +12,8 @@ const FIELD_MANAGER_LIMIT: usize = 128;
 pub(crate) struct WriteOptions {
     /// Whether everything happens but the write.
     pub(crate) dry_run: bool,
-    /// Who owns what is written; empty for the user agent.
-    pub(crate) field_manager: String,
+    /// What the client says of the manager and of the validation; without a manager the user agent is one.
+    pub(crate) said: Said,
     /// What to do about unknown fields.
     pub(crate) field_validation: FieldValidation,
     /// Whether an apply takes fields away from others; `None` if not said.
@@ -70,7 +70,8 @@ pub(crate) fn write_options(kind: WriteKind, query: &Query) -> Result<WriteOptio
         }
     };
     refuse(kind.kind(), &errors)?;
-    Ok(WriteOptions { dry_run, field_manager, field_validation, force })
+    let said = Said { field_manager, field_validation: query.text("fieldValidation").to_owned() };
+    Ok(WriteOptions { dry_run, said, field_validation, force })
 }
 
 fn check_field_manager(manager: &str) -> Vec<FieldError> {

@@ -5,7 +5,7 @@ use axum::extract::ws::WebSocketUpgrade;
 use bytes::Bytes;
 use coracle_handover::Offer;
 use coracle_meta::{Object, ResourcePath, Status};
-use coracle_registry::{FieldValidation, Kind, Request, Stored, Verb, Warnings};
+use coracle_registry::{FieldValidation, Kind, Request, Said, Stored, Verb, Warnings};
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::answer::negotiate::{Negotiated, body_format};
@@ -54,8 +54,9 @@ impl Call {
     pub(super) fn set_write_options(&mut self, options: &WriteOptions) {
         self.request.dry_run = options.dry_run;
         self.request.field_validation = options.field_validation;
-        if !options.field_manager.is_empty() {
-            self.request.field_manager.clone_from(&options.field_manager);
+        self.request.said = options.said.clone();
+        if !options.said.field_manager.is_empty() {
+            self.request.field_manager.clone_from(&options.said.field_manager);
         }
     }
 
@@ -95,6 +96,7 @@ pub(super) fn request(
         field_manager: manager_of(agent),
         cause: received.entry,
         field_validation: FieldValidation::default(),
+        said: Said::default(),
         now: server.registry.ambient().clock.now(),
         warnings: Warnings::default(),
         audit: received.audit.clone(),

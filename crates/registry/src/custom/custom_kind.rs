@@ -177,6 +177,7 @@ impl Strategy for CustomKind {
             stored_in.unwrap_or_else(|| self.hub.as_ref().map_or(&self.version.schema, |hub| &hub.version.schema));
         object.edit(|tree| {
             schema.prune(tree);
+            schema.drop_nulls(tree);
             schema.default_fields(tree);
         });
     }
@@ -199,6 +200,10 @@ impl Strategy for CustomKind {
 
     fn prune(&self, object: &mut Object) {
         object.edit(|tree| drop(self.version.schema.prune(tree)));
+    }
+
+    fn drop_nulls(&self, object: &mut Object) {
+        object.edit(|tree| self.version.schema.drop_nulls(tree));
     }
 
     fn set_defaults(&self, object: &mut Object) {

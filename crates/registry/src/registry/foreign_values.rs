@@ -72,6 +72,7 @@ impl ForeignValues {
 /// An object of a version that is served, in the hub's form.
 fn from_version(value: &[u8], version: &dyn Strategy, hub: &dyn Strategy) -> Result<Object, String> {
     let mut object = decode_stored(value, &version.spec().schema)?;
+    version.drop_nulls(&mut object);
     version.set_defaults(&mut object);
     if version.spec().gvk() == hub.spec().gvk() {
         return Ok(object);
@@ -91,6 +92,7 @@ fn from_former(value: &[u8], former: &Former, hub: &dyn Strategy) -> Result<Obje
             decode_stored(object.as_value().to_string().as_bytes(), schema)?
         }
     };
+    hub.drop_nulls(&mut object);
     hub.set_defaults(&mut object);
     Ok(object)
 }

@@ -55,6 +55,9 @@ pub trait Strategy: Send + Sync + 'static {
     /// Removes what this version does not have.
     fn prune(&self, _object: &mut Object) {}
 
+    /// Drops the nulls of a document that was decoded, where null is no value. Typed kinds have none left.
+    fn drop_nulls(&self, _object: &mut Object) {}
+
     /// Fills in the defaults of this version.
     fn set_defaults(&self, object: &mut Object) {
         let spec = self.spec();

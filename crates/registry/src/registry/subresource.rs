@@ -137,8 +137,16 @@ pub trait Action: Send + Sync + 'static {
         false
     }
 
+    /// Why a body cannot be about the object that the request names. It is asked before the plug-ins that validate.
+    ///
+    /// # Errors
+    /// What the client gets: the name in the body is not that in the URL, say.
+    fn check(&self, _request: &Request, _body: &Object) -> Result<(), Status> {
+        Ok(())
+    }
+
     /// Does it to the object that the request names; answers with what the client gets (an object or a `Status`).
-    /// `body` has been decoded and admitted, and its name and namespace are the request's.
+    /// `body` has been decoded, checked and admitted, and its namespace is the request's.
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status>;
 }
 

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use coracle_meta::{Object, Status};
+use coracle_meta::{GroupVersion, Object, Status};
+use coracle_schema::decode::is_accepted;
 use coracle_storage::Stored;
 
 use super::create::check_kind;
@@ -19,7 +20,8 @@ impl Registry {
     ) -> Result<Stored, Status> {
         kind.strategy().set_defaults(&mut object);
         let object = self.book_update(request, kind, &Object::default(), object, &[]);
-        let object = self.reviewed(request, kind, object).await?;
+        let (object, _) = self.mutate(request, kind, Operation::Create, object, None).await?;
+        self.admit(request, kind, Operation::Create, &object, None).await?;
         let answer = computed.create(self, request, object).await?;
         Ok(Stored::from_object(&Arc::new(answer), 0))
     }
@@ -30,21 +32,20 @@ impl Registry {
             return Err(crate::registry::not_served());
         };
         let body_kind = action.body();
+        let found = GroupVersion::parse(body.api_version()).map(|version| version.kind(body.kind()));
+        if found.is_some_and(|found| is_accepted(&found, &body_kind.gvk)) {
+            body.set_kind(&body_kind.gvk);
+        }
         check_kind(&body, &body_kind.gvk)?;
         if !action.keeps_system_fields() {
             object_meta::wipe_system_fields(&mut body);
         }
         object_meta::ensure_namespace(&mut body, &request.at.namespace, kind.is_namespaced())?;
         let body = book_body(request, body_kind, body);
-        let body = self.reviewed(request, kind, body).await?;
+        let (body, _) = self.mutate(request, kind, Operation::Create, body, None).await?;
+        action.check(request, &body)?;
+        self.admit(request, kind, Operation::Create, &body, None).await?;
         let answer = action.create(self, request, body).await?;
         Ok(Stored::from_object(&Arc::new(answer), 0))
-    }
-
-    /// A body after all plug-ins have seen it.
-    async fn reviewed(&self, request: &Request, kind: &Kind, body: Object) -> Result<Object, Status> {
-        let (body, _) = self.mutate(request, kind, Operation::Create, body, None).await?;
-        self.admit(request, kind, Operation::Create, &body, None).await?;
-        Ok(body)
     }
 }

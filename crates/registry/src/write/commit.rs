@@ -4,7 +4,7 @@ use std::sync::Arc;
 use coracle_meta::{Object, ObjectKey, Status, reason};
 use coracle_storage::{Attempt, Draft, Freshness, Stored, Write};
 
-use super::intent::{Asked, Intent, Wanted};
+use super::intent::{Asked, Intent, OwnKind, Wanted};
 use super::plan::Plan;
 use crate::{Kind, Operation, Registry, Request, Reservation, object_meta};
 
@@ -102,7 +102,7 @@ impl Commit<'_> {
         let wanted = || intent.wanted(self.registry, live.as_deref());
         let mut wanted = match self.registry.converted(&request, self.kind, wanted).await? {
             Wanted::Nothing => None,
-            Wanted::ToMutate(wanted) => Some(self.mutate(&mut request, wanted, live.as_deref()).await?),
+            Wanted::ToMutate(wanted) => Some(self.mutate(&mut request, wanted, live.as_deref(), intent.part()).await?),
             Wanted::Mutated(wanted) => Some(wanted),
         };
         let mut reservation = None;
@@ -121,7 +121,10 @@ impl Commit<'_> {
             }
         };
         let outcome = match planned {
-            Ok(plan) => self.carry_out(intent.admission(), &mut request, plan, current, live.as_deref()).await,
+            Ok(plan) => {
+                let asked = (intent.admission(), intent.part());
+                self.carry_out(asked, &mut request, plan, current, live.as_deref()).await
+            }
             Err(status) => Err(status),
         };
         settle(reservation, &outcome).await;
@@ -143,9 +146,17 @@ impl Commit<'_> {
         request: &mut Cow<'_, Request>,
         wanted: Object,
         live: Option<&Object>,
+        part: Option<&dyn OwnKind>,
     ) -> Result<Object, Status> {
         name(request, &wanted);
-        let wanted = self.registry.mutated(request, self.kind, wanted, live).await?;
+        let wanted = match (part, live) {
+            (Some(part), Some(live)) => {
+                let before = part.with_owners(live)?;
+                let mutated = self.registry.mutate(request, self.kind, Operation::Update, wanted, Some(&before));
+                part.put_into(live, mutated.await?.0)?
+            }
+            _ => self.registry.mutated(request, self.kind, wanted, live).await?,
+        };
         if live.is_none() {
             self.registry.authorize_create(request).await?;
         }
@@ -168,20 +179,20 @@ impl Commit<'_> {
     /// Does what is planned, if the plug-ins let it pass.
     async fn carry_out(
         &self,
-        asked: Asked<'_>,
+        (asked, part): (Asked<'_>, Option<&dyn OwnKind>),
         request: &mut Cow<'_, Request>,
         plan: Plan,
         current: Option<&Stored>,
         live: Option<&Object>,
     ) -> Result<Outcome<Effect>, Status> {
-        self.admit(asked, request, &plan, live).await?;
+        self.admit((asked, part), request, &plan, live).await?;
         self.act(asked, plan, current).await
     }
 
     /// Lets the plug-ins refuse what is planned.
     async fn admit(
         &self,
-        asked: Asked<'_>,
+        (asked, part): (Asked<'_>, Option<&dyn OwnKind>),
         request: &mut Cow<'_, Request>,
         plan: &Plan,
         live: Option<&Object>,
@@ -192,7 +203,12 @@ impl Commit<'_> {
             }
             (Plan::Put { object, .. } | Plan::Delete { shown: Some(object) }, Asked::OfWrites, live) => {
                 name(request, object);
-                self.registry.admit_stored(request, self.kind, operation(live), object, live).await
+                let (Some(part), Some(live)) = (part, live) else {
+                    return self.registry.admit_stored(request, self.kind, operation(live), object, live).await;
+                };
+                let served = self.registry.converted(request, self.kind, || self.kind.served(object)).await?;
+                let (new, old) = (part.of(&served)?, part.of(live)?);
+                self.registry.admit(request, self.kind, Operation::Update, &new, Some(&old)).await
             }
             _ => Ok(()),
         }

@@ -71,6 +71,7 @@ impl Registry {
             return self.compute(request, &kind, object, computed).await;
         }
         object_meta::deduplicate_owners(&mut object, request, false);
+        kind.strategy().drop_nulls(&mut object);
         kind.strategy().set_defaults(&mut object);
         let object = self.book_update(request, &kind, &Object::default(), object, &kind.spec().all_reset_fields());
         // Plug-ins change it once, however many names are tried.

@@ -20,6 +20,11 @@ pub(super) trait Intent: Send + Sync {
         Ok(Wanted::Nothing)
     }
 
+    /// The part with a kind of its own through which is written, where it is written through one.
+    fn part(&self) -> Option<&dyn OwnKind> {
+        None
+    }
+
     /// Completes what is wanted, in the stored version, before anything is reserved for it.
     fn complete(&self, _registry: &Registry, _wanted: &mut Object, _existing: Option<&Object>) -> Result<(), Status> {
         Ok(())
@@ -38,7 +43,7 @@ pub(super) trait Intent: Send + Sync {
 pub(super) enum Wanted {
     /// This verb wants no object.
     Nothing,
-    /// This, in the version of the request, once the plug-ins have changed it.
+    /// This, in the version of the request, once the plug-ins have changed it. Of a part with a kind of its own, the part.
     ToMutate(Object),
     /// This, in the stored version: the plug-ins have changed it before the first attempt.
     Mutated(Object),
@@ -53,4 +58,27 @@ pub(super) enum Asked<'a> {
     OfDeletions(&'a DeleteOptions),
     /// None: the server keeps its own books.
     None,
+}
+
+/// A part of an object that has a kind of its own, such as `Scale`. Plug-ins see the part, and not the object.
+///
+/// In Kubernetes: `scaleUpdatedObjectInfo`, `toScaleUpdateValidation`.
+pub(super) trait OwnKind: Send + Sync {
+    /// The part of an object, as plug-ins that validate are shown it.
+    ///
+    /// # Errors
+    /// The object has no such part.
+    fn of(&self, object: &Object) -> Result<Object, Status>;
+
+    /// The part of an object with its owners, as plug-ins that change it are shown what was there.
+    ///
+    /// # Errors
+    /// The object has no such part, or its owners cannot be read.
+    fn with_owners(&self, object: &Object) -> Result<Object, Status>;
+
+    /// The object with another part.
+    ///
+    /// # Errors
+    /// The part is not about the object, or is wrong.
+    fn put_into(&self, object: &Object, part: Object) -> Result<Object, Status>;
 }

@@ -132,6 +132,7 @@ impl UpdatedObject for Patching<'_> {
                 let patched = Patched { value, quote: &quote, made_by: change.made_by() };
                 let mut object =
                     decode::patched(kind, patched, objections.clone(), request)?.with_verbatim(change.foreign(live));
+                kind.strategy().drop_nulls(&mut object);
                 kind.strategy().set_defaults(&mut object);
                 book(request, &kind.gvk().api_version(), live, object, &self.versions)
             }

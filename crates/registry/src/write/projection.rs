@@ -7,6 +7,7 @@ use coracle_storage::{Freshness, Stored};
 use serde_json::Value;
 
 use super::create::check_kind;
+use super::intent::OwnKind;
 use super::ownership::booking;
 use super::patch::{ParsedPatch, ReadPatch};
 use super::update::{Part, UpdatedObject};
@@ -61,38 +62,66 @@ impl Projected<'_> {
     }
 }
 
-impl UpdatedObject for Projected<'_> {
-    fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
-        let paths = self.replicas_paths();
-        let owners = live.field("metadata.managedFields");
-        let mut shown = self.projection.show(live)?;
-        shown.set("metadata.managedFields", scale::to_scale(owners, &paths).map_err(Status::internal)?);
-        let mut wanted = self.wanted(&shown)?;
+impl OwnKind for Projected<'_> {
+    fn of(&self, object: &Object) -> Result<Object, Status> {
+        self.projection.show(object)
+    }
+
+    fn with_owners(&self, object: &Object) -> Result<Object, Status> {
+        let mut shown = self.projection.show(object)?;
+        let owners = object.field("metadata.managedFields");
+        shown.set("metadata.managedFields", scale::to_scale(owners, &self.replicas_paths()).map_err(Status::internal)?);
+        Ok(shown)
+    }
+
+    fn put_into(&self, live: &Object, mut wanted: Object) -> Result<Object, Status> {
         object_meta::ensure_namespace(&mut wanted, &self.request.at.namespace, self.kind.is_namespaced())?;
         object_meta::check_name(&wanted, &self.request.at.name)?;
+        let errors = self.projection.validate(&wanted);
+        if !errors.is_empty() {
+            return Err(Status::invalid(&self.body.gvk, &self.request.at.name, &errors));
+        }
         if !wanted.uid().is_empty() && wanted.uid() != live.uid() {
             let why = format!(
                 "Precondition failed: UID in precondition: {}, UID in object meta: {}",
                 wanted.uid(),
                 live.uid()
             );
-            return Err(Status::conflict(&self.request.group_resource(), &self.request.at.name, &why));
-        }
-        let errors = self.projection.validate(&wanted);
-        if !errors.is_empty() {
-            return Err(Status::invalid(&self.body.gvk, &self.request.at.name, &errors));
+            let mut resource = self.request.group_resource();
+            resource.resource = format!("{}/{}", resource.resource, self.projection.name());
+            return Err(Status::conflict(&resource, &self.request.at.name, &why));
         }
         let mut object = live.clone();
         self.projection.write(&mut object, &wanted)?;
         if !wanted.resource_version().is_empty() {
             object.set_resource_version(wanted.resource_version().to_owned());
         }
-        let after = wanted.field("metadata.managedFields");
+        let (before, after) = (live.field("metadata.managedFields"), wanted.field("metadata.managedFields"));
         let version = self.kind.gvk().api_version();
-        let owners = scale::to_parent(owners, after, &paths, &version).map_err(Status::internal)?;
+        let owners = scale::to_parent(before, after, &self.replicas_paths(), &version).map_err(Status::internal)?;
         object.set("metadata.managedFields", Value::from(owners));
         self.kind.strategy().set_defaults(&mut object);
         Ok(object)
+    }
+}
+
+impl UpdatedObject for Projected<'_> {
+    fn make(&self, _registry: &Registry, live: &Object) -> Result<Object, Status> {
+        let mut wanted = self.wanted(&self.with_owners(live)?)?;
+        object_meta::ensure_namespace(&mut wanted, &self.request.at.namespace, self.kind.is_namespaced())?;
+        object_meta::check_name(&wanted, &self.request.at.name)?;
+        Ok(wanted)
+    }
+
+    fn uid(&self) -> Option<&str> {
+        match &self.wanted {
+            Wanted::Body(body) => Some(body.uid()).filter(|uid| !uid.is_empty()),
+            Wanted::Patch(_) => None,
+        }
+    }
+
+    fn part(&self) -> Option<&dyn OwnKind> {
+        Some(self)
     }
 }
 

@@ -7,7 +7,7 @@ use coracle_storage::Stored;
 use super::commit::Fate;
 use super::create::{self, check_kind};
 use super::generation;
-use super::intent::{Asked, Intent, Wanted};
+use super::intent::{Asked, Intent, OwnKind, Wanted};
 use super::ownership::book;
 use super::plan::Plan;
 use crate::restore::restore;
@@ -40,11 +40,17 @@ pub(super) enum Addressee {
 
 /// What a client makes of an object. In Kubernetes: `rest.UpdatedObjectInfo`.
 pub(super) trait UpdatedObject: Send + Sync {
-    /// The object as wanted, its owners booked, in the version of the request. `live` has no fields if there is none.
+    /// The object as wanted, or the part of it that has a kind of its own: its owners booked, in the version of the
+    /// request. `live` has no fields if there is none.
     fn make(&self, registry: &Registry, live: &Object) -> Result<Object, Status>;
 
     /// The uid that the stored object has to have.
     fn uid(&self) -> Option<&str> {
+        None
+    }
+
+    /// The part with a kind of its own through which is written.
+    fn part(&self) -> Option<&dyn OwnKind> {
         None
     }
 
@@ -85,7 +91,8 @@ impl Update<'_> {
     /// Whether what is wanted is about what is there; refuses also where there is nothing and nothing is to be made.
     fn check(&self, live: Option<&Object>) -> Result<(), Status> {
         let by_kind = || self.kind.row().has(coracle_schema::Trait::CreateOnUpdate);
-        let creates = || matches!(self.part, Part::Object) && (by_kind() || self.updated.creates());
+        let is_whole = matches!(self.part, Part::Object) && self.updated.part().is_none();
+        let creates = || is_whole && (by_kind() || self.updated.creates());
         if live.is_none() && !creates() {
             return Err(self.request.not_found());
         }
@@ -109,6 +116,10 @@ impl Intent for Update<'_> {
         self.check(live)?;
         let nothing = Object::default();
         self.updated.make(registry, live.unwrap_or(&nothing)).map(Wanted::ToMutate)
+    }
+
+    fn part(&self) -> Option<&dyn OwnKind> {
+        self.updated.part()
     }
 
     fn complete(&self, registry: &Registry, wanted: &mut Object, existing: Option<&Object>) -> Result<(), Status> {
@@ -149,6 +160,7 @@ impl Registry {
         object_meta::ensure_namespace(&mut body, &request.at.namespace, kind.is_namespaced())?;
         object_meta::check_name(&body, &request.at.name)?;
         object_meta::deduplicate_owners(&mut body, request, false);
+        kind.strategy().drop_nulls(&mut body);
         kind.strategy().set_defaults(&mut body);
         let versions = part.versions(self, &kind);
         self.write(request, &kind, &part, &Replace { request, kind: &kind, versions, body }).await

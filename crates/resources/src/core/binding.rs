@@ -25,6 +25,13 @@ impl Action for Binding {
         true
     }
 
+    fn check(&self, request: &Request, body: &Object) -> Result<(), Status> {
+        if body.name() != request.at.name {
+            return Err(Status::bad_request("name in URL does not match name in Binding object"));
+        }
+        check_target(body)
+    }
+
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {
         bind(registry, request, &body).await
     }
@@ -41,19 +48,27 @@ struct LegacyBindings;
 #[async_trait]
 impl Computed for LegacyBindings {
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {
+        check_target(&body)?;
+        if body.name().is_empty() {
+            return Err(Status::bad_request("Name parameter required."));
+        }
         bind(registry, request, &body).await
     }
 }
 
-/// Puts the pod that the binding names on the node that it names.
-pub(crate) async fn bind(registry: &Registry, request: &Request, binding: &Object) -> Result<Object, Status> {
+/// Refuses a binding without a node as its target. Kubernetes hands these errors out as a plain one, without a kind.
+fn check_target(binding: &Object) -> Result<(), Status> {
     let wrong = wrong_target(binding);
-    if !wrong.is_empty() {
-        // Kubernetes hands these out as a plain error, without a kind.
-        let texts: Vec<_> = wrong.iter().map(FieldError::message).collect();
-        let text = if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) };
-        return Err(Status { details: None, ..Status::failure(500, "", text) });
+    if wrong.is_empty() {
+        return Ok(());
     }
+    let texts: Vec<_> = wrong.iter().map(FieldError::message).collect();
+    let text = if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) };
+    Err(Status { details: None, ..Status::failure(500, "", text) })
+}
+
+/// Puts the pod that the binding names on the node that it names.
+async fn bind(registry: &Registry, request: &Request, binding: &Object) -> Result<Object, Status> {
     let name = binding.name().to_owned();
     let pods = GroupVersionResource::new("", "v1", "pods");
     let about = request.about(Verb::Update, pods.clone(), &request.at.namespace, &name);
@@ -141,6 +156,23 @@ pub(crate) fn update_condition(pod: &mut Object, condition: &Value, now: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_binding_names_the_pod_of_the_url() {
+        let pods = GroupVersionResource::new("", "v1", "pods");
+        let request = Request::new(Verb::Create, pods, coracle_ambient::Timestamp::UNIX_EPOCH).object("n", "a");
+        let check = |binding: Value| {
+            Binding
+                .check(&request, &Object::from_value(binding).unwrap())
+                .map_err(|status| (status.code, status.message))
+        };
+        let another = Err((400, "name in URL does not match name in Binding object".to_owned()));
+        assert_eq!(check(json!({"metadata": {"name": "b"}, "target": {"name": "n1"}})), another);
+        assert_eq!(check(json!({"target": {}})), another, "the name is compared before the target is looked at");
+        assert_eq!(check(json!({"metadata": {"name": "a"}, "target": {"name": "n1"}})), Ok(()));
+        let without = json!({"metadata": {"name": "a"}, "target": {"kind": "Node"}});
+        assert_eq!(check(without), Err((500, "target.name: Required value".to_owned())));
+    }
 
     #[test]
     fn a_pod_is_bound_once() {

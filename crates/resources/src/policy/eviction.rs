@@ -1,12 +1,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{GroupResource, GroupVersionResource, LabelSelector, Object, Status, StatusCause, format_time};
+use coracle_meta::{
+    FieldError, GroupResource, GroupVersionKind, GroupVersionResource, LabelSelector, Object, Status, StatusCause,
+    format_time,
+};
 use coracle_registry::{
     Action, BodyKind, DeleteOptions, GetOptions, ListOptions, Plan, Preconditions, Propagation, Registry, Request,
     User, Verb,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cells::has_condition;
 use crate::core::binding::{success, update_condition};
@@ -31,11 +34,16 @@ impl Action for Eviction {
         BodyKind::built_in("policy", "v1", "Eviction")
     }
 
+    fn check(&self, request: &Request, body: &Object) -> Result<(), Status> {
+        check(request, body)
+    }
+
     async fn create(&self, registry: &Registry, request: &Request, body: Object) -> Result<Object, Status> {
         let mut request = request.clone();
-        request.dry_run |= body.list("deleteOptions.dryRun").iter().any(|mode| mode == "All");
+        request.dry_run |= !body.list("deleteOptions.dryRun").is_empty();
         let options = delete_options(&body);
         let pod = get(registry, &request).await?;
+        check_delete_options(body.at("deleteOptions"))?;
         if needs_no_budget(&pod) {
             let enforce = !has_ended(&pod) && !pod.is_terminating();
             return evict(registry, &request, options, enforce.then_some(&pod)).await;
@@ -61,6 +69,49 @@ impl Action for Eviction {
                 "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
             )),
         }
+    }
+}
+
+/// Refuses an eviction that is not about the pod of the URL, or whose options do not go with the request.
+fn check(request: &Request, body: &Object) -> Result<(), Status> {
+    if body.name() != request.at.name {
+        return Err(Status::bad_request("name in URL does not match name in Eviction object"));
+    }
+    let field = "deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential";
+    if body.at(field) == &Value::Bool(true) {
+        let why = "can not be set for pod eviction, try after removing the option";
+        let error = FieldError::invalid(field, true, why);
+        return Err(Status::invalid(&Eviction.body().gvk, &request.at.name, &[error]));
+    }
+    let modes: Vec<_> = body.list("deleteOptions.dryRun").iter().filter_map(Value::as_str).collect();
+    if request.dry_run && !modes.is_empty() && modes != ["All"] {
+        let modes = modes.join(" ");
+        let why = format!("Non-matching dry-run options in request and content: [All] and [{modes}]");
+        return Err(Status { details: None, ..Status::failure(500, "", why) });
+    }
+    Ok(())
+}
+
+/// Refuses options that no delete takes. In Kubernetes: `metav1/validation.ValidateDeleteOptions`.
+fn check_delete_options(options: &Value) -> Result<(), Status> {
+    let mut errors = Vec::new();
+    if let Some(policy) = options.at("propagationPolicy").as_str() {
+        if !options.at("orphanDependents").is_null() {
+            let why = "orphanDependents and deletionPropagation cannot be both set";
+            errors.push(FieldError::invalid("propagationPolicy", policy, why));
+        }
+        if !["Foreground", "Background", "Orphan"].contains(&policy) {
+            let known = ["Foreground", "Background", "Orphan", "nil"];
+            errors.push(FieldError::not_supported("propagationPolicy", policy, &known));
+        }
+    }
+    let modes = options.list("dryRun");
+    if modes.iter().any(|mode| mode != "All") {
+        errors.push(FieldError::not_supported("dryRun", Value::from(modes.to_vec()), &["All"]));
+    }
+    match errors.as_slice() {
+        [] => Ok(()),
+        errors => Err(Status::invalid(&GroupVersionKind::new("meta.k8s.io", "v1", "DeleteOptions"), "", errors)),
     }
 }
 
@@ -251,11 +302,37 @@ async fn evict(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     fn budget(status: Value) -> Object {
         let budget = json!({"metadata": {"name": "b", "generation": 1}, "status": status});
         Object::from_value(budget).unwrap()
+    }
+
+    #[test]
+    fn an_eviction_names_the_pod_of_the_url_and_has_options_that_a_delete_takes() {
+        let request = Request::new(Verb::Create, pods(), coracle_ambient::Timestamp::UNIX_EPOCH).object("n", "p");
+        let refused = |request: &Request, body: Value| {
+            let checked = check(request, &Object::from_value(body.clone()).unwrap());
+            checked.and_then(|()| check_delete_options(body.at("deleteOptions"))).map_err(|status| status.message)
+        };
+        let another = Err("name in URL does not match name in Eviction object".to_owned());
+        assert_eq!(refused(&request, json!({"metadata": {"name": "q"}})), another);
+        assert_eq!(refused(&request, json!({})), another);
+        let with = |options: Value| json!({"metadata": {"name": "p"}, "deleteOptions": options});
+        assert_eq!(refused(&request, with(json!({"dryRun": ["All"]}))), Ok(()));
+        let invalid = "DeleteOptions.meta.k8s.io \"\" is invalid: ";
+        let known = "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"";
+        assert_eq!(
+            refused(&request, with(json!({"propagationPolicy": "X"}))),
+            Err(format!("{invalid}propagationPolicy: Unsupported value: \"X\": {known}"))
+        );
+        assert_eq!(
+            refused(&request, with(json!({"dryRun": ["Some"]}))),
+            Err(format!("{invalid}dryRun: Unsupported value: [\"Some\"]: supported values: \"All\""))
+        );
+        let dry = Request { dry_run: true, ..request };
+        let differ = "Non-matching dry-run options in request and content: [All] and [Some]";
+        assert_eq!(refused(&dry, with(json!({"dryRun": ["Some"]}))), Err(differ.to_owned()));
     }
 
     #[test]

@@ -6,31 +6,34 @@ use super::set::Set;
 use super::typed::{element_of, form_of, place_below, place_of_items};
 
 /// The object without some of its fields and items. In Kubernetes: `TypedValue.RemoveItems`.
+///
+/// A field stays as null where nothing is left below it: what is empty is not absent, and the checks that follow see it.
 pub fn remove<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
-    removed(place, value, fields).unwrap_or_else(|| Value::Object(Map::new()))
+    match removed(place, value, fields) {
+        Value::Null => Value::Object(Map::new()),
+        left => left,
+    }
 }
 
-/// `None` where nothing is left.
-fn removed<P: Place>(place: P, value: &Value, fields: &Set) -> Option<Value> {
+/// Null where nothing is left.
+fn removed<P: Place>(place: P, value: &Value, fields: &Set) -> Value {
     match (form_of(place, Some(value)), value) {
-        (Form::Map(MapForm::Granular) | Form::Any, Value::Object(map)) => {
+        (Form::Map(MapForm::Granular) | Form::Any, Value::Object(map)) if !map.is_empty() => {
             let mut out = Map::new();
             for (name, below) in map {
                 let element = PathElement::field(name);
                 if fields.has_member(&element) {
                     continue;
                 }
-                let kept = match (fields.below(&element), place_below(place, name)) {
+                let left = match (fields.below(&element), place_below(place, name)) {
                     (Some(fields), Some(place)) => removed(place, below, fields),
-                    _ => Some(below.clone()),
+                    _ => below.clone(),
                 };
-                if let Some(kept) = kept {
-                    out.insert(name.clone(), kept);
-                }
+                out.insert(name.clone(), left);
             }
-            (!out.is_empty()).then_some(Value::Object(out))
+            if out.is_empty() { Value::Null } else { Value::Object(out) }
         }
-        (Form::List(form @ (ListForm::Map | ListForm::Set)), Value::Array(items)) => {
+        (Form::List(form @ (ListForm::Map | ListForm::Set)), Value::Array(items)) if !items.is_empty() => {
             let mut out = Vec::new();
             for item in items {
                 let Ok(element) = element_of(place, form, item) else { continue };
@@ -38,15 +41,15 @@ fn removed<P: Place>(place: P, value: &Value, fields: &Set) -> Option<Value> {
                     continue;
                 }
                 out.push(match (fields.below(&element), place_of_items(place)) {
-                    (Some(fields), Some(place)) => remove(place, item, fields),
+                    (Some(fields), Some(place)) => removed(place, item, fields),
                     _ => item.clone(),
                 });
             }
-            (!out.is_empty()).then_some(Value::Array(out))
+            if out.is_empty() { Value::Null } else { Value::Array(out) }
         }
-        (Form::Scalar(_), value) => Some(value.clone()),
+        (Form::Scalar(_), value) => value.clone(),
         // What is owned as a whole goes as a whole when something in it goes.
-        _ => None,
+        _ => Value::Null,
     }
 }
 

@@ -77,15 +77,13 @@ pub fn to_parent(
         managers.insert(manager, owned);
     }
     let Some(Some(replicas)) = paths.get(parent_version) else { return Ok(encode(&managers)) };
-    for (mut manager, owned) in in_scale {
+    for (manager, owned) in in_scale {
         if !owned.set.has(&replicas_in_scale()) {
             continue;
         }
-        // As in Kubernetes, the time of a write through `/scale` is lost unless the manager had an entry before.
+        // As in Kubernetes, an update is known by the version that its entry has in `Scale`: the manager's entry for the
+        // rest of the object stays, and the time is lost.
         let time = times.get(&manager).cloned().flatten();
-        if !manager.api_version.is_empty() {
-            manager.api_version = parent_version.to_owned();
-        }
         let set = set_of(&path(replicas));
         managers.insert(manager, Owned { set, api_version: parent_version.to_owned(), time });
     }

@@ -31,6 +31,7 @@ use serde_json::Value;
 
 use crate::table::{KindSchema, Table};
 use raw::Raw;
+pub use retired::is_accepted;
 pub use stored::{decode_stored, kind_of_stored};
 pub(crate) use typed::schema_type;
 use typed::{Form, Pass};
@@ -221,7 +222,10 @@ const IN_EVERY_GROUP: [&str; 1] = ["DeleteOptions"];
 
 /// Whether the body's kind can be had as the expected one.
 fn check_kind(found: &GroupVersionKind, expected: &GroupVersionKind) -> Result<(), Status> {
-    if retired::is_registered(found) && found.group == expected.group && found.kind == expected.kind {
+    if retired::is_accepted(found, expected) {
+        return Ok(());
+    }
+    if retired::is_former_version(found, expected) {
         return Err(another_version(&found.group_version().to_string(), expected));
     }
     match conversion_error(found, expected) {
@@ -241,6 +245,9 @@ fn conversion_error(found: &GroupVersionKind, expected: &GroupVersionKind) -> Op
         return None;
     }
     if !is_built_in || found.kind == expected.kind && table.kind(found).is_some() {
+        return None;
+    }
+    if retired::is_former_version(found, expected) {
         return None;
     }
     let is_list = *found == GroupVersionKind::new("", "v1", "List");
@@ -293,9 +300,20 @@ pub fn decode_patched(document: Value, expected: &GroupVersionKind, schema: &Kin
         }
         return Err(error);
     }
+    if retired::is_former_version(&found, expected) {
+        former_scale_error(&found, &document).map_or(Ok(()), Err)?;
+    }
     let mut decoded = typed(document, schema, Form::Received)?;
     decoded.object.set_kind(expected);
     Ok(decoded)
+}
+
+/// Why a scale that is read as one of a retired version is none: there, its selector was a map of labels.
+fn former_scale_error(found: &GroupVersionKind, document: &Value) -> Option<String> {
+    let selector = document.pointer("/status/selector").filter(|selector| !selector.is_null() && !selector.is_object());
+    let type_name = outline(selector.filter(|_| found.kind == "Scale")?).kind_name();
+    let field = "ScaleStatus.status.selector";
+    Some(format!("json: cannot unmarshal {type_name} into Go struct field {field} of type map[string]string"))
 }
 
 /// A document as far as its version and kind are asked for.

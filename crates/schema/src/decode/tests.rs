@@ -157,3 +157,44 @@ fn what_is_no_schema_where_one_may_stand_is_nothing_or_refused() {
     let refused = read(json!({"additionalProperties": "text"})).unwrap_err();
     assert!(refused.ends_with("boolean or JSON schema expected"), "{refused}");
 }
+
+#[test]
+fn a_body_in_a_retired_version_is_of_another_version_and_not_unknown() {
+    for (expected, version, other) in [
+        (kind("autoscaling", "Scale"), "apps/v1beta1", "autoscaling/v1"),
+        (kind("apps", "Deployment"), "extensions/v1beta1", "apps/v1"),
+        (kind("node.k8s.io", "RuntimeClass"), "node.k8s.io/v1beta1", "node.k8s.io/v1"),
+        (kind("", "Event"), "events.k8s.io/v1beta1", "v1"),
+    ] {
+        let body = format!(r#"{{"apiVersion":"{version}","kind":"{}"}}"#, expected.kind);
+        let want = format!("the API version in the data ({version}) does not match the expected API version ({other})");
+        assert_eq!(read(&expected, &body).unwrap_err(), want);
+    }
+}
+
+#[test]
+fn an_eviction_is_taken_in_both_versions_that_it_has_had() {
+    let eviction = kind("policy", "Eviction");
+    let former = read(&eviction, r#"{"apiVersion":"policy/v1beta1","kind":"Eviction","metadata":{"name":"p"},"x":1}"#);
+    let former = former.unwrap();
+    assert_eq!((former.object.api_version(), former.object.name()), ("policy/v1beta1", "p"));
+    assert_eq!(former.strict, [r#"unknown field "x""#]);
+    assert!(read(&eviction, r#"{"apiVersion":"policy/v1beta2","kind":"Eviction"}"#).is_err());
+}
+
+#[test]
+fn a_patch_may_take_a_document_to_a_retired_version_if_that_can_read_it() {
+    let patched = |expected: GroupVersionKind, document: Value| {
+        let schema = Table::v1_35().kind(&expected).unwrap();
+        super::decode_patched(document, &expected, &schema).map(|decoded| decoded.object.api_version().to_owned())
+    };
+    let deployment = json!({"apiVersion": "extensions/v1beta1", "kind": "Deployment", "spec": {"replicas": 1}});
+    assert_eq!(patched(kind("apps", "Deployment"), deployment), Ok("apps/v1".to_owned()));
+    let scale = |status: Value| json!({"apiVersion": "apps/v1beta1", "kind": "Scale", "status": status});
+    assert_eq!(
+        patched(kind("autoscaling", "Scale"), scale(json!({"replicas": 0, "selector": "a=b"}))),
+        Err("json: cannot unmarshal string into Go struct field ScaleStatus.status.selector of type map[string]string"
+            .to_owned())
+    );
+    assert!(patched(kind("autoscaling", "Scale"), scale(json!({"replicas": 0}))).is_ok());
+}

@@ -94,8 +94,10 @@ impl<'t> Pass<'t> {
     fn metadata_within(&mut self, resource: &mut Map<String, Value>, path: &str, ty: TypeRef<'t>) {
         let Some(slot) = resource.get_mut("metadata") else { return };
         let outer = std::mem::replace(&mut self.path, format!("{path}.metadata"));
+        // In Kubernetes it is decoded and encoded again, which leaves out what is empty.
+        let form = std::mem::replace(&mut self.form, Form::Stored);
         let read = self.value(slot.take(), ty);
-        self.path = outer;
+        (self.path, self.form) = (outer, form);
         match read {
             Some(metadata) => *slot = metadata,
             None => drop(resource.remove("metadata")),

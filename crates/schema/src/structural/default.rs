@@ -3,11 +3,16 @@ use serde_json::{Map, Value};
 use super::node::{Additional, Structural};
 
 impl Structural {
-    /// Fills in defaults, for what is missing and for null where null is no value, and drops the other nulls that are no
-    /// values. In Kubernetes: `defaulting.PruneNonNullableNullsWithoutDefaults` and `defaulting.Default`.
+    /// Fills in defaults, for what is missing and for null where null is no value. Other nulls stay.
+    /// In Kubernetes: `defaulting.Default`.
     pub fn default_fields(&self, fields: &mut Map<String, Value>) {
-        drop_nulls(fields, Some(self));
         fill_in(fields, self);
+    }
+
+    /// Drops the nulls that are no values and that no default replaces: what a decoder does, and an apply does not.
+    /// In Kubernetes: `defaulting.PruneNonNullableNullsWithoutDefaults`.
+    pub fn drop_nulls(&self, fields: &mut Map<String, Value>) {
+        drop_nulls(fields, Some(self));
     }
 
     fn takes_no_null(&self) -> bool {

@@ -60,12 +60,17 @@ fn defaults_stand_in_for_what_is_missing_and_for_null_where_null_is_no_value() {
     }));
     let mut resource =
         fields(json!({"spec": {"colour": null, "maybe": null, "plain": null, "crew": [{}, {"rank": 3}]}}));
+    schema.drop_nulls(&mut resource);
     schema.default_fields(&mut resource);
     let expected = json!({"colour": "red", "maybe": null, "crew": [{"rank": 1}, {"rank": 3}], "nested": {"a": 7}});
     assert_eq!(resource["spec"], expected);
     let once = resource.clone();
     schema.default_fields(&mut resource);
     assert_eq!(resource, once);
+    let mut applied = fields(json!({"spec": {"colour": null, "plain": null}}));
+    schema.default_fields(&mut applied);
+    assert_eq!(applied["spec"]["plain"], Value::Null, "a default replaces a null, and its absence drops none");
+    assert_eq!(applied["spec"]["colour"], json!("red"));
 }
 
 #[test]
@@ -227,6 +232,7 @@ proptest! {
         let mut resource = fields(value);
         schema.doubled_items(&resource);
         schema.prune(&mut resource);
+        schema.drop_nulls(&mut resource);
         schema.default_fields(&mut resource);
         let kind = GroupVersionKind::new("example.com", "v1", "X");
         let kind_schema = Arc::new(schema).kind_schema(&kind);
