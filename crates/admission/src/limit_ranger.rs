@@ -6,7 +6,7 @@ use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
 use crate::lookup::{core, list};
-use crate::refusal::forbidden;
+use crate::refusal::{aggregate, forbidden};
 
 /// `LimitRanger`: fills in and holds pods and claims to the limit ranges of their namespace.
 pub(crate) struct LimitRanger;
@@ -44,10 +44,8 @@ impl Admission for LimitRanger {
                 "pods" => beyond_for_pod(object, &range),
                 _ => beyond_for_claim(object, &range),
             };
-            match wrong.as_slice() {
-                [] => {}
-                [one] => return Err(forbidden(review, one)),
-                several => return Err(forbidden(review, format!("[{}]", several.join(", ")))),
+            if let Some(why) = aggregate(&wrong) {
+                return Err(forbidden(review, why));
             }
         }
         Ok(())
@@ -239,5 +237,18 @@ mod tests {
                 "cpu max limit to request ratio per Container is 3, but provided ratio is 4.000000",
             ]
         );
+    }
+
+    #[test]
+    fn what_several_containers_do_wrong_is_said_once() {
+        let container = json!({"name": "c", "resources": {"limits": {"cpu": "4"}}});
+        let range = object(json!({"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}}]}}));
+        for lists in [
+            json!({"containers": [container, container]}),
+            json!({"containers": [container], "initContainers": [container]}),
+        ] {
+            let wrong = beyond_for_pod(&object(json!({"spec": lists})), &range);
+            assert_eq!(aggregate(&wrong).unwrap(), "maximum cpu usage per Container is 2, but limit is 4");
+        }
     }
 }

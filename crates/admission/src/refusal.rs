@@ -1,6 +1,22 @@
 use coracle_meta::{Object, Status};
 use coracle_registry::Review;
 
+/// Several reasons as one: each once, in brackets if more than one is left; `None` if there are none.
+/// In Go: `utilerrors.NewAggregate`.
+pub(crate) fn aggregate<S: AsRef<str>>(reasons: &[S]) -> Option<String> {
+    let mut distinct: Vec<&str> = Vec::new();
+    for reason in reasons.iter().map(AsRef::as_ref) {
+        if !distinct.contains(&reason) {
+            distinct.push(reason);
+        }
+    }
+    match distinct[..] {
+        [] => None,
+        [one] => Some(one.to_owned()),
+        _ => Some(format!("[{}]", distinct.join(", "))),
+    }
+}
+
 /// The refusal of a review. In Kubernetes: `admission.NewForbidden`.
 pub(crate) fn forbidden(review: &Review<'_>, why: impl AsRef<str>) -> Status {
     let request = review.request;
@@ -9,4 +25,16 @@ pub(crate) fn forbidden(review: &Review<'_>, why: impl AsRef<str>) -> Status {
     let prefix = object.map_or("", |object| object.text("metadata.generateName"));
     let name = [request.at.name.as_str(), given, prefix].into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown");
     Status::forbidden(&request.group_resource(), name, why.as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_said_once() {
+        assert_eq!(aggregate::<&str>(&[]), None);
+        assert_eq!(aggregate(&["a", "a"]).unwrap(), "a");
+        assert_eq!(aggregate(&["a", "b", "a"]).unwrap(), "[a, b]");
+    }
 }

@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ipnet::IpNet;
+
 /// Reads an address; the parts of one with dots may begin with zeros, and one of IPv4 that is written as IPv6 is read
 /// as IPv4.
 pub(crate) fn parse_ip(text: &str) -> Option<IpAddr> {
@@ -31,6 +33,20 @@ fn parse_v4(text: &str) -> Option<Ipv4Addr> {
     <[u8; 4]>::try_from(parts).ok().map(Ipv4Addr::from)
 }
 
+/// What is wrong with an address in a field that takes it in one form only. In Kubernetes: `IsValidIP`.
+pub(crate) fn wrong_canonical_ip(text: &str) -> Vec<String> {
+    let Some(address) = parse_ip(text) else {
+        return vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()];
+    };
+    let canonical = address.to_string();
+    match text.parse::<IpAddr>() {
+        Err(_) => vec!["must not have leading 0s".to_owned()],
+        Ok(parsed) if parsed != address => vec!["must not be an IPv4-mapped IPv6 address".to_owned()],
+        Ok(_) if canonical == text => Vec::new(),
+        Ok(_) => vec![format!("must be in canonical form ({canonical:?})")],
+    }
+}
+
 /// Whether an address is written in a form that Kubernetes will refuse one day.
 fn is_outdated(text: &str) -> bool {
     match text.parse() {
@@ -54,6 +70,29 @@ pub(crate) fn ip_warning(text: &str, path: &str) -> Option<String> {
         .then(|| format!("{path}: IPv6 address {text:?} should be in RFC 5952 canonical format ({canonical:?})"))
 }
 
+/// What is wrong with an address at which others are reached. In Kubernetes: `ValidateEndpointIP`.
+pub(crate) fn wrong_reach(text: &str) -> Vec<String> {
+    let Some(address) = parse_ip(text) else { return vec!["must be a valid IP address".to_owned()] };
+    let (is_local, is_local_multicast) = match address {
+        IpAddr::V4(address) => (address.is_link_local(), address.octets().starts_with(&[224, 0, 0])),
+        IpAddr::V6(address) => (address.is_unicast_link_local(), address.segments()[0] & 0xff0f == 0xff02),
+    };
+    let mut wrong = Vec::new();
+    if address.is_unspecified() {
+        wrong.push(format!("may not be unspecified ({text})"));
+    }
+    for (is_so, what) in [
+        (address.is_loopback(), "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+        (is_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+        (is_local_multicast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
+    ] {
+        if is_so {
+            wrong.push(what.to_owned());
+        }
+    }
+    wrong
+}
+
 /// Reads `address/length`: the address and the length.
 pub(crate) fn parse_cidr(text: &str) -> Option<(IpAddr, u8)> {
     let (address, length) = text.split_once('/')?;
@@ -63,4 +102,67 @@ pub(crate) fn parse_cidr(text: &str) -> Option<(IpAddr, u8)> {
     let length: u8 = if significant.is_empty() { 0 } else { significant.parse().ok()? };
     let most = if address.contains(':') { 128 } else { 32 };
     (is_number && length <= most).then_some((parsed, length))
+}
+
+/// What a writer of a block should know.
+pub(crate) fn cidr_warnings(text: &str, path: &str) -> Vec<String> {
+    let Some((address, length)) = parse_cidr(text) else { return Vec::new() };
+    let is_mapped = text.contains(':') && address.is_ipv4();
+    let length = if is_mapped { length.saturating_sub(96) } else { length };
+    let Ok(block) = IpNet::new(address, length) else { return Vec::new() };
+    let canonical = block.trunc().to_string();
+    let mut warnings = Vec::new();
+    if block.trunc().addr() != address {
+        let single = IpNet::from(address).to_string();
+        warnings.push(format!(
+            "{path}: CIDR value {text:?} is ambiguous in this context (should be {canonical:?} or {single:?}?)"
+        ));
+    }
+    let (own, own_length) = text.split_once('/').unwrap_or_default();
+    let has_zero = own_length.len() > 1 && own_length.starts_with('0');
+    if is_outdated(own) || has_zero {
+        warnings.push(format!(
+            "{path}: non-standard CIDR value {text:?} will be considered invalid in a future Kubernetes release: use {canonical:?}"
+        ));
+    }
+    let written = block.to_string();
+    if warnings.is_empty() && address.is_ipv6() && written != text {
+        warnings.push(format!("{path}: IPv6 CIDR value {text:?} should be in RFC 5952 canonical format ({written:?})"));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn older_forms_of_addresses_are_read_and_named() {
+        assert_eq!(parse_ip("010.0.0.9").unwrap().to_string(), "10.0.0.9");
+        assert_eq!(parse_ip("::ffff:10.0.0.9").unwrap().to_string(), "10.0.0.9");
+        for text in ["", "1.2.3", "1.2.3.4.5", "1.2.3.400", "0x1.2.3.4", "fe80::1%eth0", " 1.2.3.4", "1..2.3"] {
+            assert_eq!(parse_ip(text), None, "{text}");
+        }
+        assert_eq!(ip_warning("10.0.0.9", "p"), None);
+        assert_eq!(
+            ip_warning("FD00::1", "p").unwrap(),
+            "p: IPv6 address \"FD00::1\" should be in RFC 5952 canonical format (\"fd00::1\")"
+        );
+        assert!(ip_warning("010.0.0.9", "p").unwrap().ends_with("use \"10.0.0.9\""));
+    }
+
+    #[test]
+    fn blocks_of_addresses_are_told_from_nonsense() {
+        assert_eq!(parse_cidr("10.0.0.0/08").unwrap().1, 8);
+        for text in ["nonsense", "10.0.0.0/33", "10.0.0.0/", "::/129", "10.0.0.0/-1"] {
+            assert_eq!(parse_cidr(text), None, "{text}");
+        }
+        assert!(cidr_warnings("10.0.0.0/8", "p").is_empty());
+        assert_eq!(
+            cidr_warnings("10.0.0.1/8", "p"),
+            [
+                "p: CIDR value \"10.0.0.1/8\" is ambiguous in this context (should be \"10.0.0.0/8\" or \"10.0.0.1/32\"?)"
+            ]
+        );
+    }
 }

@@ -33,6 +33,18 @@ impl Cidr {
         self.0.contains(&address)
     }
 
+    /// Whether the block begins with an address.
+    pub(crate) fn begins_with(&self, address: IpAddr) -> bool {
+        self.0.network() == address
+    }
+
+    /// Whether a service may have an address of the block: not the first one, and of IPv4 not the last one.
+    /// In Kubernetes: `PrefixContainsIP`.
+    pub(crate) fn has_host(&self, address: IpAddr) -> bool {
+        let is_broadcast = address.is_ipv4() && address == self.0.broadcast();
+        self.contains(address) && address != self.0.network() && !is_broadcast
+    }
+
     /// How many addresses the block holds; at most 2^64.
     pub(crate) fn size(&self) -> u128 {
         1 << (self.0.max_prefix_len() - self.0.prefix_len()).min(64)
@@ -73,6 +85,17 @@ mod tests {
         assert_eq!(block.at(257).to_string(), "10.0.1.1");
         assert!(block.contains("10.0.255.255".parse().unwrap()));
         assert!(!block.contains("10.1.0.0".parse().unwrap()));
+        for (address, is_host) in [
+            ("10.0.0.0", false),
+            ("10.0.0.1", true),
+            ("10.0.255.254", true),
+            ("10.0.255.255", false),
+            ("10.1.0.1", false),
+        ] {
+            assert_eq!(block.has_host(address.parse().unwrap()), is_host, "{address}");
+        }
+        let six = Cidr::parse("fd00::/112").unwrap();
+        assert!(!six.has_host("fd00::".parse().unwrap()) && six.has_host("fd00::ffff".parse().unwrap()));
         assert!(!block.contains("::1".parse().unwrap()));
         let whole = Cidr::parse("::/0").unwrap();
         assert!(whole.contains("ffff::1".parse().unwrap()));

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::authorization::Answers;
 use crate::matching::Matching;
+use crate::refusal::aggregate;
 use crate::shown::Shown;
 
 /// The longest message that a policy may compute, in bytes.
@@ -163,11 +164,7 @@ impl Policy {
                 Err(error) => errors.push(format!("expression '{}' resulted in error: {error}", condition.text)),
             }
         }
-        match &errors[..] {
-            [] => Ok(true),
-            [single] => Err(single.clone()),
-            several => Err(format!("[{}]", several.join(", "))),
-        }
+        aggregate(&errors).map_or(Ok(true), Err)
     }
 
     fn findings(&self, variables: &Variables<'_>, allowance: &Allowance) -> Vec<Finding> {

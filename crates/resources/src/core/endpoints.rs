@@ -3,6 +3,7 @@ use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
+use crate::addresses::wrong_reach;
 use crate::built_in::built_in;
 use crate::cells::some_of;
 use crate::field_checks::{Wrong, each_invalid, ip, one_of};
@@ -79,34 +80,8 @@ fn wrong_address(address: &Value, path: &str) -> Wrong {
     if address.has("nodeName") {
         wrong.extend(each_invalid(&format!("{path}.nodeName"), node, names::dns1123_subdomain(node)));
     }
-    match own.parse::<std::net::IpAddr>() {
-        Ok(parsed) => wrong.extend(wrong_for_endpoint(parsed, own, &format!("{path}.ip"))),
-        Err(_) => wrong.push(FieldError::invalid(format!("{path}.ip"), own, "must be a valid IP address")),
-    }
-    wrong
-}
-
-/// Addresses that nothing outside of a host can be reached at. In Kubernetes: `ValidateEndpointIP`.
-pub(crate) fn wrong_for_endpoint(parsed: std::net::IpAddr, text: &str, path: &str) -> Wrong {
-    let link_local = match parsed {
-        std::net::IpAddr::V4(own) => own.is_link_local(),
-        std::net::IpAddr::V6(own) => own.is_unicast_link_local(),
-    };
-    let link_local_multicast = match parsed {
-        std::net::IpAddr::V4(own) => own.octets()[..3] == [224, 0, 0],
-        std::net::IpAddr::V6(own) => own.segments()[0] & 0xff0f == 0xff02,
-    };
-    let mut wrong = Wrong::new();
-    for (is_so, what) in [
-        (parsed.is_unspecified(), format!("may not be unspecified ({text})")),
-        (parsed.is_loopback(), "may not be in the loopback range (127.0.0.0/8, ::1/128)".to_owned()),
-        (link_local, "may not be in the link-local range (169.254.0.0/16, fe80::/10)".to_owned()),
-        (link_local_multicast, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)".to_owned()),
-    ] {
-        if is_so {
-            wrong.push(FieldError::invalid(path, text, what));
-        }
-    }
+    let path = format!("{path}.ip");
+    wrong.extend(each_invalid(&path, own, wrong_reach(own)));
     wrong
 }
 

@@ -27,11 +27,6 @@ fn wrong(object: &Object) -> Wrong {
             wrong.push(FieldError::duplicate(format!("{path}.type"), kind));
         }
         wrong.extend(Bounds::of(limit).wrong(kind, &path));
-        let bounds_storage = ["min", "max"].iter().any(|list| limit.at(list).has("storage"));
-        if kind == "PersistentVolumeClaim" && !bounds_storage {
-            let what = "either minimum or maximum storage value is required, but neither was provided";
-            wrong.push(FieldError::required(format!("{path}.limits"), what));
-        }
     }
     wrong
 }
@@ -58,16 +53,20 @@ impl Bounds {
 
     fn wrong(mut self, kind: &str, path: &str) -> Wrong {
         let mut wrong = Wrong::new();
-        if kind == "Pod" {
-            for list in ["default", "defaultRequest"] {
+        let check = if matches!(kind, "Pod" | "Container") { name_of_container } else { name_of_resource };
+        for list in LISTS {
+            if kind == "Pod" && list.starts_with("default") {
                 if self.lists.insert(list, BTreeMap::new()).is_some_and(|amounts| !amounts.is_empty()) {
                     let what = "may not be specified when `type` is 'Pod'";
                     wrong.push(FieldError::forbidden(format!("{path}.{list}"), what));
                 }
+                continue;
             }
-        }
-        let check = if matches!(kind, "Pod" | "Container") { name_of_container } else { name_of_resource };
-        for list in LISTS {
+            let bounds_storage = ["min", "max"].iter().any(|list| self.lists[list].contains_key("storage"));
+            if kind == "PersistentVolumeClaim" && list == "maxLimitRequestRatio" && !bounds_storage {
+                let what = "either minimum or maximum storage value is required, but neither was provided";
+                wrong.push(FieldError::required(format!("{path}.limits"), what));
+            }
             for name in self.lists[list].keys() {
                 wrong.extend(check(name, &format!("{path}.{list}[{name}]")));
             }

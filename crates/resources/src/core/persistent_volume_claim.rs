@@ -1,5 +1,5 @@
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
-use coracle_meta::{FieldError, Object};
+use coracle_meta::{FieldError, Object, Quantity};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
@@ -101,6 +101,8 @@ fn wrong(object: &Object) -> Wrong {
 /// Kubernetes shows the difference as Go would print it; here the sentence names the fields.
 fn validate_change(new: &Object, old: &Object) -> Wrong {
     let is_bound = old.text("status.phase") == "Bound";
+    let capacity = old.at("status.capacity.storage");
+    let has_class = old.has("status.currentVolumeAttributesClassName");
     let (new, old) = (new.at("spec"), old.at("spec"));
     let names = [new, old].into_iter().filter_map(Value::as_object).flatten().map(|(name, _)| name.as_str());
     let mut changed: Vec<&str> = names
@@ -113,10 +115,26 @@ fn validate_change(new: &Object, old: &Object) -> Wrong {
         .collect();
     changed.sort_unstable();
     changed.dedup();
-    if changed.is_empty() {
-        return Wrong::new();
+    let mut wrong = Wrong::new();
+    if !changed.is_empty() {
+        let what =
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+        wrong.push(FieldError::forbidden("spec", format!("{what} (changed: {})", changed.join(", "))));
     }
-    let what =
-        "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
-    vec![FieldError::forbidden("spec", format!("{what} (changed: {})", changed.join(", ")))]
+    let amount = |value: &Value| value.as_str().and_then(|text| Quantity::parse(text).ok()).unwrap_or_default();
+    let (size, old_size) = (amount(new.at("resources.requests.storage")), amount(old.at("resources.requests.storage")));
+    if size < old_size && size <= amount(capacity) {
+        let what = "field can not be less than status.capacity";
+        wrong.push(FieldError::forbidden("spec.resources.requests.storage", what));
+    }
+    if new.at("volumeMode") != old.at("volumeMode") {
+        wrong.push(FieldError::invalid("volumeMode", new.at("volumeMode").clone(), "field is immutable"));
+    }
+    let class = "volumeAttributesClassName";
+    if has_class && new.at(class) != old.at(class) && new.text(class).is_empty() {
+        let to = if new.has(class) { "empty string" } else { "nil" };
+        let what = format!("update to {to} is forbidden when status.currentVolumeAttributesClassName is not nil");
+        wrong.push(FieldError::forbidden(format!("spec.{class}"), what));
+    }
+    wrong
 }

@@ -9,6 +9,7 @@ use super::pod_connect::NoProxy;
 use super::service_allocation::ServiceHooks;
 use super::service_needs::{needs_cluster_ip, needs_health_check_port, needs_node_ports};
 use super::service_validation::{wrong_change, wrong_service};
+use crate::addresses::{cidr_warnings, ip_warning};
 use crate::built_in::built_in;
 use crate::cells::{labels, load_balancer_addresses};
 use crate::config::Config;
@@ -89,6 +90,11 @@ fn warnings(object: &Object) -> Vec<String> {
         let instead = "service.kubernetes.io/topology-mode";
         warnings.push(format!("annotation {HINTS} is deprecated, please use {instead} instead"));
     }
+    let address_warnings = |list: &str| -> Vec<String> {
+        let addresses = spec.list(list).iter().filter_map(Value::as_str).enumerate();
+        addresses.filter_map(|(at, address)| ip_warning(address, &format!("spec.{list}[{at}]"))).collect()
+    };
+    warnings.extend(address_warnings("clusterIPs"));
     if spec.text("type") == "ClusterIP" && spec.text("clusterIP") == "None" {
         for (field, is_ignored) in [
             ("loadBalancerIP", !spec.text("loadBalancerIP").is_empty()),
@@ -100,6 +106,11 @@ fn warnings(object: &Object) -> Vec<String> {
             }
         }
     }
+    warnings.extend(address_warnings("externalIPs"));
+    warnings.extend(ip_warning(spec.text("loadBalancerIP"), "spec.loadBalancerIP"));
+    let ranges = spec.list("loadBalancerSourceRanges").iter().filter_map(Value::as_str).enumerate();
+    warnings
+        .extend(ranges.flat_map(|(at, range)| cidr_warnings(range, &format!("spec.loadBalancerSourceRanges[{at}]"))));
     if is_external && !spec.list("externalIPs").is_empty() {
         warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
     }

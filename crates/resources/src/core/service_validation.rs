@@ -7,6 +7,8 @@ use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
+use super::service_needs::{is_headless, needs_health_check_port};
+use crate::addresses::{parse_ip, wrong_reach};
 use crate::field_checks::{Wrong, cidr, each_invalid, ip, labels, one_of, port_or_name, required_one_of};
 
 const ADDRESSES: &str = "spec.clusterIPs";
@@ -14,9 +16,9 @@ const ADDRESSES: &str = "spec.clusterIPs";
 pub(super) fn wrong_service(object: &Object) -> Wrong {
     let spec = object.at("spec");
     let kind = spec.text("type");
-    let is_headless = spec.text("clusterIP") == "None";
+    let is_headless = is_headless(object);
     let ports = spec.list("ports");
-    let mut wrong = Wrong::new();
+    let mut wrong = wrong_topology(object);
     if ports.is_empty() && !is_headless && kind != "ExternalName" {
         wrong.push(FieldError::required("spec.ports", ""));
     }
@@ -28,26 +30,32 @@ pub(super) fn wrong_service(object: &Object) -> Wrong {
         "ExternalName" => wrong.extend(wrong_external_name(spec)),
         _ => {}
     }
+    let mut port_names = BTreeSet::new();
     for (at, port) in ports.iter().enumerate() {
-        wrong.extend(wrong_port(port, &format!("spec.ports[{at}]"), ports.len() > 1));
-        if kind == "LoadBalancer" && port.int("port") == 10250 {
-            let what = "may not expose port 10250 externally since it is used by kubelet";
-            wrong.push(FieldError::invalid(format!("spec.ports[{at}].port"), 10250, what));
-        }
-        if kind == "ClusterIP" && port.int("nodePort") != 0 {
-            let what = "may not be used when `type` is 'ClusterIP'";
-            wrong.push(FieldError::forbidden(format!("spec.ports[{at}].nodePort"), what));
-        }
+        wrong.extend(wrong_port(port, &mut port_names, ports.len() > 1, &format!("spec.ports[{at}]")));
     }
-    wrong.extend(repeated_ports(ports));
     wrong.extend(labels(spec.at("selector"), "spec.selector"));
     wrong.extend(required_one_of(spec, "sessionAffinity", "spec", &["ClientIP", "None"]));
     wrong.extend(wrong_affinity(spec));
     wrong.extend(wrong_cluster_ips(object));
     for (at, address) in spec.list("externalIPs").iter().filter_map(Value::as_str).enumerate() {
-        wrong.extend(ip(address, &format!("spec.externalIPs[{at}]")));
+        let path = format!("spec.externalIPs[{at}]");
+        let not_address = ip(address, &path);
+        wrong.extend(if not_address.is_empty() {
+            each_invalid(&path, address, wrong_reach(address))
+        } else {
+            not_address
+        });
     }
     wrong.extend(required_one_of(spec, "type", "spec", &["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]));
+    if kind == "ClusterIP" {
+        let with_node_port = ports.iter().enumerate().filter(|(_, port)| port.int("nodePort") != 0);
+        let what = "may not be used when `type` is 'ClusterIP'";
+        wrong.extend(with_node_port.map(|(at, _)| FieldError::forbidden(format!("spec.ports[{at}].nodePort"), what)));
+    }
+    wrong.extend(repeated_ports(ports));
+    wrong.extend(wrong_load_balancer(object));
+    wrong.extend(wrong_external_traffic(spec));
     if spec.has("internalTrafficPolicy") {
         wrong.extend(one_of(spec, "internalTrafficPolicy", "spec", &["Cluster", "Local"]));
     }
@@ -55,9 +63,20 @@ pub(super) fn wrong_service(object: &Object) -> Wrong {
         let known = ["PreferClose", "PreferSameZone", "PreferSameNode"];
         wrong.extend(one_of(spec, "trafficDistribution", "spec", &known));
     }
-    wrong.extend(wrong_external_traffic(spec));
-    wrong.extend(wrong_load_balancer(spec));
     wrong
+}
+
+/// Two annotations that stand for one say the same.
+fn wrong_topology(object: &Object) -> Wrong {
+    const MODE: &str = "service.kubernetes.io/topology-mode";
+    const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+    match (object.annotation(MODE), object.annotation(HINTS)) {
+        (Some(mode), Some(hints)) if mode != hints => {
+            let what = format!("must match annotations[{HINTS}] when both are specified");
+            vec![FieldError::invalid(format!("metadata.annotations[{MODE}]"), mode, what)]
+        }
+        _ => Wrong::new(),
+    }
 }
 
 /// In Kubernetes: `validateServiceExternalTrafficPolicy`.
@@ -86,8 +105,10 @@ fn wrong_external_traffic(spec: &Value) -> Wrong {
 }
 
 /// What only a load balancer has.
-fn wrong_load_balancer(spec: &Value) -> Wrong {
+fn wrong_load_balancer(object: &Object) -> Wrong {
     const ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
+    const RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
+    let spec = object.at("spec");
     let is_balanced = spec.text("type") == "LoadBalancer";
     let mut wrong = Wrong::new();
     let ranges = spec.list("loadBalancerSourceRanges");
@@ -97,15 +118,24 @@ fn wrong_load_balancer(spec: &Value) -> Wrong {
     for (at, range) in ranges.iter().filter_map(Value::as_str).enumerate() {
         wrong.extend(cidr(range.trim(), &format!("spec.LoadBalancerSourceRanges[{at}]")));
     }
+    if let Some(given) = object.annotation(RANGES).filter(|_| ranges.is_empty()) {
+        let path = format!("metadata.annotations[{RANGES}]");
+        if !is_balanced {
+            wrong.push(FieldError::forbidden(&path, ONLY));
+        }
+        if !given.trim().is_empty() {
+            wrong.extend(given.trim().split(',').flat_map(|range| cidr(range.trim(), &path)));
+        }
+    }
     if spec.has("allocateLoadBalancerNodePorts") && !is_balanced {
         wrong.push(FieldError::forbidden("spec.allocateLoadBalancerNodePorts", ONLY));
     }
     if let Some(class) = spec.at("loadBalancerClass").as_str() {
         let path = "spec.loadBalancerClass";
-        if !is_balanced {
-            wrong.push(FieldError::forbidden(path, ONLY));
-        }
-        wrong.extend(each_invalid(path, class, names::qualified_name(class)));
+        wrong.extend(match is_balanced {
+            true => each_invalid(path, class, names::qualified_name(class)),
+            false => vec![FieldError::forbidden(path, ONLY)],
+        });
     }
     wrong
 }
@@ -117,19 +147,27 @@ fn wrong_external_name(spec: &Value) -> Wrong {
     if spec.has("ipFamilyPolicy") {
         wrong.push(FieldError::forbidden("spec.ipFamilyPolicy", what));
     }
-    match spec.text("externalName").trim_end_matches('.') {
+    let name = spec.text("externalName");
+    match name.strip_suffix('.').unwrap_or(name) {
         "" => wrong.push(FieldError::required("spec.externalName", "")),
         name => wrong.extend(each_invalid("spec.externalName", name, names::dns1123_subdomain(name))),
     }
     wrong
 }
 
-fn wrong_port(port: &Value, path: &str, needs_name: bool) -> Wrong {
+/// `seen` are the names of the ports before it.
+fn wrong_port<'s>(port: &'s Value, seen: &mut BTreeSet<&'s str>, needs_name: bool, path: &str) -> Wrong {
     let name_path = format!("{path}.name");
     let mut wrong = match port.text("name") {
         "" if needs_name => vec![FieldError::required(name_path, "")],
         "" => Wrong::new(),
-        name => each_invalid(&name_path, name, names::dns1123_label(name)),
+        name => {
+            let mut wrong = each_invalid(&name_path, name, names::dns1123_label(name));
+            if !seen.insert(name) {
+                wrong.push(FieldError::duplicate(&name_path, name));
+            }
+            wrong
+        }
     };
     let number = port.int("port");
     let port_path = format!("{path}.port");
@@ -142,26 +180,25 @@ fn wrong_port(port: &Value, path: &str, needs_name: bool) -> Wrong {
     wrong
 }
 
-/// Names, pairs of protocol and port, and node ports of a protocol may stand once.
+/// Node ports of a protocol, and pairs of protocol and port, may stand once.
 fn repeated_ports(ports: &[Value]) -> Wrong {
-    let (mut known_names, mut known, mut known_node_ports) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let (mut known, mut known_node_ports) = (BTreeSet::new(), BTreeSet::new());
     let mut wrong = Wrong::new();
     for (at, port) in ports.iter().enumerate() {
-        let path = format!("spec.ports[{at}]");
-        let (name, protocol, number, node_port) =
-            (port.text("name"), port.text("protocol"), port.int("port"), port.int("nodePort"));
-        if !name.is_empty() && !known_names.insert(name) {
-            wrong.push(FieldError::duplicate(format!("{path}.name"), name));
+        let node_port = port.int("nodePort");
+        if node_port != 0 && !known_node_ports.insert((port.text("protocol"), node_port)) {
+            wrong.push(FieldError::duplicate(format!("spec.ports[{at}].nodePort"), node_port));
         }
+    }
+    for (at, port) in ports.iter().enumerate() {
+        let path = format!("spec.ports[{at}]");
+        let (protocol, number) = (port.text("protocol"), port.int("port"));
         if !known.insert((protocol, number)) {
             // As Go prints the fields that it compares.
             let printed = format!(
                 r#"{{"Name":"","Protocol":"{protocol}","AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}"#
             );
             wrong.push(FieldError::duplicate(&path, port.clone()).printed_as(printed));
-        }
-        if node_port != 0 && !known_node_ports.insert((protocol, node_port)) {
-            wrong.push(FieldError::duplicate(format!("{path}.nodePort"), node_port));
         }
     }
     wrong
@@ -242,7 +279,7 @@ pub(super) fn wrong_cluster_ips(object: &Object) -> Wrong {
 fn wrong_families(spec: &Value, all: &[Value]) -> Wrong {
     let mut wrong = Wrong::new();
     let parsed: Vec<(&str, IpAddr)> =
-        all.iter().filter_map(Value::as_str).filter_map(|text| Some((text, text.parse().ok()?))).collect();
+        all.iter().filter_map(Value::as_str).filter_map(|text| Some((text, parse_ip(text)?))).collect();
     let count_v4 = parsed.iter().filter(|(_, address)| address.is_ipv4()).count();
     if all.len() > 1 && (count_v4 == 0 || count_v4 == parsed.len()) {
         let what = "may specify no more than one IP for each IP family";
@@ -250,7 +287,7 @@ fn wrong_families(spec: &Value, all: &[Value]) -> Wrong {
     }
     for (at, ((text, address), family)) in parsed.iter().zip(spec.list("ipFamilies")).enumerate() {
         let own = if address.is_ipv4() { "IPv4" } else { "IPv6" };
-        if family != own {
+        if family != own && (family == "IPv4" || family == "IPv6") {
             let what =
                 format!("expected an {} value as indicated by `ipFamilies[{at}]`", family.as_str().unwrap_or(""));
             wrong.push(FieldError::invalid(format!("{ADDRESSES}[{at}]"), *text, what));
@@ -259,8 +296,62 @@ fn wrong_families(spec: &Value, all: &[Value]) -> Wrong {
     wrong
 }
 
-/// Addresses stay once they are set; only a second one may come or go.
+/// What is wrong with a change of a service. In Kubernetes: `ValidateServiceUpdate`.
 pub(super) fn wrong_change(new: &Object, old: &Object) -> Wrong {
+    let mut wrong = wrong_address_change(new, old);
+    wrong.extend(wrong_family_change(new, old));
+    let is_balanced = |object: &Object| object.text("spec.type") == "LoadBalancer";
+    let class = "spec.loadBalancerClass";
+    if is_balanced(new) && is_balanced(old) && new.at(class) != old.at(class) {
+        wrong.push(FieldError::invalid(class, new.at(class).clone(), "may not change once set"));
+    }
+    let check = "spec.healthCheckNodePort";
+    if needs_health_check_port(new) && needs_health_check_port(old) && new.int(check) != old.int(check) {
+        wrong.push(FieldError::forbidden(check, "field is immutable"));
+    }
+    wrong
+}
+
+fn is_external_name(object: &Object) -> bool {
+    object.text("spec.type") == "ExternalName"
+}
+
+/// Families stay once they are set; only a second one may come or go.
+/// In Kubernetes: `validateUpgradeDowngradeIPFamilies`.
+fn wrong_family_change(new: &Object, old: &Object) -> Wrong {
+    const PATH: &str = "spec.ipFamilies";
+    if is_external_name(new) || is_external_name(old) || is_headless(new) || is_headless(old) {
+        return Wrong::new();
+    }
+    let first = format!("{PATH}[0]");
+    let (new_families, old_families) = (new.list(PATH), old.list(PATH));
+    let changed = |shown: &str| FieldError::invalid(&first, new.at(shown).clone(), "may not change once set");
+    if new_families.len() == old_families.len() {
+        let pairs = new_families.iter().zip(old_families);
+        return pairs.filter(|(new, old)| new != old).map(|_| changed(PATH)).collect();
+    }
+    let is_released = new_families.len() < old_families.len();
+    let mut wrong = Wrong::new();
+    if is_released && new.list(ADDRESSES).is_empty() {
+        let what = "primary ipFamily can not be unset";
+        wrong.push(FieldError::invalid(&first, new.at(PATH).clone(), what));
+    }
+    if let (Some(new), Some(old)) = (new_families.first(), old_families.first())
+        && new != old
+    {
+        wrong.push(changed(ADDRESSES));
+    }
+    let policy = new.text("spec.ipFamilyPolicy");
+    if is_released && new_families.len() == 1 && policy != "SingleStack" {
+        let what = "must be set to 'SingleStack' when releasing the secondary ipFamily";
+        wrong.push(FieldError::invalid("spec.ipFamilyPolicy", policy, what));
+    }
+    wrong
+}
+
+/// Addresses stay once they are set; only a second one may come or go.
+/// In Kubernetes: `validateUpgradeDowngradeClusterIPs`.
+fn wrong_address_change(new: &Object, old: &Object) -> Wrong {
     let is = |object: &Object, path: &str, value: &str| object.at("spec").text(path) == value;
     if is(new, "type", "ExternalName") || is(old, "type", "ExternalName") {
         return Wrong::new();

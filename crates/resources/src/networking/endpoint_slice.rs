@@ -3,9 +3,9 @@ use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{Generation, KindSpec, TableColumn};
 use serde_json::Value;
 
+use crate::addresses::{parse_ip, wrong_canonical_ip, wrong_reach};
 use crate::built_in::built_in;
 use crate::cells::some_of;
-use crate::core::endpoints::wrong_for_endpoint;
 use crate::field_checks::{Wrong, each_invalid, immutable, ip, one_of, required_one_of};
 
 /// `endpointslices.discovery.k8s.io`. In Kubernetes: `pkg/registry/discovery/endpointslice`.
@@ -88,10 +88,35 @@ fn some(list: &[String]) -> Value {
 /// In Kubernetes: `ValidateEndpointSlice`.
 fn wrong(object: &Object) -> Wrong {
     let mut wrong = required_one_of(object, "addressType", "", &["FQDN", "IPv4", "IPv6"]);
+    let ports = object.list("ports");
+    if ports.len() > 20_000 {
+        wrong.push(FieldError::too_many("ports", ports.len(), 20_000));
+        return wrong;
+    }
+    for (at, port) in ports.iter().enumerate() {
+        let name = port.text("name");
+        if !name.is_empty() {
+            wrong.extend(each_invalid(&format!("ports[{at}].name"), name, names::dns1123_label(name)));
+        }
+        if ports[..at].iter().any(|earlier| earlier.text("name") == name) {
+            wrong.push(FieldError::duplicate(format!("ports[{at}].name"), name));
+        }
+        let protocols = ["SCTP", "TCP", "UDP"];
+        match port.has("protocol") {
+            true => wrong.extend(one_of(port, "protocol", &format!("ports[{at}]"), &protocols)),
+            false => wrong.push(FieldError::required(format!("ports[{at}].protocol"), "")),
+        }
+        let protocol = port.text("appProtocol");
+        if port.has("appProtocol") {
+            let path = format!("ports[{at}].appProtocol");
+            wrong.extend(each_invalid(&path, protocol, names::qualified_name(protocol)));
+        }
+    }
     let kind = object.text("addressType");
     let endpoints = object.list("endpoints");
     if endpoints.len() > 1000 {
         wrong.push(FieldError::too_many("endpoints", endpoints.len(), 1000));
+        return wrong;
     }
     for (at, endpoint) in endpoints.iter().enumerate() {
         let path = format!("endpoints[{at}].addresses");
@@ -105,33 +130,6 @@ fn wrong(object: &Object) -> Wrong {
             wrong.extend(wrong_address(address, kind, &path, at));
         }
         wrong.extend(wrong_place(endpoint, &format!("endpoints[{at}]")));
-        let host = endpoint.text("hostname");
-        if !host.is_empty() {
-            wrong.extend(each_invalid(&format!("endpoints[{at}].hostname"), host, names::dns1123_label(host)));
-        }
-    }
-    let ports = object.list("ports");
-    if ports.len() > 20_000 {
-        wrong.push(FieldError::too_many("ports", ports.len(), 20_000));
-    }
-    for (at, port) in ports.iter().enumerate() {
-        let name = port.text("name");
-        if !name.is_empty() {
-            wrong.extend(each_invalid(&format!("ports[{at}].name"), name, names::dns1123_label(name)));
-        }
-        if ports[..at].iter().any(|earlier| earlier.text("name") == name) {
-            wrong.push(FieldError::duplicate(format!("ports[{at}].name"), name));
-        }
-        let protocol = port.text("appProtocol");
-        if port.has("appProtocol") {
-            let path = format!("ports[{at}].appProtocol");
-            wrong.extend(each_invalid(&path, protocol, names::qualified_name(protocol)));
-        }
-        let protocols = ["SCTP", "TCP", "UDP"];
-        match port.has("protocol") {
-            true => wrong.extend(one_of(port, "protocol", &format!("ports[{at}]"), &protocols)),
-            false => wrong.push(FieldError::required(format!("ports[{at}].protocol"), "")),
-        }
     }
     wrong
 }
@@ -144,6 +142,10 @@ fn wrong_place(endpoint: &Value, path: &str) -> Wrong {
         let node = endpoint.text("nodeName");
         wrong.extend(each_invalid(&format!("{path}.nodeName"), node, names::dns1123_subdomain(node)));
     }
+    if endpoint.has("hostname") {
+        let host = endpoint.text("hostname");
+        wrong.extend(each_invalid(&format!("{path}.hostname"), host, names::dns1123_label(host)));
+    }
     for (field, of_name) in
         [("forZones", names::label_value as fn(&str) -> Vec<String>), ("forNodes", names::dns1123_subdomain)]
     {
@@ -151,7 +153,7 @@ fn wrong_place(endpoint: &Value, path: &str) -> Wrong {
         let hints = endpoint.at("hints").list(field);
         if hints.len() > HINTS_MOST {
             wrong.push(FieldError::too_many(&path, hints.len(), HINTS_MOST));
-            continue;
+            return wrong;
         }
         for (at, hint) in hints.iter().enumerate() {
             let (name, path) = (hint.text("name"), format!("{path}[{at}].name"));
@@ -166,15 +168,19 @@ fn wrong_place(endpoint: &Value, path: &str) -> Wrong {
 
 fn wrong_address(address: &str, kind: &str, path: &str, at: usize) -> Wrong {
     let own = format!("{path}[{at}]");
-    let parsed = match kind {
+    let not_address = match kind {
         "FQDN" => return each_invalid(&own, address, names::dns1123_subdomain(address.trim_end_matches('.'))),
-        "IPv4" | "IPv6" => address.parse::<std::net::IpAddr>(),
+        "IPv4" => ip(address, &own),
+        "IPv6" => each_invalid(&own, address, wrong_canonical_ip(address)),
         _ => return Wrong::new(),
     };
-    let Ok(parsed) = parsed else { return ip(address, &own) };
-    if parsed.is_ipv4() != (kind == "IPv4") {
-        let article = if kind == "IPv4" { "must be an IPv4 address" } else { "must be an IPv6 address" };
-        return vec![FieldError::invalid(path, address, article)];
+    if !not_address.is_empty() {
+        return not_address;
     }
-    wrong_for_endpoint(parsed, address, &own)
+    let mut wrong = Wrong::new();
+    if parse_ip(address).is_some_and(|parsed| parsed.is_ipv4() != (kind == "IPv4")) {
+        wrong.push(FieldError::invalid(path, address, format!("must be an {kind} address")));
+    }
+    wrong.extend(each_invalid(&own, address, wrong_reach(address)));
+    wrong
 }

@@ -1,30 +1,45 @@
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object};
+use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use serde_json::Value;
 
+use crate::addresses::wrong_canonical_ip;
 use crate::built_in::built_in;
-use crate::field_checks::{immutable, required};
+use crate::field_checks::{Wrong, each_invalid, immutable, required};
 
 /// `ipaddresses.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/ipaddress`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
-        name: |name| match name.parse::<std::net::IpAddr>() {
-            Ok(address) if address.to_string() == name => Vec::new(),
-            Ok(address) => vec![format!("must be in canonical form ({:?})", address.to_string())],
-            Err(_) => vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()],
-        },
+        name: wrong_canonical_ip,
         validate: |object| {
             let parent = object.at("spec.parentRef");
             if parent.is_null() {
                 return vec![FieldError::required("spec.parentRef", "")];
             }
-            let parts = ["resource", "name"].into_iter();
-            parts.flat_map(|part| required(parent, part, "spec.parentRef")).collect()
+            wrong_parent(parent, "spec.parentRef")
         },
         validate_change: |new, old| immutable(new, old, "spec.parentRef"),
         columns: columns(),
         ..built_in("networking.k8s.io", "v1", "ipaddresses")
     }
+}
+
+/// In Kubernetes: `validateIPAddressParentReference`.
+fn wrong_parent(parent: &Value, path: &str) -> Wrong {
+    let mut wrong = Wrong::new();
+    let group = parent.text("group");
+    if !group.is_empty() {
+        wrong.extend(each_invalid(&format!("{path}.group"), group, names::dns1123_subdomain(group)));
+    }
+    for part in ["resource", "name", "namespace"] {
+        let value = parent.text(part);
+        if !value.is_empty() {
+            wrong.extend(each_invalid(&format!("{path}.{part}"), value, names::path_segment(value)));
+        } else if part != "namespace" {
+            wrong.extend(required(parent, part, path));
+        }
+    }
+    wrong
 }
 
 fn columns() -> Vec<TableColumn> {

@@ -1,22 +1,21 @@
+use std::net::IpAddr;
+
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
+use crate::addresses::parse_cidr;
 use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::cidr::Cidr;
-use crate::field_checks::{Wrong, cidr, immutable};
+use crate::field_checks::{Wrong, cidr};
 
 /// `servicecidrs.networking.k8s.io`. In Kubernetes: `pkg/registry/networking/servicecidr`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         reset_by_status: SPEC_AND_METADATA,
-        validate: |object| wrong_cidrs(object),
-        validate_change: |new, old| {
-            let may_grow = new.list("spec.cidrs").len() > old.list("spec.cidrs").len()
-                && new.list("spec.cidrs").starts_with(old.list("spec.cidrs"));
-            if may_grow { Wrong::new() } else { immutable(new, old, "spec.cidrs") }
-        },
+        validate_create: wrong_cidrs,
+        validate_change: wrong_cidr_change,
         columns: columns(),
         ..built_in("networking.k8s.io", "v1", "servicecidrs")
     }
@@ -49,16 +48,60 @@ fn wrong_cidrs(object: &Object) -> Wrong {
     let texts: Vec<&str> = cidrs.iter().filter_map(Value::as_str).collect();
     for (at, text) in texts.iter().copied().enumerate() {
         let path = format!("{PATH}[{at}]");
-        let not_cidr = cidr(text, &path);
-        if not_cidr.is_empty() && Cidr::parse(text).is_ok_and(|parsed| parsed.to_string() != text) {
-            wrong.push(FieldError::invalid(&path, text, "must not have bits set beyond the prefix length"));
-        }
-        wrong.extend(not_cidr);
+        wrong.extend(wrong_cidr(text, &path));
     }
-    let count_v6 = texts.iter().filter(|text| text.contains(':')).count();
-    if texts.len() == 2 && count_v6 != 1 {
+    let families: Vec<bool> = texts.iter().filter_map(|text| Some(parse_cidr(text)?.0.is_ipv4())).collect();
+    if let [first, second] = families[..]
+        && first == second
+    {
         let what = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
         wrong.push(FieldError::invalid(PATH, cidrs, what));
+    }
+    wrong
+}
+
+/// A block in its canonical form. In Kubernetes: `IsValidCIDR`.
+fn wrong_cidr(text: &str, path: &str) -> Wrong {
+    let wrong = cidr(text, path);
+    if !wrong.is_empty() {
+        return wrong;
+    }
+    let (address, length) = text.split_once('/').unwrap_or_default();
+    let invalid = |what: String| vec![FieldError::invalid(path, text, what)];
+    let Ok(parsed) = address.parse::<IpAddr>() else {
+        return invalid("must not have leading 0s in IP or prefix length".to_owned());
+    };
+    if length.len() > 1 && length.starts_with('0') {
+        return invalid("must not have leading 0s in IP or prefix length".to_owned());
+    }
+    if parsed.to_canonical() != parsed {
+        return invalid("must not have an IPv4-mapped IPv6 address".to_owned());
+    }
+    match Cidr::parse(text) {
+        Ok(block) if !block.begins_with(parsed) => {
+            invalid("must not have bits set beyond the prefix length".to_owned())
+        }
+        Ok(block) if block.to_string() != text => {
+            invalid(format!("must be in canonical form ({:?})", block.to_string()))
+        }
+        _ => Wrong::new(),
+    }
+}
+
+/// Blocks stay; only a second one may come. In Kubernetes: `ValidateServiceCIDRUpdate`.
+fn wrong_cidr_change(new: &Object, old: &Object) -> Wrong {
+    const PATH: &str = "spec.cidrs";
+    const IMMUTABLE: &str = "field is immutable";
+    let (new_cidrs, old_cidrs) = (new.list(PATH), old.list(PATH));
+    let is_grown = old_cidrs.len() == 1 && new_cidrs.len() == 2;
+    if new_cidrs.len() != old_cidrs.len() && !is_grown {
+        return vec![FieldError::invalid(PATH, new.at(PATH).clone(), IMMUTABLE)];
+    }
+    let pairs = new_cidrs.iter().zip(old_cidrs).enumerate().filter(|(_, (new, old))| new != old);
+    let mut wrong: Wrong =
+        pairs.map(|(at, (new, _))| FieldError::invalid(format!("{PATH}[{at}]"), new.clone(), IMMUTABLE)).collect();
+    if is_grown {
+        wrong.extend(wrong_cidrs(new));
     }
     wrong
 }

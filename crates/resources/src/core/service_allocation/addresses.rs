@@ -3,14 +3,15 @@
 use std::net::IpAddr;
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object, Status};
-use coracle_registry::Verb;
+use coracle_meta::{FieldError, GroupVersionResource, Object, Status};
+use coracle_registry::{ListOptions, Verb};
 use serde_json::json;
 
 use super::super::service_needs::{addresses_of, is_headless, needs_cluster_ip};
 use super::taken::{Taken, ip_addresses};
 use super::{hash, invalid};
-use crate::cidr::family;
+use crate::addresses::parse_ip;
+use crate::cidr::{Cidr, family};
 
 impl Taken {
     pub(super) async fn take_addresses(&mut self, service: &mut Object, old: Option<&Object>) -> Result<(), Status> {
@@ -43,10 +44,20 @@ impl Taken {
             let what = format!("failed to allocate IP {wanted}: {why}");
             invalid(service, &[FieldError::invalid("spec.clusterIPs", given, what)])
         };
-        let Ok(address) = wanted.parse::<IpAddr>() else {
+        let Some(address) = parse_ip(wanted) else {
             return Err(Status::internal(format!("failed to parse service IP {wanted:?}")));
         };
-        if !self.ranges().iter().any(|range| range.contains(address)) {
+        if self.request().dry_run {
+            // In Kubernetes a dry run looks at one range, and does not ask whether the address is taken.
+            let range = self.ranges().iter().find(|range| range.family() == family(address));
+            return match range {
+                Some(range) if !range.has_host(address) => Err(refuse(&format!(
+                    "the provided IP ({address}) is not in the valid range. The range of valid IPs is {range}"
+                ))),
+                _ => Ok(()),
+            };
+        }
+        if !self.ready_ranges().await?.iter().any(|range| range.has_host(address)) {
             return Err(refuse("the provided network does not match the current range"));
         }
         if self.take(service, address).await? { Ok(()) } else { Err(refuse("provided IP is already allocated")) }
@@ -54,30 +65,55 @@ impl Taken {
 
     /// Takes a free address: the search begins at a place that follows from the service's name.
     async fn take_any(&mut self, service: &Object, family: &str) -> Result<String, Status> {
-        let Some(range) = self.ranges().iter().find(|range| range.family() == family).cloned() else {
-            return Err(Status::internal(format!("no service range for {family}")));
-        };
-        // The lower part is left to those who ask for an address by name, as in Kubernetes.
-        let usable = range.size().saturating_sub(2).max(1);
-        let lower = (usable / 16).clamp(16, 256).min(usable / 2);
-        let upper = usable - lower;
-        let start = u128::from(hash(service)) % upper;
-        let upper_part = (0..upper).map(|step| lower + (start + step) % upper);
-        for offset in upper_part.chain(0..lower) {
-            let address = range.at(1 + offset);
-            if self.take(service, address).await? {
-                return Ok(address.to_string());
+        if self.request().dry_run
+            && let Some(range) = self.ranges().iter().find(|range| range.family() == family)
+        {
+            // In Kubernetes a dry run shows an address that no service gets.
+            return Ok(range.at(0).to_string());
+        }
+        for range in self.ready_ranges().await?.into_iter().filter(|range| range.family() == family) {
+            // The lower part is left to those who ask for an address by name, as in Kubernetes.
+            let usable = range.size().saturating_sub(2).max(1);
+            let lower = (usable / 16).clamp(16, 256).min(usable / 2);
+            let upper = usable - lower;
+            let start = u128::from(hash(service)) % upper;
+            let upper_part = (0..upper).map(|step| lower + (start + step) % upper);
+            for offset in upper_part.chain(0..lower) {
+                let address = range.at(1 + offset);
+                if self.take(service, address).await? {
+                    return Ok(address.to_string());
+                }
             }
         }
         Err(Status::internal("failed to allocate a serviceIP: range is full"))
     }
 
+    /// The ranges that addresses come from: those that the server was started with, and those of the ServiceCIDRs that
+    /// are ready and stay. In Kubernetes: `MetaAllocator`.
+    async fn ready_ranges(&self) -> Result<Vec<Cidr>, Status> {
+        let about = self.request().about(Verb::List, service_cidrs(), "", "");
+        let all = match self.registry().list(&about, &ListOptions::default()).await {
+            Ok(all) => all.items,
+            // The kind need not be served.
+            Err(status) if status.is_not_found() => Vec::new(),
+            Err(status) => return Err(status),
+        };
+        let mut ranges = self.ranges().to_vec();
+        for stored in all {
+            let object = stored.object();
+            let blocks = object.texts("spec.cidrs").into_iter().filter_map(|text| Cidr::parse(&text).ok());
+            for block in blocks.filter(|_| is_ready(&object)) {
+                if !ranges.contains(&block) {
+                    ranges.push(block);
+                }
+            }
+        }
+        Ok(ranges)
+    }
+
     /// Whether the address was free, and is now the service's.
     async fn take(&mut self, service: &Object, address: IpAddr) -> Result<bool, Status> {
         let name = address.to_string();
-        if self.request().dry_run {
-            return Ok(self.get(ip_addresses(), "", &name).await?.is_none());
-        }
         let mut about = self.request().about(Verb::Create, ip_addresses(), "", "");
         "kube-apiserver".clone_into(&mut about.field_manager);
         // Noted before it is taken: whoever is cut off meanwhile cannot know whether it was.
@@ -99,7 +135,19 @@ impl Taken {
     }
 }
 
-fn ip_address(service: &Object, address: IpAddr) -> Object {
+/// Whether a ServiceCIDR gives addresses. One on which no controller has said anything does.
+fn is_ready(range: &Object) -> bool {
+    let conditions = range.list("status.conditions");
+    let ready = conditions.iter().find(|condition| condition.text("type") == "Ready");
+    !range.is_terminating() && ready.is_none_or(|condition| condition.text("status") == "True")
+}
+
+fn service_cidrs() -> GroupVersionResource {
+    GroupVersionResource::new("networking.k8s.io", "v1", "servicecidrs")
+}
+
+/// The object that takes an address for a service.
+pub(super) fn ip_address(service: &Object, address: IpAddr) -> Object {
     let object = json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "IPAddress",

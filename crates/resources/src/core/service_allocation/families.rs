@@ -1,27 +1,30 @@
 //! Of which families the addresses of a service are.
 
-use std::net::IpAddr;
-
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, Status};
 
 use super::super::service_needs::{is_headless, needs_cluster_ip};
 use super::invalid;
+use crate::addresses::parse_ip;
 use crate::cidr::{Cidr, family};
 
 /// Chooses the families of addresses, or says why what is asked for cannot be. In Kubernetes: `initIPFamilyFields`.
 pub(super) fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&Object>) -> Result<(), Status> {
-    if !needs_cluster_ip(service) {
+    if !needs_cluster_ip(service) || old.is_some_and(|old| keeps_two_families(service, old)) {
         return Ok(());
     }
     let is_free_headless = is_headless(service) && service.entries("spec.selector").count() == 0;
     let policy = fill_family_policy(service, old, is_free_headless);
     let is_single = policy == "SingleStack";
-    let mut wrong = if is_single { keep_one_family(service, old) } else { Vec::new() };
+    let mut wrong = match (is_single, old) {
+        (true, old) => keep_one_family(service, old),
+        (false, Some(old)) => reduced(service, old, &policy),
+        (false, None) => Vec::new(),
+    };
     let (mut families, unconfigured) = families_of_addresses(ranges, service);
     wrong.extend(unconfigured);
-    if !is_free_headless {
-        wrong.extend(unserved_families(ranges, &policy, &families));
+    if wrong.is_empty() && !is_free_headless {
+        wrong = unserved_families(ranges, &policy, &families);
     }
     if !wrong.is_empty() {
         return Err(invalid(service, &wrong));
@@ -34,6 +37,29 @@ pub(super) fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&
     }
     service.set("spec.ipFamilies", families);
     Ok(())
+}
+
+/// Whether a service goes on preferring two families with what it has, be that one or two.
+/// In Kubernetes: `isMatchingPreferDualStackClusterIPFields`.
+fn keeps_two_families(service: &Object, old: &Object) -> bool {
+    let same = |field: &str| service.at("spec").at(field) == old.at("spec").at(field);
+    let fields = ["type", "ipFamilyPolicy", "clusterIPs", "ipFamilies"];
+    service.text("spec.ipFamilyPolicy") == "PreferDualStack" && fields.into_iter().all(same)
+}
+
+/// Only a service of one family may give up a second address or family.
+fn reduced(service: &Object, old: &Object, policy: &str) -> Vec<FieldError> {
+    let is_reduced = |field: &str| {
+        let (new, old) = (service.at("spec").list(field), old.at("spec").list(field));
+        !new.is_empty() && new.len() < old.len()
+    };
+    let fields = [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")];
+    let reduced = fields.into_iter().filter(|(field, _)| is_reduced(field));
+    let refuse = |(_, what)| {
+        let what = format!("must be 'SingleStack' to release the secondary {what}");
+        FieldError::invalid("spec.ipFamilyPolicy", policy, what)
+    };
+    reduced.map(refuse).collect()
 }
 
 /// The policy of a service: what it says, what it said, or the default.
@@ -77,7 +103,7 @@ fn families_of_addresses(ranges: &[Cidr], service: &Object) -> (Vec<String>, Vec
     let mut wrong = Vec::new();
     let mut families = service.texts("spec.ipFamilies");
     for (at, address) in service.texts("spec.clusterIPs").iter().enumerate() {
-        let Ok(parsed) = address.parse::<IpAddr>() else { continue };
+        let Some(parsed) = parse_ip(address) else { continue };
         if at >= families.len() {
             if is_configured(ranges, family(parsed)) {
                 families.push(family(parsed).to_owned());

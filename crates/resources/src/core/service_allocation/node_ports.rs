@@ -61,7 +61,13 @@ impl Taken {
             }
             let node_port = match wanted_port(ports, port, &by_port, is_new) {
                 0 => self.choose_port(service, known)?,
-                wanted if known.held.contains(&wanted) || known.own.contains(&wanted) => wanted,
+                wanted if known.held.contains(&wanted) => wanted,
+                // Ports of one number and several protocols share it; in a new service, others do not.
+                wanted
+                    if known.own.contains(&wanted) && (!is_new || by_port.get(&port.int("port")) == Some(&wanted)) =>
+                {
+                    wanted
+                }
                 wanted => self.claim_port(wanted, known).map_err(|why| {
                     let error = FieldError::invalid(format!("spec.ports[{at}].nodePort"), wanted, why);
                     invalid(service, &[error])
@@ -87,7 +93,10 @@ impl Taken {
     /// Takes a port that was asked for.
     fn claim_port(&mut self, port: i64, known: &KnownPorts) -> Result<i64, String> {
         let (first, last) = self.port_range();
-        if !(first..=last).contains(&port) {
+        if known.own.contains(&port) {
+            return Err("provided port is already allocated".to_owned());
+        }
+        if !(first..=last).contains(&port) && !self.request().dry_run {
             return Err(format!("provided port is not in the valid range. The range of valid ports is {first}-{last}"));
         }
         if known.used.contains(&port) || !self.take_port(port) {

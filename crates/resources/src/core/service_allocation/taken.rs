@@ -7,6 +7,7 @@ use coracle_registry::{DeleteOptions, GetOptions, Preconditions, Registry, Reque
 
 use super::super::service_needs::addresses_of;
 use super::allocator::{Abandoned, Allocator};
+use crate::addresses::parse_ip;
 use crate::cidr::Cidr;
 
 /// What a write has taken, and what it gives back if it happens.
@@ -69,7 +70,9 @@ impl Taken {
 
     /// Gives an address back. That it is gone already is as well.
     pub(super) async fn free(&self, address: &str) {
-        let about = self.request.about(Verb::Delete, ip_addresses(), "", address);
+        // An address in an older form has the object of its newer one.
+        let name = parse_ip(address).map_or_else(|| address.to_owned(), |address| address.to_string());
+        let about = self.request.about(Verb::Delete, ip_addresses(), "", &name);
         drop(self.registry.delete(&about, &DeleteOptions::default()).await);
     }
 
