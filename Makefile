@@ -21,7 +21,7 @@ up: ## Start a cluster to play with; Ctrl-C stops it
 	$(CARGO) run --release -q -p coracle-cli -- up
 
 scenarios: ## Run all scenarios
-	$(CARGO) run --release -q -p coracle-cli -- run scenarios
+	$(CARGO) run --release -q -p coracle-cli -- run scenarios --strict
 
 test: ## Run all tests (what CI runs)
 	bash .ci/run

@@ -69,7 +69,11 @@ const MAY_USE: &[(&str, u8, &[&str])] = &[
     ),
     ("cluster", 6, ANYTHING_BELOW),
     ("sim", 7, &["cluster", "storage", "store", "journal", "expression", "meta", "ambient"]),
-    ("scenario", 8, &["sim", "cluster", "client", "viewer", "journal", "expression", "api", "meta", "ambient"]),
+    (
+        "scenario",
+        8,
+        &["sim", "cluster", "client", "viewer", "journal", "schema", "expression", "api", "meta", "ambient"],
+    ),
     ("coracle", 9, ANYTHING_BELOW),
     ("lesson", 9, &["scenario", "cluster", "sim", "viewer", "journal", "expression"]),
     ("cli", 10, ANYTHING_BELOW),

@@ -307,6 +307,11 @@ impl Cluster {
         });
     }
 
+    /// Whether a component runs, which one that was stopped or killed does not.
+    pub fn runs(&self, component: Component) -> bool {
+        self.running.lock().contains_key(&component)
+    }
+
     /// Stops a component in order, and waits until it has stopped.
     pub async fn stop_component(&self, component: Component) {
         let running = self.running.lock().remove(&component);

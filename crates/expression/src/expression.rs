@@ -6,7 +6,7 @@ use crate::estimate::estimate;
 use crate::evaluate::{Node, plan};
 use crate::schema::Schema;
 use crate::source::Report;
-use crate::syntax::{Tree, parse};
+use crate::syntax::{Kind, Tree, parse};
 use crate::types::Type;
 
 /// A compiled expression.
@@ -78,6 +78,28 @@ impl Expression {
     /// The names that the expression takes from outside.
     pub fn variables(&self) -> &BTreeSet<String> {
         &self.compiled.typed.variables
+    }
+
+    /// What the expression goes through: the ranges of its outermost loops (`pods` in `pods.all(p, …)`), and the variables that it
+    /// uses outside of loops, each as an expression of its own. Where all of them are empty, nothing that the expression says
+    /// is about anything.
+    pub fn ranges(&self) -> Vec<Expression> {
+        let mut open = vec![&self.compiled.tree.root];
+        let mut ranges = Vec::new();
+        while let Some(expression) = open.pop() {
+            match &expression.kind {
+                Kind::Fold(fold) => ranges.push(&fold.range),
+                Kind::Ident(_) => ranges.push(expression),
+                other => open.extend(other.below()),
+            }
+        }
+        let Compiled { typed, tree, .. } = &*self.compiled;
+        let alone = |root: &crate::syntax::Expr| {
+            let node = plan(root, typed).ok()?;
+            let tree = Tree { root: root.clone(), places: tree.places.clone() };
+            Some(Self { text: self.text.clone(), compiled: Box::new(Compiled { node, typed: typed.clone(), tree }) })
+        };
+        ranges.into_iter().filter_map(alone).collect()
     }
 
     /// The type of what the expression gives.

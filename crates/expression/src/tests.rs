@@ -296,3 +296,25 @@ fn a_question_to_an_authorizer_is_dear_and_takes_no_time() {
     assert_eq!((run.result, short.is_spent()), (Ok(false), false));
     assert!(run.cost > 350_000);
 }
+
+#[test]
+fn an_expression_says_what_it_goes_through() {
+    let pods = json!([{"name": "a"}]);
+    let (none, one) = (json!([]), json!([1]));
+    let mut variables = Variables::default();
+    variables.set("pods", &pods);
+    variables.set("jobs", &none);
+    variables.set("gone", &one);
+    for (text, expected) in [
+        ("pods.all(p, p.name == 'a')", "[[{\"name\":\"a\"}]]"),
+        ("pods.filter(p, p.name == 'b').all(p, jobs.size() == 0)", "[[]]"),
+        ("jobs.size() <= 3 || pods.exists(p, true)", "[[{\"name\":\"a\"}],[]]"),
+        ("jobs.all(j, pods.exists(p, p.name == j.name))", "[[]]"),
+        ("size(pods.filter(p, p.name == 'b')) == 0 && gone[0] == 1", "[[1],[{\"name\":\"a\"}]]"),
+        ("true", "[]"),
+    ] {
+        let ranges = Expression::compile(text).unwrap().ranges();
+        let values: Vec<Value> = ranges.iter().map(|range| range.evaluate(&variables).unwrap()).collect();
+        assert_eq!(Value::from(values).to_string(), expected, "{text}");
+    }
+}

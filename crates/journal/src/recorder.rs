@@ -214,6 +214,12 @@ impl Recorder {
         }
     }
 
+    /// The number of the first entry that is kept in memory, or of the one that will be; `None` if none ever is. Earlier ones are
+    /// forgotten.
+    pub fn first(&self) -> Option<EntryId> {
+        self.with_log(|log| EntryId(log.first()))
+    }
+
     /// How many entries are kept in memory at most.
     pub fn capacity(&self) -> usize {
         self.with_log(|log| log.capacity).unwrap_or_default()

@@ -43,7 +43,7 @@ pub fn parse(path: &Path, text: &str, scenario: &dyn Fn(&Path) -> Result<String,
     known_word(&lesson.kind, &["Lesson"], "kind").map_err(problem)?;
     checked(&lesson.spec).map_err(problem)?;
     Plan::of(&lesson.spec).map_err(problem)?;
-    let reader = Reader { path, hash: hash(text), scenario, vocabulary: &BuiltIn::default() };
+    let reader = Reader { path, text, hash: hash(text), scenario, vocabulary: &BuiltIn::default() };
     let name = &lesson.metadata.name;
     let own = reader.scenario(&lesson.spec.scenario, name.clone())?;
     let contrast = reader.scenario(&lesson.spec.contrast.scenario, format!("{name}-contrast"))?;
@@ -75,6 +75,7 @@ fn checked(spec: &Spec) -> Result<(), Wrong> {
 
 struct Reader<'r> {
     path: &'r Path,
+    text: &'r str,
     hash: String,
     scenario: &'r dyn Fn(&Path) -> Result<String, String>,
     vocabulary: &'r dyn Vocabulary,
@@ -101,7 +102,7 @@ impl Reader<'_> {
                     spec: spec.clone(),
                     hash: self.hash.clone(),
                 };
-                parse::check(self.path, &scenario, self.vocabulary)?;
+                parse::check(self.path, self.text, &scenario, self.vocabulary)?;
                 Ok((scenario, self.path.to_owned()))
             }
             _ => Err(self.problem(source.referenced, "needs either `file` or `spec`".to_owned())),

@@ -111,7 +111,7 @@ pub fn teach(lesson: &Lesson, path: &Path) -> Result<Taught, Error> {
 }
 
 fn run((scenario, path): &(Scenario, PathBuf)) -> Result<Events, Error> {
-    let options = Options { mode: Some(Mode::Virtual), ..Options::default() };
+    let options = Options { mode: Some(Mode::Virtual), strict: true, ..Options::default() };
     let report = execute(scenario, path, &options, |_| Recorder::ring(KEPT_ENTRIES))?;
     if report.passed() { Ok(report.into_events()) } else { Err(Error::NotPassed(report.block())) }
 }

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -48,6 +49,20 @@ pub enum Disturbance {
     },
     /// Whatever a watch tells comes a second late: `late`.
     Late,
+}
+
+/// Whether a disturbance has come to pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Strike {
+    /// It waits for its moment, which is this revision once that is known.
+    #[default]
+    NotYet,
+    /// It waits for this revision.
+    At(i64),
+    /// It struck at this revision.
+    Struck(i64),
+    /// At this revision there was nothing to strike: the scenario had stopped the controllers itself.
+    Missed(i64),
 }
 
 /// The text is not a disturbance.
@@ -103,26 +118,32 @@ impl Disturbance {
         matches!(self, Self::Double { .. }).then_some(TIMINGS)
     }
 
-    /// Disturbs the cluster when it is time to.
-    pub(crate) async fn act(self, cluster: &Cluster, world: &World) {
-        let (Self::Kill { at } | Self::Pause { at } | Self::Double { at }) = self else { return };
+    /// Disturbs the cluster when it is time to, and notes what came of it.
+    pub(crate) async fn act(self, cluster: &Cluster, world: &World, strike: &Cell<Strike>) {
+        let (Self::Kill { at } | Self::Pause { at } | Self::Double { at }) = self else {
+            strike.set(Strike::Struck(world.revision()));
+            return;
+        };
         if matches!(self, Self::Double { .. }) {
             cluster.add_controller_manager("second");
         }
         let moment = world.revision() + at;
-        let is_reached = |cluster: &ClusterState| match cluster.revision() >= moment {
+        strike.set(Strike::At(moment));
+        let is_reached = move |cluster: &ClusterState| match cluster.revision() >= moment {
             true => Ok(()),
             false => Err(Answer::Unanswerable(String::new())),
         };
-        if world.until_seen(FOREVER, is_reached).await.is_err() {
+        let Ok(reached) = world.until_seen(FOREVER, is_reached).await else { return };
+        // Where the scenario itself has stopped them, there is nothing to strike, and nothing that would start again.
+        if !cluster.runs(Component::ControllerManager) {
+            strike.set(Strike::Missed(reached.revision));
             return;
         }
+        strike.set(Strike::Struck(reached.revision));
         match self {
             Self::Kill { .. } => {
-                // Where the scenario itself has stopped them, there is nothing to kill, and nothing that would start again.
-                if cluster.kill_component(Component::ControllerManager) {
-                    cluster.start_component(Component::ControllerManager);
-                }
+                cluster.kill_component(Component::ControllerManager);
+                cluster.start_component(Component::ControllerManager);
             }
             Self::Pause { .. } => {
                 cluster.stop_component(Component::ControllerManager).await;

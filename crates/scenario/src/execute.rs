@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,12 +13,13 @@ use futures_util::future::{Either, select};
 use tokio::task::JoinHandle;
 
 use crate::change::Change;
-use crate::disturbance::Disturbance;
+use crate::disturbance::{Disturbance, Strike};
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
+use crate::question::invariants;
 use crate::report::Report;
-use crate::run::{Ending, Run, invariants};
+use crate::run::{Ending, Run};
 
 /// How long a cluster may take until its nodes take pods, on its own clock.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,6 +33,8 @@ pub struct Options {
     pub seed: Option<u64>,
     /// What happens to the controllers meanwhile.
     pub disturbance: Option<Disturbance>,
+    /// Whether a check that checks nothing is one that fails.
+    pub strict: bool,
     /// How long the cluster is left alone after the last step, before its end state is taken.
     pub rest: Duration,
     /// A step that is put into the run; in virtual time only, because no other run goes the same way again.
@@ -93,18 +97,21 @@ pub(crate) fn execute_until<T>(
         }
         let cluster = start(scenario, mode, ambient, options.disturbance, recorder, None).await?;
         let plural_of = Arc::new(cluster.plurals());
-        let world =
-            World::new(&scenario.spec.namespace, plural_of, invariants(scenario)).recorded(cluster.recorder().clone());
-        let follower = follow(&world, &cluster);
+        let world = World::new(cluster.store(), &scenario.spec.namespace, plural_of, invariants(scenario));
+        let world = world.recorded(cluster.recorder().clone());
+        let follower = follow(&world);
+        let struck = Cell::new(Strike::default());
         let run = async {
             until_ready(&world, scenario).await?;
             let disturbed = async {
                 if let Some(disturbance) = options.disturbance {
-                    disturbance.act(&cluster, &world).await;
+                    disturbance.act(&cluster, &world, &struck).await;
                 }
                 std::future::pending().await
             };
-            let ending = Ending { header, mode, seed, rest: options.rest, change: options.change.as_ref() };
+            let disturbance = options.disturbance.map(|disturbance| (disturbance, &struck));
+            let (rest, change, strict) = (options.rest, options.change.as_ref(), options.strict);
+            let ending = Ending { header, mode, seed, rest, change, disturbance, strict };
             let run = Run::new(scenario, path, &cluster, world.clone()).finish(ending, wall);
             match select(pin!(run), pin!(disturbed)).await {
                 Either::Left((report, _)) => Ok::<_, Error>(report),
@@ -129,11 +136,11 @@ pub(crate) fn clock_of(mode: Mode) -> ClockMode {
 }
 
 /// Lets a world see what a cluster's store holds.
-pub(crate) fn follow(world: &World, cluster: &Cluster) -> JoinHandle<()> {
-    let (world, store) = (world.clone(), cluster.store());
+pub(crate) fn follow(world: &World) -> JoinHandle<()> {
+    let world = world.clone();
     tokio::spawn(async move {
-        // It ends with the store, and who waits for a revision that does not come then says so.
-        let _ = world.follow(&*store).await;
+        // It ends with the store, and what waits for a revision that does not come then says so.
+        let _ = world.follow().await;
     })
 }
 
@@ -191,7 +198,7 @@ pub(crate) fn header(scenario: &Scenario, options: &Options, ambient: &Ambient) 
 pub(crate) async fn until_ready(world: &World, scenario: &Scenario) -> Result<(), Error> {
     let shapes = scenario.spec.cluster.nodes.value.shapes();
     let wanted = shapes.iter().filter(|shape| shape.joins == Joins::AtStart).count();
-    let ready = |cluster: &ClusterState| {
+    let ready = move |cluster: &ClusterState| {
         // A node that has become ready is tainted until the controllers have seen it.
         let is_new = |node: &Object| {
             let taints = node.field("spec.taints").and_then(serde_json::Value::as_array);

@@ -260,6 +260,13 @@ pub struct Reference {
     pub labels: std::collections::BTreeMap<String, String>,
 }
 
+impl Reference {
+    /// The `apiVersion` and the kind.
+    pub(crate) fn kind(&self) -> (String, String) {
+        (self.api_version.value.clone(), self.kind.value.clone())
+    }
+}
+
 /// Sets replicas.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -370,6 +377,9 @@ pub struct Assert {
     /// How long to wait, if not as long as the scenario says.
     #[serde(default, deserialize_with = "optional_duration")]
     pub timeout: Option<Duration>,
+    /// Whether it has to be so at every revision since the step began; nothing is waited for then.
+    #[serde(default)]
+    pub still: bool,
 }
 
 /// Lets time pass.
@@ -408,6 +418,9 @@ pub struct Invariant {
     /// A partial object that exists.
     #[serde(default)]
     pub resource: Option<Spanned<Value>>,
+    /// The step from whose beginning on it has to hold; absent for from the start.
+    #[serde(default)]
+    pub since: Option<Spanned<String>>,
 }
 
 /// Who sent requests of one kind: counted over the log from the named step on.
@@ -419,13 +432,13 @@ pub struct RequestCount {
     /// `create`, `update`, `patch` or `delete`.
     pub verb: Spanned<String>,
     /// The plural of the resource.
-    pub resource: String,
+    pub resource: Spanned<String>,
     /// The only actor that may have sent them: `controller-manager/replicaset`, `kubelet/node-1`.
-    pub by: String,
+    pub by: Spanned<String>,
     /// How many it has sent; absent for at least one.
     #[serde(default)]
     pub count: Option<usize>,
-    /// How many it has sent at most, none being fine; instead of `count`.
+    /// How many it has sent at most, instead of `count`; where it has sent none, the check is vacuous.
     #[serde(default)]
     pub at_most: Option<usize>,
     /// Counted from the beginning of this step; absent for from the start.

@@ -10,8 +10,9 @@ use crate::execute::{Options, ambient, clock_of, follow, header, start, until_re
 use crate::file::{Joins, Scenario};
 use crate::maintenance::node_spec;
 use crate::mode::Mode;
+use crate::question::invariants;
 use crate::report::Report;
-use crate::run::{Ending, Run, invariants};
+use crate::run::{Ending, Run};
 
 /// A cluster that is left alone after a step goes on for so long at least, so that what the step led to is seen.
 const LEAST: Duration = Duration::from_secs(5);
@@ -75,13 +76,14 @@ pub(crate) fn execute_from(
         let named = scenario.bindings();
         let invariants =
             invariants(scenario).into_iter().filter(|invariant| !uses(&invariant.question, &named)).collect();
-        let world = World::new(&scenario.spec.namespace, Arc::new(cluster.plurals()), invariants);
+        let world = World::new(cluster.store(), &scenario.spec.namespace, Arc::new(cluster.plurals()), invariants);
         let world = world.recorded(cluster.recorder().clone());
-        let follower = follow(&world, &cluster);
+        let follower = follow(&world);
         let run = async {
             until_ready(&world, scenario).await?;
             join_again(&cluster, &world, scenario);
-            let ending = Ending { header, mode, seed, rest: moment.rest, change: Some(change) };
+            let (rest, strict) = (moment.rest, options.strict);
+            let ending = Ending { header, mode, seed, rest, change: Some(change), disturbance: None, strict };
             Ok::<_, Error>(Run::new(scenario, &change.path, &cluster, world.clone()).alone(ending, wall).await)
         };
         let report = cluster.unless_ended(run).await??;

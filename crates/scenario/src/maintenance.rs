@@ -59,7 +59,7 @@ impl Objects {
     pub(crate) async fn taint(&self, taint: &Taint) -> Result<(), Refusal> {
         let change: TaintChange = taint.taint.value.parse().map_err(|why: String| Refusal::new(why))?;
         let nodes = self.core("nodes");
-        let node = nodes.get(&ObjectKey::cluster(taint.node.as_str())).await?;
+        let node = nodes.get(&ObjectKey::cluster(taint.node.value.as_str())).await?;
         let before = node.field("spec.taints").and_then(Value::as_array).cloned().unwrap_or_default();
         let after = change.applied(&before);
         if after.len() == before.len() && change.removes {
@@ -73,7 +73,7 @@ impl Objects {
 
     /// Evicts the pod named, or those chosen by label; returns the first as it was.
     pub(crate) async fn evict(&self, evict: &Evict, world: &World) -> Result<Option<Arc<Object>>, Refusal> {
-        let chosen = choose_referred(world, &evict.reference, evict.pick, self.namespace())?;
+        let chosen = choose_referred(world, &evict.reference, evict.pick, self.namespace()).await?;
         for pod in &chosen {
             match self.evict_one(pod, evict.grace_period_seconds).await {
                 Err(error) if error.status().is_some_and(|status| status.code == 429) && evict.refused => {}

@@ -1,18 +1,21 @@
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use coracle_client::{Api, Client, DeleteParams, Error, Patch, Propagation, WriteParams};
 use coracle_cluster::{Cluster, User};
 use coracle_meta::{GroupVersion, GroupVersionResource, LabelSelector, Object, ObjectKey};
-use coracle_sim::{World, patch_map};
+use coracle_sim::{Answer, NotInTime, World, patch_map};
 use serde_json::{Value, json};
 use serde_saphyr::Spanned;
 
 use crate::file::{self, Apply, Create, Delete, Get, Reference, Scale, Update};
-use crate::parse::{read_objects, take_apart};
+use crate::object_file::{read_objects, take_apart};
 
 /// The user of steps that name none.
 const SCENARIO: &str = "scenario";
+/// How long the world may take to show what was written, which it does at once unless the store has just come back.
+pub(crate) const CATCH_UP: Duration = Duration::from_secs(10);
 
 /// The operations of a scenario on the API, as one user.
 pub(crate) struct Objects {
@@ -149,7 +152,7 @@ impl Objects {
     pub(crate) async fn update(&self, update: &Update, read: &Object) -> Result<(), Refusal> {
         let mut value = read.to_value();
         if let (Some(whole), Some(change)) = (value.as_object_mut(), &update.resource) {
-            patch_map(whole, change);
+            patch_map(whole, &change.value);
         }
         let object = Object::from_value(value).map_err(|error| Refusal::new(error.to_string()))?;
         let (api, what) = (self.api(&object)?, format!("the update of {} {}", object.kind(), object.name()));
@@ -171,6 +174,7 @@ impl Objects {
     /// Patches the object named, or those chosen by label; returns the first before it was changed.
     pub(crate) async fn patch(&self, patch: &file::Patch, world: &World) -> Result<Option<Arc<Object>>, Refusal> {
         let part = self.object(patch.resource.value.clone())?;
+        see_all(world).await?;
         let chosen = match &patch.selector {
             Some(selector) => {
                 let selector =
@@ -205,7 +209,7 @@ impl Objects {
 
     /// Deletes the object named, or those chosen by label; returns the first as it was.
     pub(crate) async fn delete(&self, delete: &Delete, world: &World) -> Result<Option<Arc<Object>>, Refusal> {
-        let chosen = choose_referred(world, &delete.reference, delete.pick, &self.namespace)?;
+        let chosen = choose_referred(world, &delete.reference, delete.pick, &self.namespace).await?;
         let Reference { api_version, kind, namespace, .. } = &delete.reference;
         let namespace = namespace.as_deref().unwrap_or(&self.namespace);
         let api = self.api_of(&api_version.value, &kind.value, namespace)?;
@@ -259,8 +263,17 @@ fn one(world: &World, part: &Object) -> Result<Vec<Arc<Object>>, Refusal> {
     Ok(vec![found])
 }
 
+/// Waits until the world shows what was written so far: objects are chosen from those that there are.
+async fn see_all(world: &World) -> Result<(), Refusal> {
+    let behind = |late: NotInTime| match late.answer {
+        Answer::Unanswerable(why) => Refusal::new(why),
+        other => Refusal::new(format!("{other:?}")),
+    };
+    world.caught_up(CATCH_UP).await.map(drop).map_err(behind)
+}
+
 /// The object that a reference names, or those that carry its labels.
-pub(crate) fn choose_referred(
+pub(crate) async fn choose_referred(
     world: &World,
     reference: &Reference,
     pick: Option<usize>,
@@ -268,6 +281,7 @@ pub(crate) fn choose_referred(
 ) -> Result<Vec<Arc<Object>>, Refusal> {
     let Reference { api_version, kind, name, namespace: own, labels } = reference;
     let namespace = own.as_deref().unwrap_or(namespace);
+    see_all(world).await?;
     match name {
         Some(name) => {
             let found = world.look(|cluster| cluster.object(&api_version.value, &kind.value, namespace, name).cloned());

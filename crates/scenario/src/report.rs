@@ -43,6 +43,8 @@ pub enum Outcome {
     Failed(Failure),
     /// Something that was waited for did not come.
     NotInTime(Failure),
+    /// All that was checked held, but the disturbance that was asked for did not come to pass.
+    NothingMatched(Failure),
 }
 
 /// What was expected and what was there.
@@ -73,6 +75,8 @@ pub struct Check {
     pub at: Duration,
     /// Whether it had to hold throughout.
     pub throughout: bool,
+    /// Why it checked nothing, if it did: it would have passed whatever happened.
+    pub vacuous: Option<String>,
 }
 
 impl Report {
@@ -119,20 +123,34 @@ impl Report {
         let word = if self.passed() { "PASS" } else { "FAIL" };
         let name = &self.name;
         let (cluster, wall) = (seconds(self.cluster_time), seconds(self.wall_time));
-        let _ =
-            writeln!(text, " {word}  {name:<32} {cluster} {}   {wall} wall   seed {}", self.clock_word(), self.seed);
+        let vacuous = match self.checks.iter().filter(|check| check.vacuous.is_some()).count() {
+            0 => String::new(),
+            1 => "   1 vacuous check".to_owned(),
+            count => format!("   {count} vacuous checks"),
+        };
+        let (clock, seed) = (self.clock_word(), self.seed);
+        let _ = writeln!(text, " {word}  {name:<32} {cluster} {clock}   {wall} wall   seed {seed}{vacuous}");
         for check in &self.checks {
             let mark = if check.held { '✓' } else { '✗' };
             let place = match (check.held, check.throughout) {
                 (true, true) => format!("at every revision up to {}", check.revision),
                 (true, false) => format!("at rev {}, {} after the start", check.revision, seconds(check.at)),
+                (false, _) if check.vacuous.is_some() => format!("checked nothing up to rev {}", check.revision),
                 (false, _) => format!("broken at rev {}, {} after the start", check.revision, seconds(check.at)),
             };
             let _ = writeln!(text, "       {mark} {:<56} {place}", check.name);
+            if let Some(why) = &check.vacuous {
+                let _ = writeln!(text, "         vacuous: {why}");
+            }
         }
-        if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &self.outcome {
-            let late = matches!(self.outcome, Outcome::NotInTime(_));
-            let _ = writeln!(text, "       {} {}", if late { "not in time:" } else { "failed:" }, failure.what);
+        let ended = match &self.outcome {
+            Outcome::Passed => None,
+            Outcome::Failed(failure) => Some(("failed:", failure)),
+            Outcome::NotInTime(failure) => Some(("not in time:", failure)),
+            Outcome::NothingMatched(failure) => Some(("nothing matched:", failure)),
+        };
+        if let Some((word, failure)) = ended {
+            let _ = writeln!(text, "       {word} {}", failure.what);
             let _ = writeln!(text, "         expected   {}", failure.expected);
             let _ = writeln!(text, "         found      {}", failure.found);
             let _ = writeln!(text, "         at         rev {}", failure.revision);

@@ -1,3 +1,8 @@
+mod judge;
+mod operation;
+mod requests;
+mod stop;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -5,11 +10,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_cluster::{Cluster, Component};
-use coracle_expression::Expression;
-use coracle_journal::{Detail, Entry, EntryId, Header, Recorder, Stage};
-use coracle_sim::{Answer, Invariant, NotInTime, Polarity, Question, World};
-use coracle_viewer::{Askers, author};
+use coracle_cluster::Cluster;
+use coracle_journal::{Detail, EntryId, Header, Recorder, Stage};
+use coracle_sim::World;
+use coracle_viewer::author;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use parking_lot::Mutex;
@@ -17,16 +21,17 @@ use serde_saphyr::Spanned;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use self::stop::{Stop, late};
 use crate::change::{Change, Fate};
+use crate::disturbance::{Disturbance, Strike};
 use crate::end_state::EndState;
-use crate::file::{self, Assert, Drain, Joins, Operation, Part, RequestCount, Scenario, Step};
+use crate::file::{self, Assert, Operation, Scenario, Step};
 use crate::log::Log;
-use crate::maintenance::node_spec;
 use crate::mode::Mode;
-use crate::objects::{Objects, Refusal, owned};
+use crate::objects::{CATCH_UP, Objects, Refusal};
 use crate::report::{Check, Failure, Outcome, Report};
 use crate::toy::Toys;
-use crate::wait;
+use crate::vacuous::Baselines;
 
 /// Who the scenario is in the event log.
 const ACTOR: &str = "scenario";
@@ -51,6 +56,10 @@ pub(crate) struct Run<'a> {
     checks: Vec<Check>,
     /// The first entry of each step, for counts that begin there.
     steps: Vec<(String, EntryId)>,
+    /// Whether a check that checks nothing is one that fails.
+    strict: bool,
+    /// Those that do, where they fail.
+    vacuous: Vec<Failure>,
 }
 
 /// How a run ends, beside what becomes of it.
@@ -62,6 +71,10 @@ pub(crate) struct Ending<'a> {
     pub(crate) rest: Duration,
     /// What is put in.
     pub(crate) change: Option<&'a Change>,
+    /// What happens to the controllers, and whether it has.
+    pub(crate) disturbance: Option<(Disturbance, &'a Cell<Strike>)>,
+    /// Whether a check that checks nothing is one that fails.
+    pub(crate) strict: bool,
 }
 
 /// How it ended.
@@ -69,18 +82,6 @@ struct Ended {
     outcome: Outcome,
     cluster_time: Duration,
     fate: Option<Fate>,
-}
-
-/// Why a step stopped the scenario.
-enum Stop {
-    Refused(Refusal),
-    NotInTime { expected: String, found: String, revision: i64 },
-}
-
-impl From<Refusal> for Stop {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
 }
 
 impl<'a> Run<'a> {
@@ -100,12 +101,15 @@ impl<'a> Run<'a> {
             started: Instant::now(),
             checks: Vec::new(),
             steps: Vec::new(),
+            strict: false,
+            vacuous: Vec::new(),
         }
     }
 
     /// Takes all steps, and says what became of the scenario.
     pub(crate) async fn finish(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
-        let Ending { header, mode, seed, rest, change } = ending;
+        let Ending { header, mode, seed, rest, change, disturbance, strict } = ending;
+        self.strict = strict;
         let (mut outcome, cluster_time, fate) = match change {
             None => {
                 let (outcome, cluster_time) = self.all_steps_and_rest(rest).await;
@@ -113,14 +117,17 @@ impl<'a> Run<'a> {
             }
             Some(change) => self.changed(change, rest).await,
         };
-        self.judge_throughout(&mut outcome);
-        self.count_requests(&mut outcome);
+        self.judge(&mut outcome).await;
+        if let Some((disturbance, strike)) = disturbance {
+            self.judge_disturbance(disturbance, strike.get(), &mut outcome);
+        }
         self.report(header, (mode, seed), Ended { outcome, cluster_time, fate }, wall())
     }
 
     /// Takes the step that is put in and no other, and says what became of it.
     pub(crate) async fn alone(mut self, ending: Ending<'_>, wall: impl Fn() -> Duration) -> Report {
-        let Ending { header, mode, seed, rest, change } = ending;
+        let Ending { header, mode, seed, rest, change, strict, .. } = ending;
+        self.strict = strict;
         let taken = match change {
             Some(change) => self.step(&change.step).await,
             None => Ok(()),
@@ -141,14 +148,18 @@ impl<'a> Run<'a> {
         if fate == Fate::Taken {
             tokio::time::sleep(rest).await;
         }
+        self.see_all(&mut outcome).await;
         self.judge_throughout(&mut outcome);
+        self.judge_vacuous(&mut outcome);
         self.report(header, (mode, seed), Ended { outcome, cluster_time, fate: Some(fate) }, wall())
     }
 
     fn report(self, header: Header, (mode, seed): (Mode, u64), ended: Ended, wall_time: Duration) -> Report {
         let Ended { mut outcome, cluster_time, fate } = ended;
         let end_state = self.world.look(EndState::of);
-        if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome {
+        if let Outcome::Failed(failure) | Outcome::NotInTime(failure) = &mut outcome
+            && !self.vacuous.contains(failure)
+        {
             failure.written_by = author(&self.recorder.entries(EntryId(0)), failure.revision);
         }
         Report {
@@ -177,6 +188,7 @@ impl<'a> Run<'a> {
     async fn changed(&mut self, change: &Change, rest: Duration) -> (Outcome, Duration, Option<Fate>) {
         let mut beside = Run::new(self.scenario, &change.path, self.cluster, self.world.clone());
         (beside.bound, beside.toys) = (Arc::clone(&self.bound), self.toys.clone());
+        beside.strict = self.strict;
         let (recorder, started, has_begun) = (self.recorder.clone(), self.started, Cell::new(false));
         let put_in = async {
             recorder.written(change.at).await;
@@ -208,6 +220,7 @@ impl<'a> Run<'a> {
             }
         };
         self.checks.append(&mut beside.checks);
+        self.vacuous.append(&mut beside.vacuous);
         match put_in {
             Err(Outcome::Failed(refused)) => {
                 let fate = Fate::Refused { why: refused.found.clone() };
@@ -233,27 +246,86 @@ impl<'a> Run<'a> {
             self.recorder.record(ACTOR, Stage::StepStart, || Detail::default().with("name", step.name.as_str()));
         self.steps.push((step.name.clone(), entry.unwrap_or(EntryId(0))));
         self.objects = self.speaking_as(step.user.as_deref());
+        if let Err(stop) = self.begin(step).await {
+            return Err(self.stopped(&step.name, "step", stop).await);
+        }
+        let mut baselines = Baselines::of(step, &self.scenario.spec.namespace, &self.world);
         let mut held = None;
-        for operation in (0..step.times.get()).flat_map(|_| &step.operations) {
-            match self.operation(&operation.value).await {
+        for (place, operation) in (0..step.times.get()).flat_map(|_| step.operations.iter().enumerate()) {
+            match self.operation_at(place, &operation.value, &mut baselines).await {
                 Ok(Some(revision)) => held = Some(revision),
                 Ok(None) => {}
-                Err(stop) => return Err(self.stopped(&step.name, operation.value.word(), stop)),
+                Err(stop) => return Err(self.stopped(&step.name, operation.value.word(), stop).await),
             }
         }
         if let Some(revision) = held {
-            self.checks.push(self.check(&step.name, true, revision));
-            self.recorder
-                .record(ACTOR, Stage::CheckPass, || Detail::default().at(revision).with("name", step.name.as_str()));
+            self.step_held(&step.name, revision, baselines.reason());
         }
         self.recorder.record(ACTOR, Stage::StepEnd, || Detail::default().with("name", step.name.as_str()));
         Ok(())
     }
 
+    /// What the step's checks ask is asked before the step, and what begins with it begins.
+    async fn begin(&mut self, step: &Step) -> Result<(), Stop> {
+        let spec = &self.scenario.spec;
+        let begins = |invariant: &Spanned<file::Invariant>| {
+            invariant.value.since.as_ref().is_some_and(|since| since.value == step.name)
+        };
+        let checks = step.operations.iter().any(|operation| {
+            matches!(operation.value, Operation::Wait(_) | Operation::Assert(_) | Operation::Error(_))
+        });
+        if checks || spec.always.iter().chain(&spec.never).any(begins) {
+            self.world.caught_up(CATCH_UP).await.map_err(late)?;
+            self.world.reached(&step.name);
+        }
+        Ok(())
+    }
+
+    /// Does the operation at a place of a step, as far as that is not a check with what was asked before.
+    async fn operation_at(
+        &mut self,
+        place: usize,
+        operation: &Operation,
+        baselines: &mut Baselines<'_>,
+    ) -> Result<Option<i64>, Stop> {
+        if baselines.begins_checks(place) {
+            self.world.caught_up(CATCH_UP).await.map_err(late)?;
+            baselines.begin_checks(place, &self.world);
+        }
+        let held = match operation {
+            Operation::Assert(assert) | Operation::Error(assert) if assert.still => {
+                Some(self.still(assert, baselines.lapse(place)).await?)
+            }
+            other => self.operation(other).await?,
+        };
+        if let Some(revision) = held {
+            baselines.held(place, revision);
+        }
+        Ok(held)
+    }
+
+    /// What had to be as wanted at every revision since the step began was, or was not first at the revision of its lapse.
+    async fn still(&self, assert: &Assert, lapse: Option<i64>) -> Result<i64, Stop> {
+        match lapse {
+            None => Ok(self.world.revision()),
+            Some(revision) => {
+                let what = assert.cel.as_ref().map_or("the object", |cel| &cel.value);
+                let expected = format!("{what}, as it was since the step began");
+                Err(Stop::Lapsed { expected, revision })
+            }
+        }
+    }
+
+    /// The checks of a step held.
+    fn step_held(&mut self, name: &str, revision: i64, vacuous: Option<String>) {
+        let check = Check { vacuous, ..self.check(name, true, revision) };
+        self.note_held(check);
+    }
+
     async fn joined(&mut self) -> Result<(), Outcome> {
         match self.join().await {
             Ok(()) => Ok(()),
-            Err(stop) => Err(self.stopped("what goes on beside the steps", "drain", stop)),
+            Err(stop) => Err(self.stopped("what goes on beside the steps", "drain", stop).await),
         }
     }
 
@@ -263,326 +335,26 @@ impl<'a> Run<'a> {
         Arc::clone(self.users.entry(user.map(str::to_owned)).or_insert_with(make))
     }
 
-    /// Does one operation; a check returns the revision at which it held.
-    async fn operation(&mut self, operation: &Operation) -> Result<Option<i64>, Stop> {
-        match operation {
-            Operation::Create(create) => {
-                let owner = create.owned_by.as_ref().map(|name| self.known(name)).transpose()?;
-                for object in self.objects.read(create, &self.folder)? {
-                    let object = owner.iter().fold(object, |object, owner| owned(object, owner));
-                    self.objects.create(object).await?;
-                }
-            }
-            Operation::Apply(apply) => self.objects.apply(apply, &self.folder).await?,
-            Operation::Get(get) => {
-                let found = self.objects.get(get).await?;
-                self.bind(Some(&get.binding), Some(found));
-            }
-            Operation::Update(update) => {
-                let read = self.known(&update.from)?;
-                self.objects.update(update, &read).await?;
-            }
-            Operation::Patch(patch) => {
-                let first = self.objects.patch(patch, &self.world).await?;
-                self.bind(patch.binding.as_ref(), first);
-            }
-            Operation::Scale(scale) => self.objects.scale(scale).await?,
-            Operation::Delete(delete) => {
-                let first = self.objects.delete(delete, &self.world).await?;
-                self.bind(delete.binding.as_ref(), first);
-            }
-            Operation::Wait(wait) => {
-                let timeout = wait.timeout.unwrap_or(self.scenario.spec.timeout);
-                let namespace = wait.namespace.as_deref().unwrap_or(&self.scenario.spec.namespace);
-                let seen = self.world.until_seen(timeout, |cluster| wait::look(wait, namespace, cluster)).await;
-                return seen.map(Some).map_err(late);
-            }
-            Operation::Assert(assert) => return self.until(assert, Polarity::Always).await.map(Some),
-            Operation::Error(assert) => return self.until(assert, Polarity::Never).await.map(Some),
-            Operation::Cordon(on) => self.objects.cordon(&on.node, true).await?,
-            Operation::Uncordon(on) => self.objects.cordon(&on.node, false).await?,
-            Operation::Taint(taint) => self.objects.taint(taint).await?,
-            Operation::Evict(evict) => {
-                let first = self.objects.evict(evict, &self.world).await?;
-                self.bind(evict.binding.as_ref(), first);
-            }
-            Operation::Drain(drain) => self.drain(drain).await?,
-            Operation::Rollout(rollout) => {
-                let now = coracle_meta::format_time(self.cluster.ambient().clock.now());
-                self.objects.rollout(rollout, now).await?;
-            }
-            Operation::Sleep(sleep) => tokio::time::sleep(sleep.duration).await,
-            Operation::Stop(part) => self.stop(part).await?,
-            Operation::Start(part) => self.start(part).await?,
-            Operation::Kill(on) => self.node(&on.node, coracle_cluster::Kubelet::kill_node)?,
-            Operation::Partition(on) => self.node(&on.node, |kubelet, name| kubelet.partition_node(name, true))?,
-            Operation::Heal(on) => self.node(&on.node, |kubelet, name| kubelet.partition_node(name, false))?,
+    async fn stopped(&mut self, step: &str, operation: &str, stop: Stop) -> Outcome {
+        if let Stop::Refused(_) = stop {
+            // The revision that is named is that of the refusal; one that cannot be seen is named by the verdict.
+            let _ = self.world.caught_up(CATCH_UP).await;
         }
-        Ok(None)
-    }
-
-    /// The object that a step has given a name to.
-    fn known(&self, name: &Spanned<String>) -> Result<Arc<coracle_meta::Object>, Refusal> {
-        let known = self.bound.lock().get(&name.value).cloned();
-        known.ok_or_else(|| Refusal::new(format!("no step has read `{}`", name.value)))
-    }
-
-    async fn until(&self, assert: &Assert, wanted: Polarity) -> Result<i64, Stop> {
-        let question = question(assert.resource.as_ref(), assert.cel.as_ref());
-        let timeout = assert.timeout.unwrap_or(self.scenario.spec.timeout);
-        self.world.until(&question, wanted, timeout).await.map_err(late)
-    }
-
-    async fn drain(&mut self, drain: &Drain) -> Result<(), Stop> {
-        let timeout = drain.timeout.unwrap_or(self.scenario.spec.timeout);
-        if drain.wait {
-            return Ok(self.objects.drain(drain, timeout).await?);
-        }
-        let (objects, drain) = (Arc::clone(&self.objects), drain.clone());
-        self.beside.spawn(async move { objects.drain(&drain, timeout).await });
-        Ok(())
-    }
-
-    /// What was begun beside the steps has to come to a good end as well.
-    async fn join(&mut self) -> Result<(), Stop> {
-        while let Some(ended) = self.beside.join_next().await {
-            ended.map_err(|error| Refusal::new(error.to_string()))??;
-        }
-        Ok(())
-    }
-
-    async fn stop(&mut self, part: &Part) -> Result<(), Stop> {
-        match target(part) {
-            Target::Component(component) => self.cluster.stop_component(component).await,
-            Target::Store => self.cluster.kill_store().map_err(refused)?,
-            Target::Node(node) => self.node(node, coracle_cluster::Kubelet::stop_node)?,
-            Target::Toy(toy) => self.toys.stop(toy).map_err(Refusal::new)?,
-        }
-        Ok(())
-    }
-
-    async fn start(&mut self, part: &Part) -> Result<(), Stop> {
-        match target(part) {
-            Target::Component(component) => self.cluster.start_component(component),
-            Target::Store => self.cluster.start_store().map_err(refused)?,
-            Target::Node(node) => {
-                let shapes = self.scenario.spec.cluster.nodes.value.shapes();
-                if let Some(shape) = shapes.iter().find(|shape| shape.name == node && shape.joins == Joins::Later) {
-                    self.cluster.kubelet().add_node(node_spec(shape));
-                }
-                self.node(node, coracle_cluster::Kubelet::start_node)?;
-            }
-            Target::Toy(toy) => self.toys.start(toy).await.map_err(Refusal::new)?,
-        }
-        Ok(())
-    }
-
-    fn node(&self, name: &str, change: fn(&coracle_cluster::Kubelet, &str) -> bool) -> Result<(), Stop> {
-        match change(self.cluster.kubelet(), name) {
-            true => Ok(()),
-            false => Err(Stop::Refused(Refusal::new(format!("there is no simulated node `{name}`")))),
-        }
-    }
-
-    fn bind(&mut self, name: Option<&Spanned<String>>, object: Option<Arc<coracle_meta::Object>>) {
-        if let (Some(name), Some(object)) = (name, object) {
-            self.world.bind(&name.value, &object);
-            self.bound.lock().insert(name.value.clone(), object);
-        }
-    }
-
-    fn stopped(&mut self, step: &str, operation: &str, stop: Stop) -> Outcome {
         let what = format!("step `{step}`, {operation}");
         let (outcome, revision): (fn(Failure) -> Outcome, i64) = match &stop {
             Stop::Refused(_) => (Outcome::Failed, self.world.revision()),
             Stop::NotInTime { revision, .. } => (Outcome::NotInTime, *revision),
+            Stop::Lapsed { revision, .. } => (Outcome::Failed, *revision),
         };
         let late = matches!(stop, Stop::NotInTime { .. });
         let (expected, found) = match stop {
             Stop::Refused(refusal) => ("the operation to succeed".to_owned(), refusal.to_string()),
             Stop::NotInTime { expected, found, .. } => (expected, found),
+            Stop::Lapsed { expected, revision } => (expected, format!("it was not so at revision {revision}")),
         };
         self.checks.push(self.check(step, false, revision));
         let why = if late { "late" } else { "" };
         self.record_failure(step, &expected, &found, revision, why);
         outcome(Failure { what, expected, found, revision, written_by: None })
     }
-
-    /// The first failure of the log is the one that is shown.
-    fn judge_throughout(&mut self, outcome: &mut Outcome) {
-        let verdicts = self.world.verdicts();
-        for verdict in &verdicts {
-            let check = match &verdict.broken {
-                None => Check { throughout: true, ..self.check(&verdict.name, true, self.world.revision()) },
-                Some(broken) => {
-                    let at = broken.at.saturating_duration_since(self.started);
-                    Check { at, throughout: true, ..self.check(&verdict.name, false, broken.revision) }
-                }
-            };
-            if check.held {
-                self.record_held(&check);
-            }
-            self.checks.push(check);
-        }
-        let broken = verdicts.into_iter().filter_map(|verdict| Some((verdict.name, verdict.broken?)));
-        let Some((name, broken)) = broken.min_by_key(|(_, broken)| broken.revision) else { return };
-        // It was judged before a step could end at the same revision.
-        let is_first = match outcome {
-            Outcome::Passed => true,
-            Outcome::Failed(step) | Outcome::NotInTime(step) => broken.revision <= step.revision,
-        };
-        if is_first {
-            *outcome = failed(&name, broken.expected, broken.found, broken.revision);
-        }
-    }
-
-    fn count_requests(&mut self, outcome: &mut Outcome) {
-        if self.scenario.spec.requests.is_empty() {
-            return;
-        }
-        let revision = self.world.revision();
-        // Requests, and the syncs that sent them.
-        let entries = self.recorder.entries_of(EntryId(0), &[Stage::ApiRequest, Stage::SyncWrite]);
-        for expected in &self.scenario.spec.requests {
-            let since = self.beginning_of(expected);
-            let senders = senders(&entries, expected, since);
-            let own = senders.iter().filter(|sender| **sender == expected.by).count();
-            let others: Vec<_> = senders.iter().filter(|sender| **sender != expected.by).cloned().collect();
-            let is_right = match (expected.count, expected.at_most) {
-                (Some(count), _) => own == count,
-                (None, Some(most)) => own <= most,
-                (None, None) => own > 0,
-            };
-            let held = others.is_empty() && is_right;
-            let check = Check { throughout: true, ..self.check(&expected.name, held, revision) };
-            if held {
-                self.record_held(&check);
-            }
-            self.checks.push(check);
-            if !held {
-                let count = match (expected.count, expected.at_most) {
-                    (Some(count), _) => count.to_string(),
-                    (None, Some(most)) => format!("at most {most}"),
-                    (None, None) => "at least one".to_owned(),
-                };
-                let wanted =
-                    format!("{count} {} of {} by {} alone", expected.verb.value, expected.resource, expected.by);
-                let found = format!("{own} by it, {} by others{}", others.len(), listed(&others));
-                self.record_failure(&expected.name, &wanted, &found, revision, "throughout");
-                if *outcome == Outcome::Passed {
-                    *outcome = failed(&expected.name, wanted, found, revision);
-                }
-            }
-        }
-    }
-
-    fn beginning_of(&self, expected: &RequestCount) -> EntryId {
-        let named =
-            |name: &Spanned<String>| self.steps.iter().find(|(step, _)| *step == name.value).map(|(_, entry)| *entry);
-        expected.since.as_ref().and_then(named).unwrap_or(EntryId(0))
-    }
-
-    fn check(&self, name: &str, held: bool, revision: i64) -> Check {
-        Check { name: name.to_owned(), held, revision, at: self.started.elapsed(), throughout: false }
-    }
-
-    /// What had to hold throughout did, up to the check's revision.
-    fn record_held(&self, check: &Check) {
-        self.recorder.record(ACTOR, Stage::CheckPass, || {
-            Detail::default().at(check.revision).with("name", check.name.as_str()).with("throughout", true)
-        });
-    }
-
-    /// With one more word of truth, if it is not empty.
-    fn record_failure(&self, name: &str, expected: &str, found: &str, revision: i64, word: &'static str) {
-        self.recorder.record(ACTOR, Stage::CheckFail, || {
-            let detail =
-                Detail::default().at(revision).with("name", name).with("expected", expected).with("found", found);
-            if word.is_empty() { detail } else { detail.with(word, true) }
-        });
-    }
-}
-
-fn failed(what: &str, expected: String, found: String, revision: i64) -> Outcome {
-    Outcome::Failed(Failure { what: what.to_owned(), expected, found, revision, written_by: None })
-}
-
-/// Who sent the requests of one kind that the server took, from an entry on.
-fn senders(entries: &[Entry], expected: &RequestCount, since: EntryId) -> Vec<String> {
-    let askers = Askers::of(entries);
-    let verb = |entry: &Entry| entry.data.get("verb").is_some_and(|verb| verb == &*expected.verb.value);
-    entries
-        .iter()
-        .filter(|entry| entry.id >= since && entry.stage == Stage::ApiRequest && verb(entry))
-        .filter(|entry| entry.subject.split('/').next() == Some(expected.resource.as_str()))
-        .filter(|entry| !entry.data.contains_key("subresource"))
-        .map(|entry| askers.asker(entry))
-        .collect()
-}
-
-fn listed(others: &[String]) -> String {
-    if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) }
-}
-
-fn late(late: NotInTime) -> Stop {
-    let NotInTime { answer, revision } = late;
-    match answer {
-        Answer::Fails { expected, found, .. } => Stop::NotInTime { expected, found, revision },
-        Answer::Unanswerable(why) => Stop::NotInTime { expected: "an answer".to_owned(), found: why, revision },
-        Answer::Holds => Stop::NotInTime {
-            expected: "not to hold any more".to_owned(),
-            found: "it still holds".to_owned(),
-            revision,
-        },
-    }
-}
-
-/// What is stopped or started.
-enum Target<'a> {
-    Component(Component),
-    Store,
-    Node(&'a str),
-    Toy(&'a str),
-}
-
-fn refused(error: coracle_cluster::Error) -> Stop {
-    Stop::Refused(Refusal::new(error.to_string()))
-}
-
-/// What an operation stops or starts. The file was checked when it was read.
-fn target(part: &Part) -> Target<'_> {
-    if let Some(toy) = &part.toy {
-        return Target::Toy(&toy.value);
-    }
-    match (&part.component, &part.node) {
-        (Some(word), _) => match Component::named(&word.value) {
-            Some(component) => Target::Component(component),
-            None => Target::Store,
-        },
-        (None, Some(node)) => Target::Node(&node.value),
-        (None, None) => unreachable!("the reader demands a component, a node or a toy"),
-    }
-}
-
-fn question(resource: Option<&Spanned<serde_json::Value>>, cel: Option<&Spanned<String>>) -> Question {
-    match (resource, cel) {
-        (Some(object), _) => Question::Partial(object.value.clone()),
-        (None, Some(cel)) => {
-            Question::Expression(Expression::compile(&cel.value).expect("the reader compiled the expression"))
-        }
-        (None, None) => unreachable!("the reader demands a resource or an expression"),
-    }
-}
-
-/// What has to hold throughout a scenario.
-pub(crate) fn invariants(scenario: &Scenario) -> Vec<Invariant> {
-    let make = |polarity: Polarity| {
-        move |invariant: &Spanned<file::Invariant>| Invariant {
-            name: invariant.value.name.clone(),
-            polarity,
-            question: question(invariant.value.resource.as_ref(), invariant.value.cel.as_ref()),
-        }
-    };
-    let spec = &scenario.spec;
-    spec.always.iter().map(make(Polarity::Always)).chain(spec.never.iter().map(make(Polarity::Never))).collect()
 }

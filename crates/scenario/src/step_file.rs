@@ -7,7 +7,7 @@ use serde_saphyr::Spanned;
 
 use crate::change::Change;
 use crate::file::{Operation, Scenario, Step};
-use crate::parse::{Check, Problem, Vocabulary, hash, read_text, yaml};
+use crate::parse::{Check, Known, Problem, Vocabulary, hash, read_text, yaml};
 
 /// Reads a file with what is to be put into a run of a scenario after an event: a step with its name, one operation, or a list of
 /// operations, in the words of a scenario. Names that the scenario's steps give to objects are known in it.
@@ -45,9 +45,9 @@ pub fn parse_change(
         let message = "expected at least one operation, such as `delete`".to_owned();
         return Err(Problem { file: path.to_owned(), line: 1, column: 1, message });
     }
-    let mut bindings = scenario.bindings();
-    bindings.extend(step.bindings());
-    let check = Check { path, vocabulary, bindings };
+    let mut known = Known::of(scenario, path);
+    known.add(&step, path);
+    let check = Check { path, text, vocabulary, known };
     step.operations.iter().try_for_each(|operation| check.operation(operation))?;
     Ok(Change { at, step, path: path.to_owned(), hash: hash(text) })
 }

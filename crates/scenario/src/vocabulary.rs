@@ -1,55 +1,211 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
 
-use coracle_expression::Expression;
-use coracle_meta::GroupVersion;
+use coracle_expression::{Environment, Error, Expression, Schema, Type};
+use coracle_meta::{GroupVersion, GroupVersionKind};
+use coracle_schema::Table;
+use serde_json::Value;
 
+use crate::misfit::{Misfit, misfit};
 use crate::parse::Vocabulary;
+use crate::typed;
+use crate::word::did_you_mean;
 
-/// The built-in kinds of the cluster, and expressions over lists of them by their plurals.
+/// The parts of components that send requests of their own, as the event log names them; of a kubelet, that of a node is added.
+const SENDERS: &[&str] = &[
+    "controller-manager",
+    "controller-manager/clusterrole-aggregation",
+    "controller-manager/cronjob",
+    "controller-manager/csrapproving",
+    "controller-manager/csrcleaner",
+    "controller-manager/csrsigning",
+    "controller-manager/daemonset",
+    "controller-manager/deployment",
+    "controller-manager/disruption",
+    "controller-manager/endpoint",
+    "controller-manager/endpoint-slice",
+    "controller-manager/endpoint-slice-mirroring",
+    "controller-manager/ephemeral-volume",
+    "controller-manager/garbage-collector",
+    "controller-manager/horizontalpodautoscaler",
+    "controller-manager/job",
+    "controller-manager/job-orphans",
+    "controller-manager/legacy-service-account-token-cleaner",
+    "controller-manager/namespace",
+    "controller-manager/node-ipam",
+    "controller-manager/node-lifecycle",
+    "controller-manager/node-lifecycle-pods",
+    "controller-manager/persistentvolume-attach-detach",
+    "controller-manager/persistentvolume-binder-claims",
+    "controller-manager/persistentvolume-binder-volumes",
+    "controller-manager/persistentvolume-expander",
+    "controller-manager/persistentvolume-protection",
+    "controller-manager/persistentvolumeclaim-protection",
+    "controller-manager/pod-garbage-collector",
+    "controller-manager/replicaset",
+    "controller-manager/replicationcontroller",
+    "controller-manager/resource-claim",
+    "controller-manager/resourcequota",
+    "controller-manager/root-ca-certificate-publisher",
+    "controller-manager/service-cidr",
+    "controller-manager/service-lb",
+    "controller-manager/serviceaccount",
+    "controller-manager/serviceaccount-tokens",
+    "controller-manager/stale-pod-disruption",
+    "controller-manager/statefulset",
+    "controller-manager/taint-eviction",
+    "controller-manager/ttl",
+    "controller-manager/ttl-after-finished",
+    "controller-manager/validatingadmissionpolicy-status",
+    "controller-manager/volumeattributesclass-protection",
+    "csi-driver",
+    "csi-driver/attacher",
+    "csi-driver/attacher-volumes",
+    "csi-driver/deleter",
+    "csi-driver/provisioner",
+    "csi-driver/resizer",
+    "kubelet",
+    "kubelet/nodes",
+    "kubelet/pods",
+    "scheduler",
+];
+
+/// The built-in kinds of the cluster with their fields, and expressions over lists of them by their plurals.
 #[derive(Debug)]
 pub struct BuiltIn {
-    kinds: Vec<BuiltInKind>,
-}
-
-#[derive(Debug)]
-struct BuiltInKind {
-    api_version: String,
-    kind: String,
-    plural: String,
+    table: Arc<Table>,
+    /// By kind, made when an expression uses it.
+    schemas: BTreeMap<GroupVersionKind, OnceLock<Arc<Schema>>>,
 }
 
 impl Default for BuiltIn {
     fn default() -> Self {
-        let kinds = coracle_cluster::built_in_kinds().map(|(kind, plural)| BuiltInKind {
-            api_version: kind.api_version(),
-            kind: kind.kind,
-            plural,
-        });
-        Self { kinds: kinds.collect() }
+        let table = Arc::clone(Table::v1_35());
+        let schemas = table.resources().iter().map(|row| (row.kind.clone(), OnceLock::new())).collect();
+        Self { table, schemas }
     }
+}
+
+impl BuiltIn {
+    fn kind(api_version: &str, kind: &str) -> Option<GroupVersionKind> {
+        Some(GroupVersion::parse(api_version)?.kind(kind))
+    }
+
+    /// The type of objects of a kind.
+    fn type_of(&self, kind: &GroupVersionKind) -> Option<Type> {
+        let made = self.schemas.get(kind)?;
+        let schema = self.table.kind(kind)?;
+        Some(made.get_or_init(|| typed::schema(&kind.kind, schema.root())).as_type())
+    }
+
+    /// The type of the list that a plural stands for; `None` if it is the plural of no kind. Where the objects of several kinds are
+    /// in one list, nothing is known of them.
+    fn list_of(&self, plural: &str) -> Option<Type> {
+        let stored =
+            self.table.resources().iter().filter(|row| row.plural == plural && row.stored_as == row.resource());
+        let kinds: Vec<_> = stored.map(|row| &row.kind).collect();
+        match kinds[..] {
+            [] => None,
+            [kind] => self.type_of(kind).map(Type::list),
+            _ => Some(Type::list(Type::Dyn)),
+        }
+    }
+
+    /// What an expression was refused for, with the field that was meant.
+    fn refusal(&self, error: &Error) -> String {
+        let field = match error {
+            Error::Refused(report) => report.issues.iter().find_map(|issue| {
+                let (_, rest) = issue.message.split_once("undefined field '")?;
+                rest.split('\'').next()
+            }),
+            _ => None,
+        };
+        let known = || {
+            self.table.types().filter_map(|ty| match &ty.body {
+                coracle_schema::TypeBody::Struct(of) => Some(of.fields.iter().map(|field| field.name.as_str())),
+                coracle_schema::TypeBody::Special(_) => None,
+            })
+        };
+        let hint = field.map(|field| did_you_mean(field, known().flatten())).unwrap_or_default();
+        format!("{error}{hint}")
+    }
+}
+
+/// What is wrong besides comparisons with null: as it is stored, a field whose type has no null may hold it.
+fn with_null(error: Error) -> Option<Error> {
+    let Error::Refused(mut report) = error else { return Some(error) };
+    let is_comparison = |message: &str| {
+        let types = ["_!=_", "_==_"].iter().find_map(|operator| {
+            message.strip_prefix(&format!("found no matching overload for '{operator}' applied to '("))
+        });
+        types.is_some_and(|types| types.starts_with("null,") || types.ends_with(", null)'"))
+    };
+    report.issues.retain(|issue| !is_comparison(&issue.message));
+    (!report.issues.is_empty()).then_some(Error::Refused(report))
 }
 
 impl Vocabulary for BuiltIn {
     fn plural(&self, api_version: &str, kind: &str) -> Option<String> {
-        GroupVersion::parse(api_version)?;
-        let found = self.kinds.iter().find(|known| known.api_version == api_version && known.kind == kind)?;
-        Some(found.plural.clone())
+        let kind = Self::kind(api_version, kind)?;
+        self.table.resources().iter().find(|row| row.kind == kind).map(|row| row.plural.clone())
     }
 
     fn kinds(&self) -> Vec<String> {
-        self.kinds.iter().map(|known| known.kind.clone()).collect()
+        self.table.resources().iter().map(|row| row.kind.kind.clone()).collect()
     }
 
-    fn expression_problem(&self, text: &str, bindings: &[String]) -> Option<String> {
+    fn plurals(&self) -> Vec<String> {
+        self.table.resources().iter().map(|row| row.plural.clone()).collect()
+    }
+
+    fn senders(&self) -> Vec<String> {
+        SENDERS.iter().map(|&sender| sender.to_owned()).collect()
+    }
+
+    fn stored_version(&self, api_version: &str, kind: &str) -> Option<String> {
+        let kind = Self::kind(api_version, kind)?;
+        let row = self.table.resources().iter().find(|row| row.kind == kind)?;
+        self.table.resource(&row.stored_as).map(|stored| stored.kind.api_version())
+    }
+
+    fn misfit(&self, api_version: &str, kind: &str, object: &Value) -> Option<Misfit> {
+        let schema = self.table.kind(&Self::kind(api_version, kind)?)?;
+        misfit(kind, schema.root(), object)
+    }
+
+    fn expression_problem(&self, text: &str, names: &BTreeMap<String, Option<(String, String)>>) -> Option<String> {
         let expression = match Expression::compile(text) {
             Ok(expression) => expression,
             Err(error) => return Some(error.to_string()),
         };
-        let plurals: BTreeSet<&str> = self.kinds.iter().map(|known| known.plural.as_str()).collect();
-        let known = |name: &str| plurals.contains(name) || name == "revision" || bindings.iter().any(|own| own == name);
-        let unknown = expression.variables().iter().find(|name| !known(name))?;
-        let names = plurals.iter().copied().chain(bindings.iter().map(String::as_str));
-        let hint = crate::parse::did_you_mean(unknown, names);
-        Some(format!("`{unknown}` is neither the plural of a kind, nor `revision`, nor a name given by a step{hint}"))
+        let mut environment = Environment::new();
+        for name in expression.variables() {
+            let of = match names.get(name) {
+                Some(Some((api_version, kind))) => {
+                    Self::kind(api_version, kind).and_then(|kind| self.type_of(&kind)).unwrap_or(Type::Dyn)
+                }
+                Some(None) => Type::Dyn,
+                None if name == "revision" => Type::Int,
+                None => match self.list_of(name) {
+                    Some(list) => list,
+                    None => {
+                        let plurals: BTreeSet<String> = self.plurals().into_iter().collect();
+                        let known = plurals.iter().chain(names.keys()).map(String::as_str);
+                        let hint = did_you_mean(name, known);
+                        return Some(format!(
+                            "`{name}` is neither the plural of a kind, nor `revision`, nor a name given by a step{hint}"
+                        ));
+                    }
+                },
+            };
+            environment = environment.with(name.as_str(), of);
+        }
+        match Expression::compile_in(text, &environment) {
+            Err(error) => with_null(error).map(|error| self.refusal(&error)),
+            Ok(typed) => match typed.output_type() {
+                Type::Bool | Type::Dyn => None,
+                other => Some(format!("it gives a value of type {other}, where true or false is needed")),
+            },
+        }
     }
 }

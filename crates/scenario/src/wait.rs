@@ -3,6 +3,7 @@ use coracle_sim::{Answer, ClusterState};
 use serde_json::Value;
 
 use crate::file::{Wait, WaitFor};
+use crate::path::{Position, path_of};
 
 /// Looks whether what a `wait` waits for is there, for every object that it names or selects.
 pub(crate) fn look(wait: &Wait, namespace: &str, cluster: &ClusterState) -> Result<(), Answer> {
@@ -59,21 +60,15 @@ fn fails(expected: String, found: String) -> Answer {
     Answer::Fails { expected, found, nearest: None }
 }
 
-/// The value at `{.status.phase}` or `.spec.containers[0].image`, as text.
+/// The value at a path, as text.
 fn json_path(object: &Object, path: &str) -> Option<String> {
-    let path = path.trim_start_matches('{').trim_end_matches('}').trim_start_matches('.');
     let root = object.to_value();
-    let mut value = &root;
-    for step in path.split('.') {
-        let (name, positions) = step.split_once('[').map_or((step, ""), |(name, rest)| (name, rest));
-        if !name.is_empty() {
-            value = value.get(name)?;
-        }
-        for position in positions.split('[').filter(|position| !position.is_empty()) {
-            value = value.get(position.trim_end_matches(']').parse::<usize>().ok()?)?;
-        }
-    }
-    Some(match value {
+    let path = path_of(path).ok()?;
+    let found = path.iter().try_fold(&root, |value, position| match position {
+        Position::Key(name) => value.get(name),
+        Position::Item(place) => value.get(place),
+    })?;
+    Some(match found {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     })

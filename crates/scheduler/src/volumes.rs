@@ -1,6 +1,7 @@
 //! The claims of pods: which pods wait for them, and which claims wait for a pod.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use coracle_client::{Api, Client};
 use coracle_controller_runtime::reference_to;
 use coracle_informer::{InformerFactory, Lister};
 use coracle_meta::{LabelOperator, LabelRequirement, LabelSelector, ObjectKey, Resource};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::assumed::Assumed;
@@ -30,18 +31,18 @@ pub(crate) struct Volumes {
     classes: Lister<StorageClass>,
     drivers: Lister<CSIDriver>,
     capacities: Lister<CSIStorageCapacity>,
-    /// Rings whenever a claim or a volume changes.
-    changes: Arc<watch::Sender<()>>,
+    /// Wakes all that wait, in the order in which they began to, whenever a claim or a volume changes.
+    changes: Arc<Notify>,
 }
 
 impl Volumes {
     pub(crate) fn new(informers: &InformerFactory) -> Self {
         let (claims, volumes) =
             (informers.informer::<PersistentVolumeClaim>(), informers.informer::<PersistentVolume>());
-        let changes = Arc::new(watch::Sender::new(()));
+        let changes = Arc::new(Notify::new());
         let (of_claims, of_volumes) = (changes.clone(), changes.clone());
-        claims.add_handler("scheduler", move |_, _| of_claims.send_modify(|()| {}));
-        volumes.add_handler("scheduler", move |_, _| of_volumes.send_modify(|()| {}));
+        claims.add_handler("scheduler", move |_, _| of_claims.notify_waiters());
+        volumes.add_handler("scheduler", move |_, _| of_volumes.notify_waiters());
         Self {
             claims: claims.lister(),
             volumes: volumes.lister(),
@@ -176,7 +177,6 @@ impl Volumes {
         placed: &[(Unbound, Placed)],
         patience: Duration,
     ) -> Result<(), String> {
-        let mut changes = self.changes.subscribe();
         for (unbound, how) in placed {
             match how {
                 Placed::Volume(name) => self.reserve(client, name, &unbound.claim).await?,
@@ -190,12 +190,13 @@ impl Volumes {
         }
         let bound = async {
             loop {
+                // It waits from here on, so that no change is missed while the claims are looked at.
+                let mut changed = pin!(self.changes.notified());
+                changed.as_mut().enable();
                 if self.is_bound(node, placed)? {
                     return Ok(());
                 }
-                if changes.changed().await.is_err() {
-                    return Err("binding volumes: the scheduler ends".to_owned());
-                }
+                changed.await;
             }
         };
         timeout(patience, bound).await.unwrap_or_else(|_| Err("binding volumes: context deadline exceeded".to_owned()))

@@ -60,31 +60,48 @@ impl ClusterState {
             .find(|object| object.name() == name && (object.namespace().is_empty() || object.namespace() == namespace))
     }
 
+    /// Takes all that the store holds at the batch's revision. `look` is shown the cluster once, when it is whole: what the
+    /// objects were at earlier revisions is not known.
+    pub fn start(&mut self, found: &WatchBatch, look: impl FnOnce(&Self, &[Change<'_>])) {
+        let changes = self.change(&found.events);
+        self.revision = found.revision;
+        look(self, &changes);
+    }
+
     /// Takes a batch of the store's history, revision by revision: after each, `look` is shown the cluster and what changed in it.
     /// Values that are no objects (the store holds a few) are passed over.
     pub fn follow(&mut self, batch: &WatchBatch, mut look: impl FnMut(&Self, &[Change<'_>])) {
         for group in batch.events.chunk_by(|a, b| a.kv.mod_revision == b.kv.mod_revision) {
-            let revision = group[0].kv.mod_revision;
-            let mut changes = Vec::new();
-            for event in group {
-                let after = match event.kind {
-                    EventKind::Put => object(&event.kv),
-                    EventKind::Delete => None,
-                };
-                let before = match &after {
-                    Some(object) => self.objects.insert(event.kv.key.clone(), Arc::clone(object)),
-                    None => self.objects.remove(&event.kv.key),
-                };
-                if before.is_some() || after.is_some() {
-                    changes.push(Change { event, before, after });
-                }
-            }
-            self.revision = revision;
+            let changes = self.change(group);
+            self.revision = group[0].kv.mod_revision;
             if !changes.is_empty() {
                 look(self, &changes);
             }
         }
-        self.revision = self.revision.max(batch.revision);
+        self.reach(batch.revision);
+    }
+
+    /// Nothing has changed up to this revision.
+    pub(crate) fn reach(&mut self, revision: Revision) {
+        self.revision = self.revision.max(revision);
+    }
+
+    fn change<'e>(&mut self, events: &'e [Event]) -> Vec<Change<'e>> {
+        let mut changes = Vec::new();
+        for event in events {
+            let after = match event.kind {
+                EventKind::Put => object(&event.kv),
+                EventKind::Delete => None,
+            };
+            let before = match &after {
+                Some(object) => self.objects.insert(event.kv.key.clone(), Arc::clone(object)),
+                None => self.objects.remove(&event.kv.key),
+            };
+            if before.is_some() || after.is_some() {
+                changes.push(Change { event, before, after });
+            }
+        }
+        changes
     }
 }
 

@@ -1,7 +1,8 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_journal::Recorder;
-use coracle_store::{Error, Event, EventKind, RangeRequest, Revision, Store, WatchBatch, WatchRequest};
+use coracle_store::{Error, Event, EventKind, Position, RangeRequest, Revision, Store, WatchBatch, WatchRequest};
 
 use crate::PluralOf;
 use crate::object_changes::ObjectChanges;
@@ -20,7 +21,21 @@ const GATHERED: Duration = Duration::from_millis(5);
 pub async fn record_objects(store: &dyn Store, plural_of: PluralOf, recorder: Recorder) -> Result<(), Error> {
     let objects = ObjectChanges::new(recorder);
     let tell = |batch: &WatchBatch| batch.events.iter().for_each(|event| objects.record(event, &plural_of));
-    follow_all(store, GATHERED, tell).await
+    let take = |followed: Followed<'_>| match followed {
+        Followed::All(batch) | Followed::Changes(batch) => tell(batch),
+        Followed::Opened(_) => {}
+    };
+    follow_all(store, GATHERED, take).await
+}
+
+/// What a follower of the store is shown.
+pub(crate) enum Followed<'b> {
+    /// All that the store holds, once, at the beginning.
+    All(&'b WatchBatch),
+    /// A watch was opened after the revision that was shown last; where it stands, if the store says that.
+    Opened(Option<Arc<dyn Position>>),
+    /// What has changed since.
+    Changes(&'b WatchBatch),
 }
 
 /// Shows `take` all that the store holds, and then each change with what was before it; those of a while together, unless it is
@@ -28,7 +43,7 @@ pub async fn record_objects(store: &dyn Store, plural_of: PluralOf, recorder: Re
 pub(crate) async fn follow_all(
     store: &dyn Store,
     gathered: Duration,
-    mut take: impl FnMut(&WatchBatch),
+    mut take: impl FnMut(Followed<'_>),
 ) -> Result<(), Error> {
     let range = coracle_storage::all_objects();
     let found = store.range(RangeRequest { range: range.clone(), ..RangeRequest::default() }).await?;
@@ -36,7 +51,7 @@ pub(crate) async fn follow_all(
     let mut events: Vec<Event> =
         found.kvs.into_iter().map(|kv| Event { kind: EventKind::Put, kv, prev_kv: None }).collect();
     events.sort_by_key(|event| event.kv.mod_revision);
-    take(&WatchBatch { revision: found.revision, events });
+    take(Followed::All(&WatchBatch { revision: found.revision, events }));
     let mut next = found.revision + 1;
     loop {
         let request = WatchRequest { range: range.clone(), start_revision: next, prev_kv: true };
@@ -53,13 +68,14 @@ async fn follow_from(
     request: WatchRequest,
     gathered: Duration,
     next: &mut Revision,
-    take: &mut impl FnMut(&WatchBatch),
+    take: &mut impl FnMut(Followed<'_>),
 ) -> Result<(), Error> {
     let mut watch = store.watch(request).await?;
+    take(Followed::Opened(watch.position()));
     loop {
         let batch = watch.next().await?;
         *next = (*next).max(batch.revision + 1);
-        take(&batch);
+        take(Followed::Changes(&batch));
         if !gathered.is_zero() {
             tokio::time::sleep(gathered).await;
         }

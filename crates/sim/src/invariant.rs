@@ -11,10 +11,10 @@ use crate::seen::LEFT_OUT;
 use crate::{ClusterState, Mismatch, matches, mismatches};
 
 /// What can be asked of all objects at one revision.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Question {
     /// An expression over lists of objects, by their plurals, and over bound objects.
-    Expression(Expression),
+    Expression(Arc<Expression>),
     /// An object that has to have these fields: the one with the name if it names one, any of its kind otherwise.
     Partial(Value),
 }
@@ -46,6 +46,8 @@ pub struct Invariant {
     pub polarity: Polarity,
     /// What is asked.
     pub question: Question,
+    /// The moment from which on it is asked, which [`World::reached`](crate::World::reached) names; absent for the beginning.
+    pub since: Option<String>,
 }
 
 /// Whether a question has to be answered with yes or with no.
@@ -116,23 +118,63 @@ impl Question {
     }
 }
 
+/// What a question is about: where none of it is there, every answer to the question says nothing.
+#[derive(Debug)]
+pub(crate) enum Subjects {
+    /// The lists that an expression goes through.
+    Ranges(Vec<Expression>),
+    /// The objects with the kind, the namespace and the name that a partial object names.
+    Objects(Value),
+}
+
+impl Subjects {
+    pub(crate) fn of(question: &Question) -> Self {
+        match question {
+            Question::Expression(expression) => Self::Ranges(expression.ranges()),
+            Question::Partial(expected) => Self::Objects(expected.clone()),
+        }
+    }
+
+    /// Whether any of it is there.
+    pub(crate) fn are_there(&self, cluster: &ClusterState, lists: &Lists, namespace: &str) -> bool {
+        match self {
+            Self::Ranges(ranges) => ranges.iter().any(|range| match range.evaluate(&lists.variables(range)) {
+                Ok(Value::Array(items)) => !items.is_empty(),
+                Ok(Value::Object(fields)) => !fields.is_empty(),
+                Ok(_) => true,
+                Err(_) => false,
+            }),
+            Self::Objects(expected) => candidates(expected, cluster, namespace).next().is_some(),
+        }
+    }
+}
+
 impl Answer {
     fn fails(expected: &str, found: &str) -> Self {
         Self::Fails { expected: expected.to_owned(), found: found.to_owned(), nearest: None }
     }
 }
 
-fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> Answer {
+/// The objects that a partial object may be a part of.
+fn candidates<'c>(
+    expected: &'c Value,
+    cluster: &'c ClusterState,
+    namespace: &'c str,
+) -> impl Iterator<Item = &'c Arc<Object>> {
     let text = |path: &str| expected.pointer(path).and_then(Value::as_str);
-    let (api_version, kind) = (text("/apiVersion").unwrap_or(""), text("/kind").unwrap_or(""));
     let namespace = text("/metadata/namespace").unwrap_or(namespace);
     let named = text("/metadata/name");
-    let candidates = cluster
-        .of_kind(api_version, kind)
-        .filter(|object| object.namespace().is_empty() || object.namespace() == namespace)
-        .filter(|object| named.is_none_or(|name| object.name() == name));
+    cluster
+        .of_kind(text("/apiVersion").unwrap_or(""), text("/kind").unwrap_or(""))
+        .filter(move |object| object.namespace().is_empty() || object.namespace() == namespace)
+        .filter(move |object| named.is_none_or(|name| object.name() == name))
+}
+
+fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> Answer {
+    let text = |path: &str| expected.pointer(path).and_then(Value::as_str);
+    let (kind, named) = (text("/kind").unwrap_or(""), text("/metadata/name"));
     let mut nearest: Option<(Vec<Mismatch>, &Arc<Object>)> = None;
-    for object in candidates {
+    for object in candidates(expected, cluster, namespace) {
         let found = object.to_value();
         if matches(expected, &found) {
             return Answer::Holds;
@@ -144,7 +186,10 @@ fn ask_partial(expected: &Value, cluster: &ClusterState, namespace: &str) -> Ans
     }
     let what = named.map_or_else(|| format!("any {kind}"), |name| format!("{kind} {name}"));
     match nearest {
-        None => Answer::fails(&format!("{what} in {namespace}"), "no such object"),
+        None => {
+            let namespace = text("/metadata/namespace").unwrap_or(namespace);
+            Answer::fails(&format!("{what} in {namespace}"), "no such object")
+        }
         Some((differences, object)) => {
             // What is in a Secret is told to nobody: the answer goes to logs and reports.
             let hides = |path: &str| {

@@ -8,6 +8,7 @@
 //! Start at [`World`].
 //! Not here: the words of a scenario file (`scenario`), the cluster itself (`cluster`).
 
+mod awaited;
 mod cluster_state;
 mod follow;
 mod invariant;
@@ -27,4 +28,4 @@ pub use latency::Latency;
 pub use merge_patch::patch_map;
 pub use partial::{Mismatch, matches, mismatches};
 pub use runtime::{ClockMode, run_in};
-pub use world::{Broken, NotInTime, Verdict, World};
+pub use world::{Awaited, Broken, Held, NotInTime, Verdict, World};

@@ -3,21 +3,28 @@ use std::time::Duration;
 
 use coracle_journal::{Detail, Recorder, Stage};
 use coracle_meta::Object;
-use coracle_store::{Error, Revision, Store, WatchBatch};
+use coracle_store::{Error, Position, Revision, Store, WatchBatch};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::follow::follow_all;
+use crate::awaited::{Awaiting, Look, Met};
+use crate::cluster_state::Change;
+use crate::follow::{Followed, follow_all};
+use crate::invariant::Subjects;
 use crate::object_changes::ObjectChanges;
 use crate::{Answer, ClusterState, Invariant, Lists, PluralOf, Polarity, Question};
 
 /// Who checks at every revision, in the event log.
 const ACTOR: &str = "world";
+/// How long the world may take to show what was written, however short the timeout of a check is. The follower is woken by each
+/// write, so this is a bound for a store that has just come back, and no pause.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// A cluster as its store shows it, followed revision by revision while invariants are checked at each.
 ///
-/// Invariant: no revision is skipped; each is checked once, in order.
+/// Invariant: no revision is skipped; each is checked once, in order. A question is answered only when every write that the
+/// store acknowledged before it was asked is seen.
 ///
 /// ```
 /// use coracle::meta::{Object, Resource};
@@ -32,10 +39,11 @@ const ACTOR: &str = "world";
 ///         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
 ///         Question::Partial(map)
 ///     };
-///     let never = Invariant { name: "no map is called b".to_owned(), polarity: Polarity::Never, question: named("b") };
-///     let world = World::new("default", Arc::new(|_, _| None), vec![never]);
-///     let (followed, store) = (world.clone(), cluster.parts().store());
-///     tokio::spawn(async move { followed.follow(&*store).await });
+///     let name = "no map is called b".to_owned();
+///     let never = Invariant { name, polarity: Polarity::Never, question: named("b"), since: None };
+///     let world = World::new(cluster.parts().store(), "default", Arc::new(|_, _| None), vec![never]);
+///     let followed = world.clone();
+///     tokio::spawn(async move { followed.follow().await });
 ///
 ///     let maps = Api::<coracle::api::core_v1::ConfigMap>::of(&cluster.api_client());
 ///     for name in ["a", "b"] {
@@ -51,6 +59,7 @@ const ACTOR: &str = "world";
 /// ```
 #[derive(Clone)]
 pub struct World {
+    store: Arc<dyn Store>,
     state: Arc<Mutex<State>>,
     moved: Arc<Notify>,
 }
@@ -62,10 +71,20 @@ struct State {
     plural_of: PluralOf,
     namespace: String,
     changes: ObjectChanges,
+    awaiting: Awaiting,
+    /// Where the watch of the store stands; `None` before there is one.
+    position: Option<Arc<dyn Position>>,
+    /// Why the store is not followed any more.
+    ended: Option<Error>,
 }
 
 struct Watched {
     invariant: Invariant,
+    subjects: Subjects,
+    /// Whether it is asked by now.
+    begun: bool,
+    /// Whether there was anything that it is about when it was asked.
+    saw: bool,
     broken: Option<Broken>,
 }
 
@@ -89,6 +108,27 @@ pub struct Verdict {
     pub name: String,
     /// Where it broke first; `None` if it held to the end.
     pub broken: Option<Broken>,
+    /// Whether it was asked at any revision: what begins at a moment that does not come is not.
+    pub asked: bool,
+    /// Whether there was anything that it is about at any revision at which it was asked.
+    pub saw: bool,
+}
+
+/// Something held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// At which revision.
+    pub revision: Revision,
+    /// Whether it was waited for: it did not hold yet when it was looked at first.
+    pub waited: bool,
+}
+
+/// Something that is looked at at every revision until it is as awaited, whether or not somebody waits for that. Dropped, it is
+/// not looked at any more.
+#[derive(Debug)]
+pub struct Awaited {
+    world: World,
+    id: u64,
 }
 
 /// Something did not come to hold in time.
@@ -107,17 +147,21 @@ impl std::fmt::Debug for World {
 }
 
 impl World {
-    /// A world with nothing in it. Questions about objects without a namespace of their own are asked in `namespace`.
-    pub fn new(namespace: &str, plural_of: PluralOf, invariants: Vec<Invariant>) -> Self {
+    /// The world of a store, with nothing in it before it is followed. Questions about objects without a namespace of their own
+    /// are asked in `namespace`.
+    pub fn new(store: Arc<dyn Store>, namespace: &str, plural_of: PluralOf, invariants: Vec<Invariant>) -> Self {
         let state = State {
             cluster: ClusterState::default(),
             lists: Lists::default(),
-            invariants: invariants.into_iter().map(|invariant| Watched { invariant, broken: None }).collect(),
+            invariants: invariants.into_iter().map(Watched::of).collect(),
             plural_of,
             namespace: namespace.to_owned(),
             changes: ObjectChanges::default(),
+            awaiting: Awaiting::default(),
+            position: None,
+            ended: None,
         };
-        Self { state: Arc::new(Mutex::new(state)), moved: Arc::new(Notify::new()) }
+        Self { store, state: Arc::new(Mutex::new(state)), moved: Arc::new(Notify::new()) }
     }
 
     /// Tells the event log what objects look like whenever they change, and where invariants break. What is in Secrets is left
@@ -132,30 +176,85 @@ impl World {
     ///
     /// # Errors
     /// When history that was not seen yet is compacted, or the store is gone.
-    pub async fn follow(&self, store: &dyn Store) -> Result<(), Error> {
-        follow_all(store, Duration::ZERO, |batch| self.take(batch)).await
+    pub async fn follow(&self) -> Result<(), Error> {
+        let ended = follow_all(&*self.store, Duration::ZERO, |followed| self.take(followed)).await;
+        self.state.lock().ended = ended.as_ref().err().cloned();
+        self.moved.notify_waiters();
+        ended
     }
 
-    fn take(&self, batch: &WatchBatch) {
+    fn take(&self, followed: Followed<'_>) {
         let mut state = self.state.lock();
-        let State { cluster, lists, invariants, plural_of, namespace, changes: objects } = &mut *state;
-        cluster.follow(batch, |cluster, changes| {
-            for change in changes {
-                if let Some(plural) = change.plural(plural_of) {
-                    lists.follow(&plural, &change.event.kv.key, change.after.as_deref());
-                }
-                objects.record(change.event, plural_of);
-            }
-            lists.set_revision(cluster.revision());
-            for watched in invariants.iter_mut().filter(|watched| watched.broken.is_none()) {
-                watched.broken = watched.invariant.check(cluster, lists, namespace);
-                if let Some(broken) = &watched.broken {
-                    broken.record(&watched.invariant.name, objects.recorder());
-                }
-            }
-        });
+        match followed {
+            Followed::All(found) => state.start(found),
+            Followed::Opened(position) => state.position = position,
+            Followed::Changes(batch) => state.follow(batch),
+        }
         drop(state);
         self.moved.notify_waiters();
+    }
+
+    /// Waits until every write is seen that the store has acknowledged by now; where it is seen already, this does not wait at
+    /// all. Returns the revision that is shown then.
+    ///
+    /// A store that does not run has nothing more to show: wait for [`current`](Self::current) before it is killed.
+    ///
+    /// # Errors
+    /// If that takes too long, or the store is not followed any more.
+    pub async fn caught_up(&self, timeout: Duration) -> Result<Revision, NotInTime> {
+        self.caught_up_by(Instant::now() + timeout, false).await
+    }
+
+    /// As [`caught_up`](Self::caught_up), and waits for what is written meanwhile, too: when this returns, every write is seen.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn current(&self, timeout: Duration) -> Result<Revision, NotInTime> {
+        self.caught_up_by(Instant::now() + timeout, true).await
+    }
+
+    async fn caught_up_by(&self, deadline: Instant, meanwhile: bool) -> Result<Revision, NotInTime> {
+        let mut wanted = None;
+        loop {
+            if meanwhile {
+                wanted = None;
+            }
+            let mut moved = std::pin::pin!(self.moved.notified());
+            moved.as_mut().enable();
+            let why = match self.shows(&mut wanted).await {
+                Ok(true) => return Ok(self.revision()),
+                Ok(false) if tokio::time::timeout_at(deadline, moved).await.is_ok() => continue,
+                Ok(false) => format!("the store is at revision {}", wanted.unwrap_or_default()),
+                Err(ended) => format!("the store is not followed any more: {ended}"),
+            };
+            let revision = self.revision();
+            let answer = Answer::Unanswerable(format!("only revision {revision} is seen, and {why}"));
+            return Err(NotInTime { answer, revision });
+        }
+    }
+
+    /// Whether it shows what the store held when this was asked first.
+    async fn shows(&self, wanted: &mut Option<Revision>) -> Result<bool, Error> {
+        {
+            let mut state = self.state.lock();
+            if let Some(ended) = &state.ended {
+                return Err(ended.clone());
+            }
+            let seen = state.cluster.revision();
+            // Not every revision changes an object; the watch knows whether one has since.
+            if let Some(head) = state.position.as_ref().and_then(|position| position.unchanged_since(seen)) {
+                state.cluster.reach(head);
+                return Ok(true);
+            }
+        }
+        if wanted.is_none() {
+            *wanted = match self.store.status().await {
+                Ok(status) => Some(status.revision),
+                Err(Error::Unavailable(_)) => return Ok(self.revision() > 0),
+                Err(error) => return Err(error),
+            };
+        }
+        Ok(wanted.is_some_and(|wanted| self.revision() >= wanted))
     }
 
     /// The newest revision seen.
@@ -168,61 +267,179 @@ impl World {
         look(&self.state.lock().cluster)
     }
 
+    /// From now on, and from the revision that is shown, what begins at this moment is asked.
+    pub fn reached(&self, moment: &str) {
+        let mut state = self.state.lock();
+        let State { cluster, lists, invariants, namespace, changes, .. } = &mut *state;
+        for watched in invariants.iter_mut().filter(|watched| !watched.begun) {
+            if watched.invariant.since.as_deref() == Some(moment) {
+                watched.begun = true;
+                watched.ask(cluster, lists, namespace, changes.recorder());
+            }
+        }
+    }
+
     /// Makes an object known to expressions under a name.
     pub fn bind(&self, name: &str, object: &Object) {
         self.state.lock().lists.bind(name, object);
     }
 
-    /// Waits until the question is answered as wanted, asking again at every revision; returns the revision.
-    pub async fn until(&self, question: &Question, wanted: Polarity, timeout: Duration) -> Result<Revision, NotInTime> {
-        self.until_state(timeout, |state| {
-            let answer = question.ask(&state.cluster, &state.lists, &state.namespace);
-            match (&answer, wanted) {
-                (Answer::Holds, Polarity::Always) | (Answer::Fails { .. }, Polarity::Never) => Ok(()),
-                _ => Err(answer),
-            }
-        })
-        .await
+    /// Waits until the question is answered as wanted: at the newest revision of the store, or at a later one. Each is looked at.
+    ///
+    /// # Errors
+    /// If that does not come in time.
+    pub async fn until(&self, question: &Question, wanted: Polarity, timeout: Duration) -> Result<Held, NotInTime> {
+        self.until_met(timeout, asked(question.clone(), wanted)).await
     }
 
-    /// Waits until `look` finds what it looks for, looking again at every revision.
+    /// Waits until `look` finds what it looks for, at the newest revision of the store or at a later one.
+    ///
+    /// # Errors
+    /// If that does not come in time.
     pub async fn until_seen(
         &self,
         timeout: Duration,
-        look: impl Fn(&ClusterState) -> Result<(), Answer>,
-    ) -> Result<Revision, NotInTime> {
-        self.until_state(timeout, |state| look(&state.cluster)).await
+        look: impl Fn(&ClusterState) -> Result<(), Answer> + Send + 'static,
+    ) -> Result<Held, NotInTime> {
+        self.until_met(timeout, Box::new(move |cluster, _, _| look(cluster))).await
     }
 
-    async fn until_state(
-        &self,
-        timeout: Duration,
-        look: impl Fn(&State) -> Result<(), Answer>,
-    ) -> Result<Revision, NotInTime> {
+    async fn until_met(&self, timeout: Duration, look: Look) -> Result<Held, NotInTime> {
         let deadline = Instant::now() + timeout;
+        self.caught_up(timeout.max(GRACE)).await?;
+        let awaited = self.await_met(look);
+        let mut waited = false;
         loop {
-            let moved = self.moved.notified();
-            let mut moved = std::pin::pin!(moved);
+            let mut moved = std::pin::pin!(self.moved.notified());
             moved.as_mut().enable();
-            let (revision, answer) = {
-                let state = self.state.lock();
-                match look(&state) {
-                    Ok(()) => return Ok(state.cluster.revision()),
-                    Err(answer) => (state.cluster.revision(), answer),
-                }
-            };
+            if let Some(revision) = awaited.met() {
+                return Ok(Held { revision, waited });
+            }
+            waited = true;
             if tokio::time::timeout_at(deadline, moved).await.is_err() {
-                return Err(NotInTime { answer, revision });
+                self.caught_up(GRACE).await?;
+                return match awaited.state() {
+                    Met::At(revision) => Ok(Held { revision, waited }),
+                    Met::NotBy(revision, answer) => Err(NotInTime { answer, revision }),
+                };
             }
         }
+    }
+
+    /// Looks from now on, at every revision, for the first at which the question is not answered as wanted.
+    pub fn await_lapse(&self, question: &Question, wanted: Polarity) -> Awaited {
+        self.await_met(lapsed(asked(question.clone(), wanted)))
+    }
+
+    /// Looks from now on, at every revision, for the first at which `look` does not find what it looks for.
+    pub fn await_lapse_of(&self, look: impl Fn(&ClusterState) -> Result<(), Answer> + Send + 'static) -> Awaited {
+        self.await_met(lapsed(Box::new(move |cluster, _, _| look(cluster))))
+    }
+
+    fn await_met(&self, look: Look) -> Awaited {
+        let mut state = self.state.lock();
+        let State { cluster, lists, namespace, awaiting, .. } = &mut *state;
+        Awaited { id: awaiting.add(look, cluster, lists, namespace), world: self.clone() }
     }
 
     /// What became of the invariants so far.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let state = self.state.lock();
-        let verdict =
-            |watched: &Watched| Verdict { name: watched.invariant.name.clone(), broken: watched.broken.clone() };
+        let verdict = |watched: &Watched| Verdict {
+            name: watched.invariant.name.clone(),
+            broken: watched.broken.clone(),
+            asked: watched.begun,
+            saw: watched.saw,
+        };
         state.invariants.iter().map(verdict).collect()
+    }
+}
+
+impl State {
+    /// All that there is at the beginning.
+    fn start(&mut self, found: &WatchBatch) {
+        let mut cluster = std::mem::take(&mut self.cluster);
+        cluster.start(found, |cluster, changes| self.look(cluster, changes));
+        self.cluster = cluster;
+    }
+
+    fn follow(&mut self, batch: &WatchBatch) {
+        let mut cluster = std::mem::take(&mut self.cluster);
+        cluster.follow(batch, |cluster, changes| self.look(cluster, changes));
+        self.cluster = cluster;
+    }
+
+    /// Looks at one revision.
+    fn look(&mut self, cluster: &ClusterState, changes: &[Change<'_>]) {
+        for change in changes {
+            if let Some(plural) = change.plural(&self.plural_of) {
+                self.lists.follow(&plural, &change.event.kv.key, change.after.as_deref());
+            }
+            self.changes.record(change.event, &self.plural_of);
+        }
+        self.lists.set_revision(cluster.revision());
+        for watched in self.invariants.iter_mut().filter(|watched| watched.begun) {
+            watched.ask(cluster, &self.lists, &self.namespace, self.changes.recorder());
+        }
+        self.awaiting.look(cluster, &self.lists, &self.namespace);
+    }
+}
+
+impl Watched {
+    fn of(invariant: Invariant) -> Self {
+        let (subjects, begun) = (Subjects::of(&invariant.question), invariant.since.is_none());
+        Self { invariant, subjects, begun, saw: false, broken: None }
+    }
+
+    /// Asks at one revision, unless it has broken before.
+    fn ask(&mut self, cluster: &ClusterState, lists: &Lists, namespace: &str, recorder: &Recorder) {
+        if self.broken.is_some() {
+            return;
+        }
+        self.saw = self.saw || self.subjects.are_there(cluster, lists, namespace);
+        self.broken = self.invariant.check(cluster, lists, namespace);
+        if let Some(broken) = &self.broken {
+            broken.record(&self.invariant.name, recorder);
+        }
+    }
+}
+
+/// Whether the question is answered as wanted.
+fn asked(question: Question, wanted: Polarity) -> Look {
+    Box::new(move |cluster, lists, namespace| {
+        let answer = question.ask(cluster, lists, namespace);
+        match (&answer, wanted) {
+            (Answer::Holds, Polarity::Always) | (Answer::Fails { .. }, Polarity::Never) => Ok(()),
+            _ => Err(answer),
+        }
+    })
+}
+
+/// Whether `look` does not find what it looks for.
+fn lapsed(look: Look) -> Look {
+    Box::new(move |cluster, lists, namespace| match look(cluster, lists, namespace) {
+        Ok(()) => Err(Answer::Holds),
+        Err(_) => Ok(()),
+    })
+}
+
+impl Awaited {
+    /// The first revision at which it was as awaited; `None` if there was none so far.
+    pub fn met(&self) -> Option<Revision> {
+        match self.state() {
+            Met::At(revision) => Some(revision),
+            Met::NotBy(..) => None,
+        }
+    }
+
+    fn state(&self) -> Met {
+        self.world.state.lock().awaiting.met(self.id).expect("it is looked at until this is dropped")
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.world.state.lock().awaiting.remove(self.id);
     }
 }
 

@@ -12,10 +12,10 @@ use tower::ServiceExt;
 #[tokio::test(start_paused = true)]
 async fn an_object_with_data_as_its_writer_wrote_it_is_in_the_world() {
     let cluster = Cluster::builder().api_server_only().ambient(Ambient::seeded(1)).start().await.unwrap();
-    let world = World::new("default", Arc::new(|_, _| None), Vec::new());
+    let world = World::new(cluster.store(), "default", Arc::new(|_, _| None), Vec::new());
     let follower = tokio::spawn({
-        let (world, store) = (world.clone(), cluster.store());
-        async move { world.follow(&*store).await }
+        let world = world.clone();
+        async move { world.follow().await }
     });
     let revision = r#"{"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "web-1"},
         "data": { "spec" :  {"a": 1} }, "revision": 1}"#;

@@ -228,6 +228,7 @@ function Checks({ run, select }) {
   return html`<ul class="checks">${checks.map((check) => html`<li class=${check.held ? "held" : "broke"}>
     <button onClick=${() => select(Math.max(0, run.place(check.entry)))}><b>${check.held ? "✓" : "✗"}</b> <bdi>${short(check.name, 300)}</bdi></button>
     <span class="quiet">${check.throughout ? (check.held ? `at every revision up to ${check.revision}` : `broke at revision ${check.revision}`) : `at revision ${check.revision}`}, ${clock(check.at)}</span>
+    ${check.vacuous ? html`<p>vacuous: <bdi>${short(check.vacuous, 300)}</bdi></p>` : ""}
     ${check.failure ? html`<p>expected <bdi>${short(check.failure.expected, 300)}</bdi>, found <bdi>${short(check.failure.found, 300)}</bdi></p>` : ""}</li>`)}</ul>`;
 }
 

@@ -42,10 +42,21 @@ fn case(text: &mut String, suite: &str, check: &Check, beginning: u64) {
     let name = escaped(&check.name);
     let _ = write!(text, "    <testcase classname=\"{suite}\" name=\"{name}\" time=\"{time}\"");
     let Some(failure) = &check.failure else {
-        text.push_str("/>\n");
+        match &check.vacuous {
+            None => text.push_str("/>\n"),
+            Some(why) => {
+                let why = escaped(why);
+                let _ = writeln!(text, ">\n      <system-out>vacuous: {why}</system-out>\n    </testcase>");
+            }
+        }
         return;
     };
-    let kind = if check.late { "not-in-time" } else { "failed" };
+    let kind = match (check.late, check.unmatched, &check.vacuous) {
+        (true, _, _) => "not-in-time",
+        (_, true, _) => "nothing-matched",
+        (_, _, Some(_)) => "vacuous",
+        (_, _, None) => "failed",
+    };
     let (expected, found) = (escaped(&failure.expected), escaped(&failure.found));
     let _ = writeln!(text, ">\n      <failure type=\"{kind}\" message=\"expected {expected}, found {found}\">");
     let _ = write!(text, "expected {expected}\nfound {found}\nat revision {}", failure.revision);

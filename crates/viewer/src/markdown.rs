@@ -9,7 +9,7 @@ pub(crate) fn render(events: &Events) -> String {
     let summary = Summary::of(events);
     let mark = match summary.outcome {
         Outcome::Passed => "✓ ",
-        Outcome::Failed | Outcome::NotInTime => "✗ ",
+        Outcome::Failed | Outcome::NotInTime | Outcome::NothingMatched => "✗ ",
         Outcome::Unchecked => "",
     };
     let mut text = format!("### {} {mark}{}\n\n", plain(&summary.name), summary.outcome.words());
@@ -28,7 +28,8 @@ pub(crate) fn render(events: &Events) -> String {
             (true, false) => ('✓', format!("at revision {}", check.revision)),
             (false, _) => ('✗', format!("broken at revision {}", check.revision)),
         };
-        let _ = writeln!(text, "| {mark} | {} | {place} |", plain(&check.name));
+        let vacuous = check.vacuous.as_ref().map(|why| format!("; vacuous: {}", plain(why))).unwrap_or_default();
+        let _ = writeln!(text, "| {mark} | {} | {place}{vacuous} |", plain(&check.name));
     }
     let Counts { revisions, syncs, merged, retried, relists } = summary.counts;
     let seconds = summary.nanos as f64 / 1e9;

@@ -43,6 +43,8 @@ pub enum Outcome {
     Failed,
     /// Something that was waited for did not come.
     NotInTime,
+    /// All that was checked held, but the disturbance that was asked for did not come to pass.
+    NothingMatched,
     /// Nothing was to be checked: no scenario was run.
     Unchecked,
 }
@@ -54,6 +56,7 @@ impl Outcome {
             Self::Passed => "passed",
             Self::Failed => "failed",
             Self::NotInTime => "not in time",
+            Self::NothingMatched => "nothing matched",
             Self::Unchecked => "nothing checked",
         }
     }
@@ -71,6 +74,12 @@ pub struct Check {
     /// Whether it was waited for, and did not come in time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub late: bool,
+    /// Why it checked nothing, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vacuous: Option<String>,
+    /// Whether it is a disturbance that did not come to pass.
+    #[serde(skip)]
+    pub unmatched: bool,
     /// At which revision it held or broke; the last one for what held throughout.
     pub revision: i64,
     /// The entry that says so.
@@ -110,6 +119,7 @@ impl Summary {
             None if checks.is_empty() && header.scenario.is_none() => Outcome::Unchecked,
             None => Outcome::Passed,
             Some(first) if first.late => Outcome::NotInTime,
+            Some(first) if first.unmatched => Outcome::NothingMatched,
             Some(_) => Outcome::Failed,
         };
         let failure = failed.and_then(|check| check.failure.clone());
@@ -145,13 +155,15 @@ impl Check {
             expected: word(entry, "expected"),
             found: word(entry, "found"),
             revision,
-            written_by: author(entries, revision),
+            written_by: if entry.data.contains_key("vacuous") { None } else { author(entries, revision) },
         });
         Self {
             name: word(entry, "name"),
             held,
             throughout: entry.data.contains_key("throughout"),
             late: entry.data.contains_key("late"),
+            vacuous: entry.data.contains_key("vacuous").then(|| word(entry, "vacuous")),
+            unmatched: entry.data.contains_key("unmatched"),
             revision,
             entry: entry.id,
             at: nanos(entry),

@@ -168,6 +168,7 @@ fn told(both: &Rerun, at: EntryId, step: &str, output: &Output<'_>) -> Result<u8
         Outcome::Passed => exit::PASS,
         Outcome::Failed(_) => exit::CHECK_FAILED,
         Outcome::NotInTime(_) => exit::NOT_IN_TIME,
+        Outcome::NothingMatched(_) => exit::NOTHING_MATCHED,
     })
 }
 

@@ -40,6 +40,9 @@ pub(crate) struct Run {
     /// Write a report here, as its name ends: .html, .json, .xml (JUnit), .md or .perfetto.json (one scenario only; may be repeated)
     #[arg(long, value_name = "FILE")]
     report: Vec<PathBuf>,
+    /// Fail where a check is vacuous, which means that it would have passed whatever happened
+    #[arg(long)]
+    strict: bool,
     #[command(flatten)]
     put: Put,
     /// Only the verdict of each scenario
@@ -107,7 +110,8 @@ impl Run {
     }
 
     fn one(&self, file: &Path, scenario: &Scenario) -> Result<u8> {
-        let options = Options { mode: self.mode, seed: self.seed, disturbance: self.disturb, ..Options::default() };
+        let (mode, seed, disturbance, strict) = (self.mode, self.seed, self.disturb, self.strict);
+        let options = Options { mode, seed, disturbance, strict, ..Options::default() };
         if self.put.is_wanted() {
             let output = Output {
                 kept_entries: KEPT_ENTRIES,
@@ -148,6 +152,7 @@ impl Run {
             Outcome::Passed => exit::PASS,
             Outcome::Failed(_) => exit::CHECK_FAILED,
             Outcome::NotInTime(_) => exit::NOT_IN_TIME,
+            Outcome::NothingMatched(_) => exit::NOTHING_MATCHED,
         })
     }
 
@@ -184,7 +189,8 @@ impl Run {
     fn again(&self, file: &Path, report: &Report) -> String {
         let (name, seed, mode) = (&report.name, report.seed, report.mode);
         let disturb = self.disturb.map(|how| format!(" --disturb {how}")).unwrap_or_default();
-        format!("coracle run {} --seed {seed} --mode {mode}{disturb} --report {name}.html", quoted(file))
+        let strict = if self.strict { " --strict" } else { "" };
+        format!("coracle run {} --seed {seed} --mode {mode}{disturb}{strict} --report {name}.html", quoted(file))
     }
 
     /// The files named, and those in the folders named, in the order of their names.

@@ -4,7 +4,7 @@ use crate::syntax::Expr;
 use crate::types::Type;
 
 /// What a tree has been found to mean.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Typed {
     /// The type of each expression, by its id.
     pub(crate) types: Vec<Type>,

@@ -221,6 +221,7 @@ stages! {
     CheckPass "check.pass" {
         name always Text "of the check, or of the step that it ends",
         throughout may Truth "it had to hold at every revision, and did up to this one",
+        vacuous may Text "why it checked nothing",
     }
     /// A check does not hold at this revision.
     CheckFail "check.fail" {
@@ -229,6 +230,8 @@ stages! {
         found always Text "what was there",
         throughout may Truth "it had to hold at every revision",
         late may Truth "it was waited for, and did not come in time",
+        vacuous may Text "why it checked nothing, where that is a failure",
+        unmatched may Truth "it is a disturbance that did not come to pass",
     }
     /// Something was broken on purpose.
     FaultOn "fault.on" {

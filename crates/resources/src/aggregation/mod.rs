@@ -22,8 +22,9 @@ use coracle_meta::{Object, Status, format_time};
 use coracle_registry::{Derived, Registry, Request, Verb};
 use futures_util::future::{Either, pending, ready, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
 use self::check::{Checked, api_services, checked};
 use self::condition::Condition;
@@ -53,23 +54,25 @@ impl Aggregation {
 
     /// Asks whoever has to be asked, and says what was found, until it is dropped.
     pub(crate) async fn run(self, registry: Registry) -> Infallible {
-        let (tell, told) = watch::channel(self.checked.latest());
+        let (latest, changed) = (Mutex::new(self.checked.latest()), Notify::new());
         let follow = self.checked.follow(&registry, |_, checked| {
-            tell.send_replace(checked);
+            *latest.lock() = checked;
+            changed.notify_one();
             ready(Ok(()))
         });
-        match select(pin!(follow), pin!(ask(&registry, told))).await {
+        match select(pin!(follow), pin!(ask(&registry, &latest, &changed))).await {
             Either::Left((never, _)) | Either::Right((never, _)) => never,
         }
     }
 }
 
-/// Each server is asked by itself: one that does not answer holds up no other.
-async fn ask(registry: &Registry, mut told: watch::Receiver<Arc<Vec<Checked>>>) -> Infallible {
+/// Each server is asked by itself: one that does not answer holds up no other. `changed` keeps a permit for a change that comes
+/// while this does not wait.
+async fn ask(registry: &Registry, latest: &Mutex<Arc<Vec<Checked>>>, changed: &Notify) -> Infallible {
     let mut servers = Servers::default();
     let mut asked = FuturesUnordered::new();
     loop {
-        let checked = told.borrow_and_update().clone();
+        let checked = Arc::clone(&latest.lock());
         servers.take(&checked, |service| registry.is_named(service), Instant::now());
         asked.extend(servers.due(Instant::now()).into_iter().map(|question| documents::ask(registry, question)));
         registry.set_extensions(servers.extensions());
@@ -91,11 +94,9 @@ async fn ask(registry: &Registry, mut told: watch::Receiver<Arc<Vec<Checked>>>) 
                 None => pending::<Asked>().await,
             }
         };
-        let (changed, sleeping) = (pin!(told.changed()), pin!(sleeping));
+        let (changed, sleeping) = (pin!(changed.notified()), pin!(sleeping));
         match select(pin!(answered), select(changed, sleeping)).await {
             Either::Left((answer, _)) => servers.answered(answer, Instant::now()),
-            // Nobody tells any more: the cluster ends.
-            Either::Right((Either::Left((Err(_), _)), _)) => sleep(RETRY).await,
             Either::Right(_) => {}
         }
     }

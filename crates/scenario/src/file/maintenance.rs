@@ -12,7 +12,7 @@ use super::positive::optional_positive;
 #[serde(deny_unknown_fields)]
 pub struct OnNode {
     /// The node.
-    pub node: String,
+    pub node: Spanned<String>,
 }
 
 /// A taint on a node.
@@ -20,7 +20,7 @@ pub struct OnNode {
 #[serde(deny_unknown_fields)]
 pub struct Taint {
     /// The node.
-    pub node: String,
+    pub node: Spanned<String>,
     /// As `kubectl taint` writes it: `key=value:NoExecute`, `key:NoSchedule`; with a `-` at the end it is taken off, by key
     /// and effect or by key alone.
     pub taint: Spanned<String>,

@@ -45,7 +45,7 @@ pub struct Update {
     pub from: Spanned<String>,
     /// What to change in it first (as a JSON merge patch); absent to write it as it was read.
     #[serde(default)]
-    pub resource: Option<Map<String, Value>>,
+    pub resource: Option<Spanned<Map<String, Value>>>,
     /// `status` to write that subresource.
     #[serde(default)]
     pub subresource: Option<String>,

@@ -91,7 +91,7 @@ fn a_scenario_ends_the_same_when_its_controllers_are_killed_doubled_paused_or_la
                 };
                 match &report.outcome {
                     Outcome::Failed(failure) if of_requests(failure) => {}
-                    Outcome::Failed(failure) | Outcome::NotInTime(failure) => {
+                    Outcome::Failed(failure) | Outcome::NotInTime(failure) | Outcome::NothingMatched(failure) => {
                         failures.lock().push(format!("{again}: {failure:?}"));
                         continue;
                     }

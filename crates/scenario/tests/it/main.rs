@@ -4,4 +4,6 @@ mod changed;
 mod disturbed;
 mod economy;
 mod log;
+mod verdicts;
+mod words;
 mod writing;

@@ -56,15 +56,17 @@ fn an_update_goes_through_at_the_version_that_was_read_and_is_refused_at_another
 }
 
 #[test]
-fn a_field_that_no_kind_knows_is_refused_however_it_is_written() {
-    for write in [
-        "create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}, dato: {a: '1'}}}",
-        "update: {from: seen, resource: {dato: {a: '2'}}}",
-        "patch: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: m}, dato: {a: '2'}}}",
-        "apply: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: m}, dato: {a: '2'}}}",
+fn a_field_that_no_kind_knows_is_refused_however_it_is_written_before_anything_runs() {
+    for (write, column) in [
+        ("create: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: other}, dato: {a: '1'}}}", 85),
+        ("update: {from: seen, resource: {dato: {a: '2'}}}", 39),
+        ("patch: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: m}, dato: {a: '2'}}}", 80),
+        ("apply: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: m}, dato: {a: '2'}}}", 80),
     ] {
-        let found = found(&format!("\n  - name: a slip\n    try:\n    - {write}\n"));
-        assert!(found.contains("dato"), "{write}: {found}");
+        let text = format!("{HEAD}\n  - name: a slip\n    try:\n    - {write}\n");
+        let refused = parse::parse(Path::new("writing.yaml"), &text, &BuiltIn::default()).unwrap_err();
+        assert_eq!(refused.message, "a ConfigMap has no field `dato`; did you mean `data`?");
+        assert_eq!((refused.line, refused.column), (16, column), "{write}");
     }
 }
 

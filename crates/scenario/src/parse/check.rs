@@ -1,0 +1,278 @@
+mod written;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+use serde_saphyr::{Location, Spanned};
+
+use self::written::NeedsName;
+use super::{Known, Problem, Vocabulary};
+use crate::file::{Assert, Invariant, Nodes, Operation, Part, RequestCount, Rollout, RolloutAction, Scenario};
+use crate::manifests::manifests_of;
+use crate::mode::Mode;
+use crate::taint::TaintChange;
+use crate::toy::TOYS;
+use crate::word::{did_you_mean, unknown_word};
+
+/// What is checked of operations that could be read.
+pub(crate) struct Check<'a> {
+    pub(crate) path: &'a Path,
+    /// The text of the file.
+    pub(crate) text: &'a str,
+    pub(crate) vocabulary: &'a dyn Vocabulary,
+    pub(crate) known: Known,
+}
+
+impl Check<'_> {
+    fn problem(&self, place: Location, message: impl Into<String>) -> Problem {
+        Problem { file: self.path.to_owned(), line: place.line(), column: place.column(), message: message.into() }
+    }
+
+    pub(super) fn scenario(&self, scenario: &Scenario) -> Result<(), Problem> {
+        self.word(&scenario.api_version, &["coracle.dev/v1alpha1"], "apiVersion")?;
+        self.word(&scenario.kind, &["Scenario"], "kind")?;
+        let spec = &scenario.spec;
+        if let Some(mode) = &spec.cluster.mode {
+            mode.value.parse::<Mode>().map_err(|why| self.problem(mode.referenced, why.to_string()))?;
+        }
+        self.nodes(spec.cluster.nodes.referenced, &spec.cluster.nodes.value)?;
+        for invariant in spec.always.iter().chain(&spec.never) {
+            self.invariant(invariant)?;
+        }
+        spec.requests.iter().try_for_each(|requests| self.requests(requests))?;
+        for operation in spec.steps.iter().flat_map(|step| &step.operations) {
+            self.operation(operation)?;
+        }
+        Ok(())
+    }
+
+    fn requests(&self, requests: &RequestCount) -> Result<(), Problem> {
+        self.word(&requests.verb, &["create", "update", "patch", "delete"], "verb")?;
+        let plurals = self.vocabulary.plurals();
+        self.one_of(&requests.resource, plurals.iter().chain(self.known.custom.values()), "resource")?;
+        if requests.count.is_some() && requests.at_most.is_some() {
+            return Err(self.problem(requests.verb.referenced, "`count` and `atMost` exclude each other"));
+        }
+        if let Some(since) = &requests.since {
+            self.step(since)?;
+        }
+        self.sender(&requests.by)
+    }
+
+    /// A step, by its name.
+    fn step(&self, name: &Spanned<String>) -> Result<(), Problem> {
+        let steps: Vec<&str> = self.known.steps.iter().map(String::as_str).collect();
+        self.word(name, &steps, "step")
+    }
+
+    /// A part of a component, or a user.
+    fn sender(&self, by: &Spanned<String>) -> Result<(), Problem> {
+        let mut senders = self.vocabulary.senders();
+        senders.extend(
+            self.known.nodes.iter().flat_map(|node| [format!("kubelet/{node}"), format!("kubelet/{node}/pods")]),
+        );
+        senders.extend(self.known.users.iter().cloned());
+        senders.extend(TOYS.iter().map(|toy| format!("toy/{toy}")));
+        senders.push("scenario".to_owned());
+        if by.value.starts_with("system:") {
+            return Ok(());
+        }
+        self.one_of(by, senders.iter(), "sender")
+    }
+
+    /// As [`word`](Self::word), where there are too many valid words to name them all.
+    fn one_of<'w>(
+        &self,
+        found: &Spanned<String>,
+        valid: impl Iterator<Item = &'w String> + Clone,
+        what: &str,
+    ) -> Result<(), Problem> {
+        if valid.clone().any(|word| *word == found.value) {
+            return Ok(());
+        }
+        let hint = did_you_mean(&found.value, valid.map(String::as_str));
+        Err(self.problem(found.referenced, format!("unknown {what} `{}`{hint}", found.value)))
+    }
+
+    /// A simulated node, which can be stopped and cut off.
+    fn simulated(&self, node: &Spanned<String>) -> Result<(), Problem> {
+        self.one_of(node, self.known.nodes.iter(), "simulated node")
+    }
+
+    /// A node of the cluster, simulated or an object alone.
+    fn node(&self, place: Location, node: &str) -> Result<(), Problem> {
+        let node = Spanned::new(node.to_owned(), place, place);
+        self.one_of(&node, self.known.nodes.iter().chain(&self.known.node_objects), "node")
+    }
+
+    pub(crate) fn operation(&self, operation: &Spanned<Operation>) -> Result<(), Problem> {
+        let place = operation.referenced;
+        match &operation.value {
+            Operation::Create(create) => {
+                create.owned_by.iter().try_for_each(|owner| self.known_name(owner))?;
+                self.resource(place, create.resource.as_ref(), create.file.as_ref())
+            }
+            Operation::Apply(apply) if apply.refused && apply.force => {
+                Err(self.problem(place, "what is forced is not refused: `refused` needs `force: false`"))
+            }
+            Operation::Apply(apply) => self.resource(place, apply.resource.as_ref(), apply.file.as_ref()),
+            Operation::Get(get) => self.reference(place, &get.reference, NeedsName::Yes),
+            Operation::Update(update) => {
+                self.known_name(&update.from)?;
+                match (&update.resource, self.known.bound.get(&update.from.value)) {
+                    (Some(change), Some(Some((api_version, kind)))) => {
+                        self.fits(change.referenced, api_version, kind, &Value::Object(change.value.clone()))
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Operation::Patch(patch) => {
+                if patch.selector.is_none() && patch.resource.value.pointer("/metadata/name").is_none() {
+                    return Err(self.problem(place, "`patch` needs `metadata.name` in its resource, or a `selector`"));
+                }
+                if let Some(selector) = &patch.selector {
+                    self.selector(selector)?;
+                }
+                let (api_version, kind) = self.kind_of(&patch.resource)?;
+                self.stored(patch.resource.referenced, api_version, kind)?;
+                match patch.subresource.as_deref() {
+                    // It has a kind of its own.
+                    Some("scale") => Ok(()),
+                    _ => self.fits(patch.resource.referenced, api_version, kind, &patch.resource.value),
+                }
+            }
+            Operation::Scale(scale) => self.reference(place, &scale.reference, NeedsName::Yes),
+            Operation::Delete(delete) => {
+                if let Some(policy) = &delete.deletion_propagation_policy {
+                    self.word(policy, &["Background", "Foreground", "Orphan"], "deletionPropagationPolicy")?;
+                }
+                self.chosen(place, &delete.reference)
+            }
+            Operation::Wait(wait) => {
+                if let Some(selector) = &wait.selector {
+                    self.selector(selector)?;
+                }
+                if wait.name.is_none() && wait.selector.is_none() {
+                    return Err(self.problem(place, "`wait` needs a `name` or a `selector`"));
+                }
+                self.wait(wait)
+            }
+            Operation::Assert(assert) | Operation::Error(assert) => self.assert(place, assert),
+            Operation::Taint(taint) => {
+                self.node(taint.node.referenced, &taint.node.value)?;
+                self.taint(&taint.taint)
+            }
+            Operation::Evict(evict) => self.chosen(place, &evict.reference),
+            Operation::Rollout(rollout) => self.rollout(place, rollout),
+            Operation::Cordon(on) | Operation::Uncordon(on) => self.node(on.node.referenced, &on.node.value),
+            Operation::Drain(drain) => self.node(place, &drain.node),
+            Operation::Sleep(_) => Ok(()),
+            Operation::Kill(on) | Operation::Partition(on) | Operation::Heal(on) => self.simulated(&on.node),
+            Operation::Stop(part) | Operation::Start(part) => self.part(place, part),
+        }
+    }
+
+    fn taint(&self, taint: &Spanned<String>) -> Result<(), Problem> {
+        taint.value.parse::<TaintChange>().map(drop).map_err(|why| self.problem(taint.referenced, why))
+    }
+
+    fn rollout(&self, place: Location, rollout: &Rollout) -> Result<(), Problem> {
+        let kinds: &[&str] = match rollout.action {
+            RolloutAction::Pause | RolloutAction::Resume => &["Deployment"],
+            RolloutAction::Undo | RolloutAction::Restart => &["Deployment", "StatefulSet", "DaemonSet"],
+        };
+        self.word(&rollout.reference.kind, kinds, "kind of a rollout")?;
+        self.reference(place, &rollout.reference, NeedsName::Yes)
+    }
+
+    /// Nodes have names of their own, and taints and capacities that can be read.
+    fn nodes(&self, place: Location, nodes: &Nodes) -> Result<(), Problem> {
+        let shapes = nodes.shapes();
+        let names: BTreeSet<_> = shapes.iter().map(|shape| &shape.name).collect();
+        if names.len() < shapes.len() {
+            return Err(self.problem(place, "two nodes have one name"));
+        }
+        for shape in &shapes {
+            for taint in &shape.taints {
+                match taint.parse::<TaintChange>() {
+                    Ok(change) if !change.removes => {}
+                    Ok(_) => return Err(self.problem(place, format!("`{taint}` takes a taint off"))),
+                    Err(why) => return Err(self.problem(place, why)),
+                }
+            }
+            for (name, amount) in &shape.capacity {
+                if amount.parse::<coracle_meta::Quantity>().is_err() {
+                    return Err(
+                        self.problem(place, format!("`{amount}` of {name} is not a quantity such as `2` or `4Gi`"))
+                    );
+                }
+            }
+            for manifest in manifests_of(shape) {
+                let wrong = |why| self.problem(place, format!("{}: {why}", manifest.path));
+                manifest.check(&shape.name).map_err(wrong)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A name that a step gives to an object.
+    fn known_name(&self, name: &Spanned<String>) -> Result<(), Problem> {
+        if self.known.bound.contains_key(&name.value) {
+            return Ok(());
+        }
+        let hint = did_you_mean(&name.value, self.known.bound.keys().map(String::as_str));
+        Err(self.problem(name.referenced, format!("no step gives an object the name `{}`{hint}", name.value)))
+    }
+
+    fn selector(&self, selector: &Spanned<String>) -> Result<(), Problem> {
+        let parsed = coracle_meta::LabelSelector::parse(&selector.value);
+        parsed.map(|_| ()).map_err(|why| self.problem(selector.referenced, format!("bad selector: {why}")))
+    }
+
+    fn assert(&self, place: Location, assert: &Assert) -> Result<(), Problem> {
+        if assert.still && assert.timeout.is_some() {
+            return Err(self.problem(place, "`still` waits for nothing: it takes no `timeout`"));
+        }
+        match (&assert.resource, &assert.cel) {
+            (Some(object), None) => self.partial(object),
+            (None, Some(cel)) => self.expression(cel),
+            _ => Err(self.problem(place, "needs either `resource` or `cel`")),
+        }
+    }
+
+    fn invariant(&self, invariant: &Spanned<Invariant>) -> Result<(), Problem> {
+        if let Some(since) = &invariant.value.since {
+            self.step(since)?;
+        }
+        match (&invariant.value.resource, &invariant.value.cel) {
+            (Some(object), None) => self.partial(object),
+            (None, Some(cel)) => self.expression(cel),
+            _ => Err(self.problem(invariant.referenced, "needs either `resource` or `cel`")),
+        }
+    }
+
+    fn expression(&self, cel: &Spanned<String>) -> Result<(), Problem> {
+        let custom = self.known.custom.values().map(|plural| (plural.clone(), None));
+        let names = self.known.bound.clone().into_iter().chain(custom).collect();
+        match self.vocabulary.expression_problem(&cel.value, &names) {
+            Some(why) => Err(self.problem(cel.referenced, format!("bad expression: {why}"))),
+            None => Ok(()),
+        }
+    }
+
+    fn part(&self, place: Location, part: &Part) -> Result<(), Problem> {
+        match (&part.component, &part.node, &part.toy) {
+            (Some(component), None, None) => {
+                self.word(component, &["controller-manager", "scheduler", "csi-driver", "store"], "component")
+            }
+            (None, Some(node), None) => self.simulated(node),
+            (None, None, Some(toy)) => self.word(toy, TOYS, "toy"),
+            _ => Err(self.problem(place, "needs one of `component`, `node` and `toy`")),
+        }
+    }
+
+    fn word(&self, found: &Spanned<String>, valid: &[&str], what: &str) -> Result<(), Problem> {
+        unknown_word(&found.value, valid, what).map_or(Ok(()), |why| Err(self.problem(found.referenced, why)))
+    }
+}

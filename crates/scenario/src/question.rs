@@ -1,0 +1,31 @@
+use coracle_expression::Expression;
+use coracle_sim::{Invariant, Polarity, Question};
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+use crate::file::{self, Scenario};
+
+/// What a check asks. The file was checked when it was read.
+pub(crate) fn question(resource: Option<&Spanned<Value>>, cel: Option<&Spanned<String>>) -> Question {
+    match (resource, cel) {
+        (Some(object), _) => Question::Partial(object.value.clone()),
+        (None, Some(cel)) => {
+            Question::Expression(Expression::compile(&cel.value).expect("the reader compiled the expression").into())
+        }
+        (None, None) => unreachable!("the reader demands a resource or an expression"),
+    }
+}
+
+/// What has to hold throughout a scenario, or from one of its steps on.
+pub(crate) fn invariants(scenario: &Scenario) -> Vec<Invariant> {
+    let make = |polarity: Polarity| {
+        move |invariant: &Spanned<file::Invariant>| Invariant {
+            name: invariant.value.name.clone(),
+            polarity,
+            question: question(invariant.value.resource.as_ref(), invariant.value.cel.as_ref()),
+            since: invariant.value.since.as_ref().map(|step| step.value.clone()),
+        }
+    };
+    let spec = &scenario.spec;
+    spec.always.iter().map(make(Polarity::Always)).chain(spec.never.iter().map(make(Polarity::Never))).collect()
+}

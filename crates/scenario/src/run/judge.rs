@@ -1,0 +1,135 @@
+use coracle_journal::{Detail, Stage};
+use coracle_sim::Verdict;
+
+use super::stop::{Stop, late};
+use super::{ACTOR, Run};
+use crate::disturbance::{Disturbance, Strike};
+use crate::objects::CATCH_UP;
+use crate::report::{Check, Failure, Outcome};
+
+impl Run<'_> {
+    /// What has to hold throughout, and the requests, are judged when the last write is seen.
+    pub(super) async fn judge(&mut self, outcome: &mut Outcome) {
+        self.see_all(outcome).await;
+        self.judge_throughout(outcome);
+        self.count_requests(outcome);
+        self.judge_vacuous(outcome);
+    }
+
+    /// A run of which not every write is seen has not passed.
+    pub(super) async fn see_all(&self, outcome: &mut Outcome) {
+        let Err(late) = self.world.caught_up(CATCH_UP).await.map_err(late) else { return };
+        let Stop::NotInTime { expected, found, revision } = late else { unreachable!("nothing else is late") };
+        let what = "the last revision".to_owned();
+        self.record_failure(&what, &expected, &found, revision, "late");
+        if *outcome == Outcome::Passed {
+            *outcome = Outcome::NotInTime(Failure { what, expected, found, revision, written_by: None });
+        }
+    }
+
+    /// A check held; if it checked nothing, that is noted, or is its failure.
+    pub(super) fn note_held(&mut self, mut check: Check) {
+        if let (true, Some(why)) = (self.strict, &check.vacuous) {
+            let (name, expected) = (check.name.as_str(), "to check something");
+            self.recorder.record(ACTOR, Stage::CheckFail, || {
+                let detail = Detail::default().at(check.revision).with("name", name);
+                let detail =
+                    detail.with("expected", expected).with("found", why.as_str()).with("vacuous", why.as_str());
+                if check.throughout { detail.with("throughout", true) } else { detail }
+            });
+            let (what, expected, found) = (name.to_owned(), expected.to_owned(), why.clone());
+            self.vacuous.push(Failure { what, expected, found, revision: check.revision, written_by: None });
+            check.held = false;
+        } else {
+            self.recorder.record(ACTOR, Stage::CheckPass, || {
+                let detail = Detail::default().at(check.revision).with("name", check.name.as_str());
+                let detail = if check.throughout { detail.with("throughout", true) } else { detail };
+                check.vacuous.iter().fold(detail, |detail, why| detail.with("vacuous", why.as_str()))
+            });
+        }
+        self.checks.push(check);
+    }
+
+    /// A check that checks nothing fails where that was asked for.
+    pub(super) fn judge_vacuous(&self, outcome: &mut Outcome) {
+        if let (Outcome::Passed, Some(first)) = (&*outcome, self.vacuous.first()) {
+            *outcome = Outcome::Failed(first.clone());
+        }
+    }
+
+    /// A disturbance that was asked for and did not come to pass shows nothing.
+    pub(super) fn judge_disturbance(&mut self, disturbance: Disturbance, strike: Strike, outcome: &mut Outcome) {
+        let (name, last) = (format!("disturbance {disturbance}"), self.world.revision());
+        let (expected, found) = match strike {
+            Strike::Struck(revision) => {
+                let check = self.check(&name, true, revision);
+                return self.note_held(check);
+            }
+            Strike::At(moment) => {
+                (format!("it strikes at revision {moment}"), format!("the run ended at revision {last}"))
+            }
+            Strike::NotYet => ("it strikes".to_owned(), format!("the run ended at revision {last}")),
+            Strike::Missed(revision) => (
+                format!("it strikes at revision {revision}"),
+                "the controllers did not run then: the scenario had stopped them".to_owned(),
+            ),
+        };
+        self.checks.push(self.check(&name, false, last));
+        self.record_failure(&name, &expected, &found, last, "unmatched");
+        if *outcome == Outcome::Passed {
+            *outcome =
+                Outcome::NothingMatched(Failure { what: name, expected, found, revision: last, written_by: None });
+        }
+    }
+
+    /// The first failure of the log is the one that is shown.
+    pub(super) fn judge_throughout(&mut self, outcome: &mut Outcome) {
+        let verdicts = self.world.verdicts();
+        for verdict in &verdicts {
+            let vacuous = match verdict {
+                Verdict { asked: false, .. } => Some("it was asked at no revision: its step was not taken".to_owned()),
+                Verdict { saw: false, .. } => Some("there was nothing to look at, at any revision".to_owned()),
+                _ => None,
+            };
+            let check = match &verdict.broken {
+                None => Check { throughout: true, vacuous, ..self.check(&verdict.name, true, self.world.revision()) },
+                Some(broken) => {
+                    let at = broken.at.saturating_duration_since(self.started);
+                    Check { at, throughout: true, ..self.check(&verdict.name, false, broken.revision) }
+                }
+            };
+            match check.held {
+                true => self.note_held(check),
+                false => self.checks.push(check),
+            }
+        }
+        let broken = verdicts.into_iter().filter_map(|verdict| Some((verdict.name, verdict.broken?)));
+        let Some((name, broken)) = broken.min_by_key(|(_, broken)| broken.revision) else { return };
+        // It was judged before a step could end at the same revision.
+        let is_first = match outcome {
+            Outcome::Passed | Outcome::NothingMatched(_) => true,
+            Outcome::Failed(step) | Outcome::NotInTime(step) => broken.revision <= step.revision,
+        };
+        if is_first {
+            *outcome = failed(&name, broken.expected, broken.found, broken.revision);
+        }
+    }
+
+    pub(super) fn check(&self, name: &str, held: bool, revision: i64) -> Check {
+        let at = self.started.elapsed();
+        Check { name: name.to_owned(), held, revision, at, throughout: false, vacuous: None }
+    }
+
+    /// With one more word of truth, if it is not empty.
+    pub(super) fn record_failure(&self, name: &str, expected: &str, found: &str, revision: i64, word: &'static str) {
+        self.recorder.record(ACTOR, Stage::CheckFail, || {
+            let detail =
+                Detail::default().at(revision).with("name", name).with("expected", expected).with("found", found);
+            if word.is_empty() { detail } else { detail.with(word, true) }
+        });
+    }
+}
+
+pub(super) fn failed(what: &str, expected: String, found: String, revision: i64) -> Outcome {
+    Outcome::Failed(Failure { what: what.to_owned(), expected, found, revision, written_by: None })
+}

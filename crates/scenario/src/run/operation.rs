@@ -1,0 +1,173 @@
+use std::sync::Arc;
+
+use coracle_cluster::Component;
+use coracle_sim::Polarity;
+use serde_saphyr::Spanned;
+
+use super::Run;
+use super::stop::{Stop, late, refused};
+use crate::file::{Assert, Drain, Joins, Operation, Part};
+use crate::maintenance::node_spec;
+use crate::objects::{CATCH_UP, Refusal, owned};
+use crate::question::question;
+use crate::wait;
+
+impl Run<'_> {
+    /// Does one operation; a check returns the revision at which it held.
+    pub(super) async fn operation(&mut self, operation: &Operation) -> Result<Option<i64>, Stop> {
+        match operation {
+            Operation::Create(create) => {
+                let owner = create.owned_by.as_ref().map(|name| self.known(name)).transpose()?;
+                for object in self.objects.read(create, &self.folder)? {
+                    let object = owner.iter().fold(object, |object, owner| owned(object, owner));
+                    self.objects.create(object).await?;
+                }
+            }
+            Operation::Apply(apply) => self.objects.apply(apply, &self.folder).await?,
+            Operation::Get(get) => {
+                let found = self.objects.get(get).await?;
+                self.bind(Some(&get.binding), Some(found));
+            }
+            Operation::Update(update) => {
+                let read = self.known(&update.from)?;
+                self.objects.update(update, &read).await?;
+            }
+            Operation::Patch(patch) => {
+                let first = self.objects.patch(patch, &self.world).await?;
+                self.bind(patch.binding.as_ref(), first);
+            }
+            Operation::Scale(scale) => self.objects.scale(scale).await?,
+            Operation::Delete(delete) => {
+                let first = self.objects.delete(delete, &self.world).await?;
+                self.bind(delete.binding.as_ref(), first);
+            }
+            Operation::Wait(wait) => {
+                let timeout = wait.timeout.unwrap_or(self.scenario.spec.timeout);
+                let namespace = wait.namespace.as_deref().unwrap_or(&self.scenario.spec.namespace);
+                let (wait, namespace) = (wait.clone(), namespace.to_owned());
+                let seen = self.world.until_seen(timeout, move |cluster| wait::look(&wait, &namespace, cluster)).await;
+                return seen.map(|held| Some(held.revision)).map_err(late);
+            }
+            Operation::Assert(assert) => return self.until(assert, Polarity::Always).await.map(Some),
+            Operation::Error(assert) => return self.until(assert, Polarity::Never).await.map(Some),
+            Operation::Cordon(on) => self.objects.cordon(&on.node.value, true).await?,
+            Operation::Uncordon(on) => self.objects.cordon(&on.node.value, false).await?,
+            Operation::Taint(taint) => self.objects.taint(taint).await?,
+            Operation::Evict(evict) => {
+                let first = self.objects.evict(evict, &self.world).await?;
+                self.bind(evict.binding.as_ref(), first);
+            }
+            Operation::Drain(drain) => self.drain(drain).await?,
+            Operation::Rollout(rollout) => {
+                let now = coracle_meta::format_time(self.cluster.ambient().clock.now());
+                self.objects.rollout(rollout, now).await?;
+            }
+            Operation::Sleep(sleep) => tokio::time::sleep(sleep.duration).await,
+            Operation::Stop(part) => self.stop(part).await?,
+            Operation::Start(part) => self.start(part).await?,
+            Operation::Kill(on) => self.node(&on.node.value, coracle_cluster::Kubelet::kill_node)?,
+            Operation::Partition(on) => {
+                self.node(&on.node.value, |kubelet, name| kubelet.partition_node(name, true))?
+            }
+            Operation::Heal(on) => self.node(&on.node.value, |kubelet, name| kubelet.partition_node(name, false))?,
+        }
+        Ok(None)
+    }
+
+    /// The object that a step has given a name to.
+    fn known(&self, name: &Spanned<String>) -> Result<Arc<coracle_meta::Object>, Refusal> {
+        let known = self.bound.lock().get(&name.value).cloned();
+        known.ok_or_else(|| Refusal::new(format!("no step has read `{}`", name.value)))
+    }
+
+    async fn until(&self, assert: &Assert, wanted: Polarity) -> Result<i64, Stop> {
+        let question = question(assert.resource.as_ref(), assert.cel.as_ref());
+        let timeout = assert.timeout.unwrap_or(self.scenario.spec.timeout);
+        self.world.until(&question, wanted, timeout).await.map(|held| held.revision).map_err(late)
+    }
+
+    async fn drain(&mut self, drain: &Drain) -> Result<(), Stop> {
+        let timeout = drain.timeout.unwrap_or(self.scenario.spec.timeout);
+        if drain.wait {
+            return Ok(self.objects.drain(drain, timeout).await?);
+        }
+        let (objects, drain) = (Arc::clone(&self.objects), drain.clone());
+        self.beside.spawn(async move { objects.drain(&drain, timeout).await });
+        Ok(())
+    }
+
+    /// What was begun beside the steps has to come to a good end as well.
+    pub(super) async fn join(&mut self) -> Result<(), Stop> {
+        while let Some(ended) = self.beside.join_next().await {
+            ended.map_err(|error| Refusal::new(error.to_string()))??;
+        }
+        Ok(())
+    }
+
+    async fn stop(&mut self, part: &Part) -> Result<(), Stop> {
+        match target(part) {
+            Target::Component(component) => self.cluster.stop_component(component).await,
+            Target::Store => {
+                // What it acknowledged and has not told goes with it, and checks are asked while it is dead.
+                self.world.current(CATCH_UP).await.map_err(late)?;
+                self.cluster.kill_store().map_err(refused)?;
+            }
+            Target::Node(node) => self.node(node, coracle_cluster::Kubelet::stop_node)?,
+            Target::Toy(toy) => self.toys.stop(toy).map_err(Refusal::new)?,
+        }
+        Ok(())
+    }
+
+    async fn start(&mut self, part: &Part) -> Result<(), Stop> {
+        match target(part) {
+            Target::Component(component) => self.cluster.start_component(component),
+            Target::Store => self.cluster.start_store().map_err(refused)?,
+            Target::Node(node) => {
+                let shapes = self.scenario.spec.cluster.nodes.value.shapes();
+                if let Some(shape) = shapes.iter().find(|shape| shape.name == node && shape.joins == Joins::Later) {
+                    self.cluster.kubelet().add_node(node_spec(shape));
+                }
+                self.node(node, coracle_cluster::Kubelet::start_node)?;
+            }
+            Target::Toy(toy) => self.toys.start(toy).await.map_err(Refusal::new)?,
+        }
+        Ok(())
+    }
+
+    fn node(&self, name: &str, change: fn(&coracle_cluster::Kubelet, &str) -> bool) -> Result<(), Stop> {
+        match change(self.cluster.kubelet(), name) {
+            true => Ok(()),
+            false => Err(Stop::Refused(Refusal::new(format!("there is no simulated node `{name}`")))),
+        }
+    }
+
+    fn bind(&mut self, name: Option<&Spanned<String>>, object: Option<Arc<coracle_meta::Object>>) {
+        if let (Some(name), Some(object)) = (name, object) {
+            self.world.bind(&name.value, &object);
+            self.bound.lock().insert(name.value.clone(), object);
+        }
+    }
+}
+
+/// What is stopped or started.
+enum Target<'a> {
+    Component(Component),
+    Store,
+    Node(&'a str),
+    Toy(&'a str),
+}
+
+/// What an operation stops or starts. The file was checked when it was read.
+fn target(part: &Part) -> Target<'_> {
+    if let Some(toy) = &part.toy {
+        return Target::Toy(&toy.value);
+    }
+    match (&part.component, &part.node) {
+        (Some(word), _) => match Component::named(&word.value) {
+            Some(component) => Target::Component(component),
+            None => Target::Store,
+        },
+        (None, Some(node)) => Target::Node(&node.value),
+        (None, None) => unreachable!("the reader demands a component, a node or a toy"),
+    }
+}

@@ -1,0 +1,24 @@
+/// What is wrong with a word that is not among those expected of a `what`; `None` if it is.
+pub fn unknown_word(found: &str, valid: &[&str], what: &str) -> Option<String> {
+    if valid.contains(&found) {
+        return None;
+    }
+    let expected =
+        if valid.is_empty() { "there is none".to_owned() } else { format!("expected one of {}", valid.join(", ")) };
+    Some(format!("unknown {what} `{found}`, {expected}{}", did_you_mean(found, valid.iter().copied())))
+}
+
+/// The end of a refusal: the candidate that was meant, if one is near enough.
+pub(crate) fn did_you_mean<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> String {
+    nearest(word, candidates).map_or(String::new(), |near| format!("; did you mean `{near}`?"))
+}
+
+/// The candidate with the smallest edit distance, if it is near enough to be meant.
+pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    candidates
+        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= candidate.len().max(3) / 3)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
