@@ -1,5 +1,5 @@
-//! `cargo xtask descriptions`: writes `crates/cli/descriptions.txt.gz`, what kinds and fields are for, in Kubernetes' own
-//! words, from the types of k8s-openapi.
+//! `cargo xtask descriptions FILE`: writes `crates/cli/descriptions.txt.gz`, what kinds, fields and parameters are for, in
+//! Kubernetes' own words, from a kube-apiserver's `/openapi/v2` (`kubectl get --raw /openapi/v2 > FILE`).
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -7,16 +7,22 @@ use std::path::{Path, PathBuf};
 
 use coracle_schema::openapi::Described;
 use flate2::{Compression, GzBuilder};
-use schemars::SchemaGenerator;
 use serde_json::Value;
 
 use crate::schema::Failure;
 
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+
+/// Descriptions by type and field.
+type Found = BTreeMap<(String, Option<String>), String>;
+
 /// Writes the file.
 pub(crate) fn write() -> Result<(), Failure> {
+    let source = std::env::args().nth(2).ok_or("usage: cargo xtask descriptions FILE")?;
+    let document: Value = serde_json::from_slice(&std::fs::read(source)?)?;
     // No time and no name in the header: the same descriptions are the same file.
     let mut gzip = GzBuilder::new().write(Vec::new(), Compression::best());
-    gzip.write_all(text().as_bytes())?;
+    gzip.write_all(text(&document).as_bytes())?;
     std::fs::write(file(), gzip.finish()?)?;
     Ok(())
 }
@@ -25,108 +31,108 @@ fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/cli/descriptions.txt.gz")
 }
 
-fn text() -> String {
-    let mut generator = SchemaGenerator::default();
-    all_kinds(&mut generator);
-    let mut descriptions = BTreeMap::new();
-    let mut describe = |ty: &str, field: Option<&String>, schema: &Value| {
-        if let Some(text) = schema.get("description").and_then(Value::as_str).filter(|text| !text.is_empty()) {
-            descriptions.insert((ty.to_owned(), field.cloned()), text.to_owned());
-        }
-    };
-    for (ty, schema) in generator.definitions() {
-        describe(ty, None, schema);
-        for (field, schema) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            describe(ty, Some(field), schema);
+fn text(document: &Value) -> String {
+    let mut found = Found::new();
+    for (ty, schema) in members(&document["definitions"]).filter(|(ty, _)| ty.starts_with("io.k8s.")) {
+        describe(&mut found, ty, None, schema);
+        for (field, schema) in members(&schema["properties"]) {
+            describe(&mut found, ty, Some(field), schema);
         }
     }
-    Described::write(&descriptions)
+    for (path, item) in members(&document["paths"]) {
+        for (method, operation) in members(item).filter(|(method, _)| *method != "parameters") {
+            let parameters = [&item["parameters"], &operation["parameters"]].into_iter().filter_map(Value::as_array);
+            for parameter in parameters.flatten().map(|parameter| resolved(document, parameter)) {
+                let name = parameter["name"].as_str().unwrap_or_default();
+                if let Some(ty) = options(path, method, operation, name).filter(|_| parameter["in"] == "query") {
+                    describe(&mut found, &ty, Some(name), parameter);
+                }
+            }
+        }
+    }
+    Described::write(&found)
 }
 
-/// Every kind, and by them every type that one of their fields has.
-fn all_kinds(generator: &mut SchemaGenerator) {
-    generator.subschema_for::<k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration>();
-    generator.subschema_for::<k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy>();
-    generator.subschema_for::<k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding>();
-    generator.subschema_for::<k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration>();
-    generator.subschema_for::<k8s_openapi::api::apps::v1::ControllerRevision>();
-    generator.subschema_for::<k8s_openapi::api::apps::v1::DaemonSet>();
-    generator.subschema_for::<k8s_openapi::api::apps::v1::Deployment>();
-    generator.subschema_for::<k8s_openapi::api::apps::v1::ReplicaSet>();
-    generator.subschema_for::<k8s_openapi::api::apps::v1::StatefulSet>();
-    generator.subschema_for::<k8s_openapi::api::authentication::v1::SelfSubjectReview>();
-    generator.subschema_for::<k8s_openapi::api::authentication::v1::TokenRequest>();
-    generator.subschema_for::<k8s_openapi::api::authentication::v1::TokenReview>();
-    generator.subschema_for::<k8s_openapi::api::authorization::v1::LocalSubjectAccessReview>();
-    generator.subschema_for::<k8s_openapi::api::authorization::v1::SelfSubjectAccessReview>();
-    generator.subschema_for::<k8s_openapi::api::authorization::v1::SelfSubjectRulesReview>();
-    generator.subschema_for::<k8s_openapi::api::authorization::v1::SubjectAccessReview>();
-    generator.subschema_for::<k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler>();
-    generator.subschema_for::<k8s_openapi::api::autoscaling::v1::Scale>();
-    generator.subschema_for::<k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler>();
-    generator.subschema_for::<k8s_openapi::api::batch::v1::CronJob>();
-    generator.subschema_for::<k8s_openapi::api::batch::v1::Job>();
-    generator.subschema_for::<k8s_openapi::api::certificates::v1::CertificateSigningRequest>();
-    generator.subschema_for::<k8s_openapi::api::coordination::v1::Lease>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::Binding>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::ComponentStatus>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::ConfigMap>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::Endpoints>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::Event>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::LimitRange>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::Namespace>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::Node>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::PersistentVolume>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::PersistentVolumeClaim>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::Pod>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::PodTemplate>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::ReplicationController>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::ResourceQuota>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::Secret>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::Service>();
-    generator.subschema_for::<k8s_openapi::api::core::v1::ServiceAccount>();
-    generator.subschema_for::<k8s_openapi::api::discovery::v1::EndpointSlice>();
-    generator.subschema_for::<k8s_openapi::api::events::v1::Event>();
-    generator.subschema_for::<k8s_openapi::api::flowcontrol::v1::FlowSchema>();
-    generator.subschema_for::<k8s_openapi::api::flowcontrol::v1::PriorityLevelConfiguration>();
-    generator.subschema_for::<k8s_openapi::api::networking::v1::IPAddress>();
-    generator.subschema_for::<k8s_openapi::api::networking::v1::Ingress>();
-    generator.subschema_for::<k8s_openapi::api::networking::v1::IngressClass>();
-    generator.subschema_for::<k8s_openapi::api::networking::v1::NetworkPolicy>();
-    generator.subschema_for::<k8s_openapi::api::networking::v1::ServiceCIDR>();
-    generator.subschema_for::<k8s_openapi::api::node::v1::RuntimeClass>();
-    generator.subschema_for::<k8s_openapi::api::policy::v1::Eviction>();
-    generator.subschema_for::<k8s_openapi::api::policy::v1::PodDisruptionBudget>();
-    generator.subschema_for::<k8s_openapi::api::rbac::v1::ClusterRole>();
-    generator.subschema_for::<k8s_openapi::api::rbac::v1::ClusterRoleBinding>();
-    generator.subschema_for::<k8s_openapi::api::rbac::v1::Role>();
-    generator.subschema_for::<k8s_openapi::api::rbac::v1::RoleBinding>();
-    generator.subschema_for::<k8s_openapi::api::resource::v1::DeviceClass>();
-    generator.subschema_for::<k8s_openapi::api::resource::v1::ResourceClaim>();
-    generator.subschema_for::<k8s_openapi::api::resource::v1::ResourceClaimTemplate>();
-    generator.subschema_for::<k8s_openapi::api::resource::v1::ResourceSlice>();
-    generator.subschema_for::<k8s_openapi::api::scheduling::v1::PriorityClass>();
-    generator.subschema_for::<k8s_openapi::api::storage::v1::CSIDriver>();
-    generator.subschema_for::<k8s_openapi::api::storage::v1::CSINode>();
-    generator.subschema_for::<k8s_openapi::api::storage::v1::CSIStorageCapacity>();
-    generator.subschema_for::<k8s_openapi::api::storage::v1::StorageClass>();
-    generator.subschema_for::<k8s_openapi::api::storage::v1::VolumeAttachment>();
-    generator.subschema_for::<k8s_openapi::api::storage::v1::VolumeAttributesClass>();
-    generator
-        .subschema_for::<k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition>(
-        );
-    generator.subschema_for::<k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService>();
+fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    value.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+}
+
+fn describe(found: &mut Found, ty: &str, field: Option<&str>, said: &Value) {
+    if let Some(text) = said["description"].as_str().filter(|text| !text.is_empty()) {
+        found.insert((ty.to_owned(), field.map(str::to_owned)), text.to_owned());
+    }
+}
+
+/// A parameter that stands elsewhere, by its reference.
+fn resolved<'a>(document: &'a Value, parameter: &'a Value) -> &'a Value {
+    let name = parameter["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/parameters/"));
+    name.map_or(parameter, |name| &document["parameters"][name])
+}
+
+/// The options of which a parameter is a field.
+fn options(path: &str, method: &str, operation: &Value, name: &str) -> Option<String> {
+    if name == "pretty" {
+        return None;
+    }
+    if path.ends_with("/log") {
+        return Some("io.k8s.api.core.v1.PodLogOptions".to_owned());
+    }
+    let of_list = ["continue", "fieldSelector", "labelSelector", "limit", "resourceVersion"];
+    let of_list = [&of_list[..], &["resourceVersionMatch", "sendInitialEvents", "timeoutSeconds"]].concat();
+    let meta = |kind: &str| Some(format!("{META}.{kind}"));
+    match operation["x-kubernetes-action"].as_str()? {
+        "connect" => {
+            let kind = operation["x-kubernetes-group-version-kind"]["kind"].as_str()?;
+            Some(format!("io.k8s.api.core.v1.{kind}"))
+        }
+        "list" | "watch" | "watchlist" => meta("ListOptions"),
+        "deletecollection" if of_list.contains(&name) => meta("ListOptions"),
+        "delete" | "deletecollection" => meta("DeleteOptions"),
+        "post" => meta("CreateOptions"),
+        "put" => meta("UpdateOptions"),
+        "patch" => meta("PatchOptions"),
+        _ if method == "get" => None,
+        other => panic!("{path}: the action {other} is not known"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
-    fn the_file_says_what_the_types_say() {
+    fn types_fields_and_parameters_are_described_by_the_words_of_the_document() {
+        let shared = json!({"limit-x": {"name": "limit", "in": "query", "description": "how many"}});
+        let kind = json!({"group": "", "version": "v1", "kind": "PodExecOptions"});
+        let document = json!({
+            "definitions": {
+                "io.k8s.api.core.v1.Pod": {"description": "Pod\nis", "properties": {"spec": {"description": "s"}, "x": {}}},
+                "io.example.Boat": {"description": "not Kubernetes' own"},
+            },
+            "parameters": shared,
+            "paths": {
+                "/api/v1/pods": {
+                    "get": {"x-kubernetes-action": "list", "parameters": [{"$ref": "#/parameters/limit-x"}]},
+                    "parameters": [{"name": "pretty", "in": "query", "description": "p"}],
+                },
+                "/api/v1/pods/{name}/exec": {"get": {
+                    "x-kubernetes-action": "connect", "x-kubernetes-group-version-kind": kind,
+                    "parameters": [{"name": "tty", "in": "query", "description": "t"}, {"name": "name", "in": "path", "description": "n"}],
+                }},
+            },
+        });
+        let expected = "io.k8s.api.core.v1.Pod\tPod\\nis\nio.k8s.api.core.v1.Pod spec\ts\n\
+                        io.k8s.api.core.v1.PodExecOptions tty\tt\n\
+                        io.k8s.apimachinery.pkg.apis.meta.v1.ListOptions limit\thow many\n";
+        assert_eq!(text(&document), expected);
+    }
+
+    #[test]
+    fn the_file_can_be_read() {
         let mut written = String::new();
         let file = std::fs::File::open(file()).unwrap();
         std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut written).unwrap();
-        assert!(written == text(), "`cargo xtask descriptions` writes another crates/cli/descriptions.txt.gz");
+        Described::read(written).unwrap();
     }
 }

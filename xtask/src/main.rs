@@ -1,5 +1,5 @@
 //! Code that writes code: `cargo xtask schema` writes the schema table, `cargo xtask api` the typed kinds,
-//! `cargo xtask descriptions` what `kubectl explain` says of them, `cargo xtask viewer` the page that shows a run.
+//! `cargo xtask descriptions FILE` what `kubectl explain` says of them, `cargo xtask viewer` the page that shows a run.
 
 mod api;
 mod definitions;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "proto")]
         "proto" => proto::write(),
         _ => {
-            eprintln!("usage: cargo xtask schema | api | descriptions | viewer");
+            eprintln!("usage: cargo xtask schema | api | descriptions FILE | viewer");
             return ExitCode::from(2);
         }
     };
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
 /// Does the task with more compiled into this program, which most tasks do not need.
 #[cfg(not(feature = "descriptions"))]
 fn with_feature(task: &str) -> Result<(), schema::Failure> {
-    let run = ["run", "-q", "-p", "xtask", "--features", task, "--", task];
-    let status = std::process::Command::new(env!("CARGO")).args(run).status()?;
+    let run = ["run", "-q", "-p", "xtask", "--features", task, "--"];
+    let status = std::process::Command::new(env!("CARGO")).args(run).args(std::env::args_os().skip(1)).status()?;
     if status.success() { Ok(()) } else { Err(format!("{task} failed").into()) }
 }

@@ -65,7 +65,7 @@ impl AuditSink for AuditLog {
                 Some(Err(TrySendError::Full(_))) => "it is written too slowly",
                 _ => "it is closed, or its writer has ended",
             };
-            eprintln!("audit log: {} events are lost: {why}", lost + 1);
+            crate::stderr::line(format_args!("audit log: {} events are lost: {why}", lost + 1));
         }
     }
 
@@ -90,7 +90,7 @@ fn write(mut out: Box<dyn Write + Send>, waiting: &Receiver<Vec<u8>>) {
         lines.extend(waiting.try_iter().take(WAITING).flatten());
         if let Err(error) = out.write_all(&lines).and_then(|()| out.flush()) {
             let count = lines.iter().filter(|byte| **byte == b'\n').count();
-            eprintln!("audit log: {count} events are lost: {error}");
+            crate::stderr::line(format_args!("audit log: {count} events are lost: {error}"));
         }
     }
 }

@@ -1,8 +1,12 @@
+use std::time::Duration;
+
 use coracle_auth::{Reconciled, reconciled};
-use coracle_meta::{GroupVersionKind, Object, Status};
+use coracle_meta::fields::Fields;
+use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
 use coracle_registry::{DeleteOptions, GetOptions, Preconditions, Registry, Request, Verb};
 use coracle_resources::Config;
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use crate::{ApiServerSpec, Error};
 
@@ -121,8 +125,52 @@ fn namespace(name: &str) -> Object {
     object
 }
 
-/// Creates an object, unless there is one of its name.
+/// How long a start waits for what another server does at the same moment, or has left behind: what was claimed for an object that
+/// was never written is free after a minute.
+const PATIENCE: Duration = Duration::from_secs(75);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Creates an object, unless there is one of its name; however many servers do so at the same moment.
 pub(crate) async fn create_if_missing(registry: &Registry, object: Object) -> Result<(), Status> {
+    let ends = Instant::now() + PATIENCE;
+    loop {
+        let refused = match created_if_missing(registry, object.clone()).await {
+            Ok(()) => return Ok(()),
+            Err(status) => status,
+        };
+        if Instant::now() > ends || !may_pass(registry, &object, &refused).await {
+            return Err(refused);
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+/// Whether a refusal comes from what another server does at the same moment, or from a store that is not reached for a while.
+async fn may_pass(registry: &Registry, object: &Object, refused: &Status) -> bool {
+    let is_claimed = refused.message.contains("already allocated");
+    refused.is_conflict() || refused.code == 503 || (is_claimed && is_claimed_for(registry, object).await)
+}
+
+/// Whether the address that a service is to have is claimed for this very service, by another server.
+async fn is_claimed_for(registry: &Registry, service: &Object) -> bool {
+    let address = service.text("spec.clusterIP");
+    if address.is_empty() {
+        return false;
+    }
+    let claims = GroupVersionResource::new("networking.k8s.io", "v1", "ipaddresses");
+    let about = Request::new(Verb::Get, claims, registry.ambient().clock.now()).object("", address);
+    match registry.get(&about, &GetOptions::default()).await {
+        Ok(claim) => {
+            let claim = claim.object();
+            let parent = claim.at("spec.parentRef");
+            parent.text("namespace") == service.namespace() && parent.text("name") == service.name()
+        }
+        // It was claimed, and has been given back since.
+        Err(status) => status.is_not_found(),
+    }
+}
+
+async fn created_if_missing(registry: &Registry, object: Object) -> Result<(), Status> {
     let kind = object.group_version_kind().unwrap_or_default();
     let kinds = registry.kinds();
     let known = kinds.kind(&kind).ok_or_else(|| Status::internal(format!("no kind {kind}")))?;

@@ -40,7 +40,7 @@ pub struct Cluster {
     kubelet: Arc<Kubelet>,
     stages: Option<Arc<Programme>>,
     tasks: Tasks,
-    running: Mutex<BTreeMap<Component, Running>>,
+    running: Arc<Mutex<BTreeMap<Component, Running>>>,
     /// What was started beside the components; ends with the cluster.
     beside: Mutex<Vec<Running>>,
 }
@@ -155,9 +155,17 @@ impl Cluster {
             kubelet,
             stages: builder.stages,
             tasks,
-            running: Mutex::default(),
+            running: Arc::default(),
             beside: Mutex::default(),
         };
+        // In virtual time no other process is asked how it is.
+        if builder.components == Components::All || crate::clock::is_paused() {
+            // The components hold the registry.
+            let running = Arc::downgrade(&cluster.running);
+            cluster.control_plane.registry().set_components(move |name| {
+                running.upgrade().is_some_and(|running| running.lock().keys().any(|component| component.word() == name))
+            });
+        }
         if builder.components == Components::All {
             for component in [Component::ControllerManager, Component::Scheduler, Component::Kubelet] {
                 cluster.start_component(component);

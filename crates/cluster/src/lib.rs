@@ -48,6 +48,7 @@ pub mod serve;
 mod service_account_spec;
 mod service_routes;
 mod signer;
+mod stderr;
 mod store;
 mod tasks;
 mod token_file;

@@ -113,6 +113,11 @@ impl Outgoing for Ways {
         .await
     }
 
+    async fn probe(&self, origin: &str, path: &str) -> Result<Answer, String> {
+        let request = http::Request::get(path).body(Body::default()).map_err(|error| error.to_string())?;
+        read(self.network.send(origin, "localhost".to_owned(), &Trust::Anybody, request).await?).await
+    }
+
     fn is_named(&self, service: &ServiceAddress) -> bool {
         self.routes.service(service).is_some()
     }

@@ -70,7 +70,10 @@ impl<T> Reread<T> {
         if now != state.seen {
             match texts(&self.papers).and_then(|texts| (self.read)(&texts)) {
                 Ok(read) => state.current = read,
-                Err(error) => eprintln!("{}: changed, but what was read before stays: {error}", self.names()),
+                Err(error) => crate::stderr::line(format_args!(
+                    "{}: changed, but what was read before stays: {error}",
+                    self.names()
+                )),
             }
             state.seen = now;
         }

@@ -95,7 +95,7 @@ impl LeaderElection {
 
     /// Waits until this process leads.
     pub async fn acquire(&mut self) {
-        while !self.try_hold().await {
+        while !self.try_hold_until(Instant::now() + self.patience()).await {
             // Others that wait as long are kept apart. In Kubernetes: `JitterFactor`.
             let jitter = 1.0 + 1.2 * self.process.ambient.random.fraction();
             sleep(self.timings.retry.mul_f64(jitter)).await;
@@ -113,7 +113,7 @@ impl LeaderElection {
             sleep(self.timings.retry).await;
             // An answer that comes after the end comes too late: by then another may lead.
             let asked = Instant::now();
-            if timeout_at(ends, self.try_hold()).await.unwrap_or(false) {
+            if self.try_hold_until(ends.min(asked + self.patience())).await {
                 ends = asked + self.timings.renew_deadline;
             }
         }
@@ -130,6 +130,17 @@ impl LeaderElection {
         if let Err(error) = self.leases.update(&seen.lease).await {
             tracing::debug!(%error, lease = %self.key, "the lease was not given up");
         }
+    }
+
+    /// How long a request may take: one that hangs leaves time for another.
+    /// In Kubernetes: the timeout of the client of `resourcelock.NewFromKubeconfig`, which is at least 1 s.
+    fn patience(&self) -> Duration {
+        (self.timings.renew_deadline / 2).max(Duration::from_secs(1))
+    }
+
+    /// A try that has not ended by then has failed; it is not known whether it took the lease, and the next one sees it.
+    async fn try_hold_until(&mut self, end: Instant) -> bool {
+        timeout_at(end, self.try_hold()).await.unwrap_or(false)
     }
 
     async fn try_hold(&mut self) -> bool {

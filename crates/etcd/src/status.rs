@@ -10,12 +10,16 @@ pub(crate) fn to_status(error: &Error) -> Status {
         Error::Invalid(_) | Error::TooLarge => Code::InvalidArgument,
         Error::LeaseNotFound => Code::NotFound,
         Error::LeaseExists => Code::FailedPrecondition,
-        Error::NoSpace => Code::ResourceExhausted,
+        Error::NoSpace(_) => Code::ResourceExhausted,
         Error::Unsupported(_) => Code::Unimplemented,
         Error::Unavailable(_) => Code::Unavailable,
         Error::Corrupt(_) => Code::DataLoss,
     };
-    Status::new(code, error.to_string())
+    match error {
+        // Its clients know this one by its text.
+        Error::NoSpace(_) => Status::new(code, Error::NoSpace(None).to_string()),
+        _ => Status::new(code, error.to_string()),
+    }
 }
 
 /// The errors that a store refuses a request with, known by their texts.
@@ -43,7 +47,7 @@ pub(crate) fn from_status(status: &Status) -> Error {
         Error::LeaseNotFound,
         Error::LeaseExists,
         Error::LeaseTtlTooLarge,
-        Error::NoSpace,
+        Error::NoSpace(None),
     ];
     if let Some(error) = known.into_iter().find(|error| error.to_string() == text) {
         return error;
@@ -109,7 +113,7 @@ mod tests {
             Error::LeaseNotFound,
             Error::LeaseExists,
             Error::LeaseTtlTooLarge,
-            Error::NoSpace,
+            Error::NoSpace(None),
             Error::Corrupt("record 7".to_owned()),
         ];
         let refusals = REFUSALS.map(Error::Invalid);

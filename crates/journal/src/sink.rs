@@ -58,6 +58,11 @@ impl Sink {
         }
     }
 
+    /// What went wrong with the file, if anything did.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.failed.as_ref().map(ToString::to_string)
+    }
+
     /// Says that the file is whole.
     pub(crate) fn end(mut self) -> io::Result<()> {
         if let Some(error) = self.failed {

@@ -175,3 +175,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_file_on_a_full_disk_says_why_it_ends_and_the_log_goes_on_in_memory() {
+    let recorder =
+        Recorder::file(std::path::Path::new("/dev/full"), 10, &Header::new("2026-01-01T00:00:00Z".to_owned())).unwrap();
+    recorder.record("a", Stage::SyncStart, || Detail::about("b"));
+    recorder.flush();
+    let why = "No space left on device (os error 28)";
+    assert_eq!(recorder.failure().as_deref(), Some(why));
+    recorder.record("a", Stage::SyncEnd, || Detail::about("b"));
+    assert_eq!(recorder.entries(EntryId(0)).len(), 2);
+    assert_eq!(recorder.close().unwrap_err().to_string(), why);
+    assert_eq!(Recorder::off().failure(), None);
+}

@@ -2,11 +2,12 @@
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names, parse_time};
-use coracle_registry::KindSpec;
+use coracle_registry::{KindSpec, unknown_finalizer};
+use serde_json::Value;
 
 use crate::config::Config;
 use crate::core::event::{self, CONTROLLER};
-use crate::field_checks::{Wrong, each_invalid, immutable, same};
+use crate::field_checks::{IMMUTABLE, Wrong, each_invalid, same};
 
 /// `events.events.k8s.io`. In Kubernetes: `pkg/apis/events/v1`.
 pub(crate) fn kind(config: &Config) -> KindSpec {
@@ -57,10 +58,18 @@ fn review(object: &Object, old: Option<&Object>, mut wrong: Wrong) -> Wrong {
     for error in wrong.iter_mut().filter(|error| error.field == CONTROLLER) {
         error.field = REPORTER.to_owned();
     }
-    wrong.extend(match old {
-        None => wrong_of_new(object),
-        Some(old) => wrong_of_change(object, old),
-    });
+    let Some(old) = old else {
+        let is_name = |field: &str| field == "metadata.name" || field == "metadata.generateName";
+        let of_metadata = wrong_metadata_of_new(object);
+        if !of_metadata.is_empty() {
+            // What every name has to be is asked only of names that fit here.
+            wrong.retain(|error| !is_name(&error.field));
+        }
+        wrong.extend(of_metadata);
+        wrong.extend(wrong_of_new(object));
+        return wrong;
+    };
+    wrong.extend(wrong_of_change(object, old));
     wrong
 }
 
@@ -68,17 +77,35 @@ const REPORTER: &str = "reportingController";
 
 /// What of an event stays as it is where the newer version is written. In Kubernetes: `ValidateEventUpdate`.
 fn wrong_of_change(new: &Object, old: &Object) -> Wrong {
-    const BEFORE_TIME: [&str; 9] =
-        ["involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "reason", "type"];
-    const AFTER_TIME: [&str; 4] = ["action", "related", CONTROLLER, "reportingInstance"];
-    let mut wrong = if same(new.at("series"), old.at("series")) { Wrong::new() } else { wrong_series(new) };
-    wrong.extend(BEFORE_TIME.iter().flat_map(|field| immutable(new, old, field)));
+    const BEFORE_TIME: [(&str, Of); 9] = [
+        ("involvedObject", Of::Struct(&REFERENCE)),
+        ("reason", Of::Text),
+        ("message", Of::Text),
+        ("source", Of::Struct(&SOURCE)),
+        ("firstTimestamp", Of::Pointer),
+        ("lastTimestamp", Of::Pointer),
+        ("count", Of::Number),
+        ("reason", Of::Text),
+        ("type", Of::Text),
+    ];
+    const AFTER_TIME: [(&str, Of); 4] = [
+        ("action", Of::Text),
+        ("related", Of::Struct(&REFERENCE)),
+        (CONTROLLER, Of::Text),
+        ("reportingInstance", Of::Text),
+    ];
+    let immutable = |(field, of): &(&'static str, Of)| of.immutable(new, old, field);
+    let mut wrong = wrong_finalizers(new);
+    if !same(new.at("series"), old.at("series")) {
+        wrong.extend(wrong_series(new));
+    }
+    wrong.extend(BEFORE_TIME.iter().filter_map(immutable));
     // Clients may have cut the time off at microseconds.
     let moment = |event: &Object| parse_time(event.text("eventTime")).map(|time| time.as_microsecond());
     if moment(new) != moment(old) {
-        wrong.extend(immutable(new, old, "eventTime"));
+        wrong.extend(Of::Pointer.immutable(new, old, "eventTime"));
     }
-    wrong.extend(AFTER_TIME.iter().flat_map(|field| immutable(new, old, field)));
+    wrong.extend(AFTER_TIME.iter().filter_map(immutable));
     for error in wrong.iter_mut().filter(|error| error.field == CONTROLLER) {
         error.field = REPORTER.to_owned();
     }
@@ -103,8 +130,7 @@ fn wrong_series(object: &Object) -> Wrong {
 
 /// What only the newer version asks, in the words of the older. In Kubernetes: `ValidateEventCreate`.
 fn wrong_of_new(object: &Object) -> Wrong {
-    let mut wrong = each_invalid("metadata.name", object.name(), names::dns1123_subdomain(object.name()));
-    wrong.extend(wrong_series(object));
+    let mut wrong = wrong_series(object);
     if object.at("eventTime").is_null() {
         wrong.push(FieldError::required("eventTime", ""));
     }
@@ -126,6 +152,86 @@ fn wrong_of_new(object: &Object) -> Wrong {
     wrong
 }
 
+/// The names that the newer version takes, and the finalizers. In Kubernetes: `ValidateObjectMeta` with `NameIsDNSSubdomain`.
+fn wrong_metadata_of_new(object: &Object) -> Wrong {
+    let (base, name) = (object.text("metadata.generateName"), object.name());
+    let mut wrong = Wrong::new();
+    if !base.is_empty() {
+        // A prefix may end in a dash, because a suffix follows.
+        let masked = base.strip_suffix('-').map_or_else(|| base.to_owned(), |start| format!("{start}a"));
+        wrong.extend(each_invalid("metadata.generateName", base, names::dns1123_subdomain(&masked)));
+    }
+    if name.is_empty() {
+        wrong.push(FieldError::required("metadata.name", "name or generateName is required"));
+    } else {
+        wrong.extend(each_invalid("metadata.name", name, names::dns1123_subdomain(name)));
+    }
+    wrong.extend(wrong_finalizers(object));
+    wrong
+}
+
+/// The older version takes any.
+fn wrong_finalizers(object: &Object) -> Wrong {
+    let finalizers = object.finalizers().into_iter().enumerate();
+    finalizers.filter_map(|(at, name)| unknown_finalizer(&format!("metadata.finalizers[{at}]"), &name)).collect()
+}
+
+/// The fields of Go's `ObjectReference` and `EventSource`, in their order and as JSON names them.
+const REFERENCE: [(&str, &str); 7] = [
+    ("Kind", "kind"),
+    ("Namespace", "namespace"),
+    ("Name", "name"),
+    ("UID", "uid"),
+    ("APIVersion", "apiVersion"),
+    ("ResourceVersion", "resourceVersion"),
+    ("FieldPath", "fieldPath"),
+];
+const SOURCE: [(&str, &str); 2] = [("Component", "component"), ("Host", "host")];
+
+/// What a field is in Go: how it is printed, and what it is where it is absent.
+#[derive(Clone, Copy)]
+enum Of {
+    Text,
+    Number,
+    Pointer,
+    Struct(&'static [(&'static str, &'static str)]),
+}
+
+impl Of {
+    /// What is wrong with a field that may not change.
+    fn immutable(self, new: &Object, old: &Object, field: &str) -> Option<FieldError> {
+        let (new, old) = (self.value(new.at(field)), self.value(old.at(field)));
+        if same(&new, &old) {
+            return None;
+        }
+        let printed = self.printed(&new);
+        let error = FieldError::invalid(field, new, IMMUTABLE);
+        Some(match printed {
+            Some(printed) => error.printed_as(printed),
+            None => error,
+        })
+    }
+
+    /// The value with what Go has where nothing is said.
+    fn value(self, value: &Value) -> Value {
+        match (self, value) {
+            (Self::Text, Value::Null) => "".into(),
+            (Self::Number, Value::Null) => 0.into(),
+            (_, value) => value.clone(),
+        }
+    }
+
+    /// A struct as Go's own JSON prints it: the internal types name no fields.
+    fn printed(self, value: &Value) -> Option<String> {
+        let Self::Struct(fields) = self else { return None };
+        if value.is_null() {
+            return None;
+        }
+        let fields = fields.iter().map(|(go, json)| format!("\"{go}\":{}", Value::from(value.text(json))));
+        Some(format!("{{{}}}", fields.collect::<Vec<_>>().join(",")))
+    }
+}
+
 fn rename(object: &mut Object, from: &str, to: &str) {
     if let Some(value) = object.remove(from) {
         object.set(to, value);
@@ -145,6 +251,63 @@ mod tests {
         assert_eq!(object.text("note"), "b");
         to_hub(&mut object);
         assert_eq!(object.into_value(), event);
+    }
+
+    #[test]
+    fn the_newer_version_reads_names_and_finalizers_and_prints_what_may_not_change_as_go_does() {
+        let event = |metadata: Value, rest: Value| {
+            let mut event = json!({"metadata": metadata, "eventTime": "2024-01-01T00:00:00.000000Z", "type": "Normal"});
+            for (field, value) in rest.as_object().unwrap() {
+                event[field] = value.clone();
+            }
+            Object::from_value(event).unwrap()
+        };
+        let named = |metadata: Value| -> Vec<String> {
+            let slash = FieldError::invalid("metadata.name", "x/y", "may not contain '/'");
+            let wrong = review(&event(metadata, json!({})), None, vec![slash]);
+            wrong.iter().map(|error| error.message().chars().take(60).collect()).collect()
+        };
+        let name = "a lowercase RFC 1123 subdomain must consist";
+        assert_eq!(
+            named(json!({"name": "x/y"})),
+            [format!("metadata.name: Invalid value: \"x/y\": {name}").chars().take(60).collect::<String>()]
+        );
+        assert_eq!(
+            named(json!({"name": "A_1", "generateName": "A_"})),
+            [
+                "metadata.generateName: Invalid value: \"A_\": a lowercase RFC ",
+                "metadata.name: Invalid value: \"A_1\": a lowercase RFC 1123 su"
+            ]
+        );
+        assert_eq!(named(json!({})), ["metadata.name: Required value: name or generateName is requi"]);
+        assert_eq!(
+            named(json!({"name": "x", "finalizers": ["abc"]})),
+            ["metadata.finalizers[0]: Invalid value: \"abc\": name is neithe"]
+        );
+        let changed = |old: Value, new: Value| -> Vec<String> {
+            let (old, new) = (event(json!({"name": "x"}), old), event(json!({"name": "x"}), new));
+            review(&new, Some(&old), Wrong::new()).iter().map(FieldError::message).collect()
+        };
+        assert_eq!(
+            changed(
+                json!({"reportingComponent": "", "reportingInstance": "", "count": 0, "source": {}}),
+                json!({"action": "", "message": "", "involvedObject": {}})
+            ),
+            [""; 0]
+        );
+        assert_eq!(
+            changed(
+                json!({"involvedObject": {"kind": "Pod", "name": "p"}, "action": "b", "count": 2}),
+                json!({"involvedObject": {"name": "q", "namespace": "n"}, "source": {"component": "q"}, "related": {"kind": "X"}})
+            ),
+            [
+                "involvedObject: Invalid value: {\"Kind\":\"\",\"Namespace\":\"n\",\"Name\":\"q\",\"UID\":\"\",\"APIVersion\":\"\",\"ResourceVersion\":\"\",\"FieldPath\":\"\"}: field is immutable",
+                "source: Invalid value: {\"Component\":\"q\",\"Host\":\"\"}: field is immutable",
+                "count: Invalid value: 0: field is immutable",
+                "action: Invalid value: \"\": field is immutable",
+                "related: Invalid value: {\"Kind\":\"X\",\"Namespace\":\"\",\"Name\":\"\",\"UID\":\"\",\"APIVersion\":\"\",\"ResourceVersion\":\"\",\"FieldPath\":\"\"}: field is immutable",
+            ]
+        );
     }
 
     #[test]

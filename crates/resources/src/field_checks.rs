@@ -11,7 +11,7 @@ use crate::addresses::{parse_cidr, parse_ip};
 pub(crate) type Wrong = Vec<FieldError>;
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
-const IMMUTABLE: &str = "field is immutable";
+pub(crate) const IMMUTABLE: &str = "field is immutable";
 
 /// One `Invalid value` for every sentence about a value.
 pub(crate) fn each_invalid(path: &str, value: &str, sentences: Vec<String>) -> Wrong {

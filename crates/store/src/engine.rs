@@ -242,12 +242,14 @@ impl Store for Engine {
         let snapshot = self.shared.hub.snapshot();
         let (watchers, lagging_watchers) = self.shared.hub.cursors();
         let disk = self.shared.disk.as_deref();
+        let refusal = self.shared.writer.lock().refusal.clone();
         Ok(StoreStatus {
             revision: snapshot.revision,
             compacted: snapshot.compacted,
             size_bytes: disk.map_or(snapshot.size, DiskStatistics::size),
             size_in_use_bytes: snapshot.live_size,
-            no_space: self.shared.writer.lock().refusal.is_some(),
+            no_space: refusal.is_some(),
+            refusal: refusal.map(|why| why.to_string()),
             watchers,
             lagging_watchers,
             disk_writes: disk.map(|disk| disk.writes.latency()).unwrap_or_default(),

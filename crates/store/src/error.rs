@@ -30,9 +30,9 @@ pub enum Error {
     /// The time to live of a lease is longer than the store takes.
     #[error("etcdserver: too large lease TTL")]
     LeaseTtlTooLarge,
-    /// Nothing can be written until there is space again; reads go on.
-    #[error("etcdserver: mvcc: database space exceeded")]
-    NoSpace,
+    /// Nothing can be written until there is space again; reads go on. An etcd does not say where.
+    #[error("{}", no_space(.0.as_deref()))]
+    NoSpace(Option<String>),
     /// The store does not do this; the text says what does.
     #[error("{0}")]
     Unsupported(&'static str),
@@ -42,4 +42,14 @@ pub enum Error {
     /// The data on disk is damaged or not ours; the text names the file, the record and what to do.
     #[error("{0}")]
     Corrupt(String),
+}
+
+/// What an etcd says without more.
+const NO_SPACE: &str = "etcdserver: mvcc: database space exceeded";
+
+fn no_space(place: Option<&str>) -> String {
+    place.map_or_else(
+        || NO_SPACE.to_owned(),
+        |place| format!("{place}: nothing can be written until there is space again; reads go on"),
+    )
 }

@@ -367,6 +367,8 @@ pub struct StoreStatus {
     pub size_in_use_bytes: i64,
     /// Writes are refused because the disk is full or failed; reads go on. In etcd: the `NOSPACE` alarm.
     pub no_space: bool,
+    /// Why nothing can be written, in a sentence; an etcd does not say it.
+    pub refusal: Option<String>,
     /// How many cursors are open.
     pub watchers: usize,
     /// How many of them have events to fetch.

@@ -42,7 +42,7 @@ async fn writes_and_says_what_was_refused() {
                 let refused = engine.status().await.unwrap().no_space;
                 println!(
                     "refused {} alarm {refused} readable {} {error}",
-                    matches!(error, Error::NoSpace),
+                    matches!(error, Error::NoSpace(_)),
                     count(&engine).await
                 );
                 tokio::time::sleep(Duration::from_millis(100)).await;

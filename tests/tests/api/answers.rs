@@ -1,7 +1,7 @@
 //! What answers carry beside their bodies, and the older paths.
 
 use http::{Method, Request, StatusCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::front::{api_server, call, get, send};
 
@@ -33,10 +33,17 @@ async fn the_older_path_of_bindings_binds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_store_is_a_healthy_component() {
+async fn the_components_are_three_and_the_store_is_healthy() {
     let cluster = api_server().await;
     let list = get(&cluster, "/api/v1/componentstatuses").await;
-    assert_eq!(list["items"][0]["conditions"][0], json!({"type": "Healthy", "status": "True", "message": "ok"}));
+    let of = |item: &Value| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        (text(&item["metadata"]["name"]), text(&item["conditions"][0]["status"]))
+    };
+    let healths: Vec<(String, String)> = list["items"].as_array().unwrap().iter().map(of).collect();
+    let expected = [("controller-manager", "False"), ("scheduler", "False"), ("etcd-0", "True")];
+    assert_eq!(healths, expected.map(|(name, status)| (name.to_owned(), status.to_owned())));
+    assert_eq!(list["items"][2]["conditions"][0], json!({"type": "Healthy", "status": "True", "message": "ok"}));
     let absent = send(&cluster, Request::get("/api/v1/componentstatuses/x").body(Vec::new()).unwrap()).await;
     assert_eq!(absent.code, StatusCode::NOT_FOUND);
 }

@@ -50,8 +50,7 @@ impl Response {
             check_kind(&answer)?;
         }
         check_types(response)?;
-        let patch = STANDARD.decode(response.text("patch"));
-        let patch = Some(patch.map_err(|error| error.to_string())?).filter(|patch| !patch.is_empty());
+        let patch = Some(bytes(response.at("patch"))?).filter(|patch| !patch.is_empty());
         let warnings = response.list("warnings").iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
         let read = Self {
             is_allowed: response.at("allowed") == &Value::Bool(true),
@@ -91,6 +90,7 @@ fn check_types(response: &Value) -> Result<(), String> {
         "status" => value.is_object(),
         "warnings" => is_list_of_texts(value),
         "auditAnnotations" => value.as_object().is_some_and(|map| map.values().all(Value::is_string)),
+        "patch" => value.is_string() || value.is_array(),
         _ => value.is_string(),
     };
     for (field, kind) in [
@@ -109,6 +109,28 @@ fn check_types(response: &Value) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Bytes as Go decodes them: a text in base64, or a list of numbers, as which kube-rs writes them. In Go: `encoding/json`.
+fn bytes(value: &Value) -> Result<Vec<u8>, String> {
+    let byte = |item: &Value| match item {
+        Value::Null => Ok(0),
+        Value::Number(number) => number.to_string().parse().map_err(|_| format!("number {number}")),
+        Value::Bool(_) => Err("bool".to_owned()),
+        Value::String(_) => Err("string".to_owned()),
+        Value::Array(_) => Err("array".to_owned()),
+        Value::Object(_) => Err("object".to_owned()),
+    };
+    let wrong = |what: String| {
+        format!("json: cannot unmarshal {what} into Go struct field AdmissionResponse.response.patch of type uint8")
+    };
+    match value {
+        Value::Array(items) => items.iter().map(|item| byte(item).map_err(wrong)).collect(),
+        text => {
+            let text: String = text.as_str().unwrap_or_default().split(['\r', '\n']).collect();
+            STANDARD.decode(text).map_err(|error| error.to_string())
+        }
+    }
 }
 
 fn check_kind(answer: &Value) -> Result<(), String> {
@@ -161,6 +183,26 @@ mod tests {
             response[field] = value;
             let refused = Response::read("v1", "a", true, answer(response)).unwrap_err();
             assert!(refused.contains(field), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_patch_is_base64_or_a_list_of_numbers_or_nothing() {
+        let read = |patch: Value| {
+            let patch_type = if patch.is_null() { Value::Null } else { json!("JSONPatch") };
+            let response = json!({"uid": "u", "allowed": true, "patch": patch, "patchType": patch_type});
+            let answer = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
+            Response::read("v1", "u", true, answer).map(|read| read.patch)
+        };
+        assert_eq!(read(json!("W10=")), Ok(Some(b"[]".to_vec())));
+        assert_eq!(read(json!([91, 93])), Ok(Some(b"[]".to_vec())));
+        assert_eq!(read(json!([91, null])), Ok(Some(vec![91, 0])));
+        assert_eq!(read(json!(null)), Ok(None));
+        for (wrong, what) in [(json!([256]), "number 256"), (json!([1.0]), "number 1.0"), (json!(["a"]), "string")] {
+            let why = format!(
+                "json: cannot unmarshal {what} into Go struct field AdmissionResponse.response.patch of type uint8"
+            );
+            assert_eq!(read(wrong), Err(why));
         }
     }
 

@@ -31,8 +31,10 @@ pub(crate) async fn serve(
     if let Some(single) = single {
         return Some(match checks.contains(&single) {
             false => respond::not_found_page(),
-            true if check(registry, shutdown, single).await => text(StatusCode::OK, "ok"),
-            true => text(StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {single} failed\n")),
+            true => match check(registry, shutdown, name, single).await {
+                Ok(()) => text(StatusCode::OK, "ok"),
+                Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {single} failed\n")),
+            },
         });
     }
     let excluded: Vec<&str> = query.all("exclude").collect();
@@ -41,11 +43,14 @@ pub(crate) async fn serve(
     for check_name in checks {
         if excluded.contains(check_name) {
             told.push_str(&format!("[+]{check_name} excluded: ok\n"));
-        } else if check(registry, shutdown, check_name).await {
-            told.push_str(&format!("[+]{check_name} ok\n"));
-        } else {
-            told.push_str(&format!("[-]{check_name} failed: reason withheld\n"));
-            failed.push(*check_name);
+            continue;
+        }
+        match check(registry, shutdown, name, check_name).await {
+            Ok(()) => told.push_str(&format!("[+]{check_name} ok\n")),
+            Err(why) => {
+                told.push_str(&format!("[-]{check_name} failed: {why}\n"));
+                failed.push(*check_name);
+            }
         }
     }
     for unknown in excluded.iter().filter(|name| !checks.contains(name)) {
@@ -60,11 +65,23 @@ pub(crate) async fn serve(
     Some(text(StatusCode::OK, "ok"))
 }
 
-/// Whether one check passes. That the process answers at all passes `ping` and `log`.
-async fn check(registry: &Registry, shutdown: &Shutdown, name: &str) -> bool {
-    match name {
-        "etcd" | "etcd-readiness" => registry.storage().store().status().await.is_ok(),
-        "shutdown" => !shutdown.has_begun(),
-        _ => true,
+/// What is said of most failures: who shows no credentials may ask, too.
+const WITHHELD: &str = "reason withheld";
+
+/// Whether one check of a question passes, or what is said of its failure. That the process answers at all passes `ping`.
+///
+/// Unlike Kubernetes: a server that cannot write is not ready, and says which disk is full: that of the store, or that of the event
+/// log.
+async fn check(registry: &Registry, shutdown: &Shutdown, question: &str, name: &str) -> Result<(), &'static str> {
+    match (question, name) {
+        (_, "etcd") => registry.storage().store().status().await.map(drop).map_err(|_| WITHHELD),
+        (_, "etcd-readiness") => match registry.storage().store().status().await {
+            Ok(status) if status.no_space => Err("the store cannot write: no space left"),
+            Ok(_) => Ok(()),
+            Err(_) => Err(WITHHELD),
+        },
+        ("readyz", "log") if registry.recorder().failure().is_some() => Err("the event log cannot be written"),
+        (_, "shutdown") if shutdown.has_begun() => Err(WITHHELD),
+        _ => Ok(()),
     }
 }

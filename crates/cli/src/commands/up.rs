@@ -11,6 +11,7 @@ use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
 use coracle_cluster::{Audit, Cluster, SavedNodes, StoreSpec, User, controllers};
 use coracle_journal::{EntryId, Header, Recorder};
 use coracle_sim::record_objects;
+use coracle_store::Store;
 use coracle_viewer::serve::Site;
 
 use crate::commands::audit_flags::close;
@@ -38,6 +39,9 @@ const KEPT_ENTRIES: usize = 10_000;
 
 /// Entries that are kept in memory for the page: about 10 MB, and as much as a page draws without effort.
 const VIEWED_ENTRIES: usize = 100_000;
+
+/// How often it is looked whether the disks are full.
+const LOOKED_AT: Duration = Duration::from_secs(1);
 
 /// How long the newest entry waits for its way into the events file.
 const FLUSHED: Duration = Duration::from_secs(1);
@@ -117,6 +121,26 @@ async fn flush(recorder: Recorder) {
         recorder.written(EntryId(recorder.last().0 + 1)).await;
         tokio::time::sleep(FLUSHED).await;
         recorder.flush();
+    }
+}
+
+/// Says when the store or the event log cannot be written, and when the store can again.
+async fn watch_disks(store: Arc<dyn Store>, recorder: Recorder) {
+    let (mut refusal, mut is_log_lost) = (None, false);
+    loop {
+        tokio::time::sleep(LOOKED_AT).await;
+        let status = store.status().await.unwrap_or_default();
+        let now = if status.no_space { Some(status.refusal.unwrap_or_default()) } else { None };
+        match (&refusal, &now) {
+            (None, Some(why)) => note!("coracle: {why}"),
+            (Some(_), None) => note!("coracle: there is space again, and the store is written"),
+            _ => {}
+        }
+        refusal = now;
+        if let Some(why) = recorder.failure().filter(|_| !is_log_lost) {
+            note!("coracle: the events file ends here, because it cannot be written: {why}");
+            is_log_lost = true;
+        }
     }
 }
 
@@ -216,6 +240,7 @@ impl Up {
         if self.events.is_some() {
             cluster.spawn("events", flush(cluster.recorder().clone()));
         }
+        cluster.spawn("disks", watch_disks(cluster.store(), cluster.recorder().clone()));
         let page = socket.as_ref().map(PageSocket::link);
         if let Some(socket) = socket {
             let recorder = cluster.recorder().clone();

@@ -24,6 +24,7 @@ mod rereading;
 mod review_webhook_sockets;
 mod scheduling;
 mod stages;
+mod started_together;
 mod static_pods;
 mod usage;
 mod volumes;

@@ -10,6 +10,7 @@ use coracle_api::core_v1::Pod;
 use coracle_client::{Api, Client, ListParams};
 use coracle_cluster::controllers::{self, Config};
 use coracle_cluster::{Body, BoxError, Cluster, Ended, LeaderTimings, Transport};
+use coracle_controller_runtime::{LeaderElection, Process};
 use coracle_journal::Recorder;
 use coracle_meta::ObjectKey;
 use tokio::sync::oneshot;
@@ -41,6 +42,20 @@ impl ControllerManager {
         });
         Self { task, stop, cut }
     }
+}
+
+/// Never answers the next request that matches, and passes all others on.
+fn hanging_once(transport: Transport, hangs: Arc<AtomicBool>, is_it: fn(&http::Request<Body>) -> bool) -> Transport {
+    Transport::to(tower::service_fn(move |request: http::Request<Body>| {
+        let hangs = is_it(&request) && hangs.swap(false, Ordering::Relaxed);
+        let answer = (!hangs).then(|| transport.send(request));
+        async move {
+            match answer {
+                Some(answer) => answer.await,
+                None => std::future::pending().await,
+            }
+        }
+    }))
 }
 
 /// Passes requests on until the wire is cut.
@@ -117,4 +132,29 @@ async fn of_two_controller_managers_only_the_leader_makes_pods() {
     until("three pods", async || count().await >= 3).await;
     tokio::time::sleep(Duration::from_secs(30)).await;
     assert_eq!(count().await, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hung_renewal() {
+    for is_it in [
+        (|request: &http::Request<Body>| request.method() == http::Method::PUT) as fn(&http::Request<Body>) -> bool,
+        |request| request.method() == http::Method::GET,
+    ] {
+        let cluster = Cluster::builder().api_server_only().start().await.unwrap();
+        let hangs = Arc::new(AtomicBool::new(false));
+        let transport = hanging_once(cluster.service(), Arc::clone(&hangs), is_it);
+        let client = Client::new(transport, cluster.ambient());
+        let process = Process::new("program", &client, cluster.ambient(), &Recorder::off());
+        let key = ObjectKey::new("kube-system", "program");
+        let mut election = LeaderElection::new(&process, "program", key, LeaderTimings::default());
+        election.acquire().await;
+        let led = timeout(Duration::from_secs(60), async {
+            tokio::join!(election.hold(), async {
+                tokio::time::sleep(Duration::from_secs(20)).await;
+                hangs.store(true, Ordering::Relaxed);
+            })
+        });
+        assert!(led.await.is_err(), "a request that hangs leaves time for another, so that the lease is kept");
+        assert!(!hangs.load(Ordering::Relaxed), "a request has hung");
+    }
 }

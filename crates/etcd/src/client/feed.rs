@@ -9,8 +9,8 @@ use futures_util::future::{Either, select};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use tonic::transport::Channel;
 
+use super::members::Members;
 use super::watch::RemoteWatcher;
 use crate::proto::etcdserverpb::watch_client::WatchClient;
 
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Every revision changes some key, so whoever watches all keys sees by the events themselves how far he is. Nobody
 /// runs in the background: whoever waits for news pulls the stream, one at a time, and what comes serves all.
 pub(super) struct Feed {
-    client: WatchClient<Channel>,
+    client: WatchClient<Members>,
     stream: tokio::sync::Mutex<Option<RemoteWatcher>>,
     log: Mutex<Log>,
     moved: Notify,
@@ -62,7 +62,7 @@ fn bytes(batch: &WatchBatch) -> usize {
 }
 
 impl Feed {
-    pub(super) fn new(client: WatchClient<Channel>) -> Self {
+    pub(super) fn new(client: WatchClient<Members>) -> Self {
         Self { client, stream: tokio::sync::Mutex::default(), log: Mutex::default(), moved: Notify::new() }
     }
 

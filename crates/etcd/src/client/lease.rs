@@ -1,13 +1,13 @@
 use coracle_store::{Error, LeaseId, LeaseStatus};
 use futures_util::stream;
-use tonic::transport::Channel;
 
+use super::members::Members;
 use super::read;
 use crate::proto::etcdserverpb::lease_client::LeaseClient;
 use crate::proto::etcdserverpb::{self as pb};
 use crate::status::from_status;
 
-type Client = LeaseClient<Channel>;
+type Client = LeaseClient<Members>;
 
 pub(super) async fn grant(mut client: Client, id: LeaseId, ttl: i64) -> Result<LeaseId, Error> {
     let request = pb::LeaseGrantRequest { id, ttl };

@@ -4,19 +4,18 @@ use coracle_store::Error;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use tonic::body::Body;
-use tonic::transport::Channel;
-use tower::{Service, ServiceExt};
+use tower::ServiceExt;
+
+use super::members::Members;
 
 /// Numbers by their names with labels, as Prometheus writes them.
 pub type Metrics = BTreeMap<String, f64>;
 
 /// Reads `/metrics` over the connection of the gRPC requests. An etcd answers that only over TLS.
-pub(super) async fn read(channel: Channel) -> Result<Metrics, Error> {
+pub(super) async fn read(members: Members) -> Result<Metrics, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Unavailable(format!("/metrics: {error}"));
     let request = Request::get("/metrics").body(Body::empty()).map_err(|error| failed(&error))?;
-    let mut channel = channel;
-    let ready = channel.ready().await.map_err(|error| failed(&error))?;
-    let response = ready.call(request).await.map_err(|error| failed(&error))?;
+    let response = members.oneshot(request).await.map_err(|error| failed(&error))?;
     if response.status() != StatusCode::OK {
         return Err(failed(&response.status()));
     }

@@ -1,5 +1,6 @@
 mod feed;
 mod lease;
+mod members;
 mod metrics;
 mod tls;
 mod watch;
@@ -12,12 +13,13 @@ use coracle_store::{
     TxnResponse, WatchRequest, Watcher,
 };
 use tonic::Status;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Endpoint;
 
 pub use metrics::Metrics;
 pub use tls::Tls;
 
 use self::feed::Feed;
+use self::members::Members;
 use self::watch::RemoteWatcher;
 use crate::convert;
 use crate::proto::etcdserverpb::kv_client::KvClient;
@@ -47,7 +49,7 @@ pub struct Options {
 /// never left this process. Otherwise nobody knows whether it took effect: it is answered with [`Error::Unavailable`].
 #[derive(Clone)]
 pub struct EtcdStore {
-    channel: Channel,
+    members: Members,
     /// All changes, for watches of an etcd that cannot be asked for progress.
     feed: Arc<Feed>,
 }
@@ -90,15 +92,12 @@ impl EtcdStore {
             }
             endpoints.push(endpoint(url, tls).map_err(|error| refused(explain(&error)))?);
         }
-        let channel = match <[Endpoint; 1]>::try_from(endpoints) {
-            Ok([endpoint]) => endpoint.connect_lazy(),
-            Err(endpoints) if endpoints.is_empty() => {
-                return Err(Error::Unavailable("no etcd server is named".to_owned()));
-            }
-            Err(endpoints) => Channel::balance_list(endpoints.into_iter()),
-        };
-        let feed = Arc::new(Feed::new(watch_client(&channel)));
-        Ok(Self { channel, feed })
+        if endpoints.is_empty() {
+            return Err(Error::Unavailable("no etcd server is named".to_owned()));
+        }
+        let members = Members::new(endpoints.iter().map(Endpoint::connect_lazy).collect());
+        let feed = Arc::new(Feed::new(watch_client(&members)));
+        Ok(Self { members, feed })
     }
 
     /// The numbers that a store tells of itself.
@@ -106,24 +105,24 @@ impl EtcdStore {
     /// # Errors
     /// [`Error::Unavailable`] if nobody answers, or it does not tell them here: an etcd without TLS.
     pub async fn metrics(&self) -> Result<Metrics, Error> {
-        metrics::read(self.channel.clone()).await
+        metrics::read(self.members.clone()).await
     }
 
-    fn kv(&self) -> KvClient<Channel> {
-        KvClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX).max_encoding_message_size(usize::MAX)
+    fn kv(&self) -> KvClient<Members> {
+        KvClient::new(self.members.clone()).max_decoding_message_size(usize::MAX).max_encoding_message_size(usize::MAX)
     }
 
-    fn lease(&self) -> LeaseClient<Channel> {
-        LeaseClient::new(self.channel.clone()).max_decoding_message_size(usize::MAX)
+    fn lease(&self) -> LeaseClient<Members> {
+        LeaseClient::new(self.members.clone()).max_decoding_message_size(usize::MAX)
     }
 
-    fn maintenance(&self) -> MaintenanceClient<Channel> {
-        MaintenanceClient::new(self.channel.clone())
+    fn maintenance(&self) -> MaintenanceClient<Members> {
+        MaintenanceClient::new(self.members.clone())
     }
 }
 
-fn watch_client(channel: &Channel) -> WatchClient<Channel> {
-    WatchClient::new(channel.clone()).max_decoding_message_size(usize::MAX)
+fn watch_client(members: &Members) -> WatchClient<Members> {
+    WatchClient::new(members.clone()).max_decoding_message_size(usize::MAX)
 }
 
 fn endpoint(url: &str, tls: Tls) -> Result<Endpoint, tonic::transport::Error> {
@@ -196,7 +195,7 @@ impl Store for EtcdStore {
 
     async fn watch(&self, request: WatchRequest) -> Result<Box<dyn Watcher>, Error> {
         if self.knows_progress().await {
-            return Ok(Box::new(RemoteWatcher::open(watch_client(&self.channel), true, request).await?));
+            return Ok(Box::new(RemoteWatcher::open(watch_client(&self.members), true, request).await?));
         }
         let seen = if request.start_revision > 0 { request.start_revision - 1 } else { self.newest().await? };
         Ok(Box::new(self.feed.watch(&request, seen).await?))

@@ -6,9 +6,9 @@ use futures_util::stream;
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tonic::metadata::MetadataValue;
-use tonic::transport::Channel;
 use tonic::{Code, Request, Status, Streaming};
 
+use super::members::Members;
 use crate::convert;
 use crate::proto::etcdserverpb::watch_client::WatchClient;
 use crate::proto::etcdserverpb::watch_request::RequestUnion;
@@ -23,7 +23,7 @@ const PROGRESS_PATIENCE: Duration = Duration::from_millis(500);
 /// A watch over the wire, on a stream of its own. When the stream breaks it is opened again, one revision after the
 /// last one that was handed out: nothing is skipped and nothing comes twice.
 pub(super) struct RemoteWatcher {
-    client: WatchClient<Channel>,
+    client: WatchClient<Members>,
     request: WatchRequest,
     /// The first revision that has not been handed out.
     next: Revision,
@@ -51,7 +51,7 @@ enum Received {
 impl RemoteWatcher {
     /// Opens the watch; returns when the server has confirmed it, so that nothing written afterwards is missed.
     pub(super) async fn open(
-        client: WatchClient<Channel>,
+        client: WatchClient<Members>,
         knows_progress: bool,
         request: WatchRequest,
     ) -> Result<Self, Error> {

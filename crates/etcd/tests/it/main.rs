@@ -7,5 +7,6 @@ mod etcdctl;
 mod fuzzed;
 mod linearizability;
 mod live_backup;
+mod members;
 mod messages;
 mod stores;

@@ -87,6 +87,9 @@ pub struct KindSpec {
     /// Prepares an update (new, old) of the object itself: restores what it may not change. `status` was restored by
     /// the caller where the kind has the subresource, and `generation` is counted by it.
     pub prepare_update: fn(&mut Object, &Object, &Request),
+    /// Whether a new object without a name and without `generateName` is called by a UUID.
+    /// In Kubernetes: `limitrangeStrategy.PrepareForCreate`.
+    pub is_named_by_uuid: bool,
     /// What is wrong with a name. Of a `generateName` the caller looks at the prefix with a letter in place of the
     /// suffix.
     pub name: fn(&str) -> Vec<String>,
@@ -183,6 +186,7 @@ impl KindSpec {
             takes_new_status: false,
             prepare_update: |_, _, _| {},
             name: names::dns1123_subdomain,
+            is_named_by_uuid: false,
             takes_any_finalizer: false,
             validate: |_| Vec::new(),
             validate_create: |_| Vec::new(),

@@ -4,6 +4,7 @@ mod admission;
 mod authenticator;
 mod authorizer;
 mod changed_paths;
+mod components;
 mod conversion;
 mod elsewhere;
 mod extensions;
@@ -62,6 +63,7 @@ pub(crate) struct Inner {
     authorizer: OnceLock<Arc<dyn Authorizer>>,
     outgoing: OnceLock<Arc<dyn Outgoing>>,
     elsewhere: OnceLock<Arc<dyn Elsewhere>>,
+    components: OnceLock<components::Components>,
     kinds: ArcSwap<Kinds>,
     kinds_changed: Notify,
     store_root: Option<Arc<str>>,
@@ -126,6 +128,7 @@ impl RegistryBuilder {
             authorizer: OnceLock::new(),
             outgoing: OnceLock::new(),
             elsewhere: OnceLock::new(),
+            components: OnceLock::new(),
             kinds: ArcSwap::default(),
             kinds_changed: Notify::new(),
             store_root: self.store_root,

@@ -39,6 +39,9 @@ impl Intent for Create<'_> {
 
     fn complete(&self, registry: &Registry, wanted: &mut Object, _existing: Option<&Object>) -> Result<(), Status> {
         complete(registry, self.request, wanted);
+        if self.kind.spec().is_named_by_uuid && wanted.name().is_empty() {
+            wanted.set("metadata.name", registry.inner.ambient.random.uuid());
+        }
         Ok(())
     }
 

@@ -12,6 +12,9 @@ const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 
 /// Turns an autoscaler of v1 into one of v2.
 pub(super) fn to_v2(object: &mut Object) {
+    if object.number("status.currentReplicas") == Some(0) {
+        object.remove("status.currentReplicas");
+    }
     let stored = |name: &str| object.annotation(name).and_then(|text| serde_json::from_str::<Value>(text).ok());
     let mut metrics: Vec<Value> = list_of(stored(METRICS)).iter().map(metric_to_v2).collect();
     let statuses: Vec<Value> = list_of(stored(CURRENT_METRICS)).iter().map(status_to_v2).collect();
@@ -68,6 +71,10 @@ pub(super) fn to_v1(object: &mut Object) {
     keep(METRICS, others);
     keep(CURRENT_METRICS, statuses.iter().map(status_to_v1).collect());
     keep(CONDITIONS, conditions);
+    // In v1 it is printed always, in v2 only if there are any.
+    if object.at("status.currentReplicas").is_null() {
+        object.set("status.currentReplicas", 0);
+    }
     if let Some(behavior) = behavior {
         let text = ordered(&recased(&with_all_rules(behavior), char::to_ascii_uppercase));
         object.set(&["metadata", "annotations", BEHAVIOR], text);
@@ -311,6 +318,16 @@ mod tests {
         assert_eq!(object.at("spec.metrics"), &spec["metrics"]);
         assert_eq!(object.at("spec.behavior.scaleUp.policies"), &spec["behavior"]["scaleUp"]["policies"]);
         assert_eq!(object.annotation(BEHAVIOR), None);
+    }
+
+    #[test]
+    fn v1_says_how_many_replicas_there_are_where_there_are_none() {
+        let status = json!({"desiredReplicas": 0});
+        let mut object = Object::from_value(json!({"spec": {}, "status": status})).unwrap();
+        to_v1(&mut object);
+        assert_eq!(object.at("status"), &json!({"currentReplicas": 0, "desiredReplicas": 0}));
+        to_v2(&mut object);
+        assert_eq!(object.at("status"), &status);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
+use coracle_meta::{GroupResource, GroupVersionKind, GroupVersionResource, Object, Status};
 use coracle_registry::{Computed, KindSpec, Registry, Request, TableColumn};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::built_in::built_in;
 
@@ -20,10 +21,13 @@ pub(crate) fn kind() -> KindSpec {
 
 /// The name of the store.
 const STORE: &str = "etcd-0";
+/// The other components, and the ports at which kube-apiserver asks them on its own machine.
+/// In Kubernetes: `componentStatusStorage.serversToValidate`.
+const COMPONENTS: [(&str, u16); 2] = [("controller-manager", 10257), ("scheduler", 10259)];
+/// How long an answer may take. In Kubernetes: `probeTimeOut`.
+const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Says how the store is.
-///
-/// Unlike Kubernetes: the scheduler and the controller-manager are not asked, because they listen on no port.
+/// Says how the components are: those of the same process as they are, others as they answer at their ports.
 pub(crate) struct ComponentStatuses;
 
 #[async_trait]
@@ -33,14 +37,24 @@ impl Computed for ComponentStatuses {
     }
 
     async fn get(&self, registry: &Registry, request: &Request) -> Result<Object, Status> {
-        match request.at.name.as_str() {
-            STORE => Ok(of_store(registry).await),
-            other => Err(Status::not_found(&request.group_resource(), other)),
+        let name = request.at.name.as_str();
+        if name == STORE {
+            return Ok(of_store(registry).await);
+        }
+        match COMPONENTS.iter().find(|(component, _)| *component == name) {
+            Some((component, port)) => Ok(of_component(registry, component, *port).await),
+            // In Kubernetes the answer names the kind in the singular.
+            None => Err(Status::not_found(&GroupResource::new("", "componentstatus"), name)),
         }
     }
 
     async fn list(&self, registry: &Registry, _request: &Request) -> Result<Vec<Object>, Status> {
-        Ok(vec![of_store(registry).await])
+        let mut all = Vec::new();
+        for (component, port) in COMPONENTS {
+            all.push(of_component(registry, component, port).await);
+        }
+        all.push(of_store(registry).await);
+        Ok(all)
     }
 }
 
@@ -50,8 +64,33 @@ async fn of_store(registry: &Registry) -> Object {
         Ok(_) => json!({"type": "Healthy", "status": "True", "message": "ok"}),
         Err(status) => json!({"type": "Healthy", "status": "False", "message": "", "error": status.message}),
     };
+    status(STORE, &condition)
+}
+
+/// In Kubernetes: `HttpServer.DoServerCheck`, for which a program that does not answer is a failure with its reason as the message.
+async fn of_component(registry: &Registry, name: &str, port: u16) -> Object {
+    let origin = format!("https://127.0.0.1:{port}");
+    let answered = match registry.component_runs(name) {
+        Some(true) => Ok("ok".to_owned()),
+        Some(false) => Err(format!("Get \"{origin}/healthz\": dial tcp 127.0.0.1:{port}: connect: connection refused")),
+        None => registry.probe(&origin, "/healthz", PATIENCE).await.and_then(|answer| {
+            let said = String::from_utf8_lossy(&answer.body).into_owned();
+            match answer.code {
+                200..400 => Ok(said),
+                code => Err(format!("HTTP probe failed with statuscode: {code}")),
+            }
+        }),
+    };
+    let (is_healthy, message) = match answered {
+        Ok(said) => ("True", said),
+        Err(why) => ("False", why),
+    };
+    status(name, &json!({"type": "Healthy", "status": is_healthy, "message": message}))
+}
+
+fn status(name: &str, condition: &Value) -> Object {
     let mut object = Object::of_kind(&GroupVersionKind::new("", "v1", "ComponentStatus"));
-    object.set("metadata.name", STORE);
+    object.set("metadata.name", name);
     object.set("conditions", json!([condition]));
     object
 }

@@ -12,7 +12,7 @@ use crate::pod_spec::{may_overcommit, name_of_container, name_of_resource};
 
 /// `limitranges`. In Kubernetes: `pkg/registry/core/limitrange`.
 pub(crate) fn kind() -> KindSpec {
-    KindSpec { validate: wrong, ..built_in("", "v1", "limitranges") }
+    KindSpec { validate: wrong, is_named_by_uuid: true, ..built_in("", "v1", "limitranges") }
 }
 
 /// In Kubernetes: `ValidateLimitRange`.

@@ -119,6 +119,7 @@ impl<'t> Pass<'t> {
             (Node::Double, Opened::Number(digits)) => Some(Value::Number(digits.double())),
             (Node::Int32 | Node::Int64, Opened::Number(digits)) => self.wrong_type(&format!("number {digits}"), ty),
             (Node::Bytes, Opened::String(text)) => self.bytes(&text),
+            (Node::Bytes, Opened::List(elements)) => Some(self.listed_bytes::<S>(elements)),
             (Node::Struct(body), Opened::Object(fields)) => Some(self.object::<S>(fields, body, ty)),
             (Node::List, Opened::List(elements)) => self.list::<S>(elements, ty),
             (Node::Map, Opened::Object(fields)) => self.map::<S>(fields, ty),
@@ -294,6 +295,29 @@ impl<'t> Pass<'t> {
                 self.fail(format!("illegal base64 data at input byte {at}"))
             }
         }
+    }
+
+    /// Bytes as a list of numbers, as clients write them whose language has no other form. In Go: `encoding/json` decodes a
+    /// `[]byte` from both, and `null` is a zero.
+    fn listed_bytes<S: Source>(&mut self, elements: S::Elements) -> Value {
+        let bytes: Vec<u8> = elements.map(|source| self.byte(source.open())).collect();
+        Value::String(STANDARD.encode(bytes))
+    }
+
+    fn byte<S: Source>(&mut self, opened: Opened<S>) -> u8 {
+        let what = match opened {
+            Opened::Null => return 0,
+            Opened::Number(digits) => {
+                let digits = digits.to_string();
+                match digits.parse() {
+                    Ok(byte) => return byte,
+                    Err(_) => format!("number {digits}"),
+                }
+            }
+            other => other.kind_name().to_owned(),
+        };
+        let _ = self.not_of_type(&what, "uint8");
+        0
     }
 
     fn special<S: Source>(&mut self, opened: Opened<S>, special: Special, ty: TypeRef<'t>) -> Option<Value> {

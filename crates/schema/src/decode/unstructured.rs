@@ -151,6 +151,43 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_read_from_json_as_base64_as_numbers_and_as_nothing() {
+        let secret = Table::v1_35().kind(&GroupVersionKind::new("", "v1", "Secret")).unwrap();
+        let read = |value: &str| {
+            let text = format!(r#"{{"apiVersion":"v1","kind":"Secret","data":{{"k":{value}}}}}"#);
+            let kind = GroupVersionKind::new("", "v1", "Secret");
+            let decoded = crate::decode::decode(text.as_bytes(), crate::decode::Format::Json, &kind, &secret);
+            decoded.map(|decoded| decoded.object.into_value()["data"]["k"].clone()).map_err(|why| why.message)
+        };
+        for (given, kept) in [
+            ("[104,105]", "aGk="),
+            ("null", ""),
+            ("[]", ""),
+            ("[null]", "AA=="),
+            ("[1,null,2]", "AQAC"),
+            ("[255]", "/w=="),
+        ] {
+            assert_eq!(read(given), Ok(json!(kept)), "{given}");
+        }
+        for (given, what, ty) in [
+            ("[1,256]", "number 256", "uint8"),
+            ("[-1]", "number -1", "uint8"),
+            ("[-0]", "number -0", "uint8"),
+            ("[1.0]", "number 1.0", "uint8"),
+            ("[1e1]", "number 1e1", "uint8"),
+            ("[\"a\",300]", "string", "uint8"),
+            ("[[1]]", "array", "uint8"),
+            ("[{}]", "object", "uint8"),
+            ("[true]", "bool", "uint8"),
+            ("{}", "object", "[]uint8"),
+            ("3", "number", "[]uint8"),
+        ] {
+            let why = format!("json: cannot unmarshal {what} into Go struct field Secret.data of type {ty}");
+            assert!(read(given).is_err_and(|said| said.contains(&why)), "{given}: {:?}", read(given));
+        }
+    }
+
+    #[test]
     fn numbers_become_what_their_field_holds_and_lists_become_bytes() {
         let whole = deployment(json!({"spec": {"replicas": 2.0, "minReadySeconds": 99_999_999_999_i64}, "extra": 1}));
         assert_eq!(whole, Ok(json!({"spec": {"replicas": 2, "minReadySeconds": 1_215_752_191}, "extra": 1})));

@@ -78,7 +78,11 @@ pub fn v3_paths(resources: &[Published<'_>]) -> BTreeSet<String> {
 }
 
 /// What the document of a name speaks of: its routes, and the resources; `None` if there is none.
-fn routes_of<'a>(path: &str, resources: &[Published<'a>]) -> Option<(Vec<Route>, Vec<Published<'a>>)> {
+fn routes_of<'a>(
+    path: &str,
+    resources: &[Published<'a>],
+    descriptions: &dyn Descriptions,
+) -> Option<(Vec<Route>, Vec<Published<'a>>)> {
     if !v3_paths(resources).contains(path) {
         return None;
     }
@@ -104,7 +108,7 @@ fn routes_of<'a>(path: &str, resources: &[Published<'a>]) -> Option<(Vec<Route>,
                 false => single("getAPIResources", Some(&meta("APIResourceList"))),
             };
             for published in &here {
-                routes.extend(routes::of_resource(published.row, custom(published)));
+                routes.extend(routes::of_resource(published.row, custom(published), descriptions));
             }
             routes
         }

@@ -82,7 +82,7 @@ impl Route {
             method: "get",
             id: named.id,
             tag: named.tag,
-            description: "get what is served at this path".to_owned(),
+            description: purpose(path).to_owned(),
             about: None,
             consumes,
             produces,
@@ -113,6 +113,22 @@ impl Route {
             ("x-kubernetes-action".to_owned(), (*action).into()),
             ("x-kubernetes-group-version-kind".to_owned(), kind),
         ])
+    }
+}
+
+/// What a path that is no resource is for.
+fn purpose(path: &str) -> &'static str {
+    match path {
+        "/openid/v1/jwks/" => {
+            "get service account issuer OpenID JSON Web Key Set (contains public token verification keys)"
+        }
+        "/.well-known/openid-configuration/" => {
+            "get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'"
+        }
+        "/version/" => "get the version information for this server",
+        "/api/" | "/apis/" => "get available API versions",
+        path if path.starts_with("/apis/") && path.matches('/').count() == 3 => "get information of a group",
+        _ => "get available resources",
     }
 }
 

@@ -2,16 +2,16 @@
 
 use coracle_meta::{GroupVersionKind, Scope};
 
-use super::parameters::{DELETE, DELETE_COLLECTION, LIST, PATCH, Parameter, WRITE};
+use super::parameters::{DELETE, DELETE_COLLECTION, DELETE_OPTIONS, LIST, LIST_OPTIONS, PATCH, Parameter, WRITE};
 use super::route::{ANY, CUSTOM, CUSTOM_PATCHES, LOG, Model, OBJECT, PATCHES, RequestBody, Route, STREAM, root_of};
-use super::{META, operation_id, type_name};
+use super::{Descriptions, META, operation_id, type_name};
 use crate::table::{ResourceRow, SubresourceRow, Table, Trait};
 
 /// The routes of a resource. Built-in and custom kinds differ in formats, and in what is said of deleting.
 ///
 /// In Kubernetes: `registerResourceHandlers`, and `generateBuilder` for custom kinds.
-pub(super) fn of_resource(row: &ResourceRow, is_custom: bool) -> Vec<Route> {
-    Routes { row, is_custom, out: Vec::new() }.all()
+pub(super) fn of_resource(row: &ResourceRow, is_custom: bool, descriptions: &dyn Descriptions) -> Vec<Route> {
+    Routes { row, is_custom, descriptions, out: Vec::new() }.all()
 }
 
 /// One method on its way to a route.
@@ -27,6 +27,7 @@ struct Call<'a> {
 struct Routes<'a> {
     row: &'a ResourceRow,
     is_custom: bool,
+    descriptions: &'a dyn Descriptions,
     out: Vec<Route>,
 }
 
@@ -74,15 +75,50 @@ impl Routes<'_> {
             method: call.method,
             id: named.id,
             tag: named.tag,
-            description: format!("{} {}", call.action, kind.kind),
+            description: self.purpose(call),
             about: Some((call.action, about.clone())),
             consumes: if self.is_custom { CUSTOM } else { ANY },
             produces: if self.is_custom { CUSTOM } else { OBJECT },
-            parameters: Parameter::in_path(path).chain([Parameter::in_query("pretty")]).collect(),
+            parameters: Parameter::in_path(path, &kind.kind).chain([Parameter::pretty()]).collect(),
             body: None,
             codes: &[200],
             answer,
         }
+    }
+
+    /// What a method is for. In Kubernetes: what `registerResourceHandlers` says with `Doc`.
+    fn purpose(&self, call: &Call<'_>) -> String {
+        let kind = &self.row.kind.kind;
+        let part = |word: &str, end: &str| match call.subresource {
+            "" => format!("{word}{end}"),
+            subresource => format!("{word} {subresource} of{end}"),
+        };
+        let specified = format!(" the specified {kind}");
+        let any = format!("{}{kind}", article(kind));
+        match call.action {
+            "list" if self.has("watch") && !self.is_custom => format!("list or watch objects of kind {kind}"),
+            "list" => format!("list objects of kind {kind}"),
+            "watchlist" => format!(
+                "watch individual changes to a list of {kind}. deprecated: use the 'watch' parameter with a list operation instead."
+            ),
+            "watch" => format!(
+                "watch changes to an object of kind {kind}. deprecated: use the 'watch' parameter with a list operation instead, \
+                 filtered to a single item with the 'fieldSelector' parameter."
+            ),
+            "get" => part("read", &specified),
+            "put" => part("replace", &specified),
+            "patch" => part("partially update", &specified),
+            "post" => part("create", &any),
+            "delete" => part("delete", &any),
+            "deletecollection" => format!("delete collection of {kind}"),
+            _ => format!("connect {} requests to {} of {kind}", call.method.to_uppercase(), call.subresource),
+        }
+    }
+
+    /// Gives a route those parameters of the generic verbs, which are fields of these options.
+    fn give(&self, route: &mut Route, parameters: &[&str], options: &str) {
+        let parameters = parameters.iter().map(|name| Parameter::in_query(name, options, self.descriptions));
+        route.parameters.extend(parameters);
     }
 
     fn collection(&mut self, path: &str) {
@@ -103,9 +139,12 @@ impl Routes<'_> {
             let mut route = self.route(path, &call, &self.row.kind, meta("Status"));
             // Custom kinds publish that a list is chosen, and not how each object is deleted.
             if self.is_custom {
-                give(&mut route, &LIST);
+                self.give(&mut route, &LIST, LIST_OPTIONS);
             } else {
-                give(&mut route, &DELETE_COLLECTION);
+                let (list, delete): (Vec<&str>, Vec<&str>) =
+                    DELETE_COLLECTION.into_iter().partition(|name| LIST.contains(name));
+                self.give(&mut route, &list, LIST_OPTIONS);
+                self.give(&mut route, &delete, DELETE_OPTIONS);
                 route.body = Some(RequestBody { model: meta("DeleteOptions"), required: false });
             }
             self.out.push(route);
@@ -127,7 +166,7 @@ impl Routes<'_> {
                 false => meta("Status"),
             };
             let mut route = self.route(path, &call, kind, answer);
-            give(&mut route, &DELETE);
+            self.give(&mut route, &DELETE, DELETE_OPTIONS);
             route.body = Some(RequestBody { model: meta("DeleteOptions"), required: false });
             route.codes = &[200, 202];
             self.out.push(route);
@@ -141,7 +180,7 @@ impl Routes<'_> {
         let call = Call { method: "get", action: "list", word: "list", subresource: "", suffix };
         let list = self.row.kind.group_version().kind(self.row.list_kind.clone());
         let mut route = self.route(path, &call, &self.row.kind, self.object(&list));
-        give(&mut route, &LIST);
+        self.give(&mut route, &LIST, LIST_OPTIONS);
         route.produces = if self.is_custom { CUSTOM } else { STREAM };
         self.out.push(route);
     }
@@ -149,7 +188,7 @@ impl Routes<'_> {
     fn watch(&mut self, path: &str, action: &'static str, suffix: &str) {
         let call = Call { method: "get", action, word: "watch", subresource: "", suffix };
         let mut route = self.route(path, &call, &self.row.kind, meta("WatchEvent"));
-        give(&mut route, &LIST);
+        self.give(&mut route, &LIST, LIST_OPTIONS);
         route.produces = STREAM;
         self.out.push(route);
     }
@@ -159,7 +198,7 @@ impl Routes<'_> {
         let mut route = self.route(path, &call, kind, self.object(kind));
         // A single custom object is read with a resource version, which built-in ones do not publish.
         if self.is_custom {
-            give(&mut route, &["resourceVersion"]);
+            self.give(&mut route, &["resourceVersion"], LIST_OPTIONS);
         }
         self.out.push(route);
     }
@@ -176,7 +215,8 @@ impl Routes<'_> {
 
     fn write(&mut self, path: &str, call: &Call<'_>, kind: &GroupVersionKind, codes: &'static [u16]) {
         let mut route = self.route(path, call, kind, self.object(kind));
-        give(&mut route, &WRITE);
+        let options = if call.action == "post" { "CreateOptions" } else { "UpdateOptions" };
+        self.give(&mut route, &WRITE, options);
         route.body = Some(RequestBody { model: self.object(kind), required: true });
         route.codes = codes;
         self.out.push(route);
@@ -185,7 +225,7 @@ impl Routes<'_> {
     fn patch(&mut self, path: &str, kind: &GroupVersionKind, subresource: &str) {
         let call = Call { method: "patch", action: "patch", word: "patch", subresource, suffix: "" };
         let mut route = self.route(path, &call, kind, self.object(kind));
-        give(&mut route, &PATCH);
+        self.give(&mut route, &PATCH, "PatchOptions");
         route.body = Some(RequestBody { model: meta("Patch"), required: true });
         (route.consumes, route.codes) =
             if self.is_custom { (CUSTOM_PATCHES, &[200][..]) } else { (PATCHES, &[200, 201][..]) };
@@ -212,7 +252,8 @@ impl Routes<'_> {
     fn log(&mut self, path: &str) {
         let call = Call { method: "get", action: "get", word: "read", subresource: "log", suffix: "" };
         let mut route = self.route(path, &call, &self.row.kind, Model::Text);
-        let of_options = Parameter::of_options(&GroupVersionKind::new("", "v1", "PodLogOptions"));
+        let options = GroupVersionKind::new("", "v1", "PodLogOptions");
+        let of_options = Parameter::of_options(&options, self.descriptions);
         route.parameters.retain(|parameter| of_options.iter().all(|option| option.name != parameter.name));
         route.parameters.extend(of_options);
         route.produces = LOG;
@@ -234,7 +275,7 @@ impl Routes<'_> {
                 let call = Call { method, action: "connect", word: &word, subresource: &subresource.name, suffix };
                 let mut route = self.route(&path, &call, &subresource.kind, Model::Text);
                 route.parameters.retain(|parameter| parameter.location == "path");
-                route.parameters.extend(Parameter::of_options(&subresource.kind));
+                route.parameters.extend(Parameter::of_options(&subresource.kind, self.descriptions));
                 route.produces = ANY;
                 self.out.push(route);
             }
@@ -254,8 +295,12 @@ fn meta(kind: &str) -> Model {
     Model::Named(format!("{META}.{kind}"))
 }
 
-fn give(route: &mut Route, parameters: &[&str]) {
-    route.parameters.extend(parameters.iter().map(|name| Parameter::in_query(name)));
+/// The article before a kind. In Kubernetes: `GetArticleForNoun`.
+fn article(kind: &str) -> &'static str {
+    if kind.ends_with('s') && !kind.ends_with("ss") {
+        return " ";
+    }
+    if kind.starts_with(|letter: char| "aeiouAEIOU".contains(letter)) { " an " } else { " a " }
 }
 
 fn method(verb: &str) -> Option<&'static str> {

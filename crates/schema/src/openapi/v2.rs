@@ -23,7 +23,7 @@ const IN_PLACE: [&str; 3] = ["name", "fieldValidation", "dryRun"];
 pub fn v2(resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Value {
     let mut routes = Vec::new();
     for path in v3_paths(resources) {
-        routes.extend(routes_of(&path, resources).into_iter().flat_map(|(routes, _)| routes));
+        routes.extend(routes_of(&path, resources, descriptions).into_iter().flat_map(|(routes, _)| routes));
     }
     let mut definitions = Map::new();
     let mut open: Vec<String> = routes.iter().flat_map(models).collect();

@@ -11,7 +11,7 @@ use crate::table::Table;
 
 /// The document of a name; `None` if there is none.
 pub fn v3(path: &str, resources: &[Published<'_>], descriptions: &dyn Descriptions) -> Option<Value> {
-    let (routes, here) = routes_of(path, resources)?;
+    let (routes, here) = routes_of(path, resources, descriptions)?;
     let mut schemas = Map::new();
     let mut open: Vec<String> = routes.iter().flat_map(models).collect();
     for published in &here {

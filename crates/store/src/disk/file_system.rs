@@ -13,7 +13,9 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 /// What an error of the file system means to the store.
 pub(crate) fn io_error(path: &Path, error: &io::Error) -> Error {
     match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => Error::NoSpace,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            Error::NoSpace(Some(format!("{}: {error}", path.display())))
+        }
         _ => Error::Unavailable(format!("{}: {error}", path.display())),
     }
 }

@@ -88,7 +88,7 @@ async fn opened(folder: &Path) -> (Engine, JoinHandle<()>) {
     loop {
         match open(folder) {
             Ok(opened) => return opened,
-            Err(Error::Unavailable(_) | Error::NoSpace) => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(Error::Unavailable(_) | Error::NoSpace(_)) => tokio::time::sleep(Duration::from_millis(10)).await,
             Err(error) => panic!("{error}"),
         }
     }
@@ -112,7 +112,7 @@ async fn write(writer: u64, rounds: u64, engine: Engine, random: Random, said: S
                 assert!(response.succeeded, "nobody else writes this key");
                 said.line(format!("done {key} {} {}", count + 1, response.revision));
             }
-            Err(Error::Unavailable(_) | Error::NoSpace) => refused(&engine, &key, count, &said).await,
+            Err(Error::Unavailable(_) | Error::NoSpace(_)) => refused(&engine, &key, count, &said).await,
             Err(error) => panic!("{error}"),
         }
         if writer == 0 && round % 20 == 19 {

@@ -77,7 +77,7 @@ fn tell(done: &str, outcome: std::result::Result<Report, Error>) -> Result<u8> {
         Err(error) => {
             note!("coracle: {error}");
             match error {
-                Error::Unavailable(_) | Error::NoSpace => exit::FAILED,
+                Error::Unavailable(_) | Error::NoSpace(_) => exit::FAILED,
                 Error::Compacted { .. } | Error::FutureRevision { .. } => exit::USAGE,
                 _ => exit::CHECK_FAILED,
             }

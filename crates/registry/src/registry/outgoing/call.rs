@@ -76,6 +76,12 @@ pub trait Outgoing: Send + Sync + 'static {
     /// Why there is no answer, as Go's HTTP client says it.
     async fn get(&self, registry: &Registry, question: &Question) -> Result<Answer, String>;
 
+    /// Asks a component on this machine how it is, whoever's certificate it shows. Dropped when its time is over.
+    ///
+    /// # Errors
+    /// Why there is no answer, as Go's HTTP client says it after the URL.
+    async fn probe(&self, origin: &str, path: &str) -> Result<Answer, String>;
+
     /// Whether somebody was named who answers for a Service, wherever its endpoints are.
     fn is_named(&self, service: &ServiceAddress) -> bool;
 }

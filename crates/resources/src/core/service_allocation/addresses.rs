@@ -60,7 +60,9 @@ impl Taken {
         if !self.ready_ranges().await?.iter().any(|range| range.has_host(address)) {
             return Err(refuse("the provided network does not match the current range"));
         }
-        if self.take(service, address).await? { Ok(()) } else { Err(refuse("provided IP is already allocated")) }
+        let is_taken = self.take(service, address).await?
+            || (self.free_orphaned(&address.to_string()).await? && self.take(service, address).await?);
+        if is_taken { Ok(()) } else { Err(refuse("provided IP is already allocated")) }
     }
 
     /// Takes a free address: the search begins at a place that follows from the service's name.
@@ -124,8 +126,8 @@ impl Taken {
                 self.addresses.pop();
                 Ok(false)
             }
+            // It may be taken all the same, and is looked for when it is given back.
             Err(status) => {
-                self.addresses.pop();
                 let what = format!("failed to allocate IP: {}", status.message);
                 let given = service.at("spec.clusterIPs").clone();
                 let given = if given.is_null() { json!([""]) } else { given };

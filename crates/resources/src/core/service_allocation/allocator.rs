@@ -7,7 +7,7 @@ use crate::cidr::Cidr;
 
 /// How long what a write has left behind stays taken: it may be on its way into the store.
 /// In Kubernetes: `gracePeriod` of the repair of IP addresses.
-const GRACE: SignedDuration = SignedDuration::from_secs(60);
+pub(super) const GRACE: SignedDuration = SignedDuration::from_secs(60);
 
 /// The ranges that services draw from.
 pub(super) struct Allocator {

@@ -89,18 +89,20 @@ impl Hooks for ServiceHooks {
         old: Option<&Object>,
     ) -> Result<(), Status> {
         let (None, Some(old)) = (new, old) else { return Ok(()) };
-        let taken = Taken::new(&self.allocator, registry, request, old);
-        for address in addresses_of(old) {
-            taken.free(&address).await;
-        }
+        let mut taken = Box::new(Taken::new(&self.allocator, registry, request, old));
+        taken.freed = addresses_of(old);
+        let about = taken.request().about(Verb::Delete, endpoints(), old.namespace(), old.name());
+        taken.commit().await;
         // The endpoints of a service go with it.
-        let endpoints = GroupVersionResource::new("", "v1", "endpoints");
-        let about = taken.request().about(Verb::Delete, endpoints, old.namespace(), old.name());
         match registry.delete(&about, &DeleteOptions::default()).await {
             Err(status) if !status.is_not_found() => Err(status),
             _ => Ok(()),
         }
     }
+}
+
+fn endpoints() -> GroupVersionResource {
+    GroupVersionResource::new("", "v1", "endpoints")
 }
 
 async fn allocate(taken: &mut Taken, service: &mut Object, old: Option<&Object>) -> Result<(), Status> {

@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
-use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_meta::{GroupVersionResource, Object, Status, parse_time};
 use coracle_registry::{DeleteOptions, GetOptions, Preconditions, Registry, Request, Reservation, User, Verb};
 
 use super::super::service_needs::addresses_of;
-use super::allocator::{Abandoned, Allocator};
+use super::allocator::{Abandoned, Allocator, GRACE};
 use crate::addresses::parse_ip;
 use crate::cidr::Cidr;
 
@@ -68,12 +68,39 @@ impl Taken {
         self.allocator.give_back_ports(&std::mem::take(&mut self.ports));
     }
 
-    /// Gives an address back. That it is gone already is as well.
-    pub(super) async fn free(&self, address: &str) {
-        // An address in an older form has the object of its newer one.
-        let name = parse_ip(address).map_or_else(|| address.to_owned(), |address| address.to_string());
-        let about = self.request.about(Verb::Delete, ip_addresses(), "", &name);
-        drop(self.registry.delete(&about, &DeleteOptions::default()).await);
+    /// What this write has taken and given up.
+    fn left(&self) -> Abandoned {
+        let addresses = self.addresses.iter().chain(&self.freed).cloned().collect();
+        let (namespace, name) = (self.request.at.namespace.clone(), self.name.clone());
+        Abandoned { since: self.request.now, namespace, name, addresses, ports: self.ports.clone() }
+    }
+
+    /// Gives those addresses back that the service does not have. What cannot be given back now stays noted, and so is left to a
+    /// later write: that the store does not answer does not say that it has not written.
+    async fn give_back_addresses(&mut self) {
+        let left = self.left();
+        if !left.addresses.is_empty() && self.free_unheld(&left).await.is_ok() {
+            self.addresses.clear();
+            self.freed.clear();
+        }
+    }
+
+    /// Frees an address whose claim was left behind by a server that was killed: no service has it, and it is too old to be on its
+    /// way into one. Says whether it is free now.
+    pub(super) async fn free_orphaned(&self, address: &str) -> Result<bool, Status> {
+        let Some(claim) = self.get(ip_addresses(), "", address).await? else { return Ok(true) };
+        let made = parse_time(claim.text("metadata.creationTimestamp"));
+        if !made.is_some_and(|made| self.request.now.duration_since(made) >= GRACE) {
+            return Ok(false);
+        }
+        let parent = claim.at("spec.parentRef");
+        if parent.text("resource") != "services" || !parent.text("group").is_empty() {
+            return Ok(false);
+        }
+        let (namespace, name) = (parent.text("namespace").to_owned(), parent.text("name").to_owned());
+        let addresses = vec![address.to_owned()];
+        self.free_unheld(&Abandoned { since: self.request.now, namespace, name, addresses, ports: Vec::new() }).await?;
+        Ok(self.get(ip_addresses(), "", address).await?.is_none())
     }
 
     /// Gives back what writes have left behind that were cut off.
@@ -93,16 +120,20 @@ impl Taken {
     async fn free_unheld(&self, abandoned: &Abandoned) -> Result<(), Status> {
         let Abandoned { namespace, name, addresses, .. } = abandoned;
         let service = self.get(GroupVersionResource::new("", "v1", "services"), namespace, name).await?;
-        let held = service.as_deref().map(addresses_of).unwrap_or_default();
-        for address in addresses.iter().filter(|address| !held.contains(address)) {
-            let Some(taken) = self.get(ip_addresses(), "", address).await? else { continue };
+        // An address in an older form has the object of its newer one.
+        let canonical =
+            |address: &String| parse_ip(address).map_or_else(|| address.clone(), |address| address.to_string());
+        let held: Vec<String> =
+            service.as_deref().map(addresses_of).unwrap_or_default().iter().map(canonical).collect();
+        for address in addresses.iter().map(canonical).filter(|address| !held.contains(address)) {
+            let Some(taken) = self.get(ip_addresses(), "", &address).await? else { continue };
             let parent = taken.at("spec.parentRef");
             if parent.text("namespace") != namespace || parent.text("name") != name {
                 continue;
             }
             // Nobody else's, who may have taken it since.
             let preconditions = Preconditions { uid: Some(taken.uid().to_owned()), ..Preconditions::default() };
-            let about = self.request.about(Verb::Delete, ip_addresses(), "", address);
+            let about = self.request.about(Verb::Delete, ip_addresses(), "", &address);
             let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
             match self.registry.delete(&about, &options).await {
                 Err(status) if !status.is_not_found() && !status.is_conflict() => return Err(status),
@@ -133,19 +164,13 @@ impl Reservation for Taken {
     async fn commit(mut self: Box<Self>) {
         self.give_back_ports();
         self.addresses.clear();
-        while let Some(address) = self.freed.last() {
-            self.free(address).await;
-            self.freed.pop();
-        }
+        self.give_back_addresses().await;
     }
 
     async fn release(mut self: Box<Self>) {
         self.give_back_ports();
         self.freed.clear();
-        while let Some(address) = self.addresses.last() {
-            self.free(address).await;
-            self.addresses.pop();
-        }
+        self.give_back_addresses().await;
     }
 }
 
@@ -154,12 +179,9 @@ impl Drop for Taken {
         if self.request.dry_run {
             return self.give_back_ports();
         }
-        let mut addresses = std::mem::take(&mut self.addresses);
-        addresses.append(&mut self.freed);
-        let ports = std::mem::take(&mut self.ports);
-        if !addresses.is_empty() || !ports.is_empty() {
-            let (namespace, name) = (self.request.at.namespace.clone(), std::mem::take(&mut self.name));
-            self.allocator.abandon(Abandoned { since: self.request.now, namespace, name, addresses, ports });
+        let left = self.left();
+        if !left.addresses.is_empty() || !left.ports.is_empty() {
+            self.allocator.abandon(left);
         }
     }
 }

@@ -1,0 +1,3 @@
+module coracle.dev/webhooks
+
+go 1.24
