@@ -1,4 +1,5 @@
 mod callee_certificates;
+mod certificate_refusal;
 mod certificates;
 mod client_authorities;
 mod first_bytes;

@@ -43,7 +43,8 @@ pub use registry::{
     ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, Elsewhere, Extension,
     Extensions, Form, Former, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing, PathRule,
     Projection, Question, Rank, Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review,
-    Rules, ServiceAddress, Strategy, Subresource, Target, Told, Trust, View, forbidden, unknown_finalizer,
+    Rules, ServiceAddress, Strategy, Subresource, Target, Told, Trust, View, check_review_kind, forbidden,
+    unknown_finalizer,
 };
 pub use request::{FieldValidation, Request, Said, Verb, Warnings};
 pub use restore::{restore, restore_metadata};

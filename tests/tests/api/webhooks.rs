@@ -228,6 +228,48 @@ async fn a_rule_for_another_version_is_told_of_the_object_in_that_version() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_webhook_is_shown_a_scale_where_a_scale_is_written_and_may_change_it() {
+    let asked = Asked::default();
+    let cluster = cluster(program(&asked, |path, _| match path {
+        "/changes" => patched(&json!([{"op": "replace", "path": "/spec/replicas", "value": 7}])),
+        _ => allowed(),
+    }))
+    .await;
+    let rules = json!([{"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments/scale"], "operations": ["*"]}]);
+    configure(&cluster, "mutating", &[webhook("changes", json!({"rules": rules}))]).await;
+    configure(&cluster, "validating", &[webhook("sees", json!({"rules": rules}))]).await;
+    let deployments = "/apis/apps/v1/namespaces/default/deployments";
+    let deployment = json!({"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {
+        "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}});
+    assert_eq!(call(&cluster, Method::POST, deployments, &deployment).await.code, StatusCode::CREATED);
+    let scale = json!({"metadata": {"name": "d"}, "spec": {"replicas": 3}});
+    let path = format!("{deployments}/d/scale?fieldManager=tool");
+    let written = call(&cluster, Method::PUT, &path, &scale).await;
+    assert_eq!((written.code, &written.json()["spec"]), (StatusCode::OK, &json!({"replicas": 7})));
+    assert_eq!(get(&cluster, &format!("{deployments}/d")).await["spec"]["replicas"], 7);
+
+    let asked = asked.lock().clone();
+    let paths: Vec<_> = asked.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["/changes", "/sees"]);
+    for ((_, request), replicas) in asked.iter().zip([3, 7]) {
+        let kind = json!({"group": "autoscaling", "version": "v1", "kind": "Scale"});
+        assert_eq!((&request["kind"], &request["requestKind"]), (&kind, &kind));
+        assert_eq!((&request["subResource"], &request["requestSubResource"]), (&json!("scale"), &json!("scale")));
+        assert_eq!(
+            (&request["object"]["kind"], &request["object"]["spec"]),
+            (&json!("Scale"), &json!({"replicas": replicas}))
+        );
+        assert_eq!(
+            (&request["oldObject"]["kind"], &request["oldObject"]["spec"]),
+            (&json!("Scale"), &json!({"replicas": 1}))
+        );
+        let options = json!({"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions", "fieldManager": "tool"});
+        assert_eq!(request["options"], options);
+        assert!(request["userInfo"].get("extra").is_none(), "{}", request["userInfo"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_url_is_not_called_in_virtual_time_unless_somebody_here_answers_for_it() {
     let asked = Asked::default();
     let cluster = cluster(program(&asked, |_, _| allowed())).await;

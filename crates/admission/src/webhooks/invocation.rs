@@ -4,12 +4,12 @@ use bytes::Bytes;
 use coracle_expression::{
     Allowance, COST_OF_MATCH_CONDITIONS, COST_OF_ONE_EXPRESSION, Session, Variables, request_schema,
 };
-use coracle_meta::{Object, Status};
+use coracle_meta::{Object, Status, names};
 use coracle_registry::{Call, Review, Subresource};
 use coracle_schema::decode::decode_patched;
 use serde_json::Value;
 
-use super::review::{self, Response};
+use super::review::{self, Answered, Response};
 use super::verdict::Failure;
 use super::webhook::Webhook;
 use crate::authorization::Answers;
@@ -90,12 +90,18 @@ impl Invocation {
         let call = Call::to(config, Bytes::from(body), webhook.timeout);
         let answer = review.registry.call(review.request, &call).await;
         let answer = answer.map_err(|why| Failure::of_no_use(webhook, format!("failed to call webhook: {why}")))?;
-        let response = Response::read(version, &uid, mutates, answer);
+        let answered = Answered::read(version, answer);
+        let answered = answered.map_err(|why| Failure::of_no_use(webhook, format!("failed to call webhook: {why}")))?;
+        let response = Response::verified(version, &uid, mutates, answered);
         let response =
             response.map_err(|why| Failure::of_no_use(webhook, format!("received invalid webhook response: {why}")))?;
         response.warnings.iter().for_each(|warning| review.request.warnings.add(warning));
         for (key, value) in &response.annotations {
-            review.request.audit.annotate(format!("{}/{key}", webhook.name), value);
+            let key = format!("{}/{key}", webhook.name);
+            // In Kubernetes such a key is logged and left out.
+            if key.matches('/').count() == 1 && names::qualified_name(&key).is_empty() {
+                review.request.audit.annotate(key, value);
+            }
         }
         match response.is_allowed {
             true => Ok(response),

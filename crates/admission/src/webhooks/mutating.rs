@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use coracle_meta::{GroupVersionResource, Status, go_quote};
 use coracle_registry::{Admission, Derived, Lists, Review};
 use coracle_schema::patch::JsonPatch;
-use serde_json::Value;
 
 use super::invocation::Invocation;
+use super::review::JSON_PATCH;
 use super::verdict::Failure;
 use super::webhook::{Webhook, webhooks};
 use crate::request_view::{is_exempt, namespace_of};
@@ -81,16 +81,19 @@ async fn mutate(review: &mut Review<'_>, invocation: &Invocation) -> Result<bool
     let undecodable = |why: &dyn std::fmt::Display| {
         Failure::of_no_use(webhook, format!("received undecodable patch in webhook response: {why}"))
     };
-    let patch: Value = serde_json::from_slice(&patch).map_err(|error| undecodable(&error))?;
-    if patch.as_array().is_some_and(Vec::is_empty) {
+    let patch = JsonPatch::decode(&patch).map_err(|why| undecodable(&why))?;
+    if patch.is_empty() {
         return Ok(false);
     }
-    let (patch, _) = JsonPatch::parse(patch).map_err(|error| undecodable(&error))?;
     if review.object().is_none() {
         return Err(Failure::Broken(format!(
             "admission webhook {} attempted to modify the object, which is not supported for this operation",
             go_quote(&webhook.name)
         )));
+    }
+    if response.patch_type != JSON_PATCH {
+        let why = format!("unsupported patch type {}", go_quote(&response.patch_type));
+        return Err(Failure::of_no_use(webhook, why));
     }
     let patched = patch.apply(invocation.object().clone()).map_err(|error| Failure::Broken(error.to_string()))?;
     let patched = invocation.read(review, patched).await.map_err(Failure::Broken)?;

@@ -1,12 +1,16 @@
 //! `AdmissionReview`: what is sent to a webhook, and what may come back. In Kubernetes: `webhook/request`.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use coracle_meta::fields::Fields;
-use coracle_meta::{Status, go_quote};
+use coracle_meta::{GroupVersion, Status, go_quote};
+use coracle_registry::check_review_kind;
+use coracle_schema::decode::decode_base64;
 use serde_json::{Value, json};
 
 const GROUP: &str = "admission.k8s.io";
+/// The versions of the review that both sides may know.
+const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+/// The language of patches.
+pub(super) const JSON_PATCH: &str = "JSONPatch";
 
 /// The document that asks.
 pub(super) fn body(version: &str, uid: &str, request: &Value, object: &Value, old: &Value) -> Vec<u8> {
@@ -23,20 +27,43 @@ pub(super) fn body(version: &str, uid: &str, request: &Value, object: &Value, ol
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Response {
     pub(super) is_allowed: bool,
-    /// The JSON patch, if there is one.
+    /// The patch, if there is one.
     pub(super) patch: Option<Vec<u8>>,
+    /// The language of the patch; only [`JSON_PATCH`] is understood.
+    pub(super) patch_type: String,
     pub(super) warnings: Vec<String>,
     /// What the audit log is to say.
     pub(super) annotations: Vec<(String, String)>,
     result: Value,
 }
 
+/// An answer that has the form of a review in the version that was asked in.
+pub(super) struct Answered {
+    answer: Value,
+    /// The bytes of the patch; empty without one.
+    patch: Vec<u8>,
+}
+
+impl Answered {
+    /// Reads the document that a webhook asked in `version` has answered with.
+    ///
+    /// # Errors
+    /// Why it is no review, in Go's words. In Kubernetes: `rest.Result.Into`.
+    pub(super) fn read(version: &str, answer: Value) -> Result<Self, String> {
+        check_review_kind(&answer, "AdmissionReview", &GroupVersion::new(GROUP, version), &VERSIONS)?;
+        check_types(version, &answer)?;
+        let patch = bytes(answer.at("response").at("patch"))?;
+        Ok(Self { answer, patch })
+    }
+}
+
 impl Response {
-    /// Reads the answer to the review `uid`.
+    /// Takes the answer to the review `uid`.
     ///
     /// # Errors
     /// Why it is none, in Kubernetes' words. In Kubernetes: `VerifyAdmissionResponse`.
-    pub(super) fn read(version: &str, uid: &str, mutates: bool, answer: Value) -> Result<Self, String> {
+    pub(super) fn verified(version: &str, uid: &str, mutates: bool, answered: Answered) -> Result<Self, String> {
+        let Answered { answer, patch } = answered;
         let response = answer.at("response");
         if !response.is_object() {
             return Err("webhook response was absent".to_owned());
@@ -46,23 +73,20 @@ impl Response {
         if is_strict && response.text("uid") != uid {
             return Err(format!("expected response.uid={}, got {}", go_quote(uid), go_quote(response.text("uid"))));
         }
+        let patch_type = response.at("patchType").as_str();
         if is_strict {
             check_kind(&answer)?;
+            check_patch(!patch.is_empty(), patch_type, mutates)?;
         }
-        check_types(response)?;
-        let patch = Some(bytes(response.at("patch"))?).filter(|patch| !patch.is_empty());
         let warnings = response.list("warnings").iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
-        let read = Self {
+        Ok(Self {
             is_allowed: response.at("allowed") == &Value::Bool(true),
-            patch,
+            patch: Some(patch).filter(|patch| mutates && !patch.is_empty()),
+            patch_type: if is_strict { patch_type.unwrap_or("") } else { JSON_PATCH }.to_owned(),
             warnings,
             annotations: annotations(response.at("auditAnnotations")),
             result: response.at("status").clone(),
-        };
-        if is_strict {
-            check_patch(read.patch.is_some(), response.at("patchType"), mutates)?;
-        }
-        Ok(if mutates { read } else { Self { patch: None, ..read } })
+        })
     }
 
     /// The answer to a write that the webhook refuses: its own, completed. In Kubernetes: `ToStatusErr`.
@@ -82,54 +106,104 @@ impl Response {
     }
 }
 
-/// Whether the fields have the types that `AdmissionResponse` gives them; what is absent has its zero value.
-fn check_types(response: &Value) -> Result<(), String> {
-    let is_list_of_texts = |value: &Value| value.as_array().is_some_and(|list| list.iter().all(Value::is_string));
-    let is_right = |field: &str, value: &Value| match field {
-        "allowed" => value.is_boolean(),
-        "status" => value.is_object(),
-        "warnings" => is_list_of_texts(value),
-        "auditAnnotations" => value.as_object().is_some_and(|map| map.values().all(Value::is_string)),
-        "patch" => value.is_string() || value.is_array(),
-        _ => value.is_string(),
+/// Whether the fields have the types that Go gives them; what is absent has its zero value.
+fn check_types(version: &str, answer: &Value) -> Result<(), String> {
+    let misfit = |value: &Value, field: &str, kind: &str| {
+        Err(format!("json: cannot unmarshal {} into Go struct field {field} of type {kind}", go_kind(value)))
     };
-    for (field, kind) in [
-        ("uid", "types.UID"),
-        ("allowed", "bool"),
-        ("status", "v1.Status"),
-        ("patch", "[]uint8"),
-        ("patchType", "v1.PatchType"),
-        ("warnings", "[]string"),
-        ("auditAnnotations", "map[string]string"),
+    let response = answer.at("response");
+    if !response.is_null() && !response.is_object() {
+        return misfit(response, "AdmissionReview.response", &format!("{version}.AdmissionResponse"));
+    }
+    let patch_type = format!("{version}.PatchType");
+    for (name, form, kind) in [
+        ("uid", Form::Text, "types.UID"),
+        ("allowed", Form::Bool, "bool"),
+        ("status", Form::Struct, "v1.Status"),
+        ("patch", Form::Bytes, "[]uint8"),
+        ("patchType", Form::Text, patch_type.as_str()),
+        ("auditAnnotations", Form::Struct, "map[string]string"),
+        ("warnings", Form::List, "[]string"),
     ] {
-        let value = response.at(field);
-        if !value.is_null() && !is_right(field, value) {
-            let field = format!("AdmissionReview.response.{field}");
-            return Err(format!("json: cannot unmarshal into Go struct field {field} of type {kind}"));
+        let (value, field) = (response.at(name), format!("AdmissionResponse.response.{name}"));
+        if !form.holds(value) {
+            return misfit(value, &field, kind);
+        }
+        let elements: Vec<&Value> = match (name, value) {
+            ("warnings", Value::Array(list)) => list.iter().collect(),
+            ("auditAnnotations", Value::Object(map)) => map.values().collect(),
+            _ => Vec::new(),
+        };
+        if let Some(wrong) = elements.into_iter().find(|element| !Form::Text.holds(element)) {
+            return misfit(wrong, &field, "string");
+        }
+    }
+    let status = response.at("status");
+    for (name, form, kind) in [
+        ("status", Form::Text, "string"),
+        ("message", Form::Text, "string"),
+        ("reason", Form::Text, "v1.StatusReason"),
+        ("details", Form::Struct, "v1.StatusDetails"),
+        ("code", Form::Int32, "int32"),
+    ] {
+        let value = status.at(name);
+        if !form.holds(value) {
+            return misfit(value, &format!("Status.response.status.{name}"), kind);
         }
     }
     Ok(())
+}
+
+/// The form of a value in JSON.
+#[derive(Clone, Copy)]
+enum Form {
+    Text,
+    Bytes,
+    Bool,
+    Int32,
+    Struct,
+    List,
+}
+
+impl Form {
+    fn holds(self, value: &Value) -> bool {
+        match self {
+            _ if value.is_null() => true,
+            Self::Text => value.is_string(),
+            Self::Bytes => value.is_string() || value.is_array(),
+            Self::Bool => value.is_boolean(),
+            Self::Int32 => value.as_i64().is_some_and(|number| i32::try_from(number).is_ok()),
+            Self::Struct => value.is_object(),
+            Self::List => value.is_array(),
+        }
+    }
+}
+
+/// What Go calls a value in JSON.
+fn go_kind(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "bool".to_owned(),
+        Value::Number(number) => format!("number {number}"),
+        Value::String(_) => "string".to_owned(),
+        Value::Array(_) => "array".to_owned(),
+        Value::Object(_) => "object".to_owned(),
+    }
 }
 
 /// Bytes as Go decodes them: a text in base64, or a list of numbers, as which kube-rs writes them. In Go: `encoding/json`.
 fn bytes(value: &Value) -> Result<Vec<u8>, String> {
     let byte = |item: &Value| match item {
         Value::Null => Ok(0),
-        Value::Number(number) => number.to_string().parse().map_err(|_| format!("number {number}")),
-        Value::Bool(_) => Err("bool".to_owned()),
-        Value::String(_) => Err("string".to_owned()),
-        Value::Array(_) => Err("array".to_owned()),
-        Value::Object(_) => Err("object".to_owned()),
+        Value::Number(number) => number.to_string().parse().map_err(|_| go_kind(item)),
+        other => Err(go_kind(other)),
     };
     let wrong = |what: String| {
         format!("json: cannot unmarshal {what} into Go struct field AdmissionResponse.response.patch of type uint8")
     };
     match value {
         Value::Array(items) => items.iter().map(|item| byte(item).map_err(wrong)).collect(),
-        text => {
-            let text: String = text.as_str().unwrap_or_default().split(['\r', '\n']).collect();
-            STANDARD.decode(text).map_err(|error| error.to_string())
-        }
+        text => decode_base64(text.as_str().unwrap_or_default()),
     }
 }
 
@@ -142,13 +216,12 @@ fn check_kind(answer: &Value) -> Result<(), String> {
     Err(format!("expected webhook response of {GROUP}/v1, Kind=AdmissionReview, got {group}/{version}, Kind={kind}"))
 }
 
-fn check_patch(has_patch: bool, patch_type: &Value, mutates: bool) -> Result<(), String> {
-    let refused = match (mutates, has_patch, patch_type.as_str()) {
+fn check_patch(has_patch: bool, patch_type: Option<&str>, mutates: bool) -> Result<(), String> {
+    let refused = match (mutates, has_patch, patch_type) {
         (true, true, None) => "webhook returned response.patch but not response.patchType",
         (true, false, Some(_)) => "webhook returned response.patchType but not response.patch",
         (true, true, Some("")) => "webhook returned invalid response.patchType of \"\"",
-        (true, true, Some("JSONPatch")) | (true, false, None) | (false, false, None) => return Ok(()),
-        (true, true, Some(other)) => return Err(format!("unsupported patch type {}", go_quote(other))),
+        (true, true, Some(_)) | (true, false, None) | (false, false, None) => return Ok(()),
         (false, true, _) => "validating webhook may not return response.patch",
         (false, false, Some(_)) => "validating webhook may not return response.patchType",
     };
@@ -168,31 +241,56 @@ mod tests {
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
     }
 
-    #[test]
-    fn an_answer_to_another_question_is_no_answer() {
-        let read = Response::read("v1", "a", true, answer(json!({"uid": "b", "allowed": true})));
-        assert_eq!(read, Err("expected response.uid=\"a\", got \"b\"".to_owned()));
-        assert!(Response::read("v1beta1", "a", true, answer(json!({"uid": "b", "allowed": true}))).is_ok());
-        assert_eq!(Response::read("v1", "a", true, json!({})), Err("webhook response was absent".to_owned()));
+    fn read(version: &str, mutates: bool, answer: Value) -> Result<Response, String> {
+        Response::verified(version, "a", mutates, Answered::read(version, answer)?)
     }
 
     #[test]
-    fn an_answer_of_other_types_is_none() {
-        for (field, value) in [("allowed", json!("true")), ("warnings", json!("w")), ("patch", json!(1))] {
+    fn an_answer_to_another_question_is_no_answer() {
+        let other = || answer(json!({"uid": "b", "allowed": true}));
+        assert_eq!(read("v1", true, other()), Err("expected response.uid=\"a\", got \"b\"".to_owned()));
+        let former = json!({"response": {"uid": "b", "allowed": true}});
+        assert!(read("v1beta1", true, former.clone()).is_ok());
+        let unnamed = json!({"response": {"uid": "a", "allowed": true}});
+        let got = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=";
+        assert_eq!(read("v1", true, unnamed), Err(got.to_owned()));
+        assert_eq!(read("v1", true, json!({})), Err("webhook response was absent".to_owned()));
+        let converting = "converting (v1.AdmissionReview) to (v1beta1.AdmissionReview): unknown conversion";
+        assert_eq!(read("v1beta1", true, other()), Err(converting.to_owned()));
+    }
+
+    #[test]
+    fn an_answer_of_other_types_is_refused_in_gos_words() {
+        let into = |value: &str, field: &str, kind: &str| {
+            format!("json: cannot unmarshal {value} into Go struct field {field} of type {kind}")
+        };
+        for (field, value, why) in [
+            ("allowed", json!("true"), into("string", "AdmissionResponse.response.allowed", "bool")),
+            ("warnings", json!("w"), into("string", "AdmissionResponse.response.warnings", "[]string")),
+            ("warnings", json!([true]), into("bool", "AdmissionResponse.response.warnings", "string")),
+            (
+                "auditAnnotations",
+                json!({"a": {}}),
+                into("object", "AdmissionResponse.response.auditAnnotations", "string"),
+            ),
+            ("patchType", json!([]), into("array", "AdmissionResponse.response.patchType", "v1.PatchType")),
+            ("status", json!({"message": {}}), into("object", "Status.response.status.message", "string")),
+            ("patch", json!("%"), "illegal base64 data at input byte 0".to_owned()),
+        ] {
             let mut response = json!({"uid": "a", "allowed": true});
             response[field] = value;
-            let refused = Response::read("v1", "a", true, answer(response)).unwrap_err();
-            assert!(refused.contains(field), "{refused}");
+            assert_eq!(read("v1", true, answer(response)), Err(why));
         }
+        let scalar = into("string", "AdmissionReview.response", "v1.AdmissionResponse");
+        assert_eq!(read("v1", true, answer(json!("x"))), Err(scalar));
     }
 
     #[test]
     fn a_patch_is_base64_or_a_list_of_numbers_or_nothing() {
         let read = |patch: Value| {
             let patch_type = if patch.is_null() { Value::Null } else { json!("JSONPatch") };
-            let response = json!({"uid": "u", "allowed": true, "patch": patch, "patchType": patch_type});
-            let answer = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response});
-            Response::read("v1", "u", true, answer).map(|read| read.patch)
+            let response = json!({"uid": "a", "allowed": true, "patch": patch, "patchType": patch_type});
+            read("v1", true, answer(response)).map(|read| read.patch)
         };
         assert_eq!(read(json!("W10=")), Ok(Some(b"[]".to_vec())));
         assert_eq!(read(json!([91, 93])), Ok(Some(b"[]".to_vec())));
@@ -208,18 +306,20 @@ mod tests {
 
     #[test]
     fn who_validates_may_not_patch() {
-        let patched = || answer(json!({"uid": "a", "allowed": true, "patch": "W10=", "patchType": "JSONPatch"}));
-        assert_eq!(Response::read("v1", "a", true, patched()).unwrap().patch.as_deref(), Some(&b"[]"[..]));
-        assert!(Response::read("v1", "a", false, patched()).is_err());
+        let patched = |kind: &str| answer(json!({"uid": "a", "allowed": true, "patch": "W10=", "patchType": kind}));
+        let response = read("v1", true, patched("JSONPatch")).unwrap();
+        assert_eq!((response.patch.as_deref(), response.patch_type.as_str()), (Some(&b"[]"[..]), "JSONPatch"));
+        assert_eq!(read("v1", true, patched("MergePatch")).unwrap().patch_type, "MergePatch");
+        assert!(read("v1", false, patched("JSONPatch")).is_err());
         let untyped = answer(json!({"uid": "a", "allowed": true, "patch": "W10="}));
-        assert!(Response::read("v1", "a", true, untyped).is_err());
+        assert!(read("v1", true, untyped).is_err());
     }
 
     #[test]
     fn a_refusal_has_a_code_of_failure_and_says_by_whom() {
         let refusal = |result: Value| {
             let answer = answer(json!({"uid": "a", "allowed": false, "status": result}));
-            let status = Response::read("v1", "a", true, answer).unwrap().refusal("w.example.com");
+            let status = read("v1", true, answer).unwrap().refusal("w.example.com");
             (status.code, status.message)
         };
         let denied = "admission webhook \"w.example.com\" denied the request";

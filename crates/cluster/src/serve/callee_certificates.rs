@@ -10,6 +10,11 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
+use super::certificate_refusal::refusal;
+
+/// How a refusal of a certificate begins.
+pub(super) const NOT_VERIFIED: &str = "tls: failed to verify certificate: ";
+
 /// How a program is called whose certificate is one that `trust` says.
 pub(super) fn client_config(trust: &Trust) -> Result<ClientConfig, String> {
     let provider = Arc::new(ring::default_provider());
@@ -124,14 +129,19 @@ impl ServerCertVerifier for TrustedVerifier {
             .by_authority
             .as_ref()
             .map(|verifier| verifier.verify_server_cert(certificate, intermediates, server, ocsp, now));
-        match signed {
+        let verified = match signed {
             Some(Ok(verified)) => Ok(verified),
             Some(Err(error)) => match self.trusted.iter().any(|trusted| trusted.as_ref() == certificate.as_ref()) {
                 true => self.verify_itself(certificate, server, now),
                 false => Err(error),
             },
             None => self.verify_itself(certificate, server, now),
-        }
+        };
+        verified.map_err(|error| {
+            let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+            let why = refusal(certificate, server, &self.trusted, now, &error);
+            rustls::Error::General(format!("{NOT_VERIFIED}{why}"))
+        })
     }
 
     fn verify_tls12_signature(

@@ -33,7 +33,9 @@ pub use kind_spec::{Former, Generation, KindSpec, unknown_finalizer};
 pub use kinds::Kinds;
 pub(crate) use kinds::ServedVersion;
 pub use offers::{Form, Offers, Rank, Refusals};
-pub use outgoing::{Answer, Call, CallError, Callee, Caller, ClientConfig, Outgoing, Question, ServiceAddress, Trust};
+pub use outgoing::{
+    Answer, Call, CallError, Callee, Caller, ClientConfig, Outgoing, Question, ServiceAddress, Trust, check_review_kind,
+};
 pub use reinvocation::Reinvocation;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};

@@ -1,19 +1,42 @@
 use coracle_meta::Object;
 use serde_json::Value;
 
-use crate::Generation;
+use crate::{Generation, Kind};
 
 const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
+/// When two parts of an object say the same. In Kubernetes: `equality.Semantic.DeepEqual` of structs, or of maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Likeness {
+    /// What is empty is as good as absent, as it is for a field of a struct.
+    OfStructs,
+    /// A name that is there makes another map, and null is another value than an empty one.
+    OfMaps,
+}
+
+impl Likeness {
+    /// That of a kind: custom objects are maps.
+    pub(super) fn of(kind: &Kind) -> Self {
+        if kind.schema().structural().is_some() { Self::OfMaps } else { Self::OfStructs }
+    }
+
+    fn is_same(self, new: Option<&Value>, old: Option<&Value>) -> bool {
+        match self {
+            Self::OfStructs => is_same(new, old),
+            Self::OfMaps => new == old,
+        }
+    }
+}
+
 /// Counts a generation up where the part of the object that it counts has changed.
-pub(super) fn count(rule: Generation, new: &mut Object, old: &Object) {
+pub(super) fn count(rule: Generation, new: &mut Object, old: &Object, likeness: Likeness) {
     let has_changed = match rule {
         Generation::None => false,
-        Generation::Fields(paths) => paths.iter().any(|path| !is_same(new.field(*path), old.field(*path))),
+        Generation::Fields(paths) => paths.iter().any(|path| !likeness.is_same(new.field(*path), old.field(*path))),
         Generation::AllBut(fields) => {
             let counts = |name: &&String| !fields.contains(&name.as_str()) && !IDENTITY.contains(&name.as_str());
             let mut names = new.tree().keys().chain(old.tree().keys()).filter(counts);
-            names.any(|name| !is_same(new.tree().get(name), old.tree().get(name)))
+            names.any(|name| !likeness.is_same(new.tree().get(name), old.tree().get(name)))
         }
     };
     if has_changed {
@@ -22,7 +45,6 @@ pub(super) fn count(rule: Generation, new: &mut Object, old: &Object) {
 }
 
 /// Whether two parts of an object say the same: what is empty is as good as absent.
-/// In Kubernetes: `equality.Semantic.DeepEqual`.
 fn is_same(new: Option<&Value>, old: Option<&Value>) -> bool {
     match (new, old) {
         (Some(Value::Object(new)), Some(Value::Object(old))) => {
@@ -50,11 +72,15 @@ mod tests {
     use serde_json::json;
 
     fn generation(rule: Generation, new: Value, old: Value) -> i64 {
+        generation_of(Likeness::OfStructs, rule, new, old)
+    }
+
+    fn generation_of(likeness: Likeness, rule: Generation, new: Value, old: Value) -> i64 {
         let object = |value| Object::from_value(value).unwrap();
         let (mut new, mut old) = (object(new), object(old));
         old.set("metadata.generation", 1);
         new.set("metadata.generation", 1);
-        count(rule, &mut new, &old);
+        count(rule, &mut new, &old, likeness);
         new.generation()
     }
 
@@ -73,6 +99,15 @@ mod tests {
     fn what_is_empty_is_as_good_as_absent() {
         let (old, new) = (json!({"spec": {"a": {"b": []}}}), json!({"spec": {"c": {"d": null}}}));
         assert_eq!(generation(Generation::Fields(&["spec"]), new, old), 1);
+    }
+
+    #[test]
+    fn what_is_empty_is_another_map_than_what_is_absent() {
+        let maps = |new: Value, old: Value| generation_of(Likeness::OfMaps, Generation::Fields(&["spec"]), new, old);
+        let spec = |value: Value| json!({"spec": value});
+        assert_eq!(maps(spec(json!({"a": {}})), spec(json!({}))), 2);
+        assert_eq!(maps(spec(json!({"a": null})), spec(json!({"a": []}))), 2);
+        assert_eq!(maps(spec(json!({"a": [{}]})), spec(json!({"a": [{}]}))), 1);
     }
 
     /// The value without what is empty.

@@ -6,7 +6,7 @@ use coracle_storage::Stored;
 
 use super::commit::Fate;
 use super::create::{self, check_kind};
-use super::generation;
+use super::generation::{self, Likeness};
 use super::intent::{Asked, Intent, OwnKind, Wanted};
 use super::ownership::book;
 use super::plan::Plan;
@@ -289,7 +289,7 @@ fn prepare(request: &Request, kind: &Kind, part: &Part, new: &mut Object, old: &
     }
     // Who reports a status has asked for nothing new, even where the kind counts its annotations.
     if !matches!(part, Part::Status) {
-        generation::count(spec.generation, new, old);
+        generation::count(spec.generation, new, old, Likeness::of(kind));
     }
     if new.uid().is_empty() {
         restore(new, old, "metadata.uid");

@@ -3,6 +3,7 @@ use base64::engine::general_purpose::STANDARD;
 use coracle_meta::fields::{Fields, FieldsMut};
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn, restore};
+use coracle_schema::decode::{Format, parse};
 use serde_json::Value;
 
 use crate::built_in::built_in;
@@ -21,6 +22,7 @@ pub(crate) fn kind() -> KindSpec {
             }
         },
         validate: wrong,
+        warnings: |secret, _| key_pair_warnings(secret),
         validate_change: |new, old| {
             let mut wrong = immutable(new, old, "type");
             wrong.extend(super::config_map::wrong_immutable_data(new, old, &["data"]));
@@ -103,9 +105,119 @@ fn wrong_document(data: &Value, key: &str) -> Wrong {
     let path = format!("data[{key}]");
     let Some(text) = data.get(key).and_then(Value::as_str) else { return vec![FieldError::required(path, "")] };
     let bytes = STANDARD.decode(text).unwrap_or_default();
-    match serde_json::from_slice::<Value>(&bytes) {
-        Ok(Value::Object(_)) => Wrong::new(),
-        Ok(_) => vec![FieldError::invalid(path, "<secret contents redacted>", "must be a JSON object")],
-        Err(error) => vec![FieldError::invalid(path, "<secret contents redacted>", error.to_string())],
+    let kind = match parse(&bytes, Format::Json) {
+        Ok((Value::Object(_) | Value::Null, _)) => return Wrong::new(),
+        Ok((Value::Array(_), _)) => "array",
+        Ok((Value::String(_), _)) => "string",
+        Ok((Value::Number(_), _)) => "number",
+        Ok((Value::Bool(_), _)) => "bool",
+        Err(why) => return vec![FieldError::invalid(path, "<secret contents redacted>", why)],
+    };
+    let why = format!("json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}");
+    vec![FieldError::invalid(path, "<secret contents redacted>", why)]
+}
+
+/// What clients are told of a certificate and a key that make no pair, as far as their PEM shows it.
+/// In Kubernetes: `warningsForSecret`, `tls.X509KeyPair`.
+fn key_pair_warnings(secret: &Object) -> Vec<String> {
+    if secret.text("type") != "kubernetes.io/tls" {
+        return Vec::new();
+    }
+    let blocks = |key: &str| {
+        let text = secret.at("data").get(key).and_then(Value::as_str).unwrap_or_default();
+        let text = STANDARD.decode(text).unwrap_or_default();
+        block_types(&String::from_utf8_lossy(&text))
+    };
+    let is_key = |name: &String| name == "PRIVATE KEY" || name.ends_with(" PRIVATE KEY");
+    let (certificate, key) = (blocks("tls.crt"), blocks("tls.key"));
+    let skipped =
+        |blocks: &[String]| format!("after skipping PEM blocks of the following types: [{}]", blocks.join(" "));
+    let why = match (certificate.as_slice(), key.as_slice()) {
+        ([], _) => "failed to find any PEM data in certificate input".to_owned(),
+        ([single], _) if single.ends_with("PRIVATE KEY") => {
+            "failed to find certificate PEM data in certificate input, but did find a private key; \
+             PEM inputs may have been switched"
+                .to_owned()
+        }
+        (blocks, _) if !blocks.iter().any(|name| name == "CERTIFICATE") => {
+            format!("failed to find \"CERTIFICATE\" PEM block in certificate input {}", skipped(blocks))
+        }
+        (_, []) => "failed to find any PEM data in key input".to_owned(),
+        (_, [single]) if single == "CERTIFICATE" => {
+            "found a certificate rather than a key in the PEM for the private key".to_owned()
+        }
+        (_, blocks) if !blocks.iter().any(is_key) => {
+            let what = "failed to find PEM block with type ending in \"PRIVATE KEY\" in key input";
+            format!("{what} {}", skipped(blocks))
+        }
+        _ => return Vec::new(),
+    };
+    vec![format!("tls: {why}")]
+}
+
+/// The types of the PEM blocks in a text, as far as they hold base64.
+fn block_types(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut lines = text.lines().map(str::trim_end);
+    while let Some(line) = lines.next() {
+        let name = line.strip_prefix("-----BEGIN ").and_then(|rest| rest.strip_suffix("-----"));
+        let Some(name) = name else { continue };
+        let end = format!("-----END {name}-----");
+        let body: Vec<&str> = lines.clone().take_while(|line| *line != end).collect();
+        if body.len() == lines.clone().count() {
+            continue;
+        }
+        // Headers are lines with a colon.
+        let encoded: String = body.iter().filter(|line| !line.contains(':')).copied().collect();
+        if STANDARD.decode(encoded.as_bytes()).is_ok() {
+            found.push(name.to_owned());
+        }
+        lines.nth(body.len());
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn secret(kind: &str, data: &[(&str, &str)]) -> Object {
+        let data: serde_json::Map<_, _> =
+            data.iter().map(|(key, text)| ((*key).to_owned(), Value::from(STANDARD.encode(text)))).collect();
+        Object::from_value(json!({"metadata": {"name": "s"}, "type": kind, "data": data})).unwrap()
+    }
+
+    #[test]
+    fn a_document_that_is_no_json_is_refused_in_gos_words() {
+        for (text, why) in [
+            ("x", "invalid character 'x' looking for beginning of value"),
+            ("{", "unexpected end of JSON input"),
+            ("[]", "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+        ] {
+            let errors = wrong(&secret("kubernetes.io/dockerconfigjson", &[(".dockerconfigjson", text)]));
+            assert_eq!(errors.iter().map(|error| error.detail.as_str()).collect::<Vec<_>>(), [why]);
+        }
+    }
+
+    #[test]
+    fn a_certificate_and_a_key_that_are_none_are_warned_of() {
+        let warnings = |certificate: &str, key: &str| {
+            key_pair_warnings(&secret("kubernetes.io/tls", &[("tls.crt", certificate), ("tls.key", key)]))
+        };
+        let block = |name: &str| format!("text\n-----BEGIN {name}-----\nYWJj\n-----END {name}-----\n");
+        let (certificate, key) = (block("CERTIFICATE"), block("EC PRIVATE KEY"));
+        assert_eq!(warnings("a", ""), ["tls: failed to find any PEM data in certificate input"]);
+        assert_eq!(warnings(&certificate, "x"), ["tls: failed to find any PEM data in key input"]);
+        let switched = "tls: failed to find certificate PEM data in certificate input, but did find a private key; \
+            PEM inputs may have been switched";
+        assert_eq!(warnings(&key, &certificate), [switched]);
+        let both = "tls: found a certificate rather than a key in the PEM for the private key";
+        assert_eq!(warnings(&certificate, &certificate), [both]);
+        let other = "tls: failed to find \"CERTIFICATE\" PEM block in certificate input after skipping PEM blocks of the \
+            following types: [A B]";
+        assert_eq!(warnings(&(block("A") + &block("B")), &key), [other]);
+        assert!(warnings(&certificate, &(block("EC PARAMETERS") + &key)).is_empty());
+        assert!(key_pair_warnings(&secret("Opaque", &[("tls.crt", "a")])).is_empty());
     }
 }

@@ -33,6 +33,7 @@ use crate::table::{KindSchema, Table};
 use raw::Raw;
 pub use retired::is_accepted;
 pub use stored::{decode_stored, kind_of_stored};
+pub use typed::decode_base64;
 pub(crate) use typed::schema_type;
 use typed::{Form, Pass};
 pub use unstructured::from_unstructured;
@@ -139,6 +140,20 @@ pub fn decode(
         decoded.object = decoded.object.with_verbatim(foreign::texts(body, schema));
     }
     Ok(decoded)
+}
+
+/// Reads a document of whatever kind that another program has answered with: JSON, or else YAML.
+///
+/// # Errors
+/// Go's words: it is neither, or its version and kind cannot be read. In Kubernetes: `recognizer.NewDecoder`.
+pub fn read_document(body: &[u8]) -> Result<Value, String> {
+    let is_json = body.trim_ascii_start().starts_with(b"{");
+    let syntax = |error: String| format!("couldn't get version/kind; json parse error: {error}");
+    let raw = if is_json { json::parse(body).map_err(syntax)? } else { yaml::parse(body)? };
+    match type_meta_error(&raw) {
+        Some(error) => Err(syntax(error)),
+        None => Ok(Pass::new(Form::Received).free(raw)),
+    }
 }
 
 /// Go's complaint about a body whose `apiVersion` and `kind` cannot be read.
@@ -387,7 +402,7 @@ fn typed(document: Value, schema: &KindSchema, form: Form) -> Result<Decoded, St
 pub fn parse(body: &[u8], format: Format) -> Result<(Value, Vec<String>), String> {
     let raw = match format {
         Format::Json => json::parse(body)?,
-        Format::Yaml => yaml::parse(body)?,
+        Format::Yaml => yaml::parse(body).map_err(|error| format!("error converting YAML to JSON: {error}"))?,
         Format::Protobuf => return Err("protobuf is no format for patches".to_owned()),
     };
     let mut pass = Pass::new(Form::Received);

@@ -15,7 +15,19 @@ pub(crate) fn parse(text: &[u8]) -> Result<Raw, String> {
         legacy_octal_numbers: true,
     };
     serde_saphyr::from_slice_with_options(text, options)
-        .map_err(|error| format!("error converting YAML to JSON: yaml: {}", first_line(&error.to_string())))
+        .map_err(|error| format!("yaml: {}", go_text(first_line(&error.to_string()))))
+}
+
+/// What Go says of a text that is no YAML: the line, if it is not the first, and what is wrong there.
+/// In Kubernetes: `yaml.parser.fail`.
+fn go_text(text: &str) -> String {
+    let Some(rest) = text.strip_prefix("error: line ") else { return text.to_owned() };
+    let place = rest.split_once(" column ").and_then(|(line, rest)| Some((line, rest.split_once(": ")?.1)));
+    match place {
+        None => text.to_owned(),
+        Some(("1", what)) => what.to_owned(),
+        Some((line, what)) => format!("line {line}: {what}"),
+    }
 }
 
 /// The text up to the mark that ends its first document.
@@ -141,7 +153,12 @@ mod tests {
 
     #[test]
     fn what_is_no_yaml_is_refused() {
-        assert!(parse(b"a: [1\n").unwrap_err().starts_with("error converting YAML to JSON: yaml: "));
+        assert!(parse(b"a: [1\n").unwrap_err().starts_with("yaml: "));
+        assert_eq!(parse(b"a: b: c").unwrap_err(), "yaml: mapping values are not allowed in this context");
+        assert_eq!(
+            parse(b"a: 1\nb: c: d").unwrap_err(),
+            "yaml: line 2: mapping values are not allowed in this context"
+        );
         assert!(parse("{".repeat(100_000).as_bytes()).is_err());
     }
 }

@@ -1,3 +1,4 @@
+use coracle_meta::go_quote;
 use serde_json::{Map, Value};
 
 use super::{Error, Touched};
@@ -24,33 +25,38 @@ impl JsonPatch {
     /// # Errors
     /// [`Error::Malformed`] and [`Error::TooManyOperations`].
     pub fn parse(patch: Value) -> Result<(Self, Vec<String>), Error> {
-        let items = match patch {
-            Value::Array(items) => items,
-            Value::Null => Vec::new(),
-            other => return Err(wrong_type(&other, "Go value", "[]handlers.jsonPatchOp")),
-        };
-        let mut objections = Vec::new();
-        let mut operations = Vec::with_capacity(items.len());
-        for (index, item) in items.into_iter().enumerate() {
-            operations.push(match item {
-                Value::Object(fields) => fields,
-                Value::Null => Map::new(),
-                other => return Err(wrong_type(&other, "Go value", "handlers.jsonPatchOp")),
-            });
-            for (name, value) in operations.last().into_iter().flatten() {
-                match (name.as_str(), value) {
-                    ("op" | "path" | "from", Value::String(_) | Value::Null) | ("value", _) => {}
-                    ("op" | "path" | "from", other) => {
-                        return Err(wrong_type(other, &format!("Go struct field jsonPatchOp.{name}"), "string"));
-                    }
-                    _ => objections.push(format!("json patch unknown field \"[{index}].{name}\"")),
-                }
-            }
-        }
+        let (operations, objections) = read(patch)?;
         if operations.len() > MAX_OPERATIONS {
             return Err(Error::TooManyOperations { limit: MAX_OPERATIONS, actual: operations.len() });
         }
         Ok((Self { operations }, objections))
+    }
+
+    /// Takes a patch as a webhook sends it: of operations only what is performed is looked at.
+    ///
+    /// # Errors
+    /// What Go says of a text that is no patch. In Kubernetes: `jsonpatch.DecodePatch`.
+    pub fn decode(text: &[u8]) -> Result<Self, String> {
+        let (patch, _) = crate::decode::parse(text, crate::decode::Format::Json)?;
+        let wrong = |value: &Value, expected: &str| {
+            format!("json: cannot unmarshal {} into Go value of type jsonpatch.{expected}", kind_name(value))
+        };
+        let items = match patch {
+            Value::Array(items) => items,
+            Value::Null => Vec::new(),
+            other => return Err(wrong(&other, "Patch")),
+        };
+        let operations = items.into_iter().map(|item| match item {
+            Value::Object(fields) => Ok(fields),
+            Value::Null => Ok(Map::new()),
+            other => Err(wrong(&other, "Operation")),
+        });
+        Ok(Self { operations: operations.collect::<Result<_, _>>()? })
+    }
+
+    /// Whether the patch changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
     }
 
     /// The containers that the operations go through, from the root; see [`document_text`](super::document_text).
@@ -80,16 +86,48 @@ impl JsonPatch {
     }
 }
 
+/// The operations of a patch, and what a strict reader objects to.
+fn read(patch: Value) -> Result<(Vec<Map<String, Value>>, Vec<String>), Error> {
+    let items = match patch {
+        Value::Array(items) => items,
+        Value::Null => Vec::new(),
+        other => return Err(wrong_type(&other, "Go value", "[]handlers.jsonPatchOp")),
+    };
+    let mut objections = Vec::new();
+    let mut operations = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        operations.push(match item {
+            Value::Object(fields) => fields,
+            Value::Null => Map::new(),
+            other => return Err(wrong_type(&other, "Go value", "handlers.jsonPatchOp")),
+        });
+        for (name, value) in operations.last().into_iter().flatten() {
+            match (name.as_str(), value) {
+                ("op" | "path" | "from", Value::String(_) | Value::Null) | ("value", _) => {}
+                ("op" | "path" | "from", other) => {
+                    return Err(wrong_type(other, &format!("Go struct field jsonPatchOp.{name}"), "string"));
+                }
+                _ => objections.push(format!("json patch unknown field \"[{index}].{name}\"")),
+            }
+        }
+    }
+    Ok((operations, objections))
+}
+
 fn wrong_type(value: &Value, place: &str, expected: &str) -> Error {
-    let name = match value {
+    let name = kind_name(value);
+    Error::Malformed(format!("error decoding patch: json: cannot unmarshal {name} into {place} of type {expected}"))
+}
+
+fn kind_name(value: &Value) -> &'static str {
+    match value {
         Value::Object(_) => "object",
         Value::Array(_) => "array",
         Value::String(_) => "string",
         Value::Number(_) => "number",
         Value::Bool(_) => "bool",
         Value::Null => "null",
-    };
-    Error::Malformed(format!("error decoding patch: json: cannot unmarshal {name} into {place} of type {expected}"))
+    }
 }
 
 struct Run {
@@ -99,31 +137,41 @@ struct Run {
     depth: usize,
 }
 
+/// What Go says of a field that an operation does not have.
+const NO_PATH: &str = "operation missing path field: missing value";
+const NO_FROM: &str = "operation, missing from field: missing value";
+
 impl Run {
     fn perform(&mut self, operation: &Map<String, Value>) -> Result<(), String> {
         let text = |name: &str| operation.get(name).and_then(Value::as_str);
-        let path = || text("path").ok_or_else(|| "the operation has no path".to_owned());
-        let from = || text("from").ok_or_else(|| "the operation has no from".to_owned());
+        let kind = text("op").unwrap_or("unknown");
+        let path = |what: &str, why: &str| {
+            text("path").ok_or_else(|| format!("{what} operation failed to decode path: {why}"))
+        };
+        let from =
+            |what: &str| text("from").ok_or_else(|| format!("{what} operation failed to decode from: {NO_FROM}"));
         let value = operation.get("value").unwrap_or(&Value::Null);
-        match text("op").unwrap_or("unknown") {
-            "add" => self.add(path()?, value.clone(), depth_of(value)),
-            "remove" => self.take(path()?).map(|_| ()),
-            "replace" => self.replace(path()?, value.clone()),
-            "test" => self.test(path()?, value),
-            "move" => {
-                let depth = self.depth_below(from()?);
-                let value = self.take(from()?)?;
-                self.add(path()?, value, depth)
+        match kind {
+            "add" => {
+                let path = path(kind, MISSING)?;
+                self.deepen(path, value, depth_of(value))?;
+                let (parent, key) = self.parent(path).ok_or_else(|| {
+                    format!("add operation does not apply: doc is missing path: \"{path}\": {MISSING}")
+                })?;
+                add(parent, key, value.clone()).map_err(|why| format!("error in add for path: '{path}': {why}"))
             }
-            "copy" => {
-                let depth = self.depth_below(from()?);
-                let value = self.get(from()?)?.cloned().unwrap_or(Value::Null);
-                self.copied_bytes += serde_json::to_string(&value).map_or(0, |text| text.len());
-                if self.copied_bytes > MAX_COPIED_BYTES {
-                    return Err(format!("the copies exceed {MAX_COPIED_BYTES} bytes"));
-                }
-                self.add(path()?, value, depth)
+            "remove" => {
+                let path = path(kind, MISSING)?;
+                let (parent, key) = self.parent(path).ok_or_else(|| {
+                    format!("remove operation does not apply: doc is missing path: \"{path}\": {MISSING}")
+                })?;
+                let removed = remove(parent, &key);
+                removed.map(|_| ()).map_err(|why| format!("error in remove for path: '{path}': {why}"))
             }
+            "replace" => self.replace(path(kind, NO_PATH)?, value.clone()),
+            "test" => self.test(path(kind, NO_PATH)?, value),
+            "move" => self.move_value(from(kind)?, path(kind, NO_PATH)),
+            "copy" => self.copy_value(from(kind)?, path(kind, MISSING)),
             other => Err(format!("Unexpected kind: {other}")),
         }
     }
@@ -131,23 +179,6 @@ impl Run {
     /// An upper bound of how deep a value at the path is nested.
     fn depth_below(&self, path: &str) -> usize {
         self.depth.saturating_sub(path.matches('/').count())
-    }
-
-    fn add(&mut self, path: &str, value: Value, depth: usize) -> Result<(), String> {
-        self.deepen(path, &value, depth)?;
-        let (parent, key) = self.parent(path)?;
-        match parent {
-            Value::Object(fields) => {
-                fields.insert(key, value);
-            }
-            Value::Array(items) if key == "-" => items.push(value),
-            Value::Array(items) => {
-                let at = index(&key, items.len() + 1)?;
-                items.insert(at, value);
-            }
-            _ => return Err(format!("{path:?} is not in an object or a list")),
-        }
-        Ok(())
     }
 
     /// Keeps the bound of the document's depth; looks closer when the bound says that it could be too deep.
@@ -168,86 +199,142 @@ impl Run {
     fn replace(&mut self, path: &str, value: Value) -> Result<(), String> {
         if path.is_empty() {
             if !value.is_object() && !value.is_array() {
-                return Err("the document can be replaced by an object or a list only".to_owned());
+                return Err("replace operation value must be object or array: %!w(<nil>)".to_owned());
             }
             self.depth = depth_of(&value);
             self.document = value;
             return Ok(());
         }
         self.deepen(path, &value, depth_of(&value))?;
-        let (parent, key) = self.parent(path)?;
+        let missing =
+            |what: &str| format!("replace operation does not apply: doc is missing {what}: {path}: {MISSING}");
+        let (parent, key) = self.parent(path).ok_or_else(|| missing("path"))?;
         match parent {
             Value::Object(fields) => {
                 fields.insert(key, value);
             }
-            Value::Array(items) => {
-                let at = index(&key, items.len())?;
-                items[at] = value;
-            }
-            _ => return Err(format!("{path:?} is not in an object or a list")),
+            parent => *item(parent, &key).map_err(|_| missing("key"))? = value,
         }
         Ok(())
     }
 
     fn test(&mut self, path: &str, expected: &Value) -> Result<(), String> {
-        let found = if path.is_empty() { Some(&self.document) } else { self.get(path)? };
-        if found.unwrap_or(&Value::Null) == expected { Ok(()) } else { Err(format!("testing value {path} failed")) }
-    }
-
-    /// The value at the path; `None` for a field that an existing object does not have.
-    fn get(&mut self, path: &str) -> Result<Option<&Value>, String> {
-        let (parent, key) = self.parent(path)?;
-        match parent {
-            Value::Object(fields) => Ok(fields.get(&key)),
-            Value::Array(items) => {
-                let at = index(&key, items.len())?;
-                Ok(items.get(at))
+        let found = match path {
+            "" => &self.document,
+            path => {
+                let (parent, key) = self
+                    .parent(path)
+                    .ok_or_else(|| format!("test operation does not apply: is missing path: {path}: {MISSING}"))?;
+                get(parent, &key).map_err(|why| format!("error in test for path: '{path}': {why}"))?
             }
-            _ => Err(format!("{path:?} is not in an object or a list")),
-        }
+        };
+        if found == expected { Ok(()) } else { Err(format!("testing value {path} failed: test failed")) }
     }
 
-    fn take(&mut self, path: &str) -> Result<Value, String> {
-        let (parent, key) = self.parent(path)?;
-        match parent {
-            Value::Object(fields) => fields.remove(&key).ok_or_else(|| format!("there is no {key:?} to remove")),
-            Value::Array(items) => {
-                let at = index(&key, items.len())?;
-                Ok(items.remove(at))
-            }
-            _ => Err(format!("{path:?} is not in an object or a list")),
-        }
+    fn move_value(&mut self, from: &str, to: Result<&str, String>) -> Result<(), String> {
+        let depth = self.depth_below(from);
+        let (parent, key) = self
+            .parent(from)
+            .ok_or_else(|| format!("move operation does not apply: doc is missing from path: {from}: {MISSING}"))?;
+        let value = remove(parent, &key).map_err(|why| format!("error in move for path: '{key}': {why}"))?;
+        let to = to?;
+        self.deepen(to, &value, depth)?;
+        let (parent, key) = self.parent(to).ok_or_else(|| {
+            format!("move operation does not apply: doc is missing destination path: {to}: {MISSING}")
+        })?;
+        add(parent, key, value).map_err(|why| format!("error in move for path: '{to}': {why}"))
     }
 
-    /// The object or list that holds what the path names, and the name in it. What stands before the first slash counts
-    /// for nothing.
-    fn parent(&mut self, path: &str) -> Result<(&mut Value, String), String> {
+    fn copy_value(&mut self, from: &str, to: Result<&str, String>) -> Result<(), String> {
+        let depth = self.depth_below(from);
+        let (parent, key) = self
+            .parent(from)
+            .ok_or_else(|| format!("copy operation does not apply: doc is missing from path: {from}: {MISSING}"))?;
+        let value = get(parent, &key).map_err(|why| format!("error in copy for from: '{from}': {why}"))?.clone();
+        let to = to?;
+        self.copied_bytes += serde_json::to_string(&value).map_or(0, |text| text.len());
+        if self.copied_bytes > MAX_COPIED_BYTES {
+            let (limit, size) = (MAX_COPIED_BYTES, self.copied_bytes);
+            return Err(format!(
+                "Unable to complete the copy, the accumulated size increase of copy is {size}, exceeding the limit {limit}"
+            ));
+        }
+        self.deepen(to, &value, depth)?;
+        let (parent, key) = self.parent(to).ok_or_else(|| {
+            format!("copy operation does not apply: doc is missing destination path: {to}: {MISSING}")
+        })?;
+        add(parent, key, value).map_err(|why| format!("error while adding value during copy: {why}"))
+    }
+
+    /// The object or list that holds what the path names, and the name in it; `None` where there is none. What stands
+    /// before the first slash counts for nothing.
+    fn parent(&mut self, path: &str) -> Option<(&mut Value, String)> {
         let steps: Vec<_> = path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
-        let Some((last, parents)) = steps.split_last() else { return Err(format!("{path:?} is no path")) };
+        let (last, parents) = steps.split_last()?;
         let mut value = &mut self.document;
         for step in parents {
-            let next = match value {
-                Value::Object(fields) => fields.get_mut(step),
-                Value::Array(items) => {
-                    let at = index(step, items.len())?;
-                    items.get_mut(at)
-                }
-                _ => None,
+            value = match value {
+                Value::Object(fields) => fields.get_mut(step)?,
+                list => item(list, step).ok()?,
             };
-            value = next.ok_or_else(|| format!("doc is missing path: {path:?}"))?;
         }
-        Ok((value, last.clone()))
+        matches!(value, Value::Object(_) | Value::Array(_)).then(|| (value, last.clone()))
     }
 }
 
+/// What Go says of what is not there.
+const MISSING: &str = "missing value";
+
+fn add(parent: &mut Value, key: String, value: Value) -> Result<(), String> {
+    match parent {
+        Value::Object(fields) => drop(fields.insert(key, value)),
+        Value::Array(items) if key == "-" => items.push(value),
+        Value::Array(items) => {
+            let not_one = |why| format!("value was not a proper array index: '{key}': {why}");
+            let at = place(number(&key).map_err(not_one)?, items.len() + 1)?;
+            items.insert(at, value);
+        }
+        _ => return Err("unknown object type".to_owned()),
+    }
+    Ok(())
+}
+
+fn remove(parent: &mut Value, key: &str) -> Result<Value, String> {
+    match parent {
+        Value::Object(fields) => {
+            fields.remove(key).ok_or_else(|| format!("Unable to remove nonexistent key: {key}: {MISSING}"))
+        }
+        Value::Array(items) => Ok(items.remove(place(number(key)?, items.len())?)),
+        _ => Err("unknown object type".to_owned()),
+    }
+}
+
+/// The value of a key; null for a field that an object does not have.
+fn get<'v>(parent: &'v mut Value, key: &str) -> Result<&'v Value, String> {
+    match parent {
+        Value::Object(fields) => Ok(fields.get(key).unwrap_or(&Value::Null)),
+        list => item(list, key).map(|item| &*item),
+    }
+}
+
+fn item<'v>(list: &'v mut Value, key: &str) -> Result<&'v mut Value, String> {
+    let Value::Array(items) = list else { return Err("unknown object type".to_owned()) };
+    let at = place(number(key)?, items.len())?;
+    Ok(&mut items[at])
+}
+
+/// A number as Go's `strconv.Atoi` reads it.
+fn number(key: &str) -> Result<i64, String> {
+    key.parse().map_err(|_| format!("strconv.Atoi: parsing {}: invalid syntax", go_quote(key)))
+}
+
 /// A place in a list of `length`; below zero from the end.
-fn index(key: &str, length: usize) -> Result<usize, String> {
-    let number: i64 = key.parse().map_err(|_| format!("{key:?} is no index"))?;
+fn place(number: i64, length: usize) -> Result<usize, String> {
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let place = if number < 0 { number + length } else { number };
     match usize::try_from(place) {
         Ok(at) if place < length => Ok(at),
-        _ => Err(format!("Unable to access invalid index: {number}")),
+        _ => Err(format!("Unable to access invalid index: {number}: invalid index referenced")),
     }
 }
 
@@ -319,6 +406,54 @@ mod tests {
         let many = Value::Array(vec![json!({"op": "test", "path": "/a"}); MAX_OPERATIONS + 1]);
         let status: Status = patched(json!({}), many).unwrap_err().into();
         assert_eq!(status.code, 413);
+    }
+
+    #[test]
+    fn a_patch_that_does_not_apply_says_why_in_gos_words() {
+        let why = |patch: Value| {
+            let patch = JsonPatch::decode(patch.to_string().as_bytes()).unwrap();
+            patch.apply(json!({"a": {"b": 1}, "l": [1]})).unwrap_err().to_string()
+        };
+        for (operation, expected) in [
+            (
+                json!({"op": "remove", "path": "/nope/x"}),
+                "remove operation does not apply: doc is missing path: \"/nope/x\": missing value",
+            ),
+            (
+                json!({"op": "remove", "path": "/a/x"}),
+                "error in remove for path: '/a/x': Unable to remove nonexistent key: x: missing value",
+            ),
+            (
+                json!({"op": "add", "path": "/l/7", "value": 1}),
+                "error in add for path: '/l/7': Unable to access invalid index: 7: invalid index referenced",
+            ),
+            (
+                json!({"op": "add", "path": "/l/x", "value": 1}),
+                "error in add for path: '/l/x': value was not a proper array index: 'x': \
+                 strconv.Atoi: parsing \"x\": invalid syntax",
+            ),
+            (json!({"op": "add", "value": 1}), "add operation failed to decode path: missing value"),
+            (json!({"op": "test", "path": "/a/b", "value": 2}), "testing value /a/b failed: test failed"),
+            (
+                json!({"op": "replace", "path": "/l/3", "value": 2}),
+                "replace operation does not apply: doc is missing key: /l/3: missing value",
+            ),
+            (
+                json!({"op": "move", "from": "/x/y", "path": "/a"}),
+                "move operation does not apply: doc is missing from path: /x/y: missing value",
+            ),
+            (
+                json!({"op": "copy", "path": "/a"}),
+                "copy operation failed to decode from: operation, missing from field: missing value",
+            ),
+            (json!({"op": "explode", "path": "/a"}), "Unexpected kind: explode"),
+        ] {
+            assert_eq!(why(json!([operation])), expected);
+        }
+        let undecodable = |text: &str| JsonPatch::decode(text.as_bytes()).unwrap_err();
+        assert_eq!(undecodable(r#"{"a":1}"#), "json: cannot unmarshal object into Go value of type jsonpatch.Patch");
+        assert_eq!(undecodable("[1]"), "json: cannot unmarshal number into Go value of type jsonpatch.Operation");
+        assert_eq!(undecodable("x"), "invalid character 'x' looking for beginning of value");
     }
 
     #[test]

@@ -19,12 +19,7 @@ impl Structural {
         let reversed: Vec<_> = kind.group.split('.').rev().collect();
         let name = format!("{}.{}.{}", reversed.join("."), kind.version, kind.kind);
         let mut root = build.structure(self, &name);
-        let metadata = build.import(OBJECT_META).map_or(Shape::Any, Shape::Named);
-        for (name, shape) in [("apiVersion", Shape::String), ("kind", Shape::String), ("metadata", metadata)] {
-            root.fields.retain(|field| field.name != name);
-            root.fields.push(field(name, shape, false));
-        }
-        root.fields.sort_by(|a, b| a.name.cmp(&b.name));
+        build.add_fields_of_a_resource(&mut root);
         let ty = Type {
             name,
             body: TypeBody::Struct(root),
@@ -108,7 +103,7 @@ impl Build {
                 };
                 Shape::Map(Box::new(Map { value, kind }))
             }
-            _ if schema.properties.is_empty() && !atomic => Shape::Any,
+            _ if schema.properties.is_empty() && !atomic && !schema.embedded_resource => Shape::Any,
             _ => {
                 let body = TypeBody::Struct(self.structure(schema, name));
                 let ty =
@@ -126,11 +121,25 @@ impl Build {
             field.default.clone_from(&below.default);
             fields.push(field);
         }
-        Struct {
+        let mut body = Struct {
             fields,
             preserves_unknown: self.inherits_unknown || schema.preserves_unknown,
             embedded_resource: schema.embedded_resource,
+        };
+        if schema.embedded_resource {
+            self.add_fields_of_a_resource(&mut body);
         }
+        body
+    }
+
+    /// Declares the fields that every resource has, also one that stands within another.
+    fn add_fields_of_a_resource(&mut self, body: &mut Struct) {
+        let metadata = self.import(OBJECT_META).map_or(Shape::Any, Shape::Named);
+        for (name, shape) in [("apiVersion", Shape::String), ("kind", Shape::String), ("metadata", metadata)] {
+            body.fields.retain(|field| field.name != name);
+            body.fields.push(field(name, shape, false));
+        }
+        body.fields.sort_by(|a, b| a.name.cmp(&b.name));
     }
 
     fn special(&mut self, name: &str, special: Special) -> TypeId {

@@ -16,6 +16,7 @@ mod format;
 mod kind_schema;
 mod list_type;
 mod node;
+mod pattern_error;
 mod prune;
 mod validate;
 

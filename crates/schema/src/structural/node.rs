@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::pattern_error::{go_refusal, go_text};
 use crate::table::ListKind;
 
 /// One node of a structural schema: what one place in a custom resource may hold.
@@ -169,7 +170,11 @@ impl ValueType {
 
 impl Pattern {
     fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), compiled: Regex::new(text).map_err(|error| error.to_string()) }
+        let compiled = match go_refusal(text) {
+            None => Regex::new(text).map_err(|error| go_text(text, &error.to_string())),
+            Some(why) => Err(why),
+        };
+        Self { text: text.to_owned(), compiled }
     }
 }
 

@@ -74,6 +74,20 @@ fn defaults_stand_in_for_what_is_missing_and_for_null_where_null_is_no_value() {
 }
 
 #[test]
+fn a_resource_within_a_resource_has_the_metadata_of_the_api() {
+    let schema = schema(json!({"inner": {
+        "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true
+    }}));
+    let kind = GroupVersionKind::new("example.com", "v1", "X");
+    let kind_schema = Arc::new(schema).kind_schema(&kind);
+    let value = json!({"spec": {"inner": {"kind": "K", "metadata": {"labels": {"a": "b"}}, "data": {"c": 1}}}});
+    let owned = field_set(TablePlace::root(&kind_schema), &value).texts();
+    let metadata: Vec<_> = owned.iter().filter(|path| path.contains("metadata")).collect();
+    assert_eq!(metadata, [".spec.inner.metadata.labels.a"], "the fields of a struct are not owned by themselves");
+    assert!(owned.contains(&".spec.inner.data".to_owned()), "{owned:?}");
+}
+
+#[test]
 fn errors_read_as_in_kubernetes() {
     let schema = schema(json!({
         "oars": {"type": "integer", "minimum": 0, "maximum": 20},

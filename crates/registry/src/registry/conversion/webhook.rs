@@ -2,10 +2,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use coracle_meta::fields::Fields;
-use coracle_meta::{Object, Status, go_quote};
+use coracle_meta::{GroupVersion, Object, Status, go_quote};
 use serde_json::{Value, json};
 
 use super::metadata;
+use crate::check_review_kind;
 use crate::{Call, ClientConfig, Registry, Request};
 
 const GROUP: &str = "apiextensions.k8s.io";
@@ -64,9 +65,9 @@ impl ConversionWebhook {
         if converted.len() != objects.len() {
             return Err(failed(&format!("returned {} objects, expected {}", converted.len(), objects.len())));
         }
+        let index_of = |index: usize| (objects.len() > 1).then_some(index);
         let checked = objects.iter().zip(converted).enumerate().map(|(index, (original, converted))| {
-            check(original, converted, api_version)
-                .map_err(|why| failed(&format!("returned invalid converted object at index {index}: {why}")))
+            check(original, converted, api_version).map_err(|misfit| failed(&misfit.text(index_of(index))))
         });
         checked.collect()
     }
@@ -74,11 +75,15 @@ impl ConversionWebhook {
 
 /// The objects of an answer. In Kubernetes: `getConvertedObjectsFromResponse`.
 fn read(version: &str, uid: &str, mut answer: Value) -> Result<Vec<Value>, String> {
+    check_review_kind(&answer, "ConversionReview", &GroupVersion::new(GROUP, version), &["v1", "v1beta1"])?;
     let (got, kind) = (answer.text("apiVersion"), answer.text("kind"));
     // The first version of the API asked neither for the uid nor for the kind.
     let is_strict = version == "v1";
     if is_strict && (got, kind) != ("apiextensions.k8s.io/v1", "ConversionReview") {
-        return Err(format!("expected webhook response of {GROUP}/v1, Kind=ConversionReview, got {got}, Kind={kind}"));
+        let slash = if got.contains('/') { "" } else { "/" };
+        return Err(format!(
+            "expected webhook response of {GROUP}/v1, Kind=ConversionReview, got {slash}{got}, Kind={kind}"
+        ));
     }
     let response = answer.at("response");
     if !response.is_object() {
@@ -98,23 +103,53 @@ fn read(version: &str, uid: &str, mut answer: Value) -> Result<Vec<Value>, Strin
     }
 }
 
-/// A converted object, if it is the same one: it keeps its metadata, but for labels and annotations.
-/// In Kubernetes: `validateConvertedObject` and `restoreObjectMeta`.
-fn check(original: &Object, converted: Value, api_version: &str) -> Result<Object, String> {
-    let mut converted = Object::from_value(converted).map_err(|error| error.to_string())?;
-    if converted.api_version() != api_version {
-        let got = converted.api_version();
-        return Err(format!("invalid groupVersion (expected {api_version}, received {got})"));
-    }
-    for (what, field) in
-        [("kind", "kind"), ("name", "metadata.name"), ("namespace", "metadata.namespace"), ("UID", "metadata.uid")]
-    {
-        let (before, after) = (original.text(field), converted.text(field));
-        if before != after {
-            return Err(format!("must have the same {what}: {before} != {after}"));
+/// Why a converted object is none.
+#[derive(Debug, PartialEq)]
+enum Misfit {
+    /// It has another version or kind.
+    Kind(String),
+    /// It is another object.
+    Object(String),
+    /// Its metadata is none.
+    Metadata(String),
+}
+
+impl Misfit {
+    /// What is said of the object at an index of a list, or of a single one. In Kubernetes: `webhookConverter.Convert`.
+    fn text(&self, index: Option<usize>) -> String {
+        match (self, index) {
+            (Self::Kind(why) | Self::Object(why), Some(index)) => {
+                format!("returned invalid converted object at index {index}: {why}")
+            }
+            (Self::Metadata(why), Some(index)) => {
+                format!("returned invalid metadata in object at index {index}: {why}")
+            }
+            (Self::Kind(why), None) => format!("returned invalid object at index 0: {why}"),
+            (Self::Object(why), None) => format!("returned invalid object: {why}"),
+            (Self::Metadata(why), None) => format!("returned invalid metadata: {why}"),
         }
     }
-    metadata::restore(original, &mut converted)?;
+}
+
+/// A converted object, if it is the same one: it keeps its metadata, but for labels and annotations.
+/// In Kubernetes: `validateConvertedObject` and `restoreObjectMeta`.
+fn check(original: &Object, converted: Value, api_version: &str) -> Result<Object, Misfit> {
+    let mut converted = Object::from_value(converted).map_err(|error| Misfit::Kind(error.to_string()))?;
+    for (what, expected, got) in [
+        ("groupVersion", api_version, converted.api_version()),
+        ("kind", original.text("kind"), converted.text("kind")),
+    ] {
+        if expected != got {
+            return Err(Misfit::Kind(format!("invalid {what} (expected {expected}, received {got})")));
+        }
+    }
+    for (what, field) in [("name", "metadata.name"), ("namespace", "metadata.namespace"), ("UID", "metadata.uid")] {
+        let (before, after) = (original.text(field), converted.text(field));
+        if before != after {
+            return Err(Misfit::Object(format!("must have the same {what}: {before} != {after}")));
+        }
+    }
+    metadata::restore(original, &mut converted).map_err(Misfit::Metadata)?;
     Ok(converted)
 }
 
@@ -142,9 +177,16 @@ mod tests {
         let original = Object::from_value(object("v1")).unwrap();
         let mut other = object("v2");
         other["metadata"]["uid"] = "other".into();
-        assert_eq!(check(&original, other, "a.b/v2"), Err("must have the same UID: u != other".to_owned()));
+        let wrong = check(&original, other, "a.b/v2").unwrap_err();
+        assert_eq!(wrong.text(None), "returned invalid object: must have the same UID: u != other");
         let wrong = check(&original, object("v3"), "a.b/v2").unwrap_err();
-        assert_eq!(wrong, "invalid groupVersion (expected a.b/v2, received a.b/v3)");
+        let expected = "invalid groupVersion (expected a.b/v2, received a.b/v3)";
+        assert_eq!(wrong.text(None), format!("returned invalid object at index 0: {expected}"));
+        assert_eq!(wrong.text(Some(3)), format!("returned invalid converted object at index 3: {expected}"));
+        let mut other = object("v2");
+        other["kind"] = "L".into();
+        let wrong = check(&original, other, "a.b/v2").unwrap_err();
+        assert_eq!(wrong.text(None), "returned invalid object at index 0: invalid kind (expected K, received L)");
         let mut bare = object("v2");
         bare["metadata"]["labels"] = "text".into();
         assert!(check(&original, bare, "a.b/v2").is_err());
@@ -157,6 +199,11 @@ mod tests {
         assert_eq!(read("v1", "u", failed), Err("no way".to_owned()));
         let silent = answer(json!({"uid": "u", "result": {}}));
         assert_eq!(read("v1", "u", silent), Err("response.result.status was '', not 'Success'".to_owned()));
+        let unnamed = "expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got /, Kind=";
+        assert_eq!(read("v1", "u", json!({})), Err(unnamed.to_owned()));
+        let other = read("v1beta1", "u", answer(json!({})));
+        let why = "converting (v1.ConversionReview) to (v1beta1.ConversionReview): unknown conversion";
+        assert_eq!(other, Err(why.to_owned()));
         assert_eq!(read("v1beta1", "u", json!({"response": {"result": {"status": "Success"}}})), Ok(Vec::new()));
     }
 }

@@ -1,5 +1,6 @@
 use bytes::Bytes;
 use coracle_meta::{Status, StatusDetails, go_quote};
+use coracle_schema::decode::read_document;
 use serde_json::Value;
 
 /// How much of a body that is no `Status` is quoted. In Kubernetes: `maxUnstructuredResponseTextBytes`.
@@ -27,13 +28,18 @@ impl Answer {
         if !(200..=206).contains(&self.code) {
             return Err(self.failure());
         }
-        serde_json::from_slice(&self.body).map_err(|error| {
-            let message = match std::str::from_utf8(&self.body) {
-                Ok("") => "unexpected end of JSON input".to_owned(),
-                _ => format!("couldn't get version/kind; json parse error: {error}"),
-            };
-            Status::failure(0, "", message)
-        })
+        let why = match self.body.is_empty() {
+            false => match read_document(&self.body) {
+                Ok(document) => return Ok(document),
+                Err(why) => why,
+            },
+            true => {
+                let (code, media_type) = (self.code, self.media_type.as_str());
+                let media_type = if media_type.is_empty() { "application/json" } else { media_type };
+                format!("0-length response with status code: {code} and content type: {media_type}")
+            }
+        };
+        Err(Status::failure(0, "", why))
     }
 
     fn failure(&self) -> Status {
@@ -44,7 +50,10 @@ impl Answer {
         {
             return status;
         }
-        let text = String::from_utf8_lossy(&self.body[..self.body.len().min(QUOTED_BYTES)]).trim().to_owned();
+        let text = match self.media_type.is_empty() || self.media_type.to_ascii_lowercase().starts_with("text/") {
+            true => String::from_utf8_lossy(&self.body[..self.body.len().min(QUOTED_BYTES)]).trim().to_owned(),
+            false => "unknown".to_owned(),
+        };
         let (reason, message) = self.words(&text);
         let details = StatusDetails { retry_after_seconds: self.retry_after_seconds, ..StatusDetails::default() };
         Status::failure(self.code, reason, message).with_details(details).with_cause(

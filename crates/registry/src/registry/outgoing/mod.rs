@@ -10,9 +10,11 @@ mod call;
 mod callee;
 mod caller;
 mod question;
+mod review_kind;
 
 pub use answer::Answer;
 pub use call::{Call, CallError, Outgoing};
 pub use callee::{Callee, ClientConfig, ServiceAddress};
 pub use caller::Caller;
 pub use question::{Question, Trust};
+pub use review_kind::check_review_kind;
