@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, GroupVersionResource, Object, Status};
-use coracle_registry::{DeleteOptions, Operation, Preconditions, Request, Review, Said};
+use coracle_registry::{DeleteOptions, Operation, Preconditions, Request, Review, Said, Verb};
 use serde_json::{Value, json};
 
 use crate::lookup::{self, core};
@@ -63,6 +63,8 @@ pub(crate) fn admission_request(
     let asked_kind = kind_of(review);
     // The name in the URL counts, whatever the body of a subresource is called.
     let name = match request.at.name.as_str() {
+        // As in Kubernetes, who deletes many names none of them.
+        _ if request.verb == Verb::DeleteCollection => "",
         "" => review.object().map_or("", Object::name),
         name => name,
     };

@@ -196,6 +196,12 @@ impl Action for TokenRequests {
         true
     }
 
+    fn set_defaults(&self, body: &mut Object) {
+        if body.number("spec.expirationSeconds").is_none() {
+            body.set("spec.expirationSeconds", SECONDS.1);
+        }
+    }
+
     fn check(&self, request: &Request, body: &Object) -> Result<(), Status> {
         check_names(request, body)
     }

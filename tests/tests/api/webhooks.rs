@@ -270,6 +270,29 @@ async fn a_webhook_is_shown_a_scale_where_a_scale_is_written_and_may_change_it()
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_eviction_is_shown_as_one_in_its_newest_version_and_not_as_a_deletion() {
+    let asked = Asked::default();
+    let cluster = cluster(program(&asked, |_, _| allowed())).await;
+    let pods = "/api/v1/namespaces/default/pods";
+    let account = call(&cluster, Method::POST, "/api/v1/namespaces/default/serviceaccounts", &named("default")).await;
+    assert!(account.code == StatusCode::CREATED || account.code == StatusCode::CONFLICT, "{:?}", account.json());
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    assert_eq!(call(&cluster, Method::POST, pods, &pod).await.code, StatusCode::CREATED);
+    let rules =
+        json!([{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods/*", "pods"], "operations": ["*"]}]);
+    configure(&cluster, "validating", &[webhook("sees", json!({"rules": rules}))]).await;
+    let path = format!("{pods}/p/eviction");
+    let other = call(&cluster, Method::POST, &path, &named("q")).await;
+    assert_eq!(other.json()["message"], "name in URL does not match name in Eviction object");
+    let eviction = json!({"apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": "p"}});
+    assert_eq!(call(&cluster, Method::POST, &path, &eviction).await.code, StatusCode::CREATED);
+    let asked = asked.lock().clone();
+    let seen: Vec<_> = asked.iter().map(|(_, request)| (&request["operation"], &request["kind"])).collect();
+    let kind = json!({"group": "policy", "version": "v1", "kind": "Eviction"});
+    assert_eq!(seen, [(&json!("CREATE"), &kind)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_url_is_not_called_in_virtual_time_unless_somebody_here_answers_for_it() {
     let asked = Asked::default();
     let cluster = cluster(program(&asked, |_, _| allowed())).await;

@@ -146,9 +146,10 @@ fn check_types(version: &str, answer: &Value) -> Result<(), String> {
         ("details", Form::Struct, "v1.StatusDetails"),
         ("code", Form::Int32, "int32"),
     ] {
-        let value = status.at(name);
+        let (value, field) = (status.at(name), format!("Status.response.status.{name}"));
         if !form.holds(value) {
-            return misfit(value, &format!("Status.response.status.{name}"), kind);
+            let what = if matches!(form, Form::Int32) { go_number(value) } else { go_kind(value).to_owned() };
+            return Err(format!("json: cannot unmarshal {what} into Go struct field {field} of type {kind}"));
         }
     }
     Ok(())
@@ -180,14 +181,22 @@ impl Form {
 }
 
 /// What Go calls a value in JSON.
-fn go_kind(value: &Value) -> String {
+fn go_kind(value: &Value) -> &'static str {
     match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) => "bool".to_owned(),
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The same where a number is wanted, and another number is there.
+fn go_number(value: &Value) -> String {
+    match value {
         Value::Number(number) => format!("number {number}"),
-        Value::String(_) => "string".to_owned(),
-        Value::Array(_) => "array".to_owned(),
-        Value::Object(_) => "object".to_owned(),
+        other => go_kind(other).to_owned(),
     }
 }
 
@@ -195,8 +204,8 @@ fn go_kind(value: &Value) -> String {
 fn bytes(value: &Value) -> Result<Vec<u8>, String> {
     let byte = |item: &Value| match item {
         Value::Null => Ok(0),
-        Value::Number(number) => number.to_string().parse().map_err(|_| go_kind(item)),
-        other => Err(go_kind(other)),
+        Value::Number(number) => number.to_string().parse().map_err(|_| go_number(item)),
+        other => Err(go_number(other)),
     };
     let wrong = |what: String| {
         format!("json: cannot unmarshal {what} into Go struct field AdmissionResponse.response.patch of type uint8")
@@ -275,6 +284,8 @@ mod tests {
             ),
             ("patchType", json!([]), into("array", "AdmissionResponse.response.patchType", "v1.PatchType")),
             ("status", json!({"message": {}}), into("object", "Status.response.status.message", "string")),
+            ("uid", json!(1), into("number", "AdmissionResponse.response.uid", "types.UID")),
+            ("status", json!({"code": 1.5}), into("number 1.5", "Status.response.status.code", "int32")),
             ("patch", json!("%"), "illegal base64 data at input byte 0".to_owned()),
         ] {
             let mut response = json!({"uid": "a", "allowed": true});

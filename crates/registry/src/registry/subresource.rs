@@ -137,6 +137,9 @@ pub trait Action: Send + Sync + 'static {
         false
     }
 
+    /// Fills in the defaults of a body.
+    fn set_defaults(&self, _body: &mut Object) {}
+
     /// Why a body cannot be about the object that the request names. It is asked before the plug-ins that validate.
     ///
     /// # Errors

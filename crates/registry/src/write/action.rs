@@ -41,6 +41,7 @@ impl Registry {
             object_meta::wipe_system_fields(&mut body);
         }
         object_meta::ensure_namespace(&mut body, &request.at.namespace, kind.is_namespaced())?;
+        action.set_defaults(&mut body);
         let body = book_body(request, body_kind, body);
         let (body, _) = self.mutate(request, kind, Operation::Create, body, None).await?;
         action.check(request, &body)?;

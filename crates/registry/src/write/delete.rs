@@ -25,11 +25,13 @@ struct Delete<'a> {
     request: &'a Request,
     kind: &'a Kind,
     options: &'a DeleteOptions,
+    /// Whether plug-ins are asked.
+    is_admitted: bool,
 }
 
 impl Intent for Delete<'_> {
     fn admission(&self) -> Asked<'_> {
-        Asked::OfDeletions(self.options)
+        if self.is_admitted { Asked::OfDeletions(self.options) } else { Asked::None }
     }
 
     fn plan(&self, _wanted: Option<Object>, existing: Option<&Arc<Object>>) -> Result<Plan, Status> {
@@ -51,13 +53,30 @@ impl Registry {
     ///
     /// In Kubernetes: `Store.Delete` and `updateForGracefulDeletionAndFinalizers`.
     pub async fn delete(&self, request: &Request, options: &DeleteOptions) -> Result<Deleted, Status> {
+        self.delete_and_answer(request, options, true).await
+    }
+
+    /// Deletes an object, or begins to, where plug-ins have been asked about the action that this is part of: an eviction.
+    ///
+    /// # Errors
+    /// As [`Registry::delete`], but for those of plug-ins.
+    pub async fn delete_as_admitted(&self, request: &Request, options: &DeleteOptions) -> Result<Deleted, Status> {
+        self.delete_and_answer(request, options, false).await
+    }
+
+    async fn delete_and_answer(
+        &self,
+        request: &Request,
+        options: &DeleteOptions,
+        is_admitted: bool,
+    ) -> Result<Deleted, Status> {
         let kind = self.kind_of(request)?;
         if !request.at.subresource.is_empty() {
             return Err(Status::method_not_supported(&request.group_resource(), "delete"));
         }
         validate_options(options)?;
         (kind.hub().spec().delete_warnings)(options).into_iter().for_each(|warning| request.warnings.add(warning));
-        let committed = self.commit(request, &kind, &mut Delete { request, kind: &kind, options }).await?;
+        let committed = self.commit(request, &kind, &mut Delete { request, kind: &kind, options, is_admitted }).await?;
         answer(self, request, &kind, committed).await
     }
 }

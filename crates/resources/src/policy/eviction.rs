@@ -295,7 +295,8 @@ async fn evict(
         }
     }
     let about = request.about(Verb::Delete, pods(), &request.at.namespace, &request.at.name);
-    registry.delete(&about, &options).await?;
+    // Plug-ins have seen the eviction, and are not asked about the deletion.
+    registry.delete_as_admitted(&about, &options).await?;
     Ok(success())
 }
 

@@ -240,6 +240,9 @@ fn check_kind(found: &GroupVersionKind, expected: &GroupVersionKind) -> Result<(
     if retired::is_accepted(found, expected) {
         return Ok(());
     }
+    if IN_EVERY_GROUP.contains(&expected.kind.as_str()) && found.kind != expected.kind {
+        return Err(Status::bad_request(not_registered(found)));
+    }
     if retired::is_former_version(found, expected) {
         return Err(another_version(&found.group_version().to_string(), expected));
     }
@@ -275,12 +278,16 @@ fn conversion_error(found: &GroupVersionKind, expected: &GroupVersionKind) -> Op
             expected.kind
         )
     } else {
-        format!(
-            "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",
-            found.kind,
-            found.group_version()
-        )
+        not_registered(found)
     })
+}
+
+fn not_registered(kind: &GroupVersionKind) -> String {
+    format!(
+        "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:111\"",
+        kind.kind,
+        kind.group_version()
+    )
 }
 
 /// The Go package of a group's internal version.

@@ -198,3 +198,11 @@ fn a_patch_may_take_a_document_to_a_retired_version_if_that_can_read_it() {
     );
     assert!(patched(kind("autoscaling", "Scale"), scale(json!({"replicas": 0}))).is_ok());
 }
+
+#[test]
+fn options_of_another_kind_are_not_known() {
+    let options = kind("", "DeleteOptions");
+    let pod = read(&options, r#"{"apiVersion":"v1","kind":"Pod"}"#).unwrap_err();
+    assert_eq!(pod, "no kind \"Pod\" is registered for version \"v1\" in scheme \"pkg/runtime/scheme.go:111\"");
+    assert!(read(&options, r#"{"apiVersion":"any.example/v7","kind":"DeleteOptions"}"#).is_ok());
+}
