@@ -20,7 +20,8 @@ use tokio_rustls::TlsAcceptor;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let [address, certificate, key] = std::env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "three arguments")?;
+    let [address, certificate, key] =
+        std::env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "three arguments")?;
     let chain = vec![CertificateDer::from_pem_file(certificate)?];
     let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()?
@@ -60,7 +61,7 @@ fn mutated(response: AdmissionResponse, object: &DynamicObject) -> Result<Admiss
         return Ok(response);
     }
     let add = |path: &[&str], value| {
-        PatchOperation::Add(AddOperation { path: PointerBuf::from_tokens(path), value })
+        PatchOperation::Add(AddOperation { path: PointerBuf::from_tokens(path.iter().copied()), value })
     };
     let mut patches = Vec::new();
     if object.metadata.labels.is_none() {
