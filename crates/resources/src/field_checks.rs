@@ -281,6 +281,19 @@ pub(crate) fn quantity_not_negative(amount: &Value, path: &str) -> Wrong {
     }
 }
 
+/// Whether an amount is no whole number.
+pub(crate) fn is_fraction(amount: Quantity) -> bool {
+    Quantity::of(amount.value()) != amount
+}
+
+/// What a writer of a part of a byte should know, which Kubernetes takes. `path` is that of the amounts.
+pub(crate) fn fraction_warning(amounts: &Value, resource: &str, path: &str) -> Option<String> {
+    let amount = Quantity::parse(amounts.field_named(resource).as_str()?).ok()?;
+    is_fraction(amount).then(|| {
+        format!("{path}[{resource}]: fractional byte value {:?} is invalid, must be an integer", amount.to_string())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,11 +1,13 @@
-//! What a volume claim asks for, in a claim, in the template of one, or beside a pod. In Kubernetes:
+//! What a volume claim asks for, in a claim, in the template of one, or in a volume of a pod. In Kubernetes:
 //! `ValidatePersistentVolumeClaimSpec`.
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Quantity, names};
 use serde_json::Value;
 
-use crate::field_checks::{Wrong, annotations, each_invalid, label_selector, labels, one_of, required};
+use crate::field_checks::{
+    Wrong, annotations, each_invalid, fraction_warning, label_selector, labels, one_of, required,
+};
 
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
@@ -61,6 +63,14 @@ pub(crate) fn wrong_claim_spec(spec: &Value, path: &str) -> Wrong {
     wrong.extend(wrong_data_sources(spec, path));
     wrong.extend(wrong_class(spec, "volumeAttributesClassName", path));
     wrong
+}
+
+/// What a writer of a claim should know. In Kubernetes: `GetWarningsForPersistentVolumeClaimSpec`.
+pub(crate) fn claim_warnings(spec: &Value, path: &str) -> Vec<String> {
+    let lists = ["requests", "limits"].into_iter();
+    let of_list =
+        |list: &str| fraction_warning(spec.at("resources").at(list), "storage", &format!("{path}.resources.{list}"));
+    lists.filter_map(of_list).collect()
 }
 
 fn wrong_class(spec: &Value, field: &str, path: &str) -> Wrong {

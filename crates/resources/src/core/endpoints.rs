@@ -3,7 +3,7 @@ use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::addresses::wrong_reach;
+use crate::addresses::{ip_warning, wrong_reach};
 use crate::built_in::built_in;
 use crate::cells::some_of;
 use crate::field_checks::{Wrong, each_invalid, ip, one_of};
@@ -14,9 +14,27 @@ pub(crate) fn kind() -> KindSpec {
         deprecation: Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice".to_owned()),
         store_directory: "services/endpoints".to_owned(),
         validate: wrong,
+        warnings: |new, _| warnings(new),
         columns: columns(),
         ..built_in("", "v1", "endpoints")
     }
+}
+
+/// The addresses that are written in an older form; those of the controller are not.
+fn warnings(object: &Object) -> Vec<String> {
+    if object.label("endpoints.kubernetes.io/managed-by") == Some("endpoint-controller") {
+        return Vec::new();
+    }
+    let mut warnings = Vec::new();
+    for (at, subset) in object.list("subsets").iter().enumerate() {
+        for field in ["addresses", "notReadyAddresses"] {
+            let addresses = subset.list(field).iter().enumerate();
+            warnings.extend(addresses.filter_map(|(address_at, address)| {
+                ip_warning(address.text("ip"), &format!("subsets[{at}].{field}[{address_at}].ip"))
+            }));
+        }
+    }
+    warnings
 }
 
 fn columns() -> Vec<TableColumn> {

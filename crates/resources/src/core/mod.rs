@@ -27,5 +27,6 @@ pub(crate) mod secret;
 pub(crate) mod service;
 pub(crate) mod service_account;
 pub(crate) mod service_allocation;
+mod service_change;
 mod service_needs;
 mod service_validation;

@@ -7,7 +7,7 @@ use super::persistent_volume::{access_modes, phase, storage_class};
 use crate::built_in::built_in;
 use crate::cells::set_or;
 use crate::field_checks::{Wrong, same};
-use crate::volume_claim_spec::wrong_claim_spec;
+use crate::volume_claim_spec::{claim_warnings, wrong_claim_spec};
 
 /// `persistentvolumeclaims`. In Kubernetes: `pkg/registry/core/persistentvolumeclaim`.
 pub(crate) fn kind() -> KindSpec {
@@ -21,9 +21,10 @@ pub(crate) fn kind() -> KindSpec {
         },
         prepare_create: |object, _| {
             object.set("status", json!({"phase": "Pending"}));
-            edit_spec(object, align_data_sources);
+            edit_spec(object, |spec| align_data_sources(spec, None));
         },
-        prepare_update: |new, _, _| edit_spec(new, align_data_sources),
+        prepare_update: |new, old, _| edit_spec(new, |spec| align_data_sources(spec, Some(old.at("spec")))),
+        warnings: |new, _| warnings(new),
         validate: wrong,
         validate_change,
         columns: columns(),
@@ -31,18 +32,34 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// `dataSource` and the newer `dataSourceRef` say the same unless the newer one names a namespace.
-fn align_data_sources(spec: &mut Tree) {
-    if !is_served(spec.at("dataSource")) {
+/// `dataSource` and the newer `dataSourceRef` say the same unless the newer one names a namespace, which no claim may by
+/// default. In Kubernetes: `DropDisabledFields`, `EnforceDataSourceBackwardsCompatibility`, `NormalizeDataSources`.
+fn align_data_sources(spec: &mut Tree, old: Option<&Value>) {
+    let uses = |field: &str| old.is_some_and(|old| old.has(field));
+    if !spec.text("dataSourceRef.namespace").is_empty() && !uses("dataSourceRef") {
+        spec.remove("dataSourceRef");
+    }
+    let had_source = uses("dataSource") || uses("dataSourceRef");
+    if !had_source && !spec.has("dataSourceRef") && !is_served(spec.at("dataSource")) {
         spec.remove("dataSource");
     }
-    let source = spec.at("dataSource").clone();
-    let reference = spec.at("dataSourceRef").clone();
+    let (source, reference) = (spec.at("dataSource").clone(), spec.at("dataSourceRef").clone());
     if !source.is_null() && reference.is_null() {
         spec.insert("dataSourceRef".to_owned(), source);
     } else if source.is_null() && !reference.is_null() && reference.text("namespace").is_empty() {
         spec.insert("dataSource".to_owned(), reference);
     }
+}
+
+fn warnings(object: &Object) -> Vec<String> {
+    const OLDER_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+    let mut warnings = Vec::new();
+    if object.annotation(OLDER_CLASS).is_some() {
+        let what = "deprecated since v1.8; use \"storageClassName\" attribute instead";
+        warnings.push(format!("metadata.annotations[{OLDER_CLASS}]: {what}"));
+    }
+    warnings.extend(claim_warnings(object.at("spec"), "spec"));
+    warnings
 }
 
 /// Whether the older field may name such a source. In Kubernetes: `dataSourceIsPvcOrSnapshot`.

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use super::pod_connect::NoProxy;
 use super::service_allocation::ServiceHooks;
+use super::service_change::wrong_change;
 use super::service_needs::{needs_cluster_ip, needs_health_check_port, needs_node_ports};
-use super::service_validation::{wrong_change, wrong_service};
+use super::service_validation::wrong_service;
 use crate::addresses::{cidr_warnings, ip_warning};
 use crate::built_in::built_in;
 use crate::cells::{labels, load_balancer_addresses};

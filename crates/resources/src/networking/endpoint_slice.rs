@@ -3,7 +3,7 @@ use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{Generation, KindSpec, TableColumn};
 use serde_json::Value;
 
-use crate::addresses::{parse_ip, wrong_canonical_ip, wrong_reach};
+use crate::addresses::{ip_warning, parse_ip, wrong_canonical_ip, wrong_reach};
 use crate::built_in::built_in;
 use crate::cells::some_of;
 use crate::field_checks::{Wrong, each_invalid, immutable, ip, one_of, required_one_of};
@@ -36,10 +36,22 @@ fn drop_old_topology(object: &mut Object) {
 
 fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     let is_fqdn = new.text("addressType") == "FQDN";
-    if old.is_none() && is_fqdn {
-        return vec!["spec.addressType: FQDN endpoints are deprecated".to_owned()];
+    if is_fqdn {
+        let what = "spec.addressType: FQDN endpoints are deprecated".to_owned();
+        return if old.is_none() { vec![what] } else { Vec::new() };
     }
-    Vec::new()
+    let is_controllers = matches!(
+        new.label("endpointslice.kubernetes.io/managed-by"),
+        Some("endpointslice-controller.k8s.io" | "endpointslicemirroring-controller.k8s.io")
+    );
+    let mut warnings = Vec::new();
+    for (at, endpoint) in new.list("endpoints").iter().enumerate().filter(|_| !is_controllers) {
+        let addresses = endpoint.list("addresses").iter().filter_map(Value::as_str).enumerate();
+        warnings.extend(addresses.filter_map(|(address_at, address)| {
+            ip_warning(address, &format!("endpoints[{at}].addresses[{address_at}]"))
+        }));
+    }
+    warnings
 }
 
 fn columns() -> Vec<TableColumn> {
@@ -166,10 +178,28 @@ fn wrong_place(endpoint: &Value, path: &str) -> Wrong {
     wrong
 }
 
+/// A name of at least two labels. In Kubernetes: `IsFullyQualifiedDomainName`.
+fn wrong_full_name(given: &str, path: &str) -> Wrong {
+    if given.is_empty() {
+        return vec![FieldError::required(path, "")];
+    }
+    let name = given.strip_suffix('.').unwrap_or(given);
+    let refuse = |name: &str, what: String| vec![FieldError::invalid(path, name, what)];
+    let sentences = names::dns1123_subdomain(name);
+    if !sentences.is_empty() {
+        return refuse(name, sentences.join(","));
+    }
+    if !name.contains('.') {
+        return refuse(name, "should be a domain with at least two segments separated by dots".to_owned());
+    }
+    let wrong_label = name.split('.').find(|label| !names::dns1123_label(label).is_empty());
+    wrong_label.map_or_else(Wrong::new, |label| refuse(label, names::dns1123_label(label).join(",")))
+}
+
 fn wrong_address(address: &str, kind: &str, path: &str, at: usize) -> Wrong {
     let own = format!("{path}[{at}]");
     let not_address = match kind {
-        "FQDN" => return each_invalid(&own, address, names::dns1123_subdomain(address.trim_end_matches('.'))),
+        "FQDN" => return wrong_full_name(address, &own),
         "IPv4" => ip(address, &own),
         "IPv6" => each_invalid(&own, address, wrong_canonical_ip(address)),
         _ => return Wrong::new(),

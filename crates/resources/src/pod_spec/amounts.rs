@@ -8,7 +8,7 @@ use coracle_meta::{FieldError, Quantity, names};
 use serde_json::Value;
 
 use super::claims::wrong_used_claims;
-use crate::field_checks::{Wrong, each_invalid, quantity_not_negative};
+use crate::field_checks::{Wrong, each_invalid, is_fraction, quantity_not_negative};
 
 const HUGE_PAGES: &str = "hugepages-";
 
@@ -110,11 +110,6 @@ pub(super) fn wrong_requirements(
     }
     wrong.extend(wrong_used_claims(resources, claims, path));
     wrong
-}
-
-/// Whether an amount is no whole number.
-pub(super) fn is_fraction(amount: Quantity) -> bool {
-    Quantity::of(amount.value()) != amount
 }
 
 fn quantity(amount: &Value) -> Option<Quantity> {

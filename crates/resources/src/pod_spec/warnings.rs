@@ -1,13 +1,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use coracle_meta::{Quantity, names};
+use coracle_meta::names;
 use serde_json::Value;
 
 use super::all_containers;
-use super::amounts::is_fraction;
 use super::overlaps::overlapping_paths;
 use super::profiles::{APP_ARMOR, SECCOMP, SECCOMP_OF_POD, app_armor_of};
 use crate::addresses::ip_warning;
+use crate::field_checks::fraction_warning;
+use crate::volume_claim_spec::claim_warnings;
 use coracle_meta::fields::Fields;
 
 /// What somebody who writes a template of pods should know. `path` is the template's.
@@ -156,18 +157,13 @@ fn of_volumes(spec: &Value, path: &str) -> Vec<String> {
                 warnings.push(format!("{path}[{at}].{source}: {what}"));
             }
             if source == "glusterfs" {
-                warnings
-                    .extend(of_claim(volume, &format!("{path}[{at}].ephemeral.volumeClaimTemplate.spec.resources")));
+                let claim = volume.at("ephemeral.volumeClaimTemplate.spec");
+                let path = format!("{path}[{at}].ephemeral.volumeClaimTemplate.spec");
+                warnings.extend(claim_warnings(claim, &path));
             }
         }
     }
     warnings
-}
-
-fn of_claim(volume: &Value, path: &str) -> Vec<String> {
-    let resources = volume.at("ephemeral.volumeClaimTemplate.spec.resources");
-    let lists = ["requests", "limits"].into_iter();
-    lists.filter_map(|list| of_fraction(resources.at(list), "storage", &format!("{path}.{list}"))).collect()
 }
 
 fn doubles(spec: &Value, path: &str) -> Vec<String> {
@@ -187,18 +183,9 @@ fn doubles(spec: &Value, path: &str) -> Vec<String> {
         }
     }
     for resource in ["memory", "ephemeral-storage"] {
-        warnings.extend(of_fraction(spec.at("overhead"), resource, &format!("{path}.overhead")));
+        warnings.extend(fraction_warning(spec.at("overhead"), resource, &format!("{path}.overhead")));
     }
     warnings
-}
-
-/// Half a byte is accepted, and means nothing.
-fn of_fraction(amounts: &Value, resource: &str, path: &str) -> Option<String> {
-    let text = amounts.field_named(resource).as_str()?;
-    let amount = Quantity::parse(text).ok()?;
-    is_fraction(amount).then(|| {
-        format!("{path}[{resource}]: fractional byte value {:?} is invalid, must be an integer", amount.to_string())
-    })
 }
 
 fn of_containers(metadata: &Value, spec: &Value, is_template: bool, path: &str, annotations_path: &str) -> Vec<String> {
@@ -227,7 +214,7 @@ fn of_containers(metadata: &Value, spec: &Value, is_template: bool, path: &str, 
         for resource in ["memory", "ephemeral-storage"] {
             for list in ["limits", "requests"] {
                 let path = format!("{path}.resources.{list}");
-                warnings.extend(of_fraction(container.at("resources").at(list), resource, &path));
+                warnings.extend(fraction_warning(container.at("resources").at(list), resource, &path));
             }
         }
         warnings.extend(hidden_variables(container, &path));

@@ -1,5 +1,5 @@
-//! What a kube-apiserver 1.35.3 answered to pods, templates and services that are wrong, or worth a warning, is answered
-//! here, too.
+//! What a kube-apiserver 1.35.3 answered to pods, templates, services and their likes that are wrong, or worth a
+//! warning, is answered here, too.
 //!
 //! `answers.jsonl` has a line for each request to create an object: its path and body, and the code, the message and the
 //! warnings of the answer. The server that gave them ran without `ServiceAccount`; answers of other plug-ins are left

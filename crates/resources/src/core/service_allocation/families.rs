@@ -39,7 +39,7 @@ pub(super) fn fill_families(ranges: &[Cidr], service: &mut Object, old: Option<&
     Ok(())
 }
 
-/// Whether a service goes on preferring two families with what it has, be that one or two.
+/// Whether a service still prefers two families and changes nothing that it has of them.
 /// In Kubernetes: `isMatchingPreferDualStackClusterIPFields`.
 fn keeps_two_families(service: &Object, old: &Object) -> bool {
     let same = |field: &str| service.at("spec").at(field) == old.at("spec").at(field);
