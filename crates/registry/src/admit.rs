@@ -22,6 +22,11 @@ impl Registry {
         object: Object,
         old: Option<&Object>,
     ) -> Result<(Object, bool), Status> {
+        if operation == Operation::Create
+            && let Some(why) = kind.strategy().refuses_new_objects()
+        {
+            return Err(Status::forbidden(&request.group_resource(), object.name(), why));
+        }
         let mut review = Review::of_write(self, request, kind, operation, Cow::Owned(object), old);
         loop {
             self.mutate_once(&mut review).await?;

@@ -26,6 +26,7 @@ pub struct Derived<T> {
     reads: Reads,
     make: Make<T>,
     made: ArcSwap<Made<T>>,
+    retry: Duration,
 }
 
 /// Which resources a value is made from, as far as `Lists` show: asked again until it names no more.
@@ -80,7 +81,13 @@ impl<T: Default + Send + Sync + 'static> Derived<T> {
     /// A value made by `make` from the objects of the resources that `reads` names. Until then it is the default.
     pub fn new(reads: Reads, make: Make<T>) -> Self {
         let made = Made { lists: Lists::default(), value: Arc::default() };
-        Self { reads, make, made: ArcSwap::from_pointee(made) }
+        Self { reads, make, made: ArcSwap::from_pointee(made), retry: RETRY }
+    }
+
+    /// The same value, of which an error is followed by another attempt after `retry` instead of a second.
+    #[must_use]
+    pub fn retried_after(self, retry: Duration) -> Self {
+        Self { retry, ..self }
     }
 
     /// The value as it was made last.
@@ -152,7 +159,7 @@ impl<T: Default + Send + Sync + 'static> Derived<T> {
                 Ok(made) => {
                     select(pin!(made.lists.changed_after(registry)), pin!(registry.kinds_changed(kinds))).await;
                 }
-                Err(_) => tokio::time::sleep(RETRY).await,
+                Err(_) => tokio::time::sleep(self.retry).await,
             }
         }
     }

@@ -264,20 +264,73 @@ async fn scaling_to_the_present_size_leaves_the_scaler_what_else_it_owns() {
     assert_eq!((status.code, causes(&status).len()), (409, 1));
 }
 
+/// Whether a definition is gone within some seconds.
+async fn is_gone(world: &World, seconds: u64) -> bool {
+    tokio::time::sleep(std::time::Duration::from_secs(seconds)).await;
+    world.get(definitions(), "boats.o.example.com").await.is_err_and(|status| status.is_not_found())
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_definition_goes_with_its_objects() {
     let world = World::new();
+    let finisher = world.registry.clone();
+    let finishing = tokio::spawn(async move { finisher.finish_custom_kinds().await });
     world.create(definitions(), definition(spec())).await.unwrap();
-    world.create(boats(), boat("a", json!({"oars": 2}))).await.unwrap();
-    let mut held = boat("held", json!({"oars": 2}));
-    held["metadata"]["finalizers"] = json!(["example.com/wait"]);
+    world.create(boats(), boat("free", json!({"oars": 1}))).await.unwrap();
+    let mut held = boat("held", json!({"oars": 1}));
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
     world.create(boats(), held).await.unwrap();
     world.delete(definitions(), "boats.o.example.com").await.unwrap();
-    let terminating = world.get(definitions(), "boats.o.example.com").await.unwrap();
-    assert!(terminating.is_terminating(), "an object still waits for its finalizer");
+    assert!(world.get(boats(), "free").await.unwrap_err().is_not_found());
+    assert!(!is_gone(&world, 60).await, "an object still waits for its finalizer");
     world.merge("held", "", json!({"metadata": {"finalizers": null}})).await.unwrap();
-    assert!(world.get(definitions(), "boats.o.example.com").await.unwrap_err().is_not_found());
+    assert!(is_gone(&world, 5).await);
     assert!(world.registry.kind(&boats()).is_none());
+    finishing.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_terminating_definition_takes_no_new_objects() {
+    let world = World::new();
+    world.create(definitions(), definition(spec())).await.unwrap();
+    let mut held = boat("held", json!({"oars": 1}));
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    world.create(boats(), held).await.unwrap();
+    world.delete(definitions(), "boats.o.example.com").await.unwrap();
+    let why = |name: &str| {
+        format!(
+            "boats.o.example.com {name:?} is forbidden: create not allowed while custom resource definition is terminating"
+        )
+    };
+    let refused = world.create(boats(), boat("new", json!({"oars": 1}))).await.unwrap_err();
+    assert_eq!(refused.message, why("new"));
+    let apply = Patch {
+        kind: PatchKind::Apply { force: false },
+        body: Bytes::from(boat("applied", json!({"oars": 1})).to_string()),
+    };
+    let refused = world.registry.patch(&world.request(Verb::Patch, boats(), "applied"), &apply).await.unwrap_err();
+    assert_eq!(refused.message, why("applied"));
+    let held = world.merge("held", "", json!({"spec": {"oars": 2}})).await.unwrap();
+    assert_eq!(held.number("spec.oars"), Some(2), "what is there may change");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_another_server_left_terminating_goes() {
+    let store = Arc::new(Engine::in_memory(Options::new(Ambient::seeded(1), Recorder::off())));
+    let first = World::on(Arc::clone(&store));
+    first.create(definitions(), definition(spec())).await.unwrap();
+    let mut held = boat("held", json!({"oars": 1}));
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    first.create(boats(), held).await.unwrap();
+    first.delete(definitions(), "boats.o.example.com").await.unwrap();
+    let second = World::on(store);
+    second.registry.load_custom_kinds().await.unwrap();
+    assert!(second.create(boats(), boat("new", json!({"oars": 1}))).await.unwrap_err().is_forbidden());
+    let finisher = second.registry.clone();
+    let finishing = tokio::spawn(async move { finisher.finish_custom_kinds().await });
+    second.merge("held", "", json!({"metadata": {"finalizers": null}})).await.unwrap();
+    assert!(is_gone(&second, 6).await);
+    finishing.abort();
 }
 
 #[tokio::test(start_paused = true)]

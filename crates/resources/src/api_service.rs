@@ -31,13 +31,28 @@ pub(crate) fn kind() -> KindSpec {
                     wrong.push(FieldError::invalid(format!("spec.{priority}"), value, what));
                 }
             }
+            wrong.extend(wrong_conditions(object));
             wrong
         },
+        validate_status: |new, _| wrong_conditions(new),
         reset_by_status: SPEC_AND_METADATA,
         columns: columns(),
         takes_any_finalizer: true,
         ..built_in("apiregistration.k8s.io", "v1", "apiservices")
     }
+}
+
+/// In Kubernetes: `ValidateAPIServiceStatus`.
+fn wrong_conditions(object: &Object) -> Wrong {
+    const STATUSES: [&str; 3] = ["True", "False", "Unknown"];
+    let conditions = object.list("status.conditions").iter().enumerate();
+    let wrong = conditions.filter(|(_, condition)| !STATUSES.contains(&condition.text("status")));
+    wrong
+        .map(|(at, condition)| {
+            let field = format!("status.conditions[{at}].status");
+            FieldError::not_supported(field, condition.text("status"), &STATUSES)
+        })
+        .collect()
 }
 
 fn columns() -> Vec<TableColumn> {

@@ -5,8 +5,8 @@ use coracle_registry::Strategy;
 use crate::built_in::built_in;
 use crate::config::Config;
 use crate::{
-    admissionregistration, api_service, apps, autoscaling, batch, certificate_signing_request, core, events,
-    flowcontrol, lease, networking, policy, priority_class, rbac, resource, runtime_class, storage,
+    admissionregistration, api_service, apps, autoscaling, batch, certificates, core, events, flowcontrol, lease,
+    networking, policy, priority_class, rbac, resource, runtime_class, storage,
 };
 
 /// All built-in kinds, in each of their versions: a line for each.
@@ -46,7 +46,7 @@ pub fn kinds(config: &Config) -> Vec<Arc<dyn Strategy>> {
         autoscaling::horizontal_pod_autoscaler::v1(),
         batch::cron_job::kind(),
         batch::job::kind(),
-        certificate_signing_request::kind(),
+        certificates::certificate_signing_request::kind(),
         networking::endpoint_slice::kind(),
         networking::ingress_class::kind(),
         networking::ingress::kind(),

@@ -29,7 +29,7 @@ mod apps;
 mod authentication_trust;
 mod autoscaling;
 mod batch;
-mod certificate_signing_request;
+mod certificates;
 mod config_map_watch;
 mod core;
 mod events;

@@ -34,6 +34,7 @@ impl ServerControllers {
             Box::new(Aggregation::default()),
             Box::new(LegacyTokenTracking::default()),
             Box::new(trust),
+            Box::new(CustomKindFinalizer),
         ];
         Self { registry: registry.clone(), flows, all }
     }
@@ -139,5 +140,23 @@ impl Controller for AuthenticationTrust {
 
     fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
         Box::pin(async move { match AuthenticationTrust::run(*self, registry).await {} })
+    }
+}
+
+/// Lets terminating definitions of custom kinds go.
+struct CustomKindFinalizer;
+
+impl Controller for CustomKindFinalizer {
+    fn name(&self) -> &'static str {
+        "crd-finalizer"
+    }
+
+    fn sync<'a>(&'a self, _registry: &'a Registry) -> BoxFuture<'a, Result<(), Status>> {
+        // A definition that terminates waits for the objects of others, which a start must not do.
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
+        Box::pin(async move { match registry.finish_custom_kinds().await {} })
     }
 }

@@ -12,6 +12,7 @@
 
 pub mod apply;
 pub mod decode;
+mod go_time;
 pub mod openapi;
 pub mod patch;
 pub mod protobuf;

@@ -113,8 +113,17 @@ fn special_value(ty: TypeRef<'_>, special: Special, choices: &mut Choices, depth
         Special::Quantity => choices.pick(&["0", "100m", "1.5Gi", "1e3", "-2", "1500"]).into(),
         Special::IntOrString if choices.below(2) == 0 => choices.pick(&[0, 8080, -1]).into(),
         Special::IntOrString => choices.pick(&["25%", "http", ""]).into(),
-        Special::Time => choices.pick(&["2026-01-02T03:04:05Z", "2026-01-02T03:04:05+01:00"]).into(),
-        Special::MicroTime => choices.pick(&["2026-01-02T03:04:05.678901Z", "1969-12-31T23:59:59.500000Z"]).into(),
+        Special::Time => choices
+            .pick(&[
+                "2026-01-02T03:04:05Z",
+                "2026-01-02T03:04:05.123456789+01:00",
+                "9999-12-31T23:59:59Z",
+                "0000-01-01T00:00:00-01:00",
+            ])
+            .into(),
+        Special::MicroTime => choices
+            .pick(&["2026-01-02T03:04:05.678901Z", "1969-12-31T23:59:59.500000Z", "9999-12-31T23:59:59.999999+01:00"])
+            .into(),
         Special::RawExtension | Special::FieldsV1 => json!({"f:a": {".": {}}}),
         Special::Json => choices.pick(&["text", "[1]"]).into(),
         Special::Patch => json!({}),

@@ -1,51 +1,134 @@
 use coracle_meta::{FieldError, Object, names};
 use serde_json::Value;
 
-use super::definition::{Definition, Version, list};
-use super::json_path::JsonPath;
-use super::rule_check::check_rules;
-
-/// How many fields of a version selectors may name.
-const MOST_SELECTABLE: usize = 8;
-const COLUMN_TYPES: &str = "boolean,date,integer,number,string";
+use super::conditions::is_established;
+use super::conversion_check::check_conversion;
+use super::definition::{Definition, list};
+use super::names_check::{check_names, check_required_names};
+use super::version_check::{check_columns, check_schema, check_selectable, check_subresources, deprecation_problem};
 
 /// What is wrong with a definition. In Kubernetes: `ValidateCustomResourceDefinition`.
 pub(super) fn check(object: &Object) -> Vec<FieldError> {
-    check_against(object, None)
-}
-
-/// What is wrong with a definition, which may have been another before.
-fn check_against(object: &Object, old: Option<&Object>) -> Vec<FieldError> {
     let definition = Definition::read(object);
-    let value = object.as_value();
     let mut errors = Vec::new();
     if definition.name != format!("{}.{}", definition.names.plural, definition.group) {
         let what = "must be spec.names.plural+\".\"+spec.group";
         errors.push(FieldError::invalid("metadata.name", definition.name.as_str(), what));
     }
-    check_group_and_scope(&definition, object, &mut errors);
-    check_versions(&definition, value, old.map(Object::as_value), &mut errors);
-    check_names(&definition, &mut errors);
-    check_conversion(object, &mut errors);
-    check_stored_versions(&definition, object, &mut errors);
-    check_approval(&definition, object, &mut errors);
+    errors.extend(check_against(&definition, object, None));
     errors
 }
 
 /// What is wrong with a change of a definition. In Kubernetes: `ValidateCustomResourceDefinitionUpdate`.
 pub(super) fn check_update(new: &Object, old: &Object) -> Vec<FieldError> {
-    let mut errors = check_against(new, Some(old));
+    let mut errors = check_against(&Definition::read(new), new, Some(old));
+    let is_of_schema = |error: &FieldError| error.field.contains("openAPIV3Schema");
+    if errors.iter().any(is_of_schema) {
+        // What a schema got wrong before that was refused may stay as it is.
+        let known = check_against(&Definition::read(old), old, None);
+        errors.retain(|error| !is_of_schema(error) || !known.contains(error));
+    }
+    errors
+}
+
+/// What is wrong with a write of the status. In Kubernetes: `ValidateUpdateCustomResourceDefinitionStatus`.
+pub(super) fn check_status(new: &Object, _old: &Object) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    check_names(new.field("status.acceptedNames").unwrap_or(&Value::Null), "status.acceptedNames", &mut errors);
+    errors
+}
+
+/// The formats that values are not held to, for each time that a schema of a string names one.
+/// In Kubernetes: `getUnrecognizedFormatsInCRD`.
+pub(super) fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
+    let formats = |object: &Object| {
+        let versions = list(object.as_value(), "/spec/versions").to_vec();
+        let mut schemas: Vec<Value> = versions.into_iter().map(|version| schema_of(&version).clone()).collect();
+        // What all versions say is kept once.
+        if schemas.iter().all(|schema| schema == &schemas[0]) {
+            schemas.truncate(1);
+        }
+        schemas.iter().flat_map(coracle_schema::structural::unrecognized_formats).collect::<Vec<String>>()
+    };
+    let known = old.map(formats).unwrap_or_default();
+    let unrecognized = formats(new).into_iter().filter(|format| !known.contains(format));
+    unrecognized.map(|format| format!("unrecognized format {format:?}")).collect()
+}
+
+/// What is wrong with a definition, which may have been another before.
+fn check_against(definition: &Definition, object: &Object, old: Option<&Object>) -> Vec<FieldError> {
+    let value = object.as_value();
+    let mut errors = Vec::new();
+    check_group_and_scope(definition, object, &mut errors);
+    let keeps_unknown = object.flag_at("spec.preserveUnknownFields");
+    if keeps_unknown && definition.versions.iter().any(|version| has_defaults(&version.published)) {
+        let what = "must be false in order to use defaults in the schema";
+        errors.push(FieldError::invalid("spec.preserveUnknownFields", true, what));
+    }
+    let unchanged = Unchanged { old };
+    check_versions(value, unchanged, &mut errors);
+    check_version_list(value, &mut errors);
+    check_required_names(&definition.names, &mut errors);
+    check_names(object.field("spec.names").unwrap_or(&Value::Null), "spec.names", &mut errors);
+    check_shared(value, unchanged, &mut errors);
+    let strategy = object.text("spec.conversion.strategy");
+    if keeps_unknown && strategy != "None" {
+        let what = "must be None if spec.preserveUnknownFields is true";
+        errors.push(FieldError::invalid("spec.conversion.strategy", strategy, what));
+    }
+    let may_trust_anything = old.is_none_or(|old| !is_established(old));
+    check_conversion(object, may_trust_anything, &mut errors);
+    if let Some(old) = old {
+        check_immutable(object, old, &mut errors);
+    }
+    check_names(object.field("status.acceptedNames").unwrap_or(&Value::Null), "status.acceptedNames", &mut errors);
+    check_stored_versions(definition, object, &mut errors);
+    check_approval(definition, object, old, &mut errors);
+    if keeps_unknown && !old.is_some_and(|old| old.flag_at("spec.preserveUnknownFields")) {
+        let what =
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
+        errors.push(FieldError::invalid("spec.preserveUnknownFields", true, what));
+    }
+    errors
+}
+
+/// Whether a default stands anywhere in a schema.
+fn has_defaults(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields.iter().any(|(name, below)| match name.as_str() {
+            "default" => !below.is_null(),
+            "properties" => below.as_object().is_some_and(|below| below.values().any(has_defaults)),
+            "enum" | "example" => false,
+            _ => has_defaults(below),
+        }),
+        Value::Array(items) => items.iter().any(has_defaults),
+        _ => false,
+    }
+}
+
+trait FlagAt {
+    fn flag_at(&self, path: &str) -> bool;
+}
+
+impl FlagAt for Object {
+    fn flag_at(&self, path: &str) -> bool {
+        self.field(path).and_then(Value::as_bool).unwrap_or(false)
+    }
+}
+
+fn check_immutable(new: &Object, old: &Object, errors: &mut Vec<FieldError>) {
     let mut immutable = |path: &[&str]| {
         if new.field(path) != old.field(path) {
             let value = new.field(path).cloned().unwrap_or_default();
             errors.push(FieldError::invalid(path.join("."), value, "field is immutable"));
         }
     };
-    immutable(&["spec", "scope"]);
-    immutable(&["spec", "names", "kind"]);
+    if is_established(old) {
+        immutable(&["spec", "scope"]);
+        immutable(&["spec", "names", "kind"]);
+    }
     immutable(&["spec", "group"]);
     immutable(&["spec", "names", "plural"]);
-    errors
 }
 
 fn check_group_and_scope(definition: &Definition, object: &Object, errors: &mut Vec<FieldError>) {
@@ -65,69 +148,115 @@ fn check_group_and_scope(definition: &Definition, object: &Object, errors: &mut 
     }
 }
 
-fn check_versions(definition: &Definition, value: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
-    let versions = &definition.versions;
-    // What one version alone says is, inside Kubernetes, said of the whole definition, and so are its errors.
-    let is_single = versions.len() == 1;
-    for (index, version) in versions.iter().enumerate() {
-        let path = format!("spec.versions[{index}]");
-        let wrong = names::dns1035_label(&version.name);
+/// What versions were before.
+#[derive(Clone, Copy)]
+struct Unchanged<'o> {
+    old: Option<&'o Object>,
+}
+
+impl Unchanged<'_> {
+    /// Whether a version has the schema that it had. In Kubernetes: `findVersionsWithUnchangedSchemas`.
+    fn schema(self, version: &Value) -> bool {
+        let before = self.old.map_or(&[][..], |old| list(old.as_value(), "/spec/versions"));
+        let before = before.iter().find(|before| before["name"] == version["name"]);
+        before.is_some_and(|before| schema_of(before) == schema_of(version))
+    }
+
+    /// Whether a version had more selectable fields than may be, and still has them.
+    fn selectable(self, version: &Value) -> bool {
+        let before = self.old.map_or(&[][..], |old| list(old.as_value(), "/spec/versions"));
+        let before = before.iter().find(|before| before["name"] == version["name"]);
+        before.is_some_and(|before| before["selectableFields"] == version["selectableFields"])
+    }
+}
+
+const NOTHING: &Value = &Value::Null;
+
+fn schema_of(version: &Value) -> &Value {
+    version.pointer("/schema/openAPIV3Schema").unwrap_or(NOTHING)
+}
+
+/// Whether all versions say the same at a place: Kubernetes moves that to the definition as a whole.
+fn is_shared(versions: &[Value], pointer: &str) -> bool {
+    let at = |version: &Value| version.pointer(pointer).cloned().unwrap_or_default();
+    versions.first().is_some_and(|first| versions.iter().all(|version| at(version) == at(first)))
+}
+
+fn check_versions(value: &Value, unchanged: Unchanged<'_>, errors: &mut Vec<FieldError>) {
+    let versions = list(value, "/spec/versions");
+    for (at, version) in versions.iter().enumerate() {
+        if schema_of(version).is_null() {
+            errors.push(FieldError::required(format!("spec.versions[{at}].schema.openAPIV3Schema"), ""));
+        }
+    }
+    for (at, version) in versions.iter().enumerate() {
+        let path = format!("spec.versions[{at}]");
+        let name = version["name"].as_str().unwrap_or("");
+        let wrong = names::dns1035_label(name);
         if !wrong.is_empty() {
-            errors.push(FieldError::invalid(format!("{path}.name"), version.name.as_str(), wrong.join(",")));
+            errors.push(FieldError::invalid(format!("{path}.name"), name, wrong.join(",")));
         }
-        let raw = &list(value, "/spec/versions")[index];
-        let has_schema = raw.pointer("/schema/openAPIV3Schema").is_some_and(|schema| !schema.is_null());
-        if !has_schema {
-            errors.push(FieldError::required(format!("{path}.schema.openAPIV3Schema"), ""));
+        for what in deprecation_problem(version) {
+            let field = format!("{path}.deprecationWarning");
+            errors.push(FieldError::invalid(field, version["deprecationWarning"].clone(), what));
         }
-        let below = if is_single { "spec".to_owned() } else { path };
-        if has_schema {
-            let schema = if is_single { "spec.validation".to_owned() } else { format!("{below}.schema") };
-            check_schema(version, &format!("{schema}.openAPIV3Schema"), is_unchanged(version, old), errors);
+        if !is_shared(versions, "/schema") {
+            let has_status = has_status(version);
+            let schema = format!("{path}.schema");
+            check_schema(schema_of(version), &schema, has_status, unchanged.schema(version), errors);
         }
-        check_subresources(version, raw, &below, errors);
-        check_columns(version, &below, errors);
-        check_selectable(version, &below, errors);
-    }
-    check_version_list(definition, value, errors);
-}
-
-/// Whether a version has the schema that it had. In Kubernetes: `findVersionsWithUnchangedSchemas`.
-fn is_unchanged(version: &Version, old: Option<&Value>) -> bool {
-    let before = old.map_or(&[][..], |old| list(old, "/spec/versions"));
-    let before = before.iter().find(|before| before.get("name").and_then(Value::as_str) == Some(&version.name));
-    before.and_then(|before| before.pointer("/schema/openAPIV3Schema")) == Some(&version.published)
-}
-
-fn check_schema(version: &Version, path: &str, is_unchanged: bool, errors: &mut Vec<FieldError>) {
-    let of_schema = version.schema.check(path);
-    let is_structural = of_schema.is_empty();
-    errors.extend(of_schema);
-    if is_structural {
-        check_rules(&version.schema, path, is_unchanged, errors);
+        if !is_shared(versions, "/subresources") {
+            check_subresources(version, &path, errors);
+        }
+        if !is_shared(versions, "/additionalPrinterColumns") {
+            check_columns(version, &path, errors);
+        }
+        if !is_shared(versions, "/selectableFields") {
+            check_selectable(version, schema_of(version), &path, unchanged.selectable(version), errors);
+        }
     }
 }
 
-fn check_version_list(definition: &Definition, value: &Value, errors: &mut Vec<FieldError>) {
-    let versions = &definition.versions;
-    if versions.is_empty() {
-        errors.push(FieldError::required("spec.versions", "must have at least one version"));
+/// What is wrong with what all versions share.
+fn check_shared(value: &Value, unchanged: Unchanged<'_>, errors: &mut Vec<FieldError>) {
+    let versions = list(value, "/spec/versions");
+    let Some(first) = versions.first() else { return };
+    if is_shared(versions, "/schema") {
+        let has_status = versions.iter().any(has_status);
+        check_schema(schema_of(first), "spec.validation", has_status, unchanged.schema(first), errors);
     }
-    let is_twice =
-        |(index, version): (usize, &Version)| versions[..index].iter().any(|other| other.name == version.name);
-    let printed = || go_versions(value);
-    if versions.iter().enumerate().any(is_twice) {
-        let what = format!("{}: must contain unique version names", printed());
+    if is_shared(versions, "/subresources") {
+        check_subresources(first, "spec", errors);
+    }
+    if is_shared(versions, "/additionalPrinterColumns") {
+        check_columns(first, "spec", errors);
+    }
+    if is_shared(versions, "/selectableFields") {
+        check_selectable(first, schema_of(first), "spec", unchanged.selectable(first), errors);
+    }
+}
+
+fn has_status(version: &Value) -> bool {
+    version.pointer("/subresources/status").is_some_and(|status| !status.is_null())
+}
+
+fn check_version_list(value: &Value, errors: &mut Vec<FieldError>) {
+    let versions = list(value, "/spec/versions");
+    let is_twice = |at: usize| versions[..at].iter().any(|other| other["name"] == versions[at]["name"]);
+    let mut refuse = |what: &str| {
+        let what = format!("{}: {what}", go_versions(value));
         errors.push(FieldError::invalid_unprinted("spec.versions", what));
+    };
+    if (0..versions.len()).any(is_twice) {
+        refuse("must contain unique version names");
     }
-    if versions.iter().filter(|version| version.storage).count() != 1 {
-        let what = format!("{}: must have exactly one version marked as storage version", printed());
-        errors.push(FieldError::invalid_unprinted("spec.versions", what));
+    if versions.iter().filter(|version| version["storage"] == true).count() != 1 {
+        refuse("must have exactly one version marked as storage version");
     }
-    if let Some(first) = versions.first() {
-        let wrong = names::dns1035_label(&first.name);
+    if let Some(first) = versions.first().and_then(|version| version["name"].as_str()).filter(|name| !name.is_empty()) {
+        let wrong = names::dns1035_label(first);
         if !wrong.is_empty() {
-            errors.push(FieldError::invalid("spec.version", first.name.as_str(), wrong.join(",")));
+            errors.push(FieldError::invalid("spec.version", first, wrong.join(",")));
         }
     }
 }
@@ -146,152 +275,9 @@ fn go_versions(value: &Value) -> String {
             flag("deprecated"),
         )
     };
-    let versions: Vec<_> = list(value, "/spec/versions").iter().map(print).collect();
-    format!("[{}]", versions.join(","))
-}
-
-fn check_subresources(version: &Version, raw: &Value, path: &str, errors: &mut Vec<FieldError>) {
-    let Some(scale) = raw.pointer("/subresources/scale").filter(|scale| scale.is_object()) else { return };
-    let text = |name: &str| scale.get(name).and_then(Value::as_str).unwrap_or("");
-    let mut check = |name: &str, roots: &[&str], is_required: bool| {
-        let (found, field) = (text(name), format!("{path}.subresources.scale.{name}"));
-        if found.is_empty() {
-            if is_required {
-                errors.push(FieldError::required(field, ""));
-            }
-        } else if !roots.iter().any(|root| found.starts_with(root)) {
-            let roots: Vec<_> = roots.iter().map(|root| root.trim_end_matches('.')).collect();
-            let what = format!("should be a json path under {}", roots.join(" or "));
-            errors.push(FieldError::invalid(field, found, what));
-        } else if let Err(why) = JsonPath::parse(found) {
-            errors.push(FieldError::invalid(field, found, why));
-        }
-    };
-    check("specReplicasPath", &[".spec."], true);
-    check("statusReplicasPath", &[".status."], true);
-    check("labelSelectorPath", &[".spec.", ".status."], false);
-    let _ = version;
-}
-
-fn check_columns(version: &Version, path: &str, errors: &mut Vec<FieldError>) {
-    for (index, column) in version.columns.iter().enumerate() {
-        let path = format!("{path}.additionalPrinterColumns[{index}]");
-        if column.name.is_empty() {
-            errors.push(FieldError::required(format!("{path}.name"), ""));
-        }
-        let what = format!("must be one of {COLUMN_TYPES}");
-        if column.kind.is_empty() {
-            errors.push(FieldError::required(format!("{path}.type"), what));
-        } else if !COLUMN_TYPES.split(',').any(|kind| kind == column.kind) {
-            errors.push(FieldError::invalid(format!("{path}.type"), column.kind.as_str(), what));
-        }
-        let formats = "byte,date,date-time,double,float,int32,int64,password";
-        if !column.format.is_empty() && !formats.split(',').any(|format| format == column.format) {
-            let what = format!("must be one of {formats}");
-            errors.push(FieldError::invalid(format!("{path}.format"), column.format.as_str(), what));
-        }
-        let field = format!("{path}.JSONPath");
-        if column.json_path.is_empty() {
-            errors.push(FieldError::required(field, ""));
-        } else if let Err(why) = JsonPath::parse(&column.json_path) {
-            errors.push(FieldError::invalid(field, column.json_path.as_str(), format!("is an invalid path: {why}")));
-        }
-    }
-}
-
-fn check_selectable(version: &Version, path: &str, errors: &mut Vec<FieldError>) {
-    use coracle_schema::structural::ValueType::{Boolean, Integer, String};
-    let selectable = &version.selectable;
-    for (index, field) in selectable.iter().enumerate() {
-        let (place, text) = (format!("{path}.selectableFields[{index}].jsonPath"), format!(".{field}"));
-        if field.is_empty() {
-            errors.push(FieldError::required(place, ""));
-            continue;
-        }
-        let mut steps = field.split('.');
-        let found = steps.try_fold(version.schema.as_ref(), |schema, step| schema.properties.get(step));
-        if field.starts_with("metadata") {
-            errors.push(FieldError::invalid(place, text, "must not point to fields in metadata"));
-        } else if let Some(schema) = found {
-            if !matches!(schema.value_type, Some(String | Boolean | Integer)) {
-                let what = "must point to a field of type string, boolean or integer. Enum string fields and strings \
-                    with formats are allowed.";
-                errors.push(FieldError::invalid(place, text, what));
-            } else if selectable[..index].contains(field) {
-                errors.push(FieldError::duplicate(place, text));
-            }
-        } else {
-            errors.push(FieldError::invalid(place, text, "is an invalid path: does not refer to a valid field"));
-        }
-    }
-    if selectable.len() > MOST_SELECTABLE {
-        errors.push(FieldError::too_many(format!("{path}.selectableFields"), selectable.len(), MOST_SELECTABLE));
-    }
-}
-
-fn check_names(definition: &Definition, errors: &mut Vec<FieldError>) {
-    let names = &definition.names;
-    for (field, name) in [("plural", &names.plural), ("singular", &names.singular)] {
-        let wrong = names::dns1035_label(name);
-        if name.is_empty() {
-            errors.push(FieldError::required(format!("spec.names.{field}"), ""));
-        } else if !wrong.is_empty() {
-            errors.push(FieldError::invalid(format!("spec.names.{field}"), name.as_str(), wrong.join(",")));
-        }
-    }
-    for (field, name) in [("kind", &names.kind), ("listKind", &names.list_kind)] {
-        let wrong = names::dns1035_label(&name.to_lowercase());
-        if name.is_empty() {
-            errors.push(FieldError::required(format!("spec.names.{field}"), ""));
-        } else if !wrong.is_empty() {
-            let what = format!("may have mixed case, but should otherwise match: {}", wrong.join(","));
-            errors.push(FieldError::invalid(format!("spec.names.{field}"), name.as_str(), what));
-        }
-    }
-    for (field, words) in [("shortNames", &names.short_names), ("categories", &names.categories)] {
-        for (index, word) in words.iter().enumerate() {
-            let wrong = names::dns1035_label(word);
-            if !wrong.is_empty() {
-                let field = format!("spec.names.{field}[{index}]");
-                errors.push(FieldError::invalid(field, word.as_str(), wrong.join(",")));
-            }
-        }
-    }
-    if !names.kind.is_empty() && names.kind == names.list_kind {
-        let what = "kind and listKind may not be the same";
-        errors.push(FieldError::invalid("spec.names.listKind", names.list_kind.as_str(), what));
-    }
-}
-
-fn check_conversion(object: &Object, errors: &mut Vec<FieldError>) {
-    let webhook = object.field("spec.conversion.webhook").filter(|webhook| webhook.is_object());
-    match object.text("spec.conversion.strategy") {
-        "None" => {
-            if webhook.is_some_and(|webhook| webhook.get("clientConfig").is_some()) {
-                let what = "should not be set when strategy is not set to Webhook";
-                errors.push(FieldError::forbidden("spec.conversion.webhookClientConfig", what));
-            }
-        }
-        "Webhook" => {
-            let client = webhook.and_then(|webhook| webhook.get("clientConfig"));
-            let field = "spec.conversion.webhookClientConfig";
-            match client {
-                None => errors.push(FieldError::required(field, "required when strategy is set to Webhook")),
-                Some(client) if client.get("url").is_some() == client.get("service").is_some() => {
-                    errors.push(FieldError::required(field, "exactly one of url or service is required"));
-                }
-                Some(_) => {}
-            }
-            let versions = webhook.map_or(&[][..], |webhook| list(webhook, "/conversionReviewVersions"));
-            let field = "spec.conversion.conversionReviewVersions";
-            if versions.is_empty() {
-                errors.push(FieldError::required(field, ""));
-            } else if !versions.iter().any(|version| version == "v1" || version == "v1beta1") {
-                let what = "must include at least one of v1, v1beta1";
-                errors.push(FieldError::invalid(field, versions.to_vec(), what));
-            }
-        }
-        other => errors.push(FieldError::not_supported("spec.conversion.strategy", other, &["None", "Webhook"])),
+    match value.pointer("/spec/versions").and_then(Value::as_array) {
+        Some(versions) => format!("[{}]", versions.iter().map(print).collect::<Vec<_>>().join(",")),
+        None => "null".to_owned(),
     }
 }
 
@@ -301,6 +287,10 @@ fn check_stored_versions(definition: &Definition, object: &Object, errors: &mut 
     if stored.is_empty() {
         errors.push(FieldError::invalid(field, Value::Null, "must have at least one stored version"));
         return;
+    }
+    for version in definition.versions.iter().filter(|version| version.storage && !stored.contains(&version.name)) {
+        let what = format!("must have the storage version {}", version.name);
+        errors.push(FieldError::invalid(field, stored.clone(), what));
     }
     for (index, version) in stored.iter().enumerate() {
         if !definition.versions.iter().any(|known| known.name == *version) {
@@ -314,18 +304,48 @@ fn check_stored_versions(definition: &Definition, object: &Object, errors: &mut 
     }
 }
 
-/// Groups of the community need somebody's approval.
-fn check_approval(definition: &Definition, object: &Object, errors: &mut Vec<FieldError>) {
-    const ANNOTATION: &str = "api-approved.kubernetes.io";
+/// What the annotation of a group that needs approval says. In Kubernetes: `APIApprovalState`.
+#[derive(PartialEq, Eq)]
+enum Approval {
+    Missing,
+    Bypassed,
+    Approved,
+    Invalid,
+}
+
+const APPROVAL: &str = "api-approved.kubernetes.io";
+
+fn approval(object: &Object) -> Approval {
+    match object.annotation(APPROVAL).unwrap_or("") {
+        "" => Approval::Missing,
+        text if text.starts_with("unapproved") => Approval::Bypassed,
+        text => {
+            let host = text.split_once("://").filter(|(scheme, _)| !scheme.is_empty()).map(|(_, rest)| rest);
+            let host = host.and_then(|rest| rest.split(['/', '?']).next()).unwrap_or("");
+            if host.is_empty() { Approval::Invalid } else { Approval::Approved }
+        }
+    }
+}
+
+/// Groups of the community need an approval. In Kubernetes: `validateAPIApproval`.
+fn check_approval(definition: &Definition, object: &Object, old: Option<&Object>, errors: &mut Vec<FieldError>) {
+    const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
     let group = definition.group.as_str();
     let is_protected = ["k8s.io", "kubernetes.io"]
         .iter()
         .any(|domain| group == *domain || group.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')));
-    if is_protected && object.annotation(ANNOTATION).is_none_or(str::is_empty) {
-        let what = format!(
-            "protected groups must have approval annotation {ANNOTATION:?}, see \
-             https://github.com/kubernetes/enhancements/pull/1111"
-        );
-        errors.push(FieldError::required(format!("metadata.annotations[{ANNOTATION}]"), what));
+    let found = approval(object);
+    if !is_protected || old.is_some_and(|old| approval(old) == found) {
+        return;
+    }
+    let field = format!("metadata.annotations[{APPROVAL}]");
+    let needs = format!("protected groups must have approval annotation {APPROVAL:?}");
+    match found {
+        Approval::Missing => errors.push(FieldError::required(field, format!("{needs}, {SEE}"))),
+        Approval::Invalid => {
+            let what = format!("{needs} with either a URL or a reason starting with \"unapproved\", {SEE}");
+            errors.push(FieldError::invalid(field, object.annotation(APPROVAL).unwrap_or(""), what));
+        }
+        Approval::Approved | Approval::Bypassed => {}
     }
 }

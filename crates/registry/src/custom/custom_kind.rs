@@ -1,18 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use coracle_expression::Allowance;
-use coracle_meta::{FieldError, GroupVersion, GroupVersionKind, Object, Status};
+use coracle_meta::{FieldError, GroupVersion, GroupVersionKind, Object};
 use coracle_schema::structural::Structural;
 use coracle_schema::{ResourceRow, SubresourceRow, Trait};
 
 use super::columns::columns;
 use super::definition::{Definition, Version};
-use super::deletion;
 use super::rules::ValidationRules;
 use crate::restore::restore_all_but_status;
-use crate::{ConversionWebhook, Generation, Hooks, KindSpec, Offers, Registry, Request, Strategy, Subresource};
+use crate::{ConversionWebhook, Generation, KindSpec, Offers, Request, Strategy, Subresource};
 
 /// The verbs of custom resources, in the order in which Kubernetes lists them.
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -27,6 +25,7 @@ pub(super) struct CustomKind {
     /// The version in which objects are stored, if it is another one.
     hub: Option<Arc<CustomKind>>,
     fits_when_read: bool,
+    is_terminating: bool,
     /// What objects look like in each version, by its `apiVersion`.
     schemas: Arc<BTreeMap<String, Arc<Structural>>>,
 }
@@ -63,7 +62,6 @@ impl CustomKind {
             generation: if version.has_status { Generation::AllBut(&["status"]) } else { Generation::AllBut(&[]) },
             columns: columns(&version.columns),
             subresources: scale.into_iter().collect(),
-            hooks: Arc::new(FinishDeletion { definition: definition.name.clone() }),
             ..KindSpec::new(row, version.schema.kind_schema(&kind), Offers::CUSTOM)
         };
         Self {
@@ -72,6 +70,7 @@ impl CustomKind {
             conversion: definition.conversion.clone(),
             hub,
             fits_when_read: definition.generation > 1 || definition.versions.len() > 1,
+            is_terminating: definition.is_terminating,
             schemas: Arc::clone(schemas),
             version: version.clone(),
         }
@@ -144,28 +143,6 @@ fn deprecation(kind: &GroupVersionKind, warning: &str) -> String {
     }
 }
 
-/// With its last object a definition goes that was waiting for it.
-struct FinishDeletion {
-    /// The name of the definition.
-    definition: String,
-}
-
-#[async_trait]
-impl Hooks for FinishDeletion {
-    async fn after(
-        &self,
-        registry: &Registry,
-        request: &Request,
-        new: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), Status> {
-        match new {
-            Some(_) => Ok(()),
-            None => deletion::finish_deletion(registry, request, &self.definition).await,
-        }
-    }
-}
-
 impl Strategy for CustomKind {
     fn spec(&self) -> &KindSpec {
         &self.spec
@@ -196,6 +173,10 @@ impl Strategy for CustomKind {
 
     fn fits_when_read(&self) -> bool {
         self.fits_when_read
+    }
+
+    fn refuses_new_objects(&self) -> Option<&'static str> {
+        self.is_terminating.then_some("create not allowed while custom resource definition is terminating")
     }
 
     fn prune(&self, object: &mut Object) {

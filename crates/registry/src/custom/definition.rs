@@ -25,6 +25,8 @@ pub(super) struct Definition {
     pub versions: Vec<Version>,
     /// How often it was defined otherwise, and once more.
     pub generation: i64,
+    /// Whether its objects are being deleted, so that none is created.
+    pub is_terminating: bool,
     /// Who converts objects, if it takes more than another name.
     pub conversion: Option<Arc<ConversionWebhook>>,
 }
@@ -101,6 +103,9 @@ impl Definition {
             },
             versions: list(value, "/spec/versions").iter().map(Version::read).collect(),
             generation: object.generation(),
+            is_terminating: list(value, "/status/conditions")
+                .iter()
+                .any(|condition| condition["type"] == "Terminating" && condition["status"] == "True"),
             conversion: value.pointer("/spec/conversion").and_then(ConversionWebhook::read).map(Arc::new),
         }
     }

@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{GroupVersionResource, Object, Status, format_time};
+use coracle_meta::{GroupVersionResource, Object, Status};
 use serde_json::{Value, json};
 
-use super::check::{check, check_update};
+use super::check::{check, check_status, check_update, warnings};
+use super::conditions::{is_established, set_condition};
 use super::custom_kind::CustomKind;
 use super::definition::{Definition, MANAGER, list, resource};
-use super::deletion::{CLEANUP, delete_objects};
+use super::deletion::{self, CLEANUP, TERMINATING};
 use super::former_version;
 use crate::{Former, Hooks, KindSpec, ListOptions, Registry, Request, Verb};
 
@@ -26,13 +27,15 @@ pub fn definitions() -> KindSpec {
         prepare_update: |new, _, _| remember_stored_version(new),
         validate_create: check,
         validate_change: check_update,
-        reset_by_status: &["spec", "metadata.labels"],
+        validate_status: check_status,
+        warnings,
+        disowned_by_status: &["metadata"],
         begin_delete: |object, request| {
             let mut finalizers = object.finalizers();
             finalizers.push(CLEANUP.to_owned());
             object.set_finalizers(finalizers);
             let message = "CustomResource deletion is in progress";
-            set_condition(object, "Terminating", true, "InstanceDeletionInProgress", message, request);
+            set_condition(object, TERMINATING, true, "InstanceDeletionInProgress", message, request);
         },
         is_held: |object| !object.is_terminating() || object.finalizers().iter().any(|finalizer| finalizer == CLEANUP),
         hooks: Arc::new(ServeDefined),
@@ -48,8 +51,11 @@ fn set_defaults(object: &mut Object) {
     if object.text("spec.names.listKind").is_empty() && !kind.is_empty() {
         object.set("spec.names.listKind", format!("{kind}List"));
     }
-    if object.text("spec.conversion.strategy").is_empty() {
+    if object.field("spec.conversion").is_none_or(Value::is_null) {
         object.set("spec.conversion.strategy", "None");
+    }
+    if object.texts("status.storedVersions").is_empty() {
+        remember_stored_version(object);
     }
     if object.field("spec.conversion.webhook.clientConfig.service").is_some_and(|service| service.get("port").is_none())
     {
@@ -76,10 +82,17 @@ impl Hooks for ServeDefined {
                 }
                 Ok(())
             }
-            Some(new) if new.is_terminating() => match old.is_some_and(Object::is_terminating) {
-                true => Ok(()),
-                false => delete_objects(registry, request, &Definition::read(new)).await,
-            },
+            Some(new) if new.is_terminating() => {
+                let definition = Definition::read(new);
+                // Before the objects are deleted, so that none is created after that.
+                if is_established(new) {
+                    registry.serve(&definition);
+                }
+                match old.is_some_and(Object::is_terminating) {
+                    true => Ok(()),
+                    false => deletion::finish(registry, request, &definition).await.map(drop),
+                }
+            }
             Some(new) => registry.establish(request, new).await,
         }
     }
@@ -95,28 +108,6 @@ fn remember_stored_version(object: &mut Object) {
         stored.push(name.to_owned());
         object.set("status.storedVersions", stored);
     }
-}
-
-/// Sets a condition; its time only moves when its status does. Says whether anything changed.
-fn set_condition(object: &mut Object, kind: &str, holds: bool, reason: &str, message: &str, request: &Request) -> bool {
-    let status = if holds { "True" } else { "False" };
-    let value = object.as_value();
-    let mut conditions = list(value, "/status/conditions").to_vec();
-    let known = conditions.iter_mut().find(|condition| condition["type"] == kind);
-    let time = match &known {
-        Some(condition) if condition["status"] == status => condition["lastTransitionTime"].clone(),
-        _ => Value::from(format_time(request.now)),
-    };
-    let condition = json!({
-        "type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": time
-    });
-    match known {
-        Some(known) if *known == condition => return false,
-        Some(known) => *known = condition,
-        None => conditions.push(condition),
-    }
-    object.set("status.conditions", conditions);
-    true
 }
 
 impl Registry {
@@ -234,10 +225,4 @@ impl Registry {
             self.remove_kind(&definition.resource(&version.name));
         }
     }
-}
-
-pub(super) fn is_established(object: &Object) -> bool {
-    let value = object.as_value();
-    let conditions = list(value, "/status/conditions");
-    conditions.iter().any(|condition| condition["type"] == "Established" && condition["status"] == "True")
 }

@@ -1,53 +1,107 @@
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
 use coracle_meta::{Object, Status};
 
+use super::conditions::{is_established, set_condition};
 use super::definition::{Definition, MANAGER, Version, resource};
-use crate::{DeleteOptions, ListOptions, Registry, Request, Verb};
+use crate::{DeleteOptions, Derived, GetOptions, ListOptions, Lists, Registry, Request, Verb};
 
 /// What keeps a definition until its objects are gone.
 pub(super) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Deletes all objects of a kind whose definition goes, and then the definition.
-pub(super) async fn delete_objects(
-    registry: &Registry,
-    request: &Request,
-    definition: &Definition,
-) -> Result<(), Status> {
+/// How often the server looks whether the objects of a terminating definition are gone.
+/// In Kubernetes: `CRDFinalizer.deleteInstances`.
+const POLL: Duration = Duration::from_secs(5);
+
+/// The condition that shows how far the deletion of a definition is.
+pub(super) const TERMINATING: &str = "Terminating";
+
+/// Deletes all objects of a kind whose definition is terminating, and then the definition. Reports whether objects are
+/// left.
+pub(super) async fn finish(registry: &Registry, request: &Request, definition: &Definition) -> Result<bool, Status> {
     if let Some(version) = served_version(registry, definition) {
         let about = request.about(Verb::DeleteCollection, definition.resource(&version.name), "", "");
         registry.delete_collection(&about, &DeleteOptions::default(), &ListOptions::default()).await?;
+        let about = request.about(Verb::List, definition.resource(&version.name), "", "");
+        let left = registry.list(&about, &ListOptions { limit: 1, ..ListOptions::default() }).await?;
+        if !left.items.is_empty() {
+            return Ok(true);
+        }
     }
-    finish_deletion(registry, request, &definition.name).await
+    release(registry, request, &definition.name).await.map(|()| false)
 }
 
 fn served_version<'d>(registry: &Registry, definition: &'d Definition) -> Option<&'d Version> {
     definition.versions.iter().find(|version| registry.kind(&definition.resource(&version.name)).is_some())
 }
 
-/// Lets a definition go whose objects are gone. Called whenever one of them went.
-pub(super) async fn finish_deletion(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
+/// Removes the finalizer of a definition whose objects are gone.
+async fn release(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
     let about = Request { field_manager: MANAGER.to_owned(), ..request.about(Verb::Get, resource(), "", name) };
-    let stored = match registry.get(&about, &crate::GetOptions::default()).await {
+    let stored = match registry.get(&about, &GetOptions::default()).await {
         Ok(stored) => stored,
         Err(status) if status.is_not_found() => return Ok(()),
         Err(status) => return Err(status),
     };
     let mut object = Object::clone(&stored.object());
-    if !object.is_terminating() {
+    if !waits(&object) {
         return Ok(());
     }
-    let definition = Definition::read(&object);
-    if let Some(version) = served_version(registry, &definition) {
-        let about = request.about(Verb::List, definition.resource(&version.name), "", "");
-        let left = registry.list(&about, &ListOptions { limit: 1, ..ListOptions::default() }).await?;
-        if !left.items.is_empty() {
-            return Ok(());
-        }
-    }
+    let (reason, message) = match is_established(&object) {
+        true => ("InstanceDeletionCompleted", "removed all instances"),
+        false => ("NeverEstablished", "resource was never established"),
+    };
+    set_condition(&mut object, TERMINATING, false, reason, message, request);
     object.set_finalizers(object.finalizers().into_iter().filter(|finalizer| finalizer != CLEANUP).collect());
-    let about = Request { verb: Verb::Update, ..about };
+    let about = Request { verb: Verb::Update, ..about }.subresource("status");
     match registry.update(&about, object).await {
-        // Whoever came between has seen to it, or will.
+        // The write that came between is seen by the next round.
         Err(status) if status.is_not_found() || status.is_conflict() => Ok(()),
         other => other.map(|_| ()),
+    }
+}
+
+/// Whether a definition waits for its objects to go.
+fn waits(object: &Object) -> bool {
+    object.is_terminating() && object.finalizers().iter().any(|finalizer| finalizer == CLEANUP)
+}
+
+/// The names of the definitions that wait for their objects to go.
+fn waiting(lists: &Lists, _before: &BTreeSet<String>) -> BTreeSet<String> {
+    let waiting = lists.of(&resource()).filter(|object| waits(object));
+    waiting.map(|object| object.name().to_owned()).collect()
+}
+
+/// One look at all definitions that wait; an error is the reason to look again.
+async fn look(registry: Registry, names: Arc<BTreeSet<String>>) -> Result<(), Status> {
+    let mut left = Vec::new();
+    for name in &*names {
+        let request = Request::new(Verb::Get, resource(), registry.ambient().clock.now());
+        let about = request.about(Verb::Get, resource(), "", name);
+        let stored = match registry.get(&about, &GetOptions::default()).await {
+            Ok(stored) => stored,
+            Err(status) if status.is_not_found() => continue,
+            Err(status) => return Err(status),
+        };
+        if finish(&registry, &request, &Definition::read(&stored.object())).await? {
+            left.push(name.as_str());
+        }
+    }
+    match left.is_empty() {
+        true => Ok(()),
+        false => Err(Status::internal(format!("objects are left of {}", left.join(", ")))),
+    }
+}
+
+impl Registry {
+    /// Deletes the objects of terminating definitions and, when none is left, the definitions: those whose objects wait
+    /// for finalizers, and those that an API server that stopped has left. Runs until it is dropped.
+    ///
+    /// In Kubernetes: `CRDFinalizer`.
+    pub async fn finish_custom_kinds(&self) -> Infallible {
+        Derived::new(|_| vec![resource()], waiting).retried_after(POLL).follow(self, look).await
     }
 }

@@ -34,6 +34,31 @@ pub(super) fn normalized(path: &str, schema: &Structural) -> Result<String, &'st
     Ok(shown)
 }
 
+/// The field at a path without brackets, and the path as errors show it.
+/// In Kubernetes: `cel.ValidFieldPath` without array notation.
+pub(super) fn named_field<'s>(path: &str, schema: &'s Structural) -> Result<(String, &'s Structural), String> {
+    let mut tokens = tokens(path).into_iter();
+    let (mut schema, mut shown) = (schema, String::new());
+    while let Some(token) = tokens.next() {
+        match token {
+            "." => {}
+            "[" => return Err("array notation is not allowed".to_owned()),
+            other => return Err(format!("expected [ or . but got: {other}")),
+        }
+        let name = tokens.next().ok_or("unexpected end of JSON path")?;
+        let no_field = "does not refer to a valid field";
+        if schema.properties.is_empty() {
+            schema = schema.additional.schema().ok_or(no_field)?;
+            shown.push_str(&format!("[{name}]"));
+        } else {
+            schema = schema.properties.get(name).ok_or(no_field)?;
+            shown.push_str(if shown.is_empty() { "" } else { "." });
+            shown.push_str(name);
+        }
+    }
+    Ok((shown, schema))
+}
+
 /// Delimiters, names, and texts in single quotes.
 fn tokens(path: &str) -> Vec<&str> {
     let mut found = Vec::new();

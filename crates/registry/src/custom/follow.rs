@@ -3,8 +3,8 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::sync::Arc;
 
+use super::conditions::is_established;
 use super::definition::{Definition, resource};
-use super::definitions::is_established;
 use crate::{Derived, Lists, Registry};
 
 /// What is defined, by the names of the definitions.

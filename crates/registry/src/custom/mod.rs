@@ -6,11 +6,14 @@
 //! ```
 //! Start at [`definitions`], the strategy of the kind that defines kinds, and at [`Registry::load_custom_kinds`], which
 //! serves the definitions that are stored already; [`Registry::follow_custom_kinds`] serves those that API servers beside
-//! this one store.
+//! this one store, and
+//! [`Registry::finish_custom_kinds`] lets terminating definitions go.
 //! In Kubernetes: apiextensions-apiserver.
 
 mod check;
 mod columns;
+mod conditions;
+mod conversion_check;
 mod custom_kind;
 mod definition;
 mod definitions;
@@ -19,9 +22,11 @@ mod field_path;
 mod follow;
 mod former_version;
 mod json_path;
+mod names_check;
 mod rule_check;
 mod rule_cost;
 mod rule_schema;
 mod rules;
+mod version_check;
 
 pub use definitions::definitions;

@@ -12,15 +12,26 @@ use super::rule_schema::{environment, rule_schema};
 /// What is wrong with the rules of the schema of a kind that stands at `path` in its definition, and what they can cost;
 /// a schema that is as it was may have rules that cost too much alone.
 /// In Kubernetes: `ValidateCustomResourceDefinitionOpenAPISchema`, as far as it is about rules.
-pub(super) fn check_rules(schema: &Structural, path: &str, is_unchanged: bool, errors: &mut Vec<FieldError>) {
-    let mut walk = Walk { of_words: Vec::new(), of_expressions: Vec::new(), costs: Costs::new(is_unchanged) };
+///
+/// `elsewhere` is what else is wrong with the schema: expressions are looked at where nothing is, and nowhere if the
+/// schema is not structural.
+pub(super) fn check_rules(
+    schema: &Structural,
+    path: &str,
+    elsewhere: Option<&[FieldError]>,
+    is_unchanged: bool,
+    errors: &mut Vec<FieldError>,
+) {
+    let mut walk =
+        Walk { of_words: Vec::new(), of_expressions: Vec::new(), costs: Costs::new(is_unchanged), elsewhere };
     walk.visit(&Place { schema, path, is_resource: true, uncorrelatable: None, cardinality: Some(1) });
     errors.append(&mut walk.of_words);
     errors.append(&mut walk.of_expressions);
     errors.extend(walk.costs.errors(path));
 }
 
-struct Walk {
+struct Walk<'e> {
+    elsewhere: Option<&'e [FieldError]>,
     of_words: Vec<FieldError>,
     of_expressions: Vec<FieldError>,
     costs: Costs,
@@ -37,7 +48,7 @@ struct Place<'p> {
     cardinality: Cardinality,
 }
 
-impl Walk {
+impl Walk<'_> {
     fn visit(&mut self, place: &Place<'_>) {
         let Place { schema, path, .. } = *place;
         let wrong_before = self.of_words.len();
@@ -55,7 +66,9 @@ impl Walk {
             check_words(rule, schema, &format!("{path}.x-kubernetes-validations[{index}]"), &mut self.of_words);
         }
         // Expressions about what is wrong itself would only repeat it in worse words.
-        if schema.rules.is_empty() || self.of_words.len() > wrong_before {
+        let is_right_elsewhere =
+            self.elsewhere.is_some_and(|errors| !errors.iter().any(|error| error.field.starts_with(path)));
+        if schema.rules.is_empty() || self.of_words.len() > wrong_before || !is_right_elsewhere {
             return;
         }
         let Some(seen) = rule_schema(schema, place.is_resource).map(Arc::new) else {

@@ -57,6 +57,11 @@ impl ValidationRules {
         Self::compile_node(schema, true)
     }
 
+    /// Compiles the rules at and below one node of a schema.
+    pub(super) fn compile_for(schema: &Structural, is_resource: bool) -> Self {
+        Self::compile_node(schema, is_resource)
+    }
+
     fn compile_node(schema: &Structural, is_resource: bool) -> Self {
         let below = |schema: &Structural| Self::compile_node(schema, schema.embedded_resource);
         let boxed = |schema: &Structural| Some(Box::new(below(schema))).filter(|rules| !rules.is_empty());

@@ -52,6 +52,11 @@ pub trait Strategy: Send + Sync + 'static {
         None
     }
 
+    /// Why no object of the kind may be created at present. In Kubernetes: `forbidCreateAdmission`.
+    fn refuses_new_objects(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Removes what this version does not have.
     fn prune(&self, _object: &mut Object) {}
 

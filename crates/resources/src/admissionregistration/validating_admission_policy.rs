@@ -8,6 +8,7 @@ use super::GROUP;
 use super::expressions::wrong_expression;
 use super::match_rules::{wrong_conditions, wrong_match};
 use crate::built_in::{SPEC_AND_METADATA, built_in};
+use crate::conditions;
 use crate::field_checks::{Wrong, one_of};
 
 /// `validatingadmissionpolicies`.
@@ -15,11 +16,28 @@ pub(crate) fn kind() -> KindSpec {
     KindSpec {
         set_defaults: |object| edit_spec(object, |spec| spec.fill("matchConstraints", json!({}))),
         validate: wrong,
+        validate_status: |new, _| wrong_status(new.at("status")),
         reset_by_status: SPEC_AND_METADATA,
         columns: columns(),
         takes_any_finalizer: true,
         ..built_in(GROUP, "v1", "validatingadmissionpolicies")
     }
+}
+
+/// In Kubernetes: `validateValidatingAdmissionPolicyStatus`, without the syntax of `fieldRef`.
+fn wrong_status(status: &Value) -> Wrong {
+    let mut wrong = Wrong::new();
+    for (at, warning) in status.list("typeChecking.expressionWarnings").iter().enumerate() {
+        let path = |field: &str| format!("status.typeChecking.expressionWarnings[{at}].{field}");
+        for field in ["warning", "fieldRef"] {
+            let text = warning.text(field);
+            if text.is_empty() || field == "fieldRef" && text.trim().is_empty() {
+                wrong.push(FieldError::required(path(field), ""));
+            }
+        }
+    }
+    wrong.extend(conditions::wrong_conditions(status.list("conditions"), "status.conditions"));
+    wrong
 }
 
 fn columns() -> Vec<TableColumn> {

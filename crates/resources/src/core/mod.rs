@@ -3,6 +3,7 @@
 pub(crate) mod binding;
 pub(crate) mod component_status;
 pub(crate) mod config_map;
+mod container_statuses;
 pub(crate) mod endpoints;
 pub(crate) mod event;
 pub(crate) mod limit_range;
@@ -16,6 +17,7 @@ pub(crate) mod pod_connect;
 mod pod_placement;
 mod pod_resize;
 pub(crate) mod pod_resources;
+mod pod_status;
 pub(crate) mod pod_table;
 pub(crate) mod pod_template;
 pub(crate) mod pod_validation;

@@ -19,6 +19,7 @@ pub(crate) fn kind() -> KindSpec {
         prepare_update: |new, old, _| restore(new, old, "spec.finalizers"),
         name: names::dns1123_label,
         validate: wrong,
+        validate_status: wrong_status,
         canonicalize: label_with_name,
         selectable: Some(&["status.phase", "name"]),
         field: |object, name| (name == "name").then(|| object.name().to_owned()),
@@ -50,6 +51,16 @@ fn wrong(object: &Object) -> Wrong {
         }
     }
     wrong
+}
+
+/// The phase follows from whether the namespace is being deleted. In Kubernetes: `ValidateNamespaceStatusUpdate`.
+fn wrong_status(new: &Object, _old: &Object) -> Wrong {
+    let phase = new.text("status.phase");
+    let (expected, what) = match new.is_terminating() {
+        false => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
+        true => ("Terminating", "may only be 'Terminating' if `deletionTimestamp` is not empty"),
+    };
+    if phase == expected { Wrong::new() } else { vec![FieldError::invalid("status.Phase", phase, what)] }
 }
 
 const KUBERNETES: &str = "kubernetes";

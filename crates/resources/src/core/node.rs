@@ -10,19 +10,21 @@ use serde_json::Value;
 use super::node_proxy::NodeProxy;
 use crate::built_in::{built_in, drop_fields};
 use crate::cells::text_or;
-use crate::field_checks::{Wrong, cidr, each_invalid, required_one_of};
+use crate::field_checks::{Wrong, cidr, each_invalid, quantity_not_negative, required_one_of};
+use crate::pod_spec::whole_if_counted;
 
 /// `nodes`. In Kubernetes: `pkg/registry/core/node`.
 pub(crate) fn kind() -> KindSpec {
     KindSpec {
         takes_new_status: true,
         prepare_create: |object, _| drop_fields(object, &UNSERVED),
-        prepare_update: |object, _, _| drop_fields(object, &UNSERVED),
+        prepare_update: |new, old, _| drop_newly_used(new, old, &["spec.configSource", "status.declaredFeatures"]),
+        prepare_status: |new, old, _| drop_newly_used(new, old, &["status.config"]),
         store_directory: "minions".to_owned(),
         set_defaults,
         validate: wrong,
         validate_change: wrong_change,
-        validate_status: wrong_change,
+        validate_status: wrong_status_change,
         warnings: |new, _| {
             let what = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
             (!new.text("spec.externalID").is_empty()).then(|| what.to_owned()).into_iter().collect()
@@ -35,8 +37,15 @@ pub(crate) fn kind() -> KindSpec {
     }
 }
 
-/// What nodes no longer have, or have only behind gates that are closed by default.
+/// Fields that a new node may not set: retired ones, and those of feature gates that are off by default.
 const UNSERVED: [&str; 3] = ["spec.configSource", "status.config", "status.declaredFeatures"];
+
+/// Drops the fields that the node did not have before.
+fn drop_newly_used(new: &mut Object, old: &Object, fields: &[&str]) {
+    for field in fields.iter().filter(|field| old.at(**field).is_null()) {
+        new.remove(*field);
+    }
+}
 
 fn set_defaults(object: &mut Object) {
     let cidr = object.text("spec.podCIDR").to_owned();
@@ -120,8 +129,73 @@ fn address(object: &Object, kind: &str) -> Value {
     address.map_or("<none>", |address| address.text("address")).into()
 }
 
-/// In Kubernetes: `ValidateNode`, whose messages say that taints belong to the metadata.
+/// In Kubernetes: `ValidateNode`.
 fn wrong(object: &Object) -> Wrong {
+    let mut wrong = wrong_taints(object);
+    wrong.extend(wrong_status(object));
+    let swap = object.at("status.nodeInfo.swap");
+    if swap.has("capacity") && swap.int("capacity") <= 0 {
+        let field = "metadata.nodeSwapStatus.capacity";
+        wrong.push(FieldError::invalid(field, swap.int("capacity"), "must be greater than zero"));
+    }
+    let blocks = object.texts("spec.podCIDRs");
+    for (at, block) in blocks.iter().enumerate() {
+        wrong.extend(cidr(block, &format!("spec.podCIDRs[{at}]")));
+    }
+    let families: BTreeSet<bool> = blocks.iter().map(|block| block.contains(':')).collect();
+    if blocks.len() > 1 && families.len() < blocks.len() {
+        let what = "may specify no more than one CIDR for each IP family";
+        wrong.push(FieldError::invalid("spec.podCIDRs", blocks, what));
+    }
+    wrong
+}
+
+/// What is wrong with the amounts and the features that a node reports.
+/// In Kubernetes: `ValidateNodeResources`, `validateNodeDeclaredFeatures`.
+fn wrong_status(object: &Object) -> Wrong {
+    let mut wrong = Wrong::new();
+    for list in ["status.capacity", "status.allocatable"] {
+        for (name, amount) in object.entries(list) {
+            let path = format!("{list}.{name}");
+            wrong.extend(quantity_not_negative(amount, &path));
+            wrong.extend(whole_if_counted(name, amount, &path));
+        }
+    }
+    let features = object.texts("status.declaredFeatures");
+    for (at, feature) in features.iter().enumerate() {
+        let path = |at: usize| format!("status.declaredFeatures[{at}]");
+        if let Some(what) = wrong_feature(feature) {
+            wrong.push(FieldError::invalid(path(at), feature.as_str(), what));
+        }
+        match features.get(at + 1) {
+            Some(next) if next == feature => wrong.push(FieldError::duplicate(path(at + 1), next.as_str())),
+            Some(next) if next < feature => {
+                let what = "list must be sorted alphabetically";
+                wrong.push(FieldError::invalid(path(at + 1), next.as_str(), what));
+            }
+            _ => {}
+        }
+    }
+    wrong
+}
+
+/// In Kubernetes: `validateNodeDeclaredFeatureName`.
+fn wrong_feature(name: &str) -> Option<String> {
+    const LONGEST: usize = 253;
+    if name.len() > LONGEST {
+        return Some(format!("invalid feature name {name:?}: must be no more than {LONGEST} characters"));
+    }
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|sign| sign.is_ascii_alphanumeric());
+    let fits = name.starts_with(|sign: char| sign.is_ascii_uppercase()) && name.split('/').all(is_word);
+    (!fits).then(|| {
+        format!(
+            "invalid feature name {name:?}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+        )
+    })
+}
+
+/// The taints of a node, whose messages say that taints belong to the metadata.
+fn wrong_taints(object: &Object) -> Wrong {
     let taints = object.list("spec.taints");
     let mut wrong = Wrong::new();
     for (at, taint) in taints.iter().enumerate() {
@@ -141,15 +215,14 @@ fn wrong(object: &Object) -> Wrong {
             wrong.push(error);
         }
     }
-    let blocks = object.texts("spec.podCIDRs");
-    for (at, block) in blocks.iter().enumerate() {
-        wrong.extend(cidr(block, &format!("spec.podCIDRs[{at}]")));
-    }
-    let families: BTreeSet<bool> = blocks.iter().map(|block| block.contains(':')).collect();
-    if blocks.len() > 1 && families.len() < blocks.len() {
-        let what = "may specify no more than one CIDR for each IP family";
-        wrong.push(FieldError::invalid("spec.podCIDRs", blocks, what));
-    }
+    wrong
+}
+
+/// What is wrong with a write of the status: what is wrong with any change, and with what stands in it.
+fn wrong_status_change(new: &Object, old: &Object) -> Wrong {
+    let mut wrong = wrong_status(new);
+    wrong.extend(wrong_change(new, old));
+    wrong.extend(wrong_taints(new));
     wrong
 }
 

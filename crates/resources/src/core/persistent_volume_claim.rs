@@ -1,12 +1,13 @@
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
-use coracle_meta::{FieldError, Object, Quantity};
+use coracle_meta::{FieldError, Object, Quantity, names};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::{Value, json};
 
 use super::persistent_volume::{access_modes, phase, storage_class};
 use crate::built_in::built_in;
 use crate::cells::set_or;
-use crate::field_checks::{Wrong, same};
+use crate::field_checks::{Wrong, each_invalid, same};
+use crate::pod_spec::is_native;
 use crate::volume_claim_spec::{claim_warnings, wrong_claim_spec};
 
 /// `persistentvolumeclaims`. In Kubernetes: `pkg/registry/core/persistentvolumeclaim`.
@@ -27,6 +28,7 @@ pub(crate) fn kind() -> KindSpec {
         warnings: |new, _| warnings(new),
         validate: wrong,
         validate_change,
+        validate_status: wrong_status,
         columns: columns(),
         ..built_in("", "v1", "persistentvolumeclaims")
     }
@@ -152,6 +154,57 @@ fn validate_change(new: &Object, old: &Object) -> Wrong {
         let to = if new.has(class) { "empty string" } else { "nil" };
         let what = format!("update to {to} is forbidden when status.currentVolumeAttributesClassName is not nil");
         wrong.push(FieldError::forbidden(format!("spec.{class}"), what));
+    }
+    wrong
+}
+
+/// How far the driver or a node is with a claim that grows.
+const RESIZE_STATUSES: [&str; 5] = [
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+];
+
+/// In Kubernetes: `ValidatePersistentVolumeClaimStatusUpdate`.
+fn wrong_status(new: &Object, _old: &Object) -> Wrong {
+    const STATUSES: &str = "status.allocatedResourceStatuses";
+    const AMOUNTS: &str = "status.allocatedResources";
+    let mut wrong = Wrong::new();
+    for (name, amount) in new.entries("status.capacity") {
+        wrong.extend(wrong_amount(amount, &format!("status.capacity[{name}]")));
+    }
+    for (name, status) in new.entries(STATUSES) {
+        wrong.extend(wrong_resource_name(name, STATUSES));
+        if !RESIZE_STATUSES.iter().any(|known| known == status) {
+            wrong.push(FieldError::not_supported(STATUSES, name.as_str(), &RESIZE_STATUSES));
+        }
+    }
+    for (name, amount) in new.entries(AMOUNTS) {
+        let unknown = wrong_resource_name(name, AMOUNTS);
+        if !unknown.is_empty() {
+            wrong.extend(unknown);
+            continue;
+        }
+        wrong.extend(wrong_amount(amount, &format!("{AMOUNTS}[{name}]")));
+    }
+    wrong
+}
+
+/// An amount that is not negative, printed as a number. In Kubernetes: `validateBasicResource`.
+fn wrong_amount(amount: &Value, path: &str) -> Wrong {
+    let negative =
+        amount.as_str().and_then(|text| Quantity::parse(text).ok()).filter(|quantity| quantity.is_negative());
+    let what = "must be a valid resource quantity";
+    negative.map(|quantity| FieldError::invalid(path, quantity.value(), what)).into_iter().collect()
+}
+
+/// `storage`, or a resource of another domain than that of Kubernetes. In Kubernetes: `validatePersistentVolumeClaimResourceKey`.
+fn wrong_resource_name(name: &str, path: &str) -> Wrong {
+    let mut wrong = each_invalid(path, name, names::qualified_name(name));
+    if wrong.is_empty() && is_native(name) && name != "storage" {
+        wrong.push(FieldError::not_supported(path, name, &["storage"]));
     }
     wrong
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::binding::Binding;
 use super::pod_connect::{Log, NoProxy, Stream};
 use super::pod_views::{EphemeralContainers, Resize};
-use super::{pod_resources, pod_table, pod_validation};
+use super::{pod_resources, pod_status, pod_table, pod_validation};
 use crate::built_in::built_in;
 use crate::pod_spec;
 use crate::policy::eviction::Eviction;
@@ -25,6 +25,7 @@ pub(crate) fn kind() -> KindSpec {
         warnings,
         reset_by_status: &["spec", "metadata.deletionTimestamp", "metadata.ownerReferences"],
         prepare_status,
+        validate_status: pod_status::wrong_status,
         selectable: Some(&[
             "spec.nodeName",
             "spec.restartPolicy",
@@ -80,7 +81,6 @@ fn set_defaults(object: &mut Object) {
     object.edit(|tree| {
         if let Some(status) = tree.object_in("status") {
             align_addresses(status, "podIP", "podIPs");
-            align_addresses(status, "hostIP", "hostIPs");
         }
     });
 }
@@ -135,14 +135,22 @@ fn prepare_status(new: &mut Object, old: &Object, _request: &Request) {
             restore(new, old, path);
         }
     }
-    let before = old.list("status.conditions").to_vec();
-    let generation_of = |kind: &str| {
-        before.iter().find(|condition| condition.text("type") == kind).map(|found| found.int("observedGeneration"))
+    // The health of devices is behind a feature gate that is off by default.
+    coracle_meta::fields::edit_at(new, "status", |status| {
+        for list in ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] {
+            status.each_in(list, |container| drop(container.remove("allocatedResourcesStatus")));
+        }
+    });
+    // Several conditions may have one type: they are told apart by their order.
+    let mut before = old.list("status.conditions").to_vec();
+    let mut generation_of = |kind: &str| {
+        let at = before.iter().position(|condition| condition.text("type") == kind)?;
+        Some(before.remove(at).int("observedGeneration"))
     };
     coracle_meta::fields::edit_at(new, "status", |status| {
         status.each_in("conditions", |condition| {
-            if condition.int("observedGeneration") == 0
-                && let Some(generation @ 1..) = generation_of(condition.text("type"))
+            if let Some(generation @ 1..) = generation_of(condition.text("type"))
+                && condition.int("observedGeneration") == 0
             {
                 condition.insert("observedGeneration".to_owned(), generation.into());
             }

@@ -29,7 +29,9 @@ mod volumes;
 mod warnings;
 mod windows;
 
-pub(crate) use amounts::{may_overcommit, name_of_container, name_of_resource, whole_if_counted, wrong_overhead};
+pub(crate) use amounts::{
+    is_native, may_overcommit, name_of_container, name_of_resource, whole_if_counted, wrong_overhead,
+};
 pub(crate) use annotations::wrong_annotation_change;
 pub(crate) use app_armor::align_app_armor;
 pub(crate) use disabled_fields::drop_disabled;

@@ -1,6 +1,7 @@
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
+use serde_json::Value;
 
 use super::csi_driver::wrong_driver_name;
 use crate::built_in::{SPEC_AND_METADATA, built_in};
@@ -11,6 +12,7 @@ pub(crate) fn kind() -> KindSpec {
     KindSpec {
         validate: wrong,
         validate_change: |new, old| immutable(new, old, "spec"),
+        validate_status: |new, _| wrong_status(new.at("status")),
         reset_by_status: SPEC_AND_METADATA,
         columns: columns(),
         ..built_in("storage.k8s.io", "v1", "volumeattachments")
@@ -73,10 +75,36 @@ fn wrong(object: &Object) -> Wrong {
     wrong
 }
 
+const MOST_METADATA: usize = 256 << 10;
+const LONGEST_MESSAGE: usize = 1024;
+
+/// In Kubernetes: `validateVolumeAttachmentStatus`.
+fn wrong_status(status: &Value) -> Wrong {
+    let mut wrong = Wrong::new();
+    let metadata = status.entries("attachmentMetadata");
+    let size: usize = metadata.map(|(name, value)| name.len() + value.as_str().map_or(0, str::len)).sum();
+    if size > MOST_METADATA {
+        wrong.push(FieldError::too_long("status.attachmentMetadata", MOST_METADATA));
+    }
+    for name in ["attachError", "detachError"] {
+        let error = status.at(name);
+        if error.text("message").len() > LONGEST_MESSAGE {
+            // Kubernetes names the limit of the metadata here.
+            wrong.push(FieldError::too_long(format!("status.{name}.message"), MOST_METADATA));
+        }
+        let code = error.int("errorCode");
+        if code < 0 {
+            let what = format!("must be between 0 and {}, inclusive", i32::MAX);
+            wrong.push(FieldError::invalid(format!("status.{name}.errorCode"), code, what));
+        }
+    }
+    wrong
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     fn messages(object: Value) -> Vec<String> {
         wrong(&Object::from_value(object).unwrap()).iter().map(FieldError::message).collect()

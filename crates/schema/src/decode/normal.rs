@@ -8,6 +8,7 @@ use coracle_meta::Quantity;
 use serde_json::{Map, Value};
 
 use super::typed::{is_zero, zero};
+use crate::go_time::{GoTime, Layout};
 use crate::table::{Node, Presence, Special, Struct, TypeRef};
 
 /// Whether a value that is not `null` is normal.
@@ -68,8 +69,8 @@ fn is_normal_special(value: &Value, special: Special) -> bool {
             Quantity::parse(text).is_ok_and(|quantity| quantity.to_string() == *text)
         }
         (Special::IntOrString, value) => value.is_string() || is_int32(value),
-        (Special::Time, Value::String(text)) => is_time(text, coracle_meta::format_time),
-        (Special::MicroTime, Value::String(text)) => is_time(text, coracle_meta::format_micro_time),
+        (Special::Time, Value::String(text)) => is_time(text, Layout::Seconds),
+        (Special::MicroTime, Value::String(text)) => is_time(text, Layout::Micros),
         // Values without a type stay as they are.
         (Special::RawExtension | Special::FieldsV1 | Special::Json | Special::Patch, _) => true,
         _ => false,
@@ -80,8 +81,8 @@ fn is_int32(value: &Value) -> bool {
     value.as_i64().is_some_and(|number| i32::try_from(number).is_ok())
 }
 
-fn is_time(text: &str, format: fn(jiff::Timestamp) -> String) -> bool {
-    coracle_meta::parse_time(text).is_some_and(|time| format(time) == text)
+fn is_time(text: &str, layout: Layout) -> bool {
+    GoTime::read_printed(text, layout).and_then(|time| time.print(layout)).is_some_and(|printed| printed == text)
 }
 
 #[cfg(test)]

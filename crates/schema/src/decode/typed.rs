@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::go;
 use super::raw::{Digits, Opened, Source};
+use crate::go_time::{GoTime, Layout};
 use crate::structural::Structural;
 use crate::table::{KindSchema, Node, Presence, Special, Struct, TypeRef};
 
@@ -56,9 +57,6 @@ pub(crate) struct Pass<'t> {
     /// The named scalar type of the field that we are in, or of its elements.
     go_type: Option<&'t str>,
 }
-
-const TIME_LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
-const MICRO_TIME_LAYOUT: &str = "2006-01-02T15:04:05.000000Z07:00";
 
 impl<'t> Pass<'t> {
     pub(crate) fn new(form: Form) -> Self {
@@ -337,10 +335,8 @@ impl<'t> Pass<'t> {
             (Special::IntOrString, Opened::Number(digits)) if is_int32(&digits) => Some(Value::Number(digits.number())),
             (Special::IntOrString, Opened::Number(digits)) => self.wrong_type(&format!("number {digits}"), ty),
             (Special::IntOrString, opened) => self.wrong_type(opened.kind_name(), ty),
-            (Special::Time, Opened::String(text)) => self.time(&text, TIME_LAYOUT, coracle_meta::format_time),
-            (Special::MicroTime, Opened::String(text)) => {
-                self.time(&text, MICRO_TIME_LAYOUT, coracle_meta::format_micro_time)
-            }
+            (Special::Time, Opened::String(text)) => self.time(&text, Layout::Seconds),
+            (Special::MicroTime, Opened::String(text)) => self.time(&text, Layout::Micros),
             (Special::Time | Special::MicroTime, opened) => self.not_of_type(opened.kind_name(), "string"),
             (Special::SchemaOrArray, Opened::List(elements)) => {
                 let schema = schema_type(ty)?;
@@ -379,12 +375,15 @@ impl<'t> Pass<'t> {
         }
     }
 
-    fn time(&mut self, text: &str, layout: &str, format: fn(jiff::Timestamp) -> String) -> Option<Value> {
-        // RFC 3339 proper; the parser alone would take more.
-        let shape_fits = text.len() >= 20 && text.as_bytes()[10] == b'T';
-        match coracle_meta::parse_time(text).filter(|_| shape_fits) {
-            Some(time) => Some(Value::String(format(time))),
-            None => self.fail(go::time_error(text, layout)),
+    /// A time as Go prints it; Go's zero time counts as absent.
+    fn time(&mut self, text: &str, layout: Layout) -> Option<Value> {
+        let read = match self.form {
+            Form::Received => GoTime::parse(text, layout),
+            Form::Stored => GoTime::read_printed(text, layout).map_or_else(|| GoTime::parse(text, layout), Ok),
+        };
+        match read {
+            Ok(time) => time.print(layout).map(Value::String),
+            Err(error) => self.fail(error),
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use coracle_meta::{GroupVersion, format_micro_time, format_time};
-use jiff::Timestamp;
+use coracle_meta::GroupVersion;
 
 use super::wire::{Reader, Wire, WireError};
 use crate::decode::json;
 use crate::decode::raw::Raw;
+use crate::go_time::{GoTime, Layout};
 use crate::table::{Field, Node, Special, Struct, Table, TypeRef};
 
 /// How deep messages may nest.
@@ -156,8 +156,8 @@ fn read_special(bytes: &[u8], special: Special, ty: TypeRef<'_>, depth: usize) -
             }
             if is_text { Raw::String(text.to_owned()) } else { Raw::Number(number.to_string()) }
         }
-        Special::Time => read_time(reader, format_time)?,
-        Special::MicroTime => read_time(reader, format_micro_time)?,
+        Special::Time => read_time(reader, Layout::Seconds)?,
+        Special::MicroTime => read_time(reader, Layout::Micros)?,
         Special::RawExtension | Special::FieldsV1 | Special::Json => {
             let mut raw: &[u8] = &[];
             while let Some((tag, wire)) = reader.next()? {
@@ -172,20 +172,22 @@ fn read_special(bytes: &[u8], special: Special, ty: TypeRef<'_>, depth: usize) -
     })
 }
 
-fn read_time(mut reader: Reader<'_>, format: fn(Timestamp) -> String) -> Read<Raw> {
-    let (mut seconds, mut nanos) = (0, 0);
+fn read_time(mut reader: Reader<'_>, layout: Layout) -> Read<Raw> {
+    let (mut seconds, mut nanos, mut is_empty) = (0, 0, true);
     while let Some((tag, wire)) = reader.next()? {
+        is_empty = false;
         match tag {
             1 => seconds = wire.varint(tag)? as i64,
             2 => nanos = wire.varint(tag)? as i32,
             _ => {}
         }
     }
-    if (seconds, nanos) == (0, 0) {
+    if is_empty {
         return Ok(Raw::Null);
     }
-    let time = Timestamp::new(seconds, nanos).map_err(|error| WireError::Content(error.to_string()))?;
-    Ok(Raw::String(format(time)))
+    let time = GoTime::new(seconds, nanos, layout);
+    let time = time.ok_or_else(|| WireError::Content(format!("the time {seconds} s after 1970 is out of range")))?;
+    Ok(time.print(layout).map_or(Raw::Null, Raw::String))
 }
 
 /// JSON inside a message, or another object in its envelope.

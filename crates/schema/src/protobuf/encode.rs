@@ -2,10 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use coracle_meta::parse_time;
 use serde_json::{Map, Value};
 
 use super::wire::{put_bytes, put_double, put_int};
+use crate::go_time::{GoTime, Layout};
 use crate::table::{Field, Node, Special, TypeRef};
 
 /// Writes an object as a message of its type. Values that are not of their type are left out.
@@ -95,10 +95,10 @@ fn put_special(value: &Value, special: Special, ty: TypeRef<'_>, out: &mut Vec<u
             put_bytes(out, 3, b"");
         }
         (Special::Time | Special::MicroTime, value) => {
-            let Some(time) = value.as_str().and_then(parse_time) else { return };
-            let nanos = if special == Special::MicroTime { time.subsec_nanosecond() } else { 0 };
-            put_int(out, 1, time.as_second());
-            put_int(out, 2, i64::from(nanos));
+            let layout = if special == Special::MicroTime { Layout::Micros } else { Layout::Seconds };
+            let Some(time) = value.as_str().and_then(|text| GoTime::read_printed(text, layout)) else { return };
+            put_int(out, 1, time.seconds());
+            put_int(out, 2, i64::from(time.nanos()));
         }
         (Special::RawExtension | Special::FieldsV1 | Special::Json, value) => {
             put_bytes(out, 1, value.to_string().as_bytes());

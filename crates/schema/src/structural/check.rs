@@ -1,7 +1,9 @@
 use coracle_meta::FieldError;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::node::{Additional, Structural, ValueType};
+use super::node::{Pattern, Structural};
+use super::raw_schema::{self as raw, Raw};
+use super::{completeness, keywords};
 
 /// Where in a schema a node stands, which decides what it must not leave out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,294 +23,293 @@ impl Level {
     }
 }
 
-impl Structural {
-    /// What is wrong with the schema itself, which stands at `path` in a definition.
-    /// In Kubernetes: `schema.ValidateStructural` and `ValidateCustomResourceDefinitionOpenAPISchema`.
-    pub fn check(&self, path: &str) -> Vec<FieldError> {
-        let mut errors = Vec::new();
-        check_node(self, Level::Root, path, &mut errors);
-        if errors.is_empty() {
-            check_defaults(self, path, &mut errors);
+/// What is wrong with the schema of a kind, in the order in which Kubernetes reports it.
+#[derive(Debug, Default)]
+pub struct SchemaErrors {
+    /// What keeps the schema from being structural, or else what is wrong with its defaults.
+    pub structural: Vec<FieldError>,
+    /// Keywords that are not supported, or not together.
+    pub keywords: Vec<FieldError>,
+}
+
+impl SchemaErrors {
+    /// Checks the schema `openAPIV3Schema`, which stands at `path` in a definition. `wrong_defaults` gives what is wrong
+    /// with defaults besides, such as what rules say of them; it is asked of structural schemas only.
+    ///
+    /// In Kubernetes: `validateCustomResourceDefinitionValidation`.
+    pub fn of(schema: &Value, path: &str, wrong_defaults: impl FnOnce(&Structural, &str) -> Vec<FieldError>) -> Self {
+        let mut found = Self::default();
+        let unreadable = raw::unsupported(schema);
+        if unreadable.is_none() {
+            found.structural = invariants(schema, path);
+            if found.structural.is_empty() {
+                found.structural = wrong_defaults(&Structural::from_json(schema), path);
+            }
         }
-        errors.sort_by_key(FieldError::message);
-        errors
+        found.keywords = keywords::errors(schema, path);
+        if let (true, true, Some(what)) = (found.structural.is_empty(), found.keywords.is_empty(), unreadable) {
+            found.structural.push(FieldError::invalid(path, "", what));
+        }
+        found
     }
 }
 
-fn check_node(schema: &Structural, level: Level, path: &str, errors: &mut Vec<FieldError>) {
-    check_types(schema, level, path, errors);
-    check_lists(schema, path, errors);
-    check_maps(schema, level, path, errors);
-    check_constraints(schema, path, errors);
-    check_metadata(schema, level, path, errors);
-    if let Some(items) = &schema.items {
-        check_node(items, Level::Item, &format!("{path}.items"), errors);
-    }
-    for (name, below) in &schema.properties {
-        check_node(below, Level::Field, &format!("{path}.properties[{name}]"), errors);
-    }
-    if let Additional::Schema(below) = &schema.additional {
-        check_node(below, Level::Field, &format!("{path}.additionalProperties"), errors);
-    }
+/// What keeps a schema from being structural, sorted. In Kubernetes: `ValidateStructural`.
+fn invariants(schema: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    check_node(schema, Level::Root, path, &mut errors);
+    completeness::check(schema, schema, path, path, &mut errors);
+    errors.sort_by_key(FieldError::message);
+    errors
 }
 
-fn check_types(schema: &Structural, level: Level, path: &str, errors: &mut Vec<FieldError>) {
-    let type_path = format!("{path}.type");
-    let name = schema.value_type.map_or("", ValueType::as_str);
-    if schema.embedded_resource && schema.value_type != Some(ValueType::Object) {
-        let what = "must be object if x-kubernetes-embedded-resource is true";
-        errors.push(match schema.value_type {
-            None => FieldError::required(type_path, what),
-            Some(_) => FieldError::invalid(type_path, name, what),
-        });
-    } else if schema.value_type.is_none() && !schema.int_or_string && !schema.preserves_unknown {
-        errors.push(FieldError::required(type_path, level.of_missing_type()));
-    } else if level == Level::Root && schema.value_type.is_some_and(|value_type| value_type != ValueType::Object) {
-        errors.push(FieldError::invalid(type_path, name, "must be object at the root"));
-    }
-    if schema.int_or_string && schema.preserves_unknown {
-        let field = format!("{path}.x-kubernetes-preserve-unknown-fields");
-        errors.push(FieldError::invalid(field, true, "must be false if x-kubernetes-int-or-string is true"));
-    }
-    if schema.int_or_string && schema.embedded_resource {
-        let field = format!("{path}.x-kubernetes-embedded-resource");
-        errors.push(FieldError::invalid(field, true, "must be false if x-kubernetes-int-or-string is true"));
-    }
-}
-
-fn check_lists(schema: &Structural, path: &str, errors: &mut Vec<FieldError>) {
-    let is_list = schema.value_type == Some(ValueType::Array);
-    let list_type = schema.list_type.as_str();
-    if is_list && schema.items.is_none() {
+fn check_node(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+    if schema.type_name() == "array" && schema.item_schema().is_none() {
         errors.push(FieldError::required(format!("{path}.items"), "must be specified"));
     }
-    if !list_type.is_empty() && !is_list {
-        let what = "must be array if x-kubernetes-list-type is specified";
-        let field = format!("{path}.type");
-        errors.push(match schema.value_type {
-            None => FieldError::required(field, what),
-            Some(value_type) => FieldError::invalid(field, value_type.as_str(), what),
+    if let Some(items) = schema.item_schema() {
+        check_node(items, Level::Item, &format!("{path}.items"), errors);
+    }
+    for (name, below) in schema.fields("properties") {
+        check_node(below, Level::Field, &format!("{path}.properties[{name}]"), errors);
+    }
+    if let Some(additional) = schema.key("additionalProperties") {
+        let field = format!("{path}.additionalProperties");
+        if level == Level::Root {
+            errors.push(FieldError::forbidden(field.clone(), "must not be used at the root"));
+        }
+        if schema.flag("x-kubernetes-embedded-resource") {
+            let what = "must not be used if x-kubernetes-embedded-resource is set";
+            errors.push(FieldError::forbidden(field.clone(), what));
+        }
+        if additional.is_object() {
+            check_node(additional, Level::Field, &field, errors);
+        }
+    }
+    check_type(schema, level, path, errors);
+    let skips_any = raw::is_int_or_string(schema);
+    let skips_first = schema.list("allOf").first().is_some_and(raw::is_int_or_string);
+    check_validations(schema, (skips_any, skips_first), path, errors);
+    check_metadata(schema, level, path, errors);
+}
+
+fn check_type(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+    let type_path = format!("{path}.type");
+    let name = schema.type_name();
+    let is_embedded = schema.flag("x-kubernetes-embedded-resource");
+    let preserves = schema.flag("x-kubernetes-preserve-unknown-fields");
+    let int_or_string = schema.flag("x-kubernetes-int-or-string");
+    if is_embedded && name != "object" {
+        let what = "must be object if x-kubernetes-embedded-resource is true";
+        errors.push(match name {
+            "" => FieldError::required(type_path.clone(), what),
+            name => FieldError::invalid(type_path.clone(), name, what),
         });
+    } else if name.is_empty() && !int_or_string && !preserves {
+        errors.push(FieldError::required(type_path.clone(), level.of_missing_type()));
     }
-    let of_type = format!("{path}.x-kubernetes-list-type");
-    if !["", "atomic", "set", "map"].contains(&list_type) {
-        errors.push(FieldError::not_supported(of_type.clone(), list_type, &["atomic", "set", "map"]));
+    if level == Level::Root && !["", "object"].contains(&name) {
+        errors.push(FieldError::invalid(type_path, name, "must be object at the root"));
     }
-    if !schema.list_map_keys.is_empty() && list_type != "map" {
-        let what = "must be map if x-kubernetes-list-map-keys is non-empty";
-        errors.push(match list_type {
-            "" => FieldError::required(of_type, what),
-            other => FieldError::invalid(of_type, other, what),
-        });
+    let what = "must be false if x-kubernetes-int-or-string is true";
+    if int_or_string && preserves {
+        let field = format!("{path}.x-kubernetes-preserve-unknown-fields");
+        errors.push(FieldError::invalid(field, true, what));
     }
-    match (list_type, &schema.items) {
-        ("map", Some(items)) => check_list_map(schema, items, path, errors),
-        ("set", Some(items)) => check_set(items, path, errors),
-        _ => {}
+    if int_or_string && is_embedded {
+        let field = format!("{path}.x-kubernetes-embedded-resource");
+        errors.push(FieldError::invalid(field, true, what));
     }
-}
-
-fn check_set(items: &Structural, path: &str, errors: &mut Vec<FieldError>) {
-    let what = "must be atomic as item of a list with x-kubernetes-list-type=set";
-    match items.value_type {
-        Some(ValueType::Array) if !["", "atomic"].contains(&items.list_type.as_str()) => {
-            let field = format!("{path}.items.x-kubernetes-list-type");
-            errors.push(FieldError::invalid(field, items.list_type.as_str(), what));
-        }
-        Some(ValueType::Object) if items.map_type != "atomic" => {
-            let field = format!("{path}.items.x-kubernetes-map-type");
-            errors.push(FieldError::invalid(field, Value::Null, what));
-        }
-        _ => {}
-    }
-    check_not_null(items, path, errors);
-}
-
-fn check_not_null(items: &Structural, path: &str, errors: &mut Vec<FieldError>) {
-    if items.nullable {
-        let what = "cannot be nullable when x-kubernetes-list-type is set or map";
-        errors.push(FieldError::forbidden(format!("{path}.items.nullable"), what));
+    if is_embedded && !preserves && schema.fields("properties").next().is_none() {
+        let what =
+            "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields";
+        errors.push(FieldError::required(format!("{path}.properties"), what));
     }
 }
 
-fn check_list_map(schema: &Structural, items: &Structural, path: &str, errors: &mut Vec<FieldError>) {
-    let of_keys = format!("{path}.x-kubernetes-list-map-keys");
-    if schema.list_map_keys.is_empty() {
-        let what = "must not be empty if x-kubernetes-list-type is map";
-        errors.push(FieldError::required(of_keys.clone(), what));
-    }
-    if items.value_type != Some(ValueType::Object) {
-        let what = "must be object if parent array's x-kubernetes-list-type is map";
-        let name = items.value_type.map_or("", ValueType::as_str);
-        errors.push(FieldError::invalid(format!("{path}.items.type"), name, what));
-        return;
-    }
-    for (index, key) in schema.list_map_keys.iter().enumerate() {
-        if schema.list_map_keys[..index].contains(key) {
-            errors.push(FieldError::invalid(
-                of_keys.clone(),
-                json!(schema.list_map_keys),
-                "must not contain duplicate entries",
-            ));
-        }
-        let Some(of_key) = items.properties.get(key) else {
-            let what = "entries must all be names of item properties";
-            errors.push(FieldError::invalid(of_keys.clone(), json!(schema.list_map_keys), what));
+/// The validations of a node; `skips` says whether its `anyOf`, and that of its first `allOf`, only describe an
+/// int-or-string.
+fn check_validations(schema: &Value, skips: (bool, bool), path: &str, errors: &mut Vec<FieldError>) {
+    for (name, below, at) in raw::nested(schema) {
+        if name == "anyOf" && skips.0 {
             continue;
-        };
-        if matches!(of_key.value_type, Some(ValueType::Array | ValueType::Object)) {
-            let what = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-            errors.push(FieldError::invalid(format!("{path}.items.properties[{key}].type"), "object", what));
         }
-        if of_key.default.is_none() && !items.constraints.required.contains(key) {
-            let what =
-                "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
-            errors.push(FieldError::required(format!("{path}.items.properties[{key}].default"), what));
-        }
-        if of_key.nullable {
-            let what = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable";
-            errors.push(FieldError::forbidden(format!("{path}.items.properties[{key}].nullable"), what));
-        }
+        let of_int_or_string = name == "allOf" && at == 0 && skips.1;
+        check_nested(below, of_int_or_string, &format!("{path}.{name}[{at}]"), errors);
     }
-    check_not_null(items, path, errors);
-}
-
-fn check_maps(schema: &Structural, level: Level, path: &str, errors: &mut Vec<FieldError>) {
-    let map_type = schema.map_type.as_str();
-    if !map_type.is_empty() && schema.value_type != Some(ValueType::Object) {
-        let what = "must be object if x-kubernetes-map-type is specified";
-        let field = format!("{path}.type");
-        errors.push(match schema.value_type {
-            None => FieldError::required(field, what),
-            Some(value_type) => FieldError::invalid(field, value_type.as_str(), what),
-        });
+    if let Some(not) = schema.key("not").filter(|not| not.is_object()) {
+        check_nested(not, false, &format!("{path}.not"), errors);
     }
-    if !["", "atomic", "granular"].contains(&map_type) {
-        let field = format!("{path}.x-kubernetes-map-type");
-        errors.push(FieldError::not_supported(field, map_type, &["atomic", "granular"]));
-    }
-    let field = format!("{path}.additionalProperties");
-    if matches!(schema.additional, Additional::Unsaid) {
-        return;
-    }
-    if level == Level::Root {
-        errors.push(FieldError::forbidden(field.clone(), "must not be used at the root"));
-    }
-    if schema.embedded_resource {
-        errors.push(FieldError::forbidden(field.clone(), "must not be used if x-kubernetes-embedded-resource is set"));
-    }
-    if !schema.properties.is_empty() && !matches!(schema.additional, Additional::Allowed(true)) {
-        errors.push(FieldError::forbidden(field, "additionalProperties and properties are mutual exclusive"));
-    }
-}
-
-fn check_constraints(schema: &Structural, path: &str, errors: &mut Vec<FieldError>) {
-    let constraints = &schema.constraints;
-    if constraints.unique_items {
-        let what = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
-        errors.push(FieldError::forbidden(format!("{path}.uniqueItems"), what));
-    }
-    if let Some(pattern) = &constraints.pattern
-        && let Err(why) = &pattern.compiled
+    let pattern = schema.text("pattern");
+    if !pattern.is_empty()
+        && let Err(why) = Pattern::new(pattern).compiled
     {
         let what = format!("must be a valid regular expression, but isn't: {why}");
-        errors.push(FieldError::invalid(format!("{path}.pattern"), pattern.text.as_str(), what));
-    }
-    let nested = [("allOf", &constraints.all_of), ("anyOf", &constraints.any_of), ("oneOf", &constraints.one_of)];
-    for (name, schemas) in nested {
-        // The alternatives of an int-or-string say what it is already.
-        if schema.int_or_string && name != "oneOf" {
-            continue;
-        }
-        for (index, below) in schemas.iter().enumerate() {
-            check_nested(below, &format!("{path}.{name}[{index}]"), errors);
-        }
-    }
-    if let Some(not) = &constraints.not {
-        check_nested(not, &format!("{path}.not"), errors);
+        errors.push(FieldError::invalid(format!("{path}.pattern"), pattern, what));
     }
 }
 
 /// Checks a schema that only restricts: it must not say what the value is.
-fn check_nested(schema: &Structural, path: &str, errors: &mut Vec<FieldError>) {
+fn check_nested(schema: &Value, of_int_or_string: bool, path: &str, errors: &mut Vec<FieldError>) {
+    const EMPTY: &str = "must be empty to be structural";
+    const UNDEFINED: &str = "must be undefined to be structural";
+    const FALSE: &str = "must be false to be structural";
+    check_validations(schema, (of_int_or_string, false), path, errors);
+    if let Some(items) = schema.item_schema() {
+        check_nested(items, false, &format!("{path}.items"), errors);
+    }
+    for (name, below) in schema.fields("properties") {
+        check_nested(below, false, &format!("{path}.properties[{name}]"), errors);
+    }
     let mut forbid = |is_there: bool, name: &str, what: &str| {
         if is_there {
             errors.push(FieldError::forbidden(format!("{path}.{name}"), what));
         }
     };
-    forbid(schema.value_type.is_some(), "type", "must be empty to be structural");
-    let has_additional = !matches!(schema.additional, Additional::Unsaid);
-    forbid(has_additional, "additionalProperties", "must be undefined to be structural");
-    forbid(schema.default.is_some(), "default", "must be undefined to be structural");
-    forbid(schema.nullable, "nullable", "must be false to be structural");
-    let keeps = schema.preserves_unknown;
-    forbid(keeps, "x-kubernetes-preserve-unknown-fields", "must be false to be structural");
-    forbid(schema.embedded_resource, "x-kubernetes-embedded-resource", "must be false to be structural");
-    forbid(schema.int_or_string, "x-kubernetes-int-or-string", "must be false to be structural");
-    forbid(!schema.list_map_keys.is_empty(), "x-kubernetes-list-map-keys", "must be empty to be structural");
-    forbid(!schema.list_type.is_empty(), "x-kubernetes-list-type", "must be undefined to be structural");
-    forbid(!schema.map_type.is_empty(), "x-kubernetes-map-type", "must be undefined to be structural");
-    forbid(!schema.rules.is_empty(), "x-kubernetes-validations", "must be empty to be structural");
-    let has_metadata = schema.properties.contains_key("metadata");
+    for name in ["type", "title", "description"] {
+        forbid(!schema.text(name).is_empty(), name, EMPTY);
+    }
+    for name in ["additionalProperties", "default", "x-kubernetes-list-type", "x-kubernetes-map-type"] {
+        forbid(schema.key(name).is_some(), name, UNDEFINED);
+    }
+    for name in [
+        "nullable",
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-embedded-resource",
+        "x-kubernetes-int-or-string",
+    ] {
+        forbid(schema.flag(name), name, FALSE);
+    }
+    for name in ["x-kubernetes-list-map-keys", "x-kubernetes-validations"] {
+        forbid(!schema.list(name).is_empty(), name, EMPTY);
+    }
+    let has_metadata = schema.fields("properties").any(|(name, _)| name == "metadata");
     forbid(has_metadata, "properties[metadata]", "must not be specified in a nested context");
-    check_constraints(schema, path, errors);
-    for (name, below) in &schema.properties {
-        check_nested(below, &format!("{path}.properties[{name}]"), errors);
-    }
-    if let Some(items) = &schema.items {
-        check_nested(items, &format!("{path}.items"), errors);
-    }
 }
 
-fn check_metadata(schema: &Structural, level: Level, path: &str, errors: &mut Vec<FieldError>) {
-    if level != Level::Root && !schema.embedded_resource {
+fn check_metadata(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+    let is_checked = level == Level::Root || schema.flag("x-kubernetes-embedded-resource");
+    let property = |name: &str| schema.key("properties").and_then(|properties| properties.key(name));
+    if !is_checked {
         return;
     }
     for name in ["kind", "apiVersion"] {
-        if let Some(below) = schema.properties.get(name)
-            && below.value_type != Some(ValueType::String)
+        if let Some(below) = property(name)
+            && below.type_name() != "string"
         {
-            let found = below.value_type.map_or("", ValueType::as_str);
-            errors.push(FieldError::invalid(format!("{path}.properties[{name}].type"), found, "must be string"));
+            let field = format!("{path}.properties[{name}].type");
+            errors.push(FieldError::invalid(field, below.type_name(), "must be string"));
         }
     }
-    let Some(metadata) = schema.properties.get("metadata") else { return };
+    let Some(metadata) = property("metadata") else { return };
     let field = format!("{path}.properties[metadata]");
-    if metadata.value_type != Some(ValueType::Object) {
-        let found = metadata.value_type.map_or("", ValueType::as_str);
-        errors.push(FieldError::invalid(format!("{field}.type"), found, "must be object"));
+    if metadata.type_name() != "object" {
+        errors.push(FieldError::invalid(format!("{field}.type"), metadata.type_name(), "must be object"));
     }
-    let names_only = metadata.properties.keys().all(|name| name == "name" || name == "generateName");
-    if level == Level::Root && !names_only {
+    let says_more = metadata.as_object().into_iter().flatten().any(|(name, value)| match name.as_str() {
+        "type" | "default" | "externalDocs" | "example" => false,
+        "properties" => value.as_object().is_some_and(has_other_names),
+        _ => true,
+    });
+    if level == Level::Root && says_more {
         let what = "must not specify anything other than name and generateName, but metadata is implicitly specified";
         errors.push(FieldError::forbidden(field, what));
     }
 }
 
-/// Defaults have to fit the place that they fill in, and to survive pruning.
-fn check_defaults(schema: &Structural, path: &str, errors: &mut Vec<FieldError>) {
+fn has_other_names(properties: &Map<String, Value>) -> bool {
+    properties.keys().any(|name| name != "name" && name != "generateName")
+}
+
+impl Structural {
+    /// What is wrong with the defaults of a structural schema, as far as no rule is needed to tell: they have to fit the
+    /// place that they fill in, and to survive pruning. `more` gives what else is wrong with the default of a node, and gets
+    /// whether the node is a resource. In Kubernetes: `defaulting.ValidateDefaults`.
+    pub fn wrong_defaults(
+        &self,
+        path: &str,
+        more: &mut dyn FnMut(&Self, &Value, bool) -> Vec<FieldError>,
+    ) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let root = Self { embedded_resource: true, holds_embedded: true, ..self.clone() };
+        check_defaults(&root, path, (true, false), &mut errors, more);
+        errors
+    }
+}
+
+type More<'m> = &'m mut dyn FnMut(&Structural, &Value, bool) -> Vec<FieldError>;
+
+/// `is_root` and `is_meta` say whether the node is a resource, or type or metadata of one.
+fn check_defaults(
+    schema: &Structural,
+    path: &str,
+    (is_root, is_meta): (bool, bool),
+    errors: &mut Vec<FieldError>,
+    more: More<'_>,
+) {
+    let is_meta = is_meta && !schema.embedded_resource;
     if let Some(default) = &schema.default {
         let field = format!("{path}.default");
-        let mut pruned = json!({"default": default});
-        let root = Structural {
-            properties: [("default".to_owned(), schema.clone())].into(),
-            value_type: Some(ValueType::Object),
-            ..Structural::default()
-        };
-        let unknown = pruned.as_object_mut().map(|fields| root.prune(fields)).unwrap_or_default();
-        if !unknown.is_empty() {
-            errors.push(FieldError::invalid(field.clone(), default.clone(), "must not have unknown fields"));
+        let mut of_default = if is_meta { Vec::new() } else { wrong_shape(schema, default) };
+        let is_pruned = of_default.iter().any(|error| error.detail == UNKNOWN);
+        let mut of_rules = Vec::new();
+        if of_default.is_empty() || is_pruned && of_default.len() == 1 {
+            let invalid = without_int_or_string(schema).validate(default, "");
+            if invalid.is_empty() {
+                of_rules = more(schema, default, is_root || schema.embedded_resource);
+            }
+            of_default.extend(invalid);
         }
-        let of_default = schema.validate(default, "");
-        errors.extend(of_default.into_iter().map(|error| {
-            let below = if error.field.is_empty() { field.clone() } else { format!("{field}.{}", error.field) };
+        let at = |error: FieldError, dot: &str| {
+            let below = match error.field.as_str() {
+                "" | "<nil>" => field.clone(),
+                below => format!("{field}{dot}{below}"),
+            };
             FieldError { field: below, ..error }
+        };
+        errors.extend(of_default.into_iter().map(|error| at(error, ".")));
+        errors.extend(of_rules.into_iter().map(|error| {
+            let dot = if error.field.starts_with('[') { "" } else { "." };
+            at(error, dot)
         }));
     }
     if let Some(items) = &schema.items {
-        check_defaults(items, &format!("{path}.items"), errors);
+        check_defaults(items, &format!("{path}.items"), (false, is_meta), errors, more);
     }
     for (name, below) in &schema.properties {
-        check_defaults(below, &format!("{path}.properties[{name}]"), errors);
+        let is_meta =
+            is_meta || schema.embedded_resource && ["metadata", "apiVersion", "kind"].contains(&name.as_str());
+        check_defaults(below, &format!("{path}.properties[{name}]"), (false, is_meta), errors, more);
     }
+}
+
+/// The schema to which Kubernetes holds defaults, in which an int-or-string may be anything.
+fn without_int_or_string(schema: &Structural) -> Structural {
+    let without = |schema: &Structural| without_int_or_string(schema);
+    let properties = schema.properties.iter().map(|(name, below)| (name.clone(), without(below))).collect();
+    let items = schema.items.as_deref().map(|items| Box::new(without(items)));
+    Structural { int_or_string: false, properties, items, ..schema.clone() }
+}
+
+const UNKNOWN: &str = "must not have unknown fields";
+
+/// Fields that would be pruned, and resources without type.
+fn wrong_shape(schema: &Structural, default: &Value) -> Vec<FieldError> {
+    let mut pruned = json!({"default": default});
+    let root = Structural {
+        properties: [("default".to_owned(), schema.clone())].into(),
+        holds_embedded: schema.holds_embedded,
+        ..Structural::default()
+    };
+    let unknown = pruned.as_object_mut().map(|fields| root.prune(fields)).unwrap_or_default();
+    let mut errors = Vec::new();
+    if !unknown.is_empty() {
+        errors.push(FieldError::invalid("", default.clone(), UNKNOWN));
+    }
+    let holder: Map<String, Value> = [("default".to_owned(), default.clone())].into_iter().collect();
+    errors.extend(root.embedded_errors(&holder).into_iter().map(|error| {
+        let below = error.field.strip_prefix("default").unwrap_or(&error.field);
+        FieldError { field: below.trim_start_matches('.').to_owned(), ..error }
+    }));
+    errors
 }

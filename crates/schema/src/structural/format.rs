@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use coracle_meta::{names, parse_time};
+use serde_json::Value;
 
 /// Whether a format is one that values are held to; all others say nothing.
 pub(super) fn is_known(format: &str) -> bool {
@@ -36,6 +37,27 @@ pub(super) fn is_known(format: &str) -> bool {
         "k8slongname",
     ];
     known.contains(&plain.as_str())
+}
+
+/// The formats of strings in a schema that values are not held to, one for each place.
+/// In Kubernetes: `getUnrecognizedFormatsInSchema`.
+pub fn unrecognized_formats(schema: &Value) -> Vec<String> {
+    let Some(fields) = schema.as_object() else { return Vec::new() };
+    let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or("");
+    let own = text("format");
+    let is_unknown = !own.is_empty() && text("type") == "string" && !is_known(own);
+    let mut found: Vec<String> = is_unknown.then(|| own.to_owned()).into_iter().collect();
+    for name in ["items", "allOf", "anyOf", "oneOf", "not", "properties", "additionalProperties"] {
+        match fields.get(name) {
+            Some(Value::Object(below)) if name == "properties" => {
+                found.extend(below.values().flat_map(unrecognized_formats));
+            }
+            Some(Value::Array(below)) => found.extend(below.iter().flat_map(unrecognized_formats)),
+            Some(below) => found.extend(unrecognized_formats(below)),
+            None => {}
+        }
+    }
+    found
 }
 
 /// Whether a text has a format. Formats that nobody checks here let every text in.

@@ -2,25 +2,31 @@
 //!
 //! ```text
 //! openAPIV3Schema --Structural::from_json--> Structural --kind_schema--> KindSchema (decoding, apply)
-//!                        \--check--> errors of the definition     \--prune, default, validate--> object | errors
+//! openAPIV3Schema --SchemaErrors::of--> errors of the definition
+//!                                             Structural --prune, default, validate--> object | errors
 //! ```
 //! Start at [`Structural`].
 //! In Kubernetes: `apiextensions-apiserver/pkg/apiserver/{schema,validation}` and kube-openapi's validator.
 //! Not here: rules in CEL (`registry` runs them), the definition's other fields.
 
 mod check;
+mod completeness;
 mod correlate;
 mod default;
 mod embedded;
 mod format;
+mod go_pattern;
+mod keywords;
 mod kind_schema;
 mod list_type;
 mod node;
-mod pattern_error;
 mod prune;
+mod raw_schema;
 mod validate;
 
 #[cfg(test)]
 mod tests;
 
+pub use check::SchemaErrors;
+pub use format::unrecognized_formats;
 pub use node::{Constraints, Pattern, Rule, Structural, ValueType};

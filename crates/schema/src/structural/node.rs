@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::pattern_error::{go_refusal, go_text};
+use super::go_pattern;
 use crate::table::ListKind;
 
 /// One node of a structural schema: what one place in a custom resource may hold.
@@ -169,11 +169,9 @@ impl ValueType {
 }
 
 impl Pattern {
-    fn new(text: &str) -> Self {
-        let compiled = match go_refusal(text) {
-            None => Regex::new(text).map_err(|error| go_text(text, &error.to_string())),
-            Some(why) => Err(why),
-        };
+    pub(super) fn new(text: &str) -> Self {
+        let compiled = go_pattern::translated(text).map_err(|error| format!("error parsing regexp: {error}"));
+        let compiled = compiled.and_then(|pattern| Regex::new(&pattern).map_err(|error| error.to_string()));
         Self { text: text.to_owned(), compiled }
     }
 }

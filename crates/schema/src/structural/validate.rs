@@ -145,7 +145,9 @@ fn check_values(constraints: &Constraints, value: &Value, path: &str, result: &m
 fn check_text(constraints: &Constraints, text: &str, path: &str, result: &mut Outcome) {
     let length = text.chars().count() as u64;
     if let Some(most) = constraints.max_length.filter(|most| length > *most) {
-        result.errors.push(FieldError::too_long(path.trim_start_matches('.'), most as usize));
+        let bytes = if most == 1 { "byte" } else { "bytes" };
+        let error = FieldError::too_long(path.trim_start_matches('.'), most as usize);
+        result.errors.push(error.saying(format!("may not be more than {most} {bytes}")));
     } else if let Some(least) = constraints.min_length.filter(|least| length < *least) {
         result.invalid(path, text, &format!("should be at least {least} chars long"));
     } else if let Some(pattern) = &constraints.pattern {

@@ -1,15 +1,13 @@
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use coracle_meta::fields::{Fields, FieldsMut, edit_at, edit_spec};
 use coracle_meta::{FieldError, Object, format_time, human_duration, names};
 use coracle_registry::{KindSpec, Request, Subresource, TableColumn, View, restore};
 use serde_json::{Value, json};
 
+use super::request_validation::{self, OF_APPROVAL, conditions};
 use crate::built_in::built_in;
 use crate::cells::text_or;
-use crate::field_checks::{Wrong, each_invalid};
 
 /// `certificatesigningrequests.certificates.k8s.io`. In Kubernetes: `pkg/registry/certificates/certificates`.
 pub(crate) fn kind() -> KindSpec {
@@ -26,12 +24,12 @@ pub(crate) fn kind() -> KindSpec {
             object.set("status", json!({}));
         },
         prepare_update: |new, old, _| restore(new, old, "spec"),
-        validate_create: wrong,
+        validate_create: request_validation::wrong_create,
         name: names::path_segment,
         reset_fields: &["spec"],
         disowned_by_status: &["status.conditions"],
         prepare_status,
-        validate_status: wrong_status,
+        validate_status: request_validation::wrong_status,
         selectable: Some(&["spec.signerName"]),
         columns: columns(),
         subresources: vec![Subresource::View(Arc::new(Approval))],
@@ -57,9 +55,6 @@ fn name_requestor(object: &mut Object, request: &Request) {
     });
 }
 
-/// The conditions that only `/approval` sets.
-const OF_APPROVAL: [&str; 2] = ["Approved", "Denied"];
-
 /// `/status` may not approve or deny: what it says of that again stays as it was.
 fn prepare_status(new: &mut Object, old: &Object, request: &Request) {
     for kind in OF_APPROVAL {
@@ -77,45 +72,19 @@ fn prepare_status(new: &mut Object, old: &Object, request: &Request) {
             });
         }
     }
-    stamp_conditions(new, request);
+    stamp_conditions(new, old, request);
 }
 
-fn conditions<'o>(object: &'o Object, kind: &'o str) -> impl Iterator<Item = &'o Value> {
-    object.list("status.conditions").iter().filter(move |condition| condition.text("type") == kind)
-}
-
-/// In Kubernetes: `ValidateCertificateSigningRequestStatusUpdate`.
-fn wrong_status(new: &Object, old: &Object) -> Wrong {
-    const CONDITIONS: &str = "status.conditions";
-    let change = |kind: &str| (conditions(old, kind).count(), conditions(new, kind).count());
-    let mut wrong = Wrong::new();
-    for kind in ["Approved", "Denied", "Failed"] {
-        let (before, after) = change(kind);
-        if after < before {
-            let what = format!("updates may not remove a condition of type {kind:?}");
-            wrong.push(FieldError::forbidden(CONDITIONS, what));
-        }
-    }
-    for kind in OF_APPROVAL {
-        let (before, after) = change(kind);
-        if after > before {
-            wrong.push(FieldError::forbidden(CONDITIONS, format!("updates may not add a condition of type {kind:?}")));
-        }
-    }
-    let (before, after) = (old.text("status.certificate"), new.text("status.certificate"));
-    if !before.is_empty() && before != after {
-        let what = "updates may not modify existing certificate content";
-        wrong.push(FieldError::forbidden("status.certificate", what));
-    }
-    wrong
-}
-
-fn stamp_conditions(object: &mut Object, request: &Request) {
+/// Fills in the times that conditions lack: a status that a condition had already keeps the time of its transition.
+fn stamp_conditions(new: &mut Object, old: &Object, request: &Request) {
     let now = format_time(request.now);
-    edit_at(object, "status", |status| {
+    edit_at(new, "status", |status| {
         status.each_in("conditions", |condition| {
             condition.fill_text("lastUpdateTime", &now);
-            condition.fill_text("lastTransitionTime", &now);
+            let same = conditions(old, condition.text("type"))
+                .find(|known| known.text("status") == condition.text("status") && known.has("lastTransitionTime"));
+            let since = same.map_or(now.as_str(), |known| known.text("lastTransitionTime")).to_owned();
+            condition.fill_text("lastTransitionTime", &since);
         });
     });
 }
@@ -129,23 +98,15 @@ impl View for Approval {
     }
 
     fn prepare_update(&self, new: &mut Object, old: &Object, request: &Request) {
-        stamp_conditions(new, request);
+        stamp_conditions(new, old, request);
         let conditions = new.remove("status.conditions");
         restore(new, old, "spec");
         restore(new, old, "status");
         new.set_or_remove("status.conditions", conditions);
     }
 
-    fn validate_update(&self, new: &Object, _old: &Object) -> Vec<FieldError> {
-        let has = |kind: &str| new.list("status.conditions").iter().any(|condition| condition.text("type") == kind);
-        if has("Approved") && has("Denied") {
-            return vec![FieldError::invalid(
-                "status.conditions",
-                "Denied",
-                "Approved and Denied conditions are mutually exclusive",
-            )];
-        }
-        Vec::new()
+    fn validate_update(&self, new: &Object, old: &Object) -> Vec<FieldError> {
+        request_validation::wrong_approval(new, old)
     }
 
     fn reset_fields(&self) -> Vec<Vec<String>> {
@@ -189,85 +150,4 @@ fn state(object: &Object) -> String {
         state.push_str(",Issued");
     }
     state
-}
-
-/// What a certificate may be for.
-const USAGES: [&str; 23] = [
-    "any",
-    "cert sign",
-    "client auth",
-    "code signing",
-    "content commitment",
-    "crl sign",
-    "data encipherment",
-    "decipher only",
-    "digital signature",
-    "email protection",
-    "encipher only",
-    "ipsec end system",
-    "ipsec tunnel",
-    "ipsec user",
-    "key agreement",
-    "key encipherment",
-    "microsoft sgc",
-    "netscape sgc",
-    "ocsp signing",
-    "s/mime",
-    "server auth",
-    "signing",
-    "timestamping",
-];
-
-/// In Kubernetes: `ValidateCertificateSigningRequestCreate`. The request itself is only looked at from outside: what it
-/// holds is the signer's to judge.
-fn wrong(object: &Object) -> Wrong {
-    const REQUEST: &str = "spec.request";
-    let spec = object.at("spec");
-    let mut wrong = Wrong::new();
-    let encoded = spec.text("request");
-    if !is_certificate_request(encoded) {
-        wrong.push(FieldError::invalid(REQUEST, encoded, "PEM block type must be CERTIFICATE REQUEST"));
-    }
-    if spec.list("usages").is_empty() {
-        wrong.push(FieldError::required("spec.usages", ""));
-    }
-    let usages = spec.list("usages");
-    for (at, usage) in usages.iter().enumerate() {
-        if !USAGES.iter().any(|known| known == usage) {
-            wrong.push(FieldError::not_supported(format!("spec.usages[{at}]"), usage.clone(), &USAGES));
-        }
-        if usages[..at].contains(usage) {
-            wrong.push(FieldError::duplicate(format!("spec.usages[{at}]"), usage.clone()));
-        }
-    }
-    if spec.int_if_set("expirationSeconds").is_some_and(|seconds| seconds < 600) {
-        let what = "may not specify a duration less than 600 seconds (10 minutes)";
-        wrong.push(FieldError::invalid("spec.expirationSeconds", spec.int("expirationSeconds"), what));
-    }
-    wrong.extend(wrong_signer(spec.text("signerName"), "spec.signerName"));
-    wrong
-}
-
-/// Base64 of a PEM block of the right type.
-fn is_certificate_request(encoded: &str) -> bool {
-    let bytes = STANDARD.decode(encoded).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).contains("-----BEGIN CERTIFICATE REQUEST-----")
-}
-
-/// `domain/path`.
-fn wrong_signer(name: &str, path: &str) -> Wrong {
-    if name.is_empty() {
-        return vec![FieldError::required(path, "")];
-    }
-    match name.split_once('/') {
-        Some((domain, rest)) if !rest.is_empty() && !rest.contains('/') => {
-            let mut wrong = each_invalid(path, name, names::dns1123_subdomain(domain));
-            wrong.extend(each_invalid(path, name, names::dns1123_subdomain(rest)));
-            wrong
-        }
-        _ => {
-            let what = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-            vec![FieldError::invalid(path, name, what)]
-        }
-    }
 }

@@ -1,0 +1,186 @@
+//! How the server reaches a webhook: what is wrong with an address, a service, certificates.
+//! In Kubernetes: apiserver's `pkg/util/webhook`.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use coracle_meta::{FieldError, names};
+use serde_json::Value;
+
+const FORM: &str = "; desired format: https://host[/path]";
+
+/// What is wrong with the URL of a webhook. In Kubernetes: `ValidateWebhookURL`.
+pub(crate) fn wrong_url(url: &str, path: &str) -> Vec<FieldError> {
+    if let Some(problem) = url_problem(url) {
+        let what = format!("url must be a valid URL: parse {url:?}: {problem}{FORM}");
+        return vec![FieldError::required(path, what)];
+    }
+    let (address, fragment) = url.split_once('#').unwrap_or((url, ""));
+    let (address, query) = address.split_once('?').unwrap_or((address, ""));
+    let (scheme, rest) = scheme_of(address).unwrap_or(("", address));
+    let authority = rest.strip_prefix("//").map_or("", |rest| rest.split('/').next().unwrap_or_default());
+    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    let mut wrong = Vec::new();
+    let scheme = scheme.to_lowercase();
+    if scheme != "https" {
+        wrong.push(FieldError::invalid(path, scheme, format!("'https' is the only allowed URL scheme{FORM}")));
+    }
+    if host.is_empty() {
+        wrong.push(FieldError::invalid(path, "", format!("host must be specified{FORM}")));
+    }
+    if let Some(user) = user {
+        wrong.push(FieldError::invalid(path, user, "user information is not permitted in the URL"));
+    }
+    if !fragment.is_empty() {
+        wrong.push(FieldError::invalid(path, fragment, "fragments are not permitted in the URL"));
+    }
+    if !query.is_empty() {
+        wrong.push(FieldError::invalid(path, query, "query parameters are not permitted in the URL"));
+    }
+    wrong
+}
+
+/// What stands before the first colon, if that can be a scheme, and what stands behind it.
+fn scheme_of(address: &str) -> Option<(&str, &str)> {
+    let is_scheme = |text: &str| {
+        text.starts_with(|sign: char| sign.is_ascii_alphabetic())
+            && text.chars().all(|sign| sign.is_ascii_alphanumeric() || "+-.".contains(sign))
+    };
+    address.split_once(':').filter(|(scheme, _)| is_scheme(scheme))
+}
+
+/// Why Go cannot parse a URL. In Kubernetes: Go's `net/url`, as far as its commonest errors go.
+fn url_problem(url: &str) -> Option<String> {
+    if url.chars().any(|sign| sign.is_ascii_control()) {
+        return Some("net/url: invalid control character in URL".to_owned());
+    }
+    if url.starts_with(':') {
+        return Some("missing protocol scheme".to_owned());
+    }
+    let (_, rest) = scheme_of(url)?;
+    let authority = rest.strip_prefix("//")?.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    if let Some(sign) = host.chars().find(|sign| " \"<>^`{|}\\".contains(*sign)) {
+        return Some(format!("invalid character {:?} in host name", sign.to_string()));
+    }
+    let port = match host.strip_prefix('[') {
+        None => host.rfind(':').map(|at| &host[at..]),
+        Some(address) => match address.split_once(']') {
+            None => return Some("missing ']' in host".to_owned()),
+            Some((_, port)) => Some(port).filter(|port| !port.is_empty()),
+        },
+    };
+    let is_number =
+        |port: &str| port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    port.filter(|port| !is_number(port)).map(|port| format!("invalid port {port:?} after host"))
+}
+
+/// What is wrong with the service of a webhook. In Kubernetes: `ValidateWebhookService`.
+pub(crate) fn wrong_service(service: &Value, path: &str) -> Vec<FieldError> {
+    let text = |field: &str| service.get(field).and_then(Value::as_str).unwrap_or("");
+    let mut wrong = Vec::new();
+    for field in ["name", "namespace"] {
+        if text(field).is_empty() {
+            wrong.push(FieldError::required(format!("{path}.{field}"), ""));
+        }
+    }
+    let port = service.get("port").and_then(Value::as_i64).unwrap_or(0);
+    let sentences = names::port_number(port);
+    if !sentences.is_empty() {
+        let what = format!("port is not valid: {}", sentences.join(", "));
+        wrong.push(FieldError::invalid(format!("{path}.port"), port, what));
+    }
+    let path_of_url = text("path");
+    let field = format!("{path}.path");
+    wrong.extend(
+        path_problems(path_of_url).into_iter().map(|what| FieldError::invalid(field.as_str(), path_of_url, what)),
+    );
+    wrong
+}
+
+fn path_problems(path: &str) -> Vec<String> {
+    if matches!(path, "" | "/") {
+        return Vec::new();
+    }
+    if path == "//" {
+        return vec!["segment[0] may not be empty".to_owned()];
+    }
+    let mut problems = Vec::new();
+    if !path.starts_with('/') {
+        problems.push("must start with a '/'".to_owned());
+    }
+    // Kubernetes skips the first sign, whatever it is.
+    let inside: String = path.chars().skip(1).collect();
+    for (at, step) in inside.strip_suffix('/').unwrap_or(&inside).split('/').enumerate() {
+        if step.is_empty() {
+            problems.push(format!("segment[{at}] may not be empty"));
+            continue;
+        }
+        problems.extend(names::dns1123_subdomain(step).into_iter().map(|what| format!("segment[{at}]: {what}")));
+    }
+    problems
+}
+
+/// What is wrong with certificates in base64. What a certificate holds is not looked at here.
+/// In Kubernetes: `ValidateCABundle`.
+pub(crate) fn wrong_ca_bundle(bundle: &str, path: &str) -> Vec<FieldError> {
+    if bundle.is_empty() {
+        return Vec::new();
+    }
+    let pem = STANDARD.decode(bundle).unwrap_or_default();
+    let pem = String::from_utf8_lossy(&pem);
+    let begins = pem.lines().any(|line| line == "-----BEGIN CERTIFICATE-----");
+    let ends = pem.lines().any(|line| line == "-----END CERTIFICATE-----");
+    if begins && ends {
+        return Vec::new();
+    }
+    let what = "unable to load root certificates: unable to parse bytes as PEM block";
+    vec![FieldError::invalid(path, bundle, what)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn said(errors: &[FieldError]) -> Vec<String> {
+        errors.iter().map(FieldError::message).collect()
+    }
+
+    #[test]
+    fn a_webhook_is_reached_by_https_at_a_host() {
+        assert_eq!(wrong_url("https://example.com/path", "u"), []);
+        for (url, expected) in [
+            ("http://x", "'https' is the only allowed URL scheme; desired format: https://host[/path]"),
+            ("https://x?a=b", "query parameters are not permitted in the URL"),
+            ("https://x#y", "fragments are not permitted in the URL"),
+            ("https://u@x", "user information is not permitted in the URL"),
+            ("https:///p", "host must be specified; desired format: https://host[/path]"),
+            (
+                "::",
+                "url must be a valid URL: parse \"::\": missing protocol scheme; desired format: https://host[/path]",
+            ),
+            (
+                "https://x:a",
+                "url must be a valid URL: parse \"https://x:a\": invalid port \":a\" after host; desired format: https://host[/path]",
+            ),
+        ] {
+            let said = said(&wrong_url(url, "u"));
+            assert!(said.len() == 1 && said[0].ends_with(expected), "{url}: {said:?}");
+        }
+    }
+
+    #[test]
+    fn a_service_has_a_name_and_a_plain_path() {
+        let good = json!({"namespace": "a", "name": "b", "port": 443, "path": "/x/y"});
+        assert_eq!(wrong_service(&good, "s"), []);
+        let bad = json!({"namespace": "a", "name": "b", "port": 0, "path": "x/"});
+        assert_eq!(
+            said(&wrong_service(&bad, "s")),
+            [
+                "s.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive",
+                "s.path: Invalid value: \"x/\": must start with a '/'",
+                "s.path: Invalid value: \"x/\": segment[0] may not be empty",
+            ]
+        );
+    }
+}

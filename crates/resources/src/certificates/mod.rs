@@ -1,0 +1,9 @@
+//! The group `certificates.k8s.io`: requests for certificates.
+
+pub(crate) mod certificate_signing_request;
+
+mod encoded_certificate;
+mod encoded_request;
+mod pem_block;
+mod request_validation;
+mod signer_name;

@@ -1,0 +1,110 @@
+//! What is wrong with the statuses of a pod's containers.
+
+use coracle_meta::fields::Fields;
+use coracle_meta::{FieldError, Object};
+use serde_json::Value;
+
+use crate::field_checks::Wrong;
+
+/// Each list of statuses and the list of containers that it is about.
+const LISTS: [(&str, &str); 3] = [
+    ("containerStatuses", "containers"),
+    ("initContainerStatuses", "initContainers"),
+    ("ephemeralContainerStatuses", "ephemeralContainers"),
+];
+
+/// What is wrong, in the two parts in which Kubernetes reports it.
+pub(super) struct WrongStatuses {
+    /// Containers that ended and may not run again.
+    pub(super) transitions: Wrong,
+    /// Users that no container can have.
+    pub(super) users: Wrong,
+}
+
+/// Looks at the statuses of all containers of a pod.
+pub(super) fn wrong_container_statuses(new: &Object, old: &Object) -> WrongStatuses {
+    let spec = new.at("spec");
+    let mut transitions = Wrong::new();
+    for (statuses, containers) in LISTS {
+        let path = format!("status.{statuses}");
+        let (new, old) = (new.at("status").list(statuses), old.at("status").list(statuses));
+        transitions.extend(wrong_transitions(new, old, spec, containers, &path));
+    }
+    let mut users = Wrong::new();
+    for (statuses, _) in LISTS {
+        users.extend(wrong_users(new.at("status").list(statuses), spec, &format!("status.{statuses}")));
+    }
+    WrongStatuses { transitions, users }
+}
+
+/// In Kubernetes: `ValidateContainerStateTransition` and its siblings.
+fn wrong_transitions(new: &[Value], old: &[Value], spec: &Value, containers: &str, path: &str) -> Wrong {
+    let mut wrong = Wrong::new();
+    for (at, before) in old.iter().enumerate() {
+        let ended = before.at("state.terminated");
+        let name = before.text("name");
+        let runs_again = new.iter().any(|now| now.text("name") == name && !now.at("state").has("terminated"));
+        if ended.is_null() || !runs_again {
+            continue;
+        }
+        let container = spec.list(containers).iter().find(|container| container.text("name") == name);
+        let may_restart = containers != "ephemeralContainers"
+            && container.is_some_and(|container| restarts(container, spec, ended.int("exitCode")));
+        if !may_restart {
+            let what = "may not be transitioned to non-terminated state";
+            wrong.push(FieldError::forbidden(format!("{path}[{at}].state"), what));
+        }
+    }
+    wrong
+}
+
+/// Whether a container that ended with a code is started again. In Kubernetes: `ContainerShouldRestart`.
+fn restarts(container: &Value, spec: &Value, code: i64) -> bool {
+    let by_policy = |policy: &str| match policy {
+        "Never" => false,
+        "OnFailure" => code != 0,
+        _ => true,
+    };
+    let own = container.text("restartPolicy");
+    if own.is_empty() {
+        return by_policy(spec.text("restartPolicy"));
+    }
+    let matches = |rule: &&Value| {
+        let codes = rule.at("exitCodes");
+        let listed = codes.list("values").iter().any(|value| value.as_i64() == Some(code));
+        match codes.text("operator") {
+            "In" => listed,
+            "NotIn" => !listed,
+            _ => false,
+        }
+    };
+    let rule = container.list("restartPolicyRules").iter().find(matches);
+    rule.is_some_and(|rule| rule.text("action") == "Restart") || by_policy(own)
+}
+
+/// In Kubernetes: `validateContainerStatusUsers`.
+fn wrong_users(statuses: &[Value], spec: &Value, path: &str) -> Wrong {
+    let mut wrong = Wrong::new();
+    for (at, status) in statuses.iter().enumerate() {
+        let user = status.at("user.linux");
+        if user.is_null() {
+            continue;
+        }
+        let path = format!("{path}[{at}].user.linux");
+        if spec.text("os.name") == "windows" {
+            wrong.push(FieldError::forbidden(path, "cannot be set for a windows pod"));
+            continue;
+        }
+        let mut id = |path: String, value: i64| {
+            if !(0..=i64::from(i32::MAX)).contains(&value) {
+                wrong.push(FieldError::invalid(path, value, "must be between 0 and 2147483647, inclusive"));
+            }
+        };
+        id(format!("{path}.uid"), user.int("uid"));
+        id(format!("{path}.gid"), user.int("gid"));
+        for (at, group) in user.list("supplementalGroups").iter().enumerate() {
+            id(format!("{path}.supplementalGroups[{at}]"), group.as_i64().unwrap_or_default());
+        }
+    }
+    wrong
+}
