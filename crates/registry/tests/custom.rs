@@ -545,3 +545,35 @@ async fn what_was_stored_before_its_definition_changed_is_read_as_the_definition
     let list = world.registry.list(&world.request(Verb::List, boats(), ""), &ListOptions::default()).await.unwrap();
     assert_eq!(list.items[0].object().field("spec"), Some(&expected));
 }
+
+/// A definition of the group of boats with other names.
+fn named(plural: &str, names: Value) -> Value {
+    let mut made = definition(spec());
+    made["metadata"]["name"] = json!(format!("{plural}.o.example.com"));
+    made["spec"]["names"] = names;
+    made["spec"]["names"]["plural"] = json!(plural);
+    made
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_that_another_definition_has_are_accepted_when_it_goes() {
+    let world = World::new();
+    world.create(definitions(), definition(spec())).await.unwrap();
+    world.create(definitions(), named("ships", json!({"kind": "Boat", "singular": "ship"}))).await.unwrap();
+    let waiting = world.get(definitions(), "ships.o.example.com").await.unwrap();
+    assert_eq!(
+        waiting.field("status.acceptedNames"),
+        Some(&json!({"kind": "", "plural": "ships", "singular": "ship"}))
+    );
+    let reasons = |object: &Object| -> Vec<String> {
+        let conditions = object.field("status.conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+        conditions.iter().map(|condition| condition["reason"].as_str().unwrap_or("").to_owned()).collect()
+    };
+    assert_eq!(reasons(&waiting), ["ListKindConflict", "NotAccepted"]);
+    let ships = GroupVersionResource::new("o.example.com", "v1", "ships");
+    assert!(world.registry.kind(&ships).is_none());
+    world.delete(definitions(), "boats.o.example.com").await.unwrap();
+    let accepted = world.get(definitions(), "ships.o.example.com").await.unwrap();
+    assert_eq!(reasons(&accepted), ["NoConflicts", "InitialNamesAccepted"]);
+    assert!(world.registry.kind(&ships).is_some());
+}

@@ -5,11 +5,12 @@ use coracle_meta::{GroupVersionResource, Object, Status};
 use serde_json::{Value, json};
 
 use super::check::{check, check_status, check_update, warnings};
-use super::conditions::{is_established, set_condition};
+use super::conditions::{holds, is_established, set_condition};
 use super::custom_kind::CustomKind;
 use super::definition::{Definition, MANAGER, list, resource};
 use super::deletion::{self, CLEANUP, TERMINATING};
 use super::former_version;
+use super::names_acceptance::NamesInUse;
 use crate::{Former, Hooks, KindSpec, ListOptions, Registry, Request, Verb};
 
 /// CustomResourceDefinitions: they define kinds, which are served as soon as they are stored.
@@ -77,10 +78,9 @@ impl Hooks for ServeDefined {
     ) -> Result<(), Status> {
         match new {
             None => {
-                if let Some(old) = old {
-                    registry.stop_serving(&Definition::read(old));
-                }
-                Ok(())
+                let Some(old) = old else { return Ok(()) };
+                registry.stop_serving(&Definition::read(old));
+                registry.accept_freed_names(request, old).await
             }
             Some(new) if new.is_terminating() => {
                 let definition = Definition::read(new);
@@ -93,7 +93,13 @@ impl Hooks for ServeDefined {
                     false => deletion::finish(registry, request, &definition).await.map(drop),
                 }
             }
-            Some(new) => registry.establish(request, new).await,
+            Some(new) => {
+                registry.establish(request, new).await?;
+                match old.is_some_and(|old| frees_names(new, old)) {
+                    true => registry.accept_freed_names(request, new).await,
+                    false => Ok(()),
+                }
+            }
         }
     }
 }
@@ -108,6 +114,14 @@ fn remember_stored_version(object: &mut Object) {
         stored.push(name.to_owned());
         object.set("status.storedVersions", stored);
     }
+}
+
+/// Whether a definition had accepted names that it no longer has.
+fn frees_names(new: &Object, old: &Object) -> bool {
+    let accepted = |object: &Object| object.field("status.acceptedNames").cloned().unwrap_or_default();
+    let (new, old) = (accepted(new), accepted(old));
+    let is_empty = |value: &Value| *value == "" || value.is_null();
+    old.as_object().is_some_and(|old| old.iter().any(|(field, name)| !is_empty(name) && new.get(field) != Some(name)))
 }
 
 impl Registry {
@@ -135,28 +149,26 @@ impl Registry {
     /// Accepts the names of a definition, serves its kinds, and says so in its status.
     async fn establish(&self, request: &Request, object: &Object) -> Result<(), Status> {
         let definition = Definition::read(object);
-        let taken = self.taken_names(&definition);
+        let accepted = self.names_in_use(request, object).await?.accept(object);
         let mut changed = object.clone();
-        let is_changed = match &taken {
+        let mut is_changed = object.field("status.acceptedNames") != Some(&accepted.names);
+        changed.set("status.acceptedNames", accepted.names);
+        let mut set = |kind: &str, holds: bool, reason: &str, message: &str| {
+            is_changed |= set_condition(&mut changed, kind, holds, reason, message, request);
+        };
+        match &accepted.conflict {
             None => {
-                let names = object.field("spec.names").cloned().unwrap_or_default();
-                let renamed = object.field("status.acceptedNames") != Some(&names);
-                changed.set("status.acceptedNames", names);
-                let accepted = ("NoConflicts", "no conflicts found");
-                let accepted = set_condition(&mut changed, "NamesAccepted", true, accepted.0, accepted.1, request);
-                let established = ("InitialNamesAccepted", "the initial names have been accepted");
-                let established =
-                    set_condition(&mut changed, "Established", true, established.0, established.1, request);
-                renamed || accepted || established
+                set("NamesAccepted", true, "NoConflicts", "no conflicts found");
+                set("Established", true, "InitialNamesAccepted", "the initial names have been accepted");
             }
             Some((reason, message)) => {
-                let accepted = set_condition(&mut changed, "NamesAccepted", false, reason, message, request);
-                let not = ("NotAccepted", "not all names are accepted");
-                !is_established(object) && set_condition(&mut changed, "Established", false, not.0, not.1, request)
-                    || accepted
+                set("NamesAccepted", false, reason, message);
+                if !is_established(object) {
+                    set("Established", false, "NotAccepted", "not all names are accepted");
+                }
             }
-        };
-        if taken.is_none() || is_established(object) {
+        }
+        if accepted.conflict.is_none() || is_established(object) {
             self.serve(&definition);
         }
         if !is_changed {
@@ -171,37 +183,29 @@ impl Registry {
         }
     }
 
-    /// Why the names of a definition cannot be accepted: a reason and a message.
-    fn taken_names(&self, definition: &Definition) -> Option<(&'static str, String)> {
-        let kinds = self.kinds();
-        let mut others = kinds
-            .iter()
-            .filter(|kind| kind.gvk().group == definition.group && kind.row().plural != definition.names.plural);
-        let names = &definition.names;
-        others.find_map(|kind| {
-            let row = kind.row();
-            let resources = || {
-                [row.plural.as_str(), row.singular.as_str()]
-                    .into_iter()
-                    .chain(row.short_names.iter().map(String::as_str))
-            };
-            let is_taken = |name: &str| resources().any(|taken| taken == name);
-            let in_use = |name: &str| format!("{name:?} is already in use");
-            if is_taken(&names.plural) {
-                return Some(("PluralConflict", in_use(&names.plural)));
+    /// The definitions of the group of a definition, without itself.
+    async fn siblings(&self, request: &Request, definition: &Object) -> Result<Vec<Arc<Object>>, Status> {
+        let about = request.about(Verb::List, resource(), "", "");
+        let all = self.list(&about, &ListOptions::default()).await?.items;
+        let (name, group) = (definition.name(), definition.text("spec.group"));
+        let objects = all.iter().map(|stored| stored.object());
+        Ok(objects.filter(|other| other.name() != name && other.text("spec.group") == group).collect())
+    }
+
+    async fn names_in_use(&self, request: &Request, definition: &Object) -> Result<NamesInUse, Status> {
+        let mut used = NamesInUse::default();
+        self.siblings(request, definition).await?.iter().for_each(|other| used.add(other));
+        Ok(used)
+    }
+
+    /// Looks again at the definitions of a group that wait for names, because another no longer has some.
+    async fn accept_freed_names(&self, request: &Request, definition: &Object) -> Result<(), Status> {
+        for other in self.siblings(request, definition).await? {
+            if !holds(&other, "NamesAccepted") && !other.is_terminating() {
+                self.establish(&request.about(Verb::Update, resource(), "", other.name()), &other).await?;
             }
-            if is_taken(&names.singular) {
-                return Some(("SingularConflict", in_use(&names.singular)));
-            }
-            if let Some(short) = names.short_names.iter().find(|short| is_taken(short)) {
-                return Some(("ShortNamesConflict", in_use(short)));
-            }
-            if row.kind.kind == names.kind || row.list_kind == names.kind {
-                return Some(("KindConflict", in_use(&names.kind)));
-            }
-            (row.list_kind == names.list_kind || row.kind.kind == names.list_kind)
-                .then(|| ("ListKindConflict", in_use(&names.list_kind)))
-        })
+        }
+        Ok(())
     }
 
     /// Serves the kinds of a definition, and no longer the versions that it serves no more.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::definition::list;
 use super::field_path;
+use super::go_schema;
 use super::rule_check::check_rules;
 use super::rules::ValidationRules;
 
@@ -115,7 +116,7 @@ fn wrong_root(schema: &Value, path: &str) -> Option<FieldError> {
         MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example \
         XPreserveUnknownFields XValidations] fields are allowed at the root of the schema if the status subresource is \
         enabled";
-    is_wrong.then(|| FieldError::invalid(path, schema.clone(), what))
+    is_wrong.then(|| FieldError::invalid(path, schema.clone(), what).printed_as(go_schema::printed(schema)))
 }
 
 pub(super) fn check_subresources(version: &Value, path: &str, errors: &mut Vec<FieldError>) {

@@ -139,3 +139,8 @@ async fn statuses_are_checked_as_by_kube_apiserver() {
 async fn definitions_of_custom_resources_are_checked_as_by_kube_apiserver() {
     replay(include_str!("definitions.jsonl")).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn changes_of_definitions_are_checked_as_by_kube_apiserver() {
+    replay(include_str!("definition_updates.jsonl")).await;
+}
