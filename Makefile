@@ -72,10 +72,10 @@ soak: ## Long runs: operations beside a real etcd, crashes, losses of power; eac
 	CORACLE_SEEDS=2000 $(CARGO) test --release -p coracle-scenario --test it disturbed
 
 FUZZ_SECONDS ?= 300
-fuzz: ## Fuzz what the store and the API read, FUZZ_SECONDS each
+fuzz: ## Fuzz what the store and the API read and what components make of objects, FUZZ_SECONDS each
 	@if ! cargo fuzz --version >/dev/null 2>&1 || ! cargo +nightly --version >/dev/null 2>&1; then \
 		echo "SKIPPED: fuzzing needs cargo-fuzz and a nightly compiler"; exit 0; fi; \
-	for target in backup head messages transactions bodies patches applies selectors expressions; do \
+	for target in backup head messages transactions bodies patches applies selectors expressions objects; do \
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -malloc_limit_mb=64 -rss_limit_mb=1024 || exit 1; done
 
 doc: ## The documentation of all crates

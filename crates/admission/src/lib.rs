@@ -43,6 +43,7 @@ mod runtime_class;
 mod service_account;
 mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
+mod unreadable;
 mod validating_admission_policy;
 mod webhooks;
 

@@ -1,4 +1,4 @@
-//! Wall clock and randomness: the two things a program cannot compute.
+//! Wall clock and randomness: the two things a program cannot compute; and what a panic leads to.
 //!
 //! ```text
 //! tokio's clock (may be paused) --Clock--> Timestamp          seed --Random::split(name)--> uids, suffixes, jitter
@@ -6,11 +6,15 @@
 //! Start at [`Ambient`]. Durations and sleeps are not here: they go through `tokio::time`, which a test can pause.
 
 mod clock;
+mod panics;
 mod random;
+mod time_shift;
 
 pub use clock::Clock;
 pub use jiff::{SignedDuration, Timestamp};
+pub use panics::Panics;
 pub use random::Random;
+pub use time_shift::TimeShift;
 
 /// What a component may know of the outside world: the time of day and a source of randomness.
 ///
@@ -32,21 +36,23 @@ pub struct Ambient {
     pub clock: Clock,
     /// This component's own stream of random numbers.
     pub random: Random,
+    /// What a panic leads to.
+    pub panics: Panics,
 }
 
 impl Ambient {
     /// The real world: the epoch is now, the seed comes from the operating system.
     pub fn system() -> Self {
-        Self { clock: Clock::system(), random: Random::from_os() }
+        Self { clock: Clock::system(), random: Random::from_os(), panics: Panics::default() }
     }
 
     /// A reproducible world: the clock starts at a fixed date, every draw follows from `seed`.
     pub fn seeded(seed: u64) -> Self {
-        Self { clock: Clock::fixed(), random: Random::from_seed(seed) }
+        Self { clock: Clock::fixed(), random: Random::from_seed(seed), panics: Panics::default() }
     }
 
     /// The same clock, and a stream of randomness of its own for the component called `name`.
     pub fn split(&self, name: &str) -> Self {
-        Self { clock: self.clock.clone(), random: self.random.split(name) }
+        Self { clock: self.clock.clone(), random: self.random.split(name), panics: self.panics.clone() }
     }
 }

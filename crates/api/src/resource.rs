@@ -9,7 +9,7 @@ macro_rules! resource {
             const SCOPE: coracle_meta::Scope = coracle_meta::Scope::$scope;
 
             fn from_json(text: &[u8]) -> Result<Self, serde_json::Error> {
-                serde_json::from_slice(text)
+                coracle_meta::json::from_slice(text)
             }
 
             fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {

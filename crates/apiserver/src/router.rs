@@ -1,9 +1,11 @@
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use coracle_meta::Status;
+use coracle_meta::{Status, reason};
 use coracle_registry::{AuditNotes, Flow, User, Warnings};
+use futures_util::FutureExt;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 
@@ -26,8 +28,22 @@ pub fn router(server: ApiServer) -> Router {
     let server = Arc::new(Server::new(server));
     Router::new().fallback(move |request: Request<Body>| {
         let server = Arc::clone(&server);
-        async move { serve(&server, request).await }
+        async move { serve_or_panic(&server, request).await }
     })
+}
+
+/// A panic is the end of the request that caused it, and of no other. In Kubernetes: `filters.WithPanicRecovery`.
+async fn serve_or_panic(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let format = respond::error_format(request.headers());
+    match AssertUnwindSafe(serve(server, request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(panic) => {
+            server.registry.ambient().panics.caught(&format!("the request {method} {path}"), panic);
+            let message = "This request caused apiserver to panic. Look in the logs for details.";
+            respond::status(&Status::failure(500, reason::INTERNAL_ERROR, message), format)
+        }
+    }
 }
 
 /// One request from its line to its answer.

@@ -244,7 +244,8 @@ impl Action for TokenRequests {
         if !is_bound {
             body.set("spec.boundObjectRef", Value::Null);
         }
-        let end = coracle_ambient::Timestamp::from_second(now + spec.seconds).map_err(Status::internal)?;
+        let end =
+            coracle_ambient::Timestamp::from_second(now.saturating_add(spec.seconds)).map_err(Status::internal)?;
         body.set("status", json!({"token": token, "expirationTimestamp": format_time(end)}));
         Ok(body)
     }

@@ -151,9 +151,9 @@ impl AnyApi {
             return Ok(Deletion::Object(Box::new(object)));
         }
         let answer = whole(&request, body).await?;
-        let OfKind { kind } = serde_json::from_slice(&answer).map_err(read)?;
+        let OfKind { kind } = coracle_meta::json::from_slice(&answer).map_err(read)?;
         if kind == "Status" {
-            let status: Status = serde_json::from_slice(&answer).map_err(read)?;
+            let status: Status = coracle_meta::json::from_slice(&answer).map_err(read)?;
             self.note_end(key, &status);
             return Ok(Deletion::Done(Box::new(status)));
         }

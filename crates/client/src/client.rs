@@ -173,7 +173,7 @@ impl Client {
     /// Sends a request and reads the whole answer.
     pub(crate) async fn call<T: DeserializeOwned>(&self, request: &Request) -> Result<T> {
         let bytes = self.fetch(request).await?;
-        serde_json::from_slice(&bytes).map_err(|source| malformed(request, source))
+        coracle_meta::json::from_slice(&bytes).map_err(|source| malformed(request, source))
     }
 
     /// Sends a request whose answer is one object.
@@ -305,7 +305,7 @@ async fn refusal(request: &Request, answer: Response<ResponseBody>) -> Error {
         Ok(body) => body.to_bytes(),
         Err(source) => return transport_error(request, source),
     };
-    match serde_json::from_slice::<Status>(&bytes) {
+    match coracle_meta::json::from_slice::<Status>(&bytes) {
         Ok(status) if status.status == "Failure" => Error::from(status),
         _ => Error::from(Status::failure(code, "", String::from_utf8_lossy(&bytes).trim())),
     }

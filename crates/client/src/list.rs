@@ -35,7 +35,7 @@ struct Unread<'a> {
 impl List<Arc<dyn AnyObject>> {
     /// Reads a list from its JSON. Items that do not name their kind take it from the list.
     pub(crate) fn read_json(text: &[u8], form: ObjectType) -> Result<Self, serde_json::Error> {
-        let Unread { kind, api_version, metadata, items } = serde_json::from_slice(text)?;
+        let Unread { kind, api_version, metadata, items } = coracle_meta::json::from_slice(text)?;
         let of_items = item_kind(&kind, &api_version);
         let items = items.unwrap_or_default().into_iter();
         let items = items.map(|item| form.read(item.get().as_bytes(), of_items.as_ref()));

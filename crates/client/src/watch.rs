@@ -161,7 +161,7 @@ fn decode(line: &[u8], form: ObjectType) -> Result<WatchEvent<Arc<dyn AnyObject>
         #[serde(borrow)]
         object: &'a serde_json::value::RawValue,
     }
-    let Line { event_type, object } = serde_json::from_slice(line)?;
+    let Line { event_type, object } = coracle_meta::json::from_slice(line)?;
     let object = object.get();
     let read = || form.read(object.as_bytes(), None);
     Ok(match event_type {

@@ -18,15 +18,19 @@ impl ApiServerTasks {
     }
 
     /// Starts another.
-    pub(crate) fn start(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) {
-        self.running.lock().push(Running::of(&self.tasks, name, task));
+    pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        name: &str,
+        mut task: impl FnMut() -> F + Send + 'static,
+    ) {
+        self.running.lock().push(Running::start(&self.tasks, name, move |_| task()));
     }
 
     /// Starts one that the caller ends.
     pub(crate) fn running<F: Future<Output = ()> + Send + 'static>(
         &self,
         name: &str,
-        task: impl FnOnce(StopSignal) -> F,
+        task: impl FnMut(StopSignal) -> F + Send + 'static,
     ) -> Running {
         Running::start(&self.tasks, name, task)
     }

@@ -26,24 +26,32 @@ pub(crate) async fn write(registry: &Registry, spec: &ApiServerSpec, kinds: &Con
         registry.kinds().kind(&kind).is_some()
     };
     for name in NAMESPACES {
-        create_if_missing(registry, namespace(name)).await?;
+        unless_unreadable(create_if_missing(registry, namespace(name)).await)?;
     }
     for object in coracle_auth::bootstrap_policy().into_iter().filter(is_served) {
-        reconcile(registry, object).await?;
+        unless_unreadable(reconcile(registry, object).await)?;
     }
     let mut objects = simulated_nodes().to_vec();
     objects.extend(coracle_resources::bootstrap(kinds));
     objects.push(kubernetes_service(spec, kinds));
     for object in objects.into_iter().filter(is_served) {
-        create_if_missing(registry, object).await?;
+        unless_unreadable(create_if_missing(registry, object).await)?;
     }
     Ok(())
+}
+
+/// A stored value that cannot be read is kept, and the cluster begins without what could not be written because of it.
+fn unless_unreadable(written: Result<(), Status>) -> Result<(), Status> {
+    match written {
+        Err(status) if status.is_store_read_error() => Ok(()),
+        written => written,
+    }
 }
 
 /// Writes what something that is installed consists of, where it is missing.
 pub(crate) async fn install(registry: &Registry, manifests: Vec<Object>) -> Result<(), Status> {
     for object in manifests {
-        create_if_missing(registry, object).await?;
+        unless_unreadable(create_if_missing(registry, object).await)?;
     }
     Ok(())
 }

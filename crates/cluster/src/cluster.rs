@@ -82,7 +82,7 @@ impl Cluster {
     pub(crate) async fn start(mut builder: Builder) -> Result<Self, Error> {
         let ambient = builder.ambient.unwrap_or_else(clock::default_ambient);
         let recorder = builder.recorder;
-        let tasks = Tasks::default();
+        let tasks = Tasks::new(ambient.panics.clone());
         let store = builder.store.open_restartable(&ambient, &recorder, &tasks, builder.kept_store.as_ref()).await?;
         let nodes = NodeWays::new(&builder.api_server)?;
         if builder.metrics_server {
@@ -253,29 +253,41 @@ impl Cluster {
         let recorder = self.recorder.clone();
         let transport = component_transport(&self.control_plane, component, self.layer.as_ref());
         let client = Client::new(transport, &ambient).with_recorder(recorder.clone());
+        let mut restarts = Restarts { name, recorder: recorder.clone(), began: false };
         match component {
             Component::ControllerManager => {
-                let controllers = self.controllers(client, ambient);
-                Running::start(tasks, name, |stop| async move { controllers.run(stop.asked()).await })
+                let controllers = Arc::new(self.controllers(client, ambient));
+                Running::start(tasks, name, move |stop| {
+                    restarts.note();
+                    let controllers = Arc::clone(&controllers);
+                    async move { controllers.run(stop.asked()).await }
+                })
             }
             Component::Scheduler => {
                 let config = self.config.scheduler.clone();
-                Running::start(tasks, name, |stop| {
-                    coracle_scheduler::run(config, client, ambient, recorder, stop.asked()).map(drop)
+                Running::start(tasks, name, move |stop| {
+                    restarts.note();
+                    let (config, client, ambient) = (config.clone(), client.clone(), ambient.clone());
+                    coracle_scheduler::run(config, client, ambient, recorder.clone(), stop.asked()).map(drop)
                 })
             }
             Component::Kubelet => {
                 let kubelet = Kubelet::clone(&self.kubelet);
-                let player = self.player(&ambient, recorder);
-                Running::start(tasks, name, |stop| async move {
-                    let play = OptionFuture::from(player.as_ref().map(Player::run)).map(drop);
-                    let play = play.then(|()| std::future::pending::<()>());
-                    select(pin!(kubelet.run(stop.asked())), pin!(play)).await;
+                let player = self.player(&ambient, recorder).map(Arc::new);
+                Running::start(tasks, name, move |stop| {
+                    restarts.note();
+                    let (kubelet, player) = (kubelet.clone(), player.clone());
+                    async move {
+                        let play = OptionFuture::from(player.as_deref().map(Player::run)).map(drop);
+                        let play = play.then(|()| std::future::pending::<()>());
+                        select(pin!(kubelet.run(stop.asked())), pin!(play)).await;
+                    }
                 })
             }
-            Component::CsiDriver => {
-                Running::start(tasks, name, |stop| coracle_kubelet::csi::run(client, ambient, recorder, stop.asked()))
-            }
+            Component::CsiDriver => Running::start(tasks, name, move |stop| {
+                restarts.note();
+                coracle_kubelet::csi::run(client.clone(), ambient.clone(), recorder.clone(), stop.asked())
+            }),
         }
     }
 
@@ -373,7 +385,8 @@ impl Cluster {
         self.store.restartable().ok_or_else(only)
     }
 
-    /// Runs a task of the caller's as one of the cluster's own: it is dropped with the cluster, and ends it if it panics.
+    /// Runs a task of the caller's as one of the cluster's own: it is dropped with the cluster, and ends it if it panics
+    /// and panics are not survived.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -382,7 +395,8 @@ impl Cluster {
         self.beside.lock().push(running);
     }
 
-    /// Waits for `work`, unless the cluster ends by itself before that is done, because one of its tasks panicked.
+    /// Waits for `work`, unless the cluster ends by itself before that is done, because one of its tasks panicked
+    /// and panics are not survived.
     ///
     /// # Errors
     /// [`Error::Panic`] says which task, and what it said. From then on nothing of the cluster runs, and no request is answered.
@@ -404,6 +418,23 @@ impl Cluster {
         }
         self.control_plane.stop().await;
         self.store.close().await;
+    }
+}
+
+/// Notes in the event log that a component is started again after a panic.
+struct Restarts {
+    name: &'static str,
+    recorder: Recorder,
+    began: bool,
+}
+
+impl Restarts {
+    /// To be called at each start; the first is noted elsewhere.
+    fn note(&mut self) {
+        if std::mem::replace(&mut self.began, true) {
+            self.recorder.record(self.name, Stage::ComponentStop, || Detail::default().with("why", "panicked"));
+            self.recorder.record(self.name, Stage::ComponentStart, Detail::default);
+        }
     }
 }
 

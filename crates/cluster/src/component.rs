@@ -1,7 +1,9 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::tasks::Tasks;
 
@@ -45,20 +47,29 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts a component; it is handed the future that asks it to stop.
+    /// Starts a component, and again after each panic that is survived; it is handed the future that asks it to stop.
     pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(
         tasks: &Tasks,
         name: &str,
-        run: impl FnOnce(StopSignal) -> F,
+        mut run: impl FnMut(StopSignal) -> F + Send + 'static,
     ) -> Self {
         let stop = Arc::new(Notify::new());
-        let signal = StopSignal(Arc::clone(&stop));
-        Self { task: tasks.spawn(name, run(signal)), stop }
+        let asked = Arc::clone(&stop);
+        let begin = move |pause: Duration| {
+            let (work, asked) = (run(StopSignal(Arc::clone(&asked))), Arc::clone(&asked));
+            async move {
+                let is_asked = !pause.is_zero() && timeout(pause, asked.notified()).await.is_ok();
+                if !is_asked {
+                    work.await;
+                }
+            }
+        };
+        Self { task: tokio::spawn(tasks.resting_among(name, begin)), stop }
     }
 
     /// Starts a task that need not be asked to stop: it is dropped where it stands.
     pub(crate) fn of(tasks: &Tasks, name: &str, task: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self::start(tasks, name, |_| task)
+        Self { task: tasks.spawn(name, task), stop: Arc::default() }
     }
 
     /// Asks the component to stop, and waits until it has.

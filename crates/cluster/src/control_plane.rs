@@ -1,3 +1,4 @@
+use std::io::Write as _;
 use std::sync::Arc;
 
 use coracle_ambient::Ambient;
@@ -52,7 +53,7 @@ impl ControlPlane {
         ambient: &Ambient,
         recorder: &Recorder,
     ) -> Result<Self, Error> {
-        Self::start_among(Tasks::default(), spec, store, nodes, ambient, recorder).await
+        Self::start_among(Tasks::new(ambient.panics.clone()), spec, store, nodes, ambient, recorder).await
     }
 
     /// Starts an API server whose tasks stand and fall with `tasks`.
@@ -72,7 +73,13 @@ impl ControlPlane {
         let anonymous = anonymous(spec, &authorizer);
 
         let storage = Storage::new(store);
-        let caches = Running::of(&tasks, "watch caches", storage.run().map(|never| match never {}));
+        storage.report_unreadable(|key, why| {
+            let _ = writeln!(std::io::stderr(), "coracle: {key} is kept and left out: {why}");
+        });
+        let caches = {
+            let storage = storage.clone();
+            Running::start(&tasks, "watch caches", move |_| storage.run().map(|never| match never {}))
+        };
         let config = config(spec)?;
         let registry = registry(spec, &config, storage, &ambient, recorder, (&authenticator, &issuer))?;
         registry.set_authorizer(Arc::new(authorizer));
@@ -98,7 +105,7 @@ impl ControlPlane {
             audit: spec.audit.clone(),
             shutdown: shutdown.clone(),
         });
-        let controllers = controllers.tasks().map(|(name, task)| Running::of(&tasks, name, task));
+        let controllers = controllers.tasks().map(|(name, begin)| Running::start(&tasks, name, move |_| begin()));
         let running: Vec<_> = controllers.chain([caches]).collect();
         let tasks = Arc::new(ApiServerTasks::new(tasks, running));
         let front = Transport::to(router).kept_by(Arc::clone(&tasks));
@@ -128,8 +135,10 @@ impl ControlPlane {
     /// Serves the custom kinds that API servers beside this one define in the same store, from now on.
     pub fn follow(&self) {
         let registry = self.registry.clone();
-        let following = async move { match registry.follow_custom_kinds().await {} };
-        self.tasks.start("custom kinds", following);
+        self.tasks.start("custom kinds", move || {
+            let registry = registry.clone();
+            async move { match registry.follow_custom_kinds().await {} }
+        });
     }
 
     /// Says in the endpoints of the service `kubernetes` that this API server is there, until [`Self::stop`]; `shared` says
@@ -140,9 +149,12 @@ impl ControlPlane {
     pub async fn advertise(&self, spec: &ApiServerSpec, shared: bool) -> Result<(), Error> {
         let Some(public) = spec.public() else { return Ok(()) };
         let service = bootstrap::kubernetes_service(spec, &config(spec)?);
-        let service = KubernetesService::new(&self.registry, service, public, shared);
+        let service = Arc::new(KubernetesService::new(&self.registry, service, public, shared));
         service.begin().await;
-        let advertising = self.tasks.running("service kubernetes", |stop| service.run_until(stop.asked()));
+        let advertising = self.tasks.running("service kubernetes", move |stop| {
+            let service = Arc::clone(&service);
+            async move { service.run_until(stop.asked()).await }
+        });
         *self.advertising.lock() = Some(advertising);
         Ok(())
     }

@@ -53,6 +53,7 @@ mod store;
 mod tasks;
 mod token_file;
 mod transport;
+mod value_check;
 
 pub use api_server_spec::ApiServerSpec;
 pub use audit_log::AuditLog;
@@ -67,7 +68,7 @@ pub use coracle_controller_runtime::{Ended, LeaderTimings};
 pub use coracle_kubelet::{
     Delays, Kubelet, Manifest, ManifestFolder, ManifestSource, MemoryManifests, NodeSpec, SavedNodes, SavedNodesError,
 };
-pub use coracle_registry::{Callee, Caller, Trust, User};
+pub use coracle_registry::{Callee, Caller, Trust, UnreadableValue, User};
 pub use coracle_schema::openapi::Descriptions;
 pub use error::Error;
 pub use import::{Document, Fate, ImportOptions, ImportReport, Imported, NotImported, import, read_documents};
@@ -85,6 +86,7 @@ pub use service_account_spec::ServiceAccountSpec;
 pub use service_routes::ServiceRoutes;
 pub use store::{EtcdServers, OpenStore, StoreOptions, StoreSpec};
 pub use transport::{Body, BoxError, Transport, boxed};
+pub use value_check::unreadable_values;
 pub use {coracle_controllers as controllers, coracle_kubelet as kubelet, coracle_scheduler as scheduler};
 
 /// As whom `coracle kubelet` speaks for the nodes that it simulates.

@@ -139,7 +139,7 @@ impl StoreSpec {
         recorder: &Recorder,
         kept: StoreOptions,
     ) -> Result<OpenStore, Error> {
-        self.open_among(ambient, recorder, kept, &Tasks::default()).await
+        self.open_among(ambient, recorder, kept, &Tasks::new(ambient.panics.clone())).await
     }
 
     async fn open_among(
@@ -173,7 +173,8 @@ impl StoreSpec {
                 let store: Arc<dyn Store> = Arc::new(store);
                 let mut upkeep = JoinSet::new();
                 if let Some(AutoCompaction::Periodic(interval)) = kept.compaction {
-                    let compaction = coracle_storage::compact_together(Arc::clone(&store), interval);
+                    let history = Arc::clone(&store);
+                    let compaction = move || coracle_storage::compact_together(Arc::clone(&history), interval);
                     upkeep.spawn(tasks.among("compaction", compaction));
                 }
                 Ok(OpenStore { store, kind: Kind::Remote, upkeep })
@@ -205,14 +206,23 @@ impl EtcdServers {
 fn upkeep(engine: &Engine, kept: StoreOptions, tasks: &Tasks) -> JoinSet<()> {
     let mut upkeep = JoinSet::new();
     let leases = engine.clone();
-    upkeep.spawn(tasks.among("lease expiry", async move { leases.expire_leases().await }));
+    upkeep.spawn(tasks.among("lease expiry", move || {
+        let leases = leases.clone();
+        async move { leases.expire_leases().await }
+    }));
     if let Some(bytes) = kept.history_bytes {
         let history = engine.clone();
-        upkeep.spawn(tasks.among("history bound", async move { history.bound_history(bytes).await }));
+        upkeep.spawn(tasks.among("history bound", move || {
+            let history = history.clone();
+            async move { history.bound_history(bytes).await }
+        }));
     }
     if let Some(policy) = kept.compaction {
         let history = engine.clone();
-        upkeep.spawn(tasks.among("compaction", async move { history.auto_compact(policy).await }));
+        upkeep.spawn(tasks.among("compaction", move || {
+            let history = history.clone();
+            async move { history.auto_compact(policy).await }
+        }));
     }
     upkeep
 }

@@ -1,20 +1,31 @@
-use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
+use coracle_ambient::Panics;
 use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
 
 use crate::Error;
 
-/// The tasks of one cluster, which stand and fall together: when one panics, all end, and whoever asks is told which it
-/// was and what it said.
+/// How long a task that panicked is not started again, first and at most: twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// A task that has run for so long without a panic begins with the first pause again.
+const IS_WELL_AFTER: Duration = Duration::from_secs(600);
+
+/// The tasks of one cluster.
+///
+/// By default they stand and fall together: when one panics, all end, and every caller is told which it was and what it
+/// said. Where panics are survived, a task that panics is reported and started again after a pause, and the others run on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tasks {
     end: Arc<End>,
+    panics: Panics,
 }
 
 #[derive(Debug, Default)]
@@ -25,24 +36,58 @@ struct End {
 }
 
 impl Tasks {
-    /// Starts a task that goes on until it ends, its handle is aborted or a task panics.
-    pub(crate) fn spawn(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
-        tokio::spawn(self.among(name, task))
+    /// Tasks for which a panic leads to what `panics` says.
+    pub(crate) fn new(panics: Panics) -> Self {
+        Self { end: Arc::default(), panics }
     }
 
-    /// The same task as one of these, for a set of the caller's.
-    pub(crate) fn among(
+    /// Starts a task that runs until it ends, its handle is aborted or a task panics. It cannot be started again: where
+    /// panics are survived, one that panics is reported and ends alone.
+    pub(crate) fn spawn(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
+        let mut task = Some(task);
+        let begin = move || task.take().map_or(Either::Right(std::future::ready(())), Either::Left);
+        tokio::spawn(self.among(name, begin))
+    }
+
+    /// A task as one of these, for a set of the caller's: what `begin` gives, and again after each panic that is survived.
+    pub(crate) fn among<F: Future<Output = ()> + Send + 'static>(
         &self,
         name: &str,
-        task: impl Future<Output = ()> + Send + 'static,
+        mut begin: impl FnMut() -> F + Send + 'static,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        self.resting_among(name, move |pause| {
+            let work = begin();
+            async move {
+                if !pause.is_zero() {
+                    sleep(pause).await;
+                }
+                work.await;
+            }
+        })
+    }
+
+    /// The same; what `begin` gives waits by itself for the pause before it works.
+    pub(crate) fn resting_among<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        name: &str,
+        mut begin: impl FnMut(Duration) -> F + Send + 'static,
     ) -> impl Future<Output = ()> + Send + 'static {
         let (tasks, name) = (self.clone(), name.to_owned());
         async move {
-            let task = AssertUnwindSafe(task).catch_unwind();
-            if let Ok(Err(panic)) = tasks.unless_panicked(task).await {
-                // Of several that panic, the first has caused the others, or nobody knows.
-                let _ = tasks.end.panic.set((name, message(&*panic)));
-                tasks.end.came.notify_waiters();
+            let mut pause = Duration::ZERO;
+            loop {
+                let began = Instant::now();
+                let task = AssertUnwindSafe(async { begin(pause).await }).catch_unwind();
+                let Ok(Err(panic)) = tasks.unless_panicked(task).await else { return };
+                if !tasks.panics.are_survived() {
+                    // Of several that panic, the first has caused the others, or nobody knows.
+                    let _ = tasks.end.panic.set((name, Panics::message(&*panic)));
+                    tasks.end.came.notify_waiters();
+                    return;
+                }
+                tasks.panics.caught(&format!("the task {name}"), panic);
+                let was_well = began.elapsed() >= IS_WELL_AFTER.saturating_add(pause);
+                pause = if was_well { FIRST_PAUSE } else { pause.saturating_mul(2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
             }
         }
     }
@@ -76,14 +121,38 @@ impl Tasks {
     }
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
+    use parking_lot::Mutex;
+
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_task_whose_panics_are_survived_is_started_again_after_longer_and_longer_pauses() {
+        let reports: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (kept, began) = (Arc::clone(&reports), Instant::now());
+        let panics = Panics::survived(move |report| {
+            kept.lock().push(format!("{} s: {report}", began.elapsed().as_secs()));
+        });
+        let tasks = Tasks::new(panics);
+        let other = tasks.spawn("other", std::future::pending());
+        let mut times = 0;
+        tokio::spawn(tasks.among("made-up", move || {
+            times += 1;
+            async move {
+                sleep(if times == 3 { IS_WELL_AFTER } else { Duration::ZERO }).await;
+                assert!(times == 5, "no boat at {times}");
+            }
+        }))
+        .await
+        .unwrap();
+        let said = |at: u64, times: u32| format!("{at} s: the task made-up panicked: no boat at {times}");
+        assert_eq!(*reports.lock(), [said(0, 1), said(1, 2), said(603, 3), said(604, 4)]);
+        assert_eq!(began.elapsed().as_secs(), 606);
+        tasks.spawn("once", async { panic!("no sail") }).await.unwrap();
+        assert_eq!(reports.lock().last().unwrap(), "606 s: the task once panicked: no sail");
+        assert!(tasks.check().is_ok() && !other.is_finished());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn the_first_task_that_panics_ends_the_others_and_is_named() {

@@ -211,6 +211,7 @@ impl<K: Key, R: Reconciler<K>> Controller<R, K> {
             queue: self.queue,
             caches: self.caches,
             max_retries: self.max_retries,
+            panics: self.process.ambient.panics,
             own_writes: Default::default(),
             parked: Mutex::new(Parked::new()),
         });

@@ -196,7 +196,7 @@ impl LeaderElection {
         let spec = &mut lease.spec;
         if !was_mine {
             let transitions = spec.lease_transitions.unwrap_or(0);
-            spec.lease_transitions = Some(if is_new { 0 } else { transitions + 1 });
+            spec.lease_transitions = Some(if is_new { 0 } else { transitions.saturating_add(1) });
             spec.acquire_time = Some(now.clone());
         }
         spec.holder_identity = Some(self.identity.clone());

@@ -1,11 +1,14 @@
 use std::collections::BTreeSet;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use coracle_ambient::Panics;
 use coracle_client::{Client, Gone, Origin};
 use coracle_informer::{AnyInformer, Reads, noting_reads};
 use coracle_journal::{Detail, EntryId, Recorder, Stage};
 use coracle_meta::GroupVersionResource;
 use coracle_workqueue::{Key, Work, WorkQueue};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::json;
@@ -26,6 +29,8 @@ pub(crate) struct Worker<K> {
     pub(crate) queue: WorkQueue<K>,
     pub(crate) caches: Vec<AnyInformer>,
     pub(crate) max_retries: Option<u32>,
+    /// What becomes of a reconciler that panics; where it is survived, its key is tried again like any that failed.
+    pub(crate) panics: Panics,
     pub(crate) own_writes: Mutex<OwnWrites<K>>,
     pub(crate) parked: Mutex<Parked<K>>,
 }
@@ -90,11 +95,16 @@ impl<K: Key> Worker<K> {
         let pass = Pass::new(client.on_behalf_of(origin.clone()), start);
         let began = Instant::now();
         let seen: Vec<i64> = self.caches.iter().map(AnyInformer::revision).collect();
-        let reconcile = self.reconciler.reconcile(&pass, &work.key);
+        let reconcile = AssertUnwindSafe(self.reconciler.reconcile(&pass, &work.key)).catch_unwind();
         let (result, reads) = match self.recorder.is_on() {
             true => noting_reads(reconcile).await,
             false => (reconcile.await, Reads::default()),
         };
+        let result = result.unwrap_or_else(|panic| {
+            let message = Panics::message(&*panic);
+            self.panics.caught(&format!("{actor} at {}", work.key), panic);
+            Err(ReconcileError::Object(format!("panicked: {message}")))
+        });
         self.own_writes.lock().record(&work.key, origin.revisions(), origin.gone());
         let done = Done { writes: origin.write_count(), reads, decided: pass.decisions() };
         let writes = done.writes;

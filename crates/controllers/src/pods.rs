@@ -48,7 +48,7 @@ pub(crate) fn availability(pod: &Pod, min_ready_seconds: i32, now: Timestamp) ->
         return Availability::Available;
     }
     let Some(since) = ready_since(pod) else { return Availability::NotReady };
-    let left = SignedDuration::from_secs(i64::from(min_ready_seconds)) - now.duration_since(since);
+    let left = SignedDuration::from_secs(i64::from(min_ready_seconds)).saturating_sub(now.duration_since(since));
     if left.is_positive() { Availability::In(left) } else { Availability::Available }
 }
 

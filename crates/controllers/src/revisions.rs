@@ -42,7 +42,7 @@ pub(crate) fn sort(revisions: &mut [Arc<ControllerRevision>]) {
 
 /// The number of the next revision.
 pub(crate) fn next_number(revisions: &[Arc<ControllerRevision>]) -> i64 {
-    revisions.iter().map(|revision| revision.revision).max().unwrap_or(0) + 1
+    revisions.iter().map(|revision| revision.revision).max().unwrap_or(0).saturating_add(1)
 }
 
 /// Gives a revision another number, unless it has it.

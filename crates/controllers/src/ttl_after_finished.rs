@@ -73,7 +73,7 @@ impl TtlAfterFinished {
         let at = at.ok_or_else(|| {
             ReconcileError::Object(format!("unable to find the time when the Job {} finished", job.key()))
         })?;
-        let left = SignedDuration::from_secs(i64::from(seconds)) - self.clock.now().duration_since(at);
+        let left = SignedDuration::from_secs(i64::from(seconds)).saturating_sub(self.clock.now().duration_since(at));
         if !left.is_positive() {
             return Ok(None);
         }

@@ -3,6 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use coracle_ambient::TimeShift;
 use coracle_journal::EntryId;
 use coracle_meta::AnyObject;
 use parking_lot::Mutex;
@@ -192,7 +193,7 @@ impl SharedProcessor {
             let mut resync = listener.resync.lock();
             resync.under_way = due;
             if resync.under_way {
-                resync.next = now + resync.period.unwrap_or_default();
+                resync.next = now.later(resync.period.unwrap_or_default());
             }
         }
     }
@@ -213,7 +214,7 @@ impl SharedProcessor {
 impl ProcessorListener {
     fn new(name: &str, period: Option<Duration>) -> Self {
         let period = period.filter(|period| !period.is_zero()).map(|period| period.max(MIN_RESYNC_PERIOD));
-        let next = Instant::now() + period.unwrap_or_default();
+        let next = Instant::now().later(period.unwrap_or_default());
         Self {
             name: name.to_owned(),
             queue: Mutex::default(),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::sink::is_compressed;
-use crate::{Entry, EntryId, Error, Header, SCHEMA, Stage};
+use crate::{Entry, EntryId, Error, Header, SCHEMA, Stage, json};
 
 /// No line of a log is longer: whatever has one is not read into memory to find that out.
 const LONGEST_LINE: u64 = 64 << 20;
@@ -86,13 +86,13 @@ impl Events {
                 Err(cut @ Error::Cut { .. }) => return Ok((Self { header, entries }, Some(cut))),
                 text => text?,
             };
-            if let Ok(End { end }) = serde_json::from_slice(text) {
+            if let Ok(End { end }) = json::from_slice(text) {
                 return match end == last {
                     true => Ok((Self { header, entries }, None)),
                     false => Err(lines.malformed(format!("the last one is {last}, and {end} were written"))),
                 };
             }
-            let line: Line = serde_json::from_slice(text).map_err(|error| lines.malformed(error.to_string()))?;
+            let line: Line = json::from_slice(text).map_err(|error| lines.malformed(error.to_string()))?;
             if line.i <= last {
                 return Err(lines.malformed(format!("{} comes after {last}", line.i)));
             }

@@ -17,6 +17,7 @@ mod entry;
 mod error;
 mod events;
 mod header;
+pub mod json;
 mod line;
 #[expect(clippy::disallowed_types, reason = "nobody walks the table: its order shows nowhere")]
 mod names;

@@ -1,8 +1,8 @@
 use serde_json::{Number, Value};
 
-use crate::Stage;
 use crate::entry::Said;
 use crate::texts::Texts;
+use crate::{Stage, json};
 
 /// Texts longer than this are not looked up among those that others use.
 const LONGEST_SHARED: usize = 64;
@@ -45,7 +45,7 @@ impl Word<'_> {
             Self::Uuid(bytes) => Value::String(uuid_text(bytes)),
             Self::Shared(number) => Value::String(texts.text(*number).to_owned()),
             Self::Text(text) => Value::String((*text).to_owned()),
-            Self::Json(text) => serde_json::from_str(text).unwrap_or_default(),
+            Self::Json(text) => json::from_slice(text.as_bytes()).unwrap_or_default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coracle_ambient::Timestamp;
+use coracle_ambient::{TimeShift, Timestamp};
 use coracle_api::core_v1::{Container, Pod, Probe};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -157,10 +157,10 @@ impl Wanted<'_> {
         let attempt = self.attempt();
         let at = match hold {
             Hold::ErrImagePull if matches!(attempt, Change::IsHeld(Hold::ErrImagePull)) => {
-                return Some((runtime.since + signed(LOOKS_AGAIN), Change::IsHeld(Hold::ImagePullBackOff)));
+                return Some((runtime.since.later(LOOKS_AGAIN), Change::IsHeld(Hold::ImagePullBackOff)));
             }
-            Hold::ImagePullBackOff => runtime.since + signed(pull_back_off(runtime.crashes)),
-            _ => runtime.since + signed(LOOKS_AGAIN),
+            Hold::ImagePullBackOff => runtime.since.later(pull_back_off(runtime.crashes)),
+            _ => runtime.since.later(LOOKS_AGAIN),
         };
         // What would only be found to be the same is not looked at; a change of the pod brings it here again.
         let is_same = matches!(attempt, Change::IsHeld(found) if found == hold);
@@ -175,7 +175,7 @@ impl Wanted<'_> {
     ) -> Option<(Timestamp, Change)> {
         let mut next: Vec<(Timestamp, Change)> = Vec::new();
         if let Some((after, code)) = self.run(delays) {
-            next.push((runtime.since + signed(after), Change::Exits(code)));
+            next.push((runtime.since.later(after), Change::Exits(code)));
         }
         let ask = |probe: &Probe, heard, answer, which| {
             next_at(probe, heard, answer, runtime.since, now).map(|at| (at, Change::Probed(which, answer)))
@@ -193,7 +193,7 @@ impl Wanted<'_> {
                 }
                 None if runtime.is_ready && self.behaviour.not_ready => next.push((now, Change::Readiness(false))),
                 None if !runtime.is_ready && !self.behaviour.not_ready && self.part != Part::Init => {
-                    next.push((runtime.since + signed(delays.ready), Change::Readiness(true)));
+                    next.push((runtime.since.later(delays.ready), Change::Readiness(true)));
                 }
                 None => {}
             }
@@ -261,7 +261,7 @@ impl ContainerRuntime {
         match change {
             Change::Starts => self.started(wanted, now),
             Change::IsHeld(hold) => {
-                let crashes = if *hold == Hold::ErrImagePull { self.crashes + 1 } else { self.crashes };
+                let crashes = if *hold == Hold::ErrImagePull { self.crashes.saturating_add(1) } else { self.crashes };
                 Self { state: State::Held(*hold), since: now, crashes, ..self.clone() }
             }
             Change::Exits(code) => self.ended(*code, wanted, pod, now),
@@ -271,7 +271,7 @@ impl ContainerRuntime {
     }
 
     fn started(&self, wanted: &Wanted<'_>, now: Timestamp) -> Self {
-        let restarts = self.restarts + i32::from(self.state == State::BackingOff);
+        let restarts = self.restarts.saturating_add(i32::from(self.state == State::BackingOff));
         let crashes = if self.state == State::BackingOff { self.crashes } else { 0 };
         let is_started = wanted.container.startup_probe.is_none();
         let exit = self.exit.clone();
@@ -284,7 +284,7 @@ impl ContainerRuntime {
         let exit = Exit { code, started: Some(self.since), at: now, reason };
         let is_well = now.duration_since(self.since) >= signed(WELL_AFTER);
         let (state, crashes) = match wanted.restarts(pod, code) {
-            true => (State::BackingOff, if is_well { 1 } else { self.crashes + 1 }),
+            true => (State::BackingOff, if is_well { 1 } else { self.crashes.saturating_add(1) }),
             false => (State::Ended, self.crashes),
         };
         Self { state, since: now, crashes, exit: Some(exit), is_ready: false, is_started: false, ..self.clone() }
@@ -353,7 +353,7 @@ pub(crate) fn back_off(crashes: u32) -> Duration {
 
 /// How long an image is not asked for again after so many failed pulls in a row.
 fn pull_back_off(failures: u32) -> Duration {
-    back_off(failures + 1)
+    back_off(failures.saturating_add(1))
 }
 
 pub(crate) fn signed(duration: Duration) -> SignedDuration {

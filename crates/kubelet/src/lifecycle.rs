@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 
-use coracle_ambient::Timestamp;
+use coracle_ambient::{TimeShift, Timestamp};
 use coracle_api::core_v1::{Container, Pod};
 use coracle_meta::parse_time;
 use jiff::SignedDuration;
@@ -122,7 +122,7 @@ pub(crate) fn next(
         _ if never_starts(pod, around) && !runtime.has_run() => Step::Wait(deadline(pod, runtime, now)),
         PodStage::Starting if around.waits_for_volumes => Step::Wait(deadline(pod, runtime, now)),
         PodStage::Starting => {
-            let left = signed(delays.sandbox) - now.duration_since(runtime.since);
+            let left = signed(delays.sandbox).saturating_sub(now.duration_since(runtime.since));
             match left.is_positive() {
                 true => Step::Wait(Some(left)),
                 false => Step::Become(Box::new(runtime.at(PodStage::Active, now))),
@@ -149,7 +149,7 @@ fn act(pod: &Pod, runtime: Runtime, around: &Surroundings, delays: &Delays, now:
             false => runtime.ended(now),
         };
     }
-    let begins = runtime.since + signed(delays.start);
+    let begins = runtime.since.later(delays.start);
     let turn_of = |place: Place| match (place, init) {
         _ if around.waits_for_volumes => None,
         (Place::Init(index), InitOutcome::Waits { at, since }) if index <= at => Some(since.max(begins)),
@@ -199,19 +199,19 @@ fn stop(pod: &Pod, runtime: &Runtime, around: &Surroundings, delays: &Delays, no
         if runtime.is_running(place) {
             let (after, code) = ends(pod, place, around, delays, grace);
             last = last.max(after);
-            stopped.stop(place, code, runtime.since + after);
+            stopped.stop(place, code, runtime.since.later(after));
         }
     }
     // Sidecars are asked to stop after the others have, the last first, within what is left of the grace period.
     for place in runtime.places().filter(goes_on).collect::<Vec<_>>().into_iter().rev() {
         if runtime.is_running(place) {
-            let left = (grace - last).max(SignedDuration::from_secs(LEAST_GRACE.min(grace.as_secs())));
+            let left = grace.saturating_sub(last).max(SignedDuration::from_secs(LEAST_GRACE.min(grace.as_secs())));
             let (after, code) = ends(pod, place, around, delays, left);
-            last += after;
-            stopped.stop(place, code, runtime.since + last);
+            last = last.saturating_add(after);
+            stopped.stop(place, code, runtime.since.later(last));
         }
     }
-    let left = last - now.duration_since(runtime.since);
+    let left = last.saturating_sub(now.duration_since(runtime.since));
     if left.is_positive() { Step::Wait(Some(left)) } else { stopped.ended(now) }
 }
 
@@ -226,7 +226,7 @@ fn ends(
     let Some(wanted) = around.wanted(pod, place) else { return (SignedDuration::ZERO, 0) };
     let sleeps = before_stop(wanted.container);
     let is_killed = wanted.behaviour.ignores_stop || sleeps.is_positive() && sleeps >= grace;
-    if is_killed { (grace, KILLED) } else { ((sleeps + signed(delays.stop)).min(grace), 0) }
+    if is_killed { (grace, KILLED) } else { (sleeps.saturating_add(signed(delays.stop)).min(grace), 0) }
 }
 
 /// How long a container sleeps before it is asked to stop; other hooks take no time.
@@ -238,7 +238,7 @@ fn before_stop(container: &Container) -> SignedDuration {
 /// How long until the pod's deadline, if it has one.
 fn deadline(pod: &Pod, runtime: &Runtime, now: Timestamp) -> Option<SignedDuration> {
     let seconds = pod.spec.active_deadline_seconds?;
-    Some(SignedDuration::from_secs(seconds) - now.duration_since(runtime.seen))
+    Some(SignedDuration::from_secs(seconds).saturating_sub(now.duration_since(runtime.seen)))
 }
 
 impl Runtime {

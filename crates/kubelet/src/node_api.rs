@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use coracle_ambient::{Clock, Timestamp};
+use coracle_ambient::{Clock, TimeShift, Timestamp};
 use coracle_meta::{ObjectKey, parse_time};
 use futures_util::future::select;
 use futures_util::stream::{self, StreamExt};
@@ -146,7 +146,8 @@ impl NodeApi {
         let now = self.clock.now();
         let (mut lines, next) = running.said(container, wanted, now);
         let told = lines.len();
-        let since = query.since_seconds.map(|seconds| now - jiff::SignedDuration::from_secs(seconds)).or(query.since);
+        let since =
+            query.since_seconds.map(|seconds| now.earlier(jiff::SignedDuration::from_secs(seconds))).or(query.since);
         lines.retain(|line| since.is_none_or(|since| line.at >= since));
         if let Some(tail) = query.tail {
             lines.drain(..lines.len().saturating_sub(tail));

@@ -6,7 +6,7 @@
 //!
 //! In Kubernetes: `pkg/kubelet/prober`.
 
-use coracle_ambient::Timestamp;
+use coracle_ambient::{TimeShift, Timestamp};
 use coracle_api::core_v1::Probe;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -41,15 +41,15 @@ pub(crate) fn next_at(
     started: Timestamp,
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let Some(last) = heard.at else { return Some(started + seconds(probe.initial_delay_seconds)) };
+    let Some(last) = heard.at else { return Some(started.later(seconds(probe.initial_delay_seconds))) };
     if answer && verdict(probe, heard) == Some(true) {
         return None;
     }
     let period = i64::from(probe.period_seconds.max(1));
     // A probe that was content for a while goes on in its rhythm.
     let slept = if verdict(probe, heard) == Some(true) { now.duration_since(last).as_secs().max(0) } else { 0 };
-    let periods = (slept + period - 1) / period;
-    Some(last + SignedDuration::from_secs(period * periods.max(1)))
+    let periods = slept.saturating_add(period - 1) / period;
+    Some(last.later(SignedDuration::from_secs(period.saturating_mul(periods.max(1)))))
 }
 
 impl Heard {

@@ -90,7 +90,7 @@ pub(crate) fn insufficient(share: &Share, node: &Node, taken: &Taken) -> Option<
     };
     let pods = allocatable("pods").unwrap_or_default().value();
     let used = i64::try_from(taken.pods).unwrap_or(i64::MAX);
-    if used + 1 > pods {
+    if used.saturating_add(1) > pods {
         return lacks("OutOfpods", "pods", 1, used, pods);
     }
     for (resource, reason) in
@@ -100,7 +100,7 @@ pub(crate) fn insufficient(share: &Share, node: &Node, taken: &Taken) -> Option<
         let of = |amounts: &Amounts| amounts.get(resource).copied().map_or(0, amount);
         let (requested, used) = (of(&share.requests), of(&taken.requests));
         let capacity = allocatable(resource).map_or(0, amount);
-        if requested > 0 && requested > capacity - used {
+        if requested > 0 && requested > capacity.saturating_sub(used) {
             return lacks(reason, resource, requested, used, capacity);
         }
     }

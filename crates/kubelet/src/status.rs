@@ -214,7 +214,7 @@ impl Told<'_> {
         let id = if own.has_run() { self.id(container, own.restarts) } else { String::new() };
         // What has ended for good tells of no end before.
         let last = own.exit.as_ref().filter(|exit| state.terminated.is_none() && exit.started.is_some());
-        let before = if own.state == State::BackingOff { own.restarts } else { own.restarts - 1 };
+        let before = if own.state == State::BackingOff { own.restarts } else { own.restarts.saturating_sub(1) };
         let is_ready = match (place, own.state) {
             (Place::Init(_), State::Ended) => own.has_ended_well(),
             _ if self.runtime.stage == PodStage::Stopping && is_running => self.was_ready(container),

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{GroupVersionKind, Object, ObjectKey, ObjectMeta, Resource, lean_struct};
+use crate::{GroupVersionKind, Object, ObjectKey, ObjectMeta, Resource, json, lean_struct};
 
 /// What can be known of any object, typed or not, whole or its metadata alone: enough for clients, caches and queues.
 ///
@@ -81,7 +81,7 @@ impl<K: Resource> ApiObject for K {
 
 impl ApiObject for PartialObject {
     fn read_json(text: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(text)
+        json::from_slice(text)
     }
 
     fn write_json(&self) -> Result<Vec<u8>, serde_json::Error> {
@@ -114,7 +114,7 @@ impl ApiObject for PartialObject {
 
 impl ApiObject for Object {
     fn read_json(text: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(text)
+        json::from_slice(text)
     }
 
     fn write_json(&self) -> Result<Vec<u8>, serde_json::Error> {

@@ -17,6 +17,7 @@ mod field_path;
 pub mod fields;
 mod go;
 mod int_or_string;
+pub mod json;
 mod key;
 mod kind;
 pub mod lean;

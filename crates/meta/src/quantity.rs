@@ -235,7 +235,7 @@ impl Add for Quantity {
     fn add(self, other: Self) -> Self {
         // As in Kubernetes, a sum that begins at nothing takes the family of what is added.
         let format = if self.nanos == 0 { other.format } else { self.format };
-        Self { nanos: self.nanos + other.nanos, format }
+        Self { nanos: self.nanos.saturating_add(other.nanos), format }
     }
 }
 
@@ -249,7 +249,7 @@ impl Sub for Quantity {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
         let format = if self.nanos == 0 { other.format } else { self.format };
-        Self { nanos: self.nanos - other.nanos, format }
+        Self { nanos: self.nanos.saturating_sub(other.nanos), format }
     }
 }
 

@@ -60,7 +60,7 @@ pub trait Resource: Clone + Serialize + DeserializeOwned + Send + Sync + 'static
     /// Reads an object from its JSON. The crate of a type may say so itself: then no other crate that reads such objects
     /// has to compile the reader anew.
     fn from_json(text: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(text)
+        crate::json::from_slice(text)
     }
 
     /// Writes the object as JSON; where it is compiled is as with [`from_json`](Self::from_json).

@@ -22,6 +22,7 @@ pub mod reason {
     pub const UNSUPPORTED_MEDIA_TYPE: &str = "UnsupportedMediaType";
     pub const INTERNAL_ERROR: &str = "InternalError";
     pub const EXPIRED: &str = "Expired";
+    pub const STORE_READ_ERROR: &str = "StorageReadError";
     pub const SERVICE_UNAVAILABLE: &str = "ServiceUnavailable";
 }
 
@@ -281,6 +282,11 @@ impl Status {
     /// Whether the version asked for is gone (410).
     pub fn is_expired(&self) -> bool {
         self.reason == reason::EXPIRED || self.reason == reason::GONE
+    }
+
+    /// Whether what is stored cannot be read as an object of its kind (500).
+    pub fn is_store_read_error(&self) -> bool {
+        self.reason == reason::STORE_READ_ERROR
     }
 
     /// Whether the object was refused as invalid (422).

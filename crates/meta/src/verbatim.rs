@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::go_json;
+use crate::{go_json, json};
 
 /// How the foreign objects inside an object were written, by their JSON pointers; only those that were not written as Go
 /// writes a map: sorted, and without white space.
@@ -18,7 +18,7 @@ pub struct Verbatim(BTreeMap<String, String>);
 impl Verbatim {
     /// Notes how the value at `pointer` is written.
     pub fn note(&mut self, pointer: &str, text: &str) {
-        if let Ok(value) = serde_json::from_str::<Value>(text)
+        if let Ok(value) = json::from_str::<Value>(text)
             && go_json(&value.to_string()) != text
         {
             self.0.insert(pointer.to_owned(), text.to_owned());
@@ -46,8 +46,7 @@ impl Verbatim {
     /// Forgets the values that are not those of `tree` any more.
     pub(crate) fn retain_values_of(&mut self, tree: &Value) {
         self.0.retain(|pointer, text| {
-            tree.pointer(pointer)
-                .is_some_and(|value| serde_json::from_str::<Value>(text).is_ok_and(|own| own == *value))
+            tree.pointer(pointer).is_some_and(|value| json::from_str::<Value>(text).is_ok_and(|own| own == *value))
         });
     }
 }

@@ -51,6 +51,8 @@ struct AllObjects {
     /// When an object changed last; 0 if the kind is not served.
     last_change: i64,
     objects: Arc<[Stored]>,
+    /// The keys of the values that cannot be read.
+    unreadable: Arc<[String]>,
     /// Whether they are others than those that the value before was made from.
     is_changed: bool,
 }
@@ -59,6 +61,11 @@ impl Lists {
     /// The objects of a resource; none if it was not read, or is not served.
     pub fn of<'a>(&'a self, resource: &GroupVersionResource) -> impl Iterator<Item = Arc<Object>> + use<'a> {
         self.by_resource.get(resource).into_iter().flat_map(|all| all.objects.iter().map(Stored::object))
+    }
+
+    /// The keys of the values of a resource that cannot be read, and are none of its objects here.
+    pub fn unreadable(&self, resource: &GroupVersionResource) -> &[String] {
+        self.by_resource.get(resource).map_or(&[], |all| &all.unreadable)
     }
 
     /// The objects of a resource, if the value before was made from others.
@@ -190,8 +197,9 @@ impl AllObjects {
             _ => {
                 let request = Request::new(Verb::List, resource.clone(), registry.ambient().clock.now());
                 let at_hand = ListOptions { resource_version: "0".to_owned(), ..ListOptions::default() };
-                let list = registry.list(&request, &at_hand).await?;
-                Ok(Self { last_change, objects: list.items.into(), is_changed: true })
+                let list = registry.list_readable(&request, &at_hand).await?;
+                let unreadable = list.unreadable.into();
+                Ok(Self { last_change, objects: list.items.into(), unreadable, is_changed: true })
             }
         }
     }

@@ -163,6 +163,21 @@ impl Registry {
 
     /// Lists objects.
     pub async fn list(&self, request: &Request, options: &ListOptions) -> Result<List, Status> {
+        self.list_all_or_readable(request, options, false).await
+    }
+
+    /// Lists the objects that can be read, and names the keys of the others: for what the server derives from them, which
+    /// must not stop at one value.
+    pub async fn list_readable(&self, request: &Request, options: &ListOptions) -> Result<List, Status> {
+        self.list_all_or_readable(request, options, true).await
+    }
+
+    async fn list_all_or_readable(
+        &self,
+        request: &Request,
+        options: &ListOptions,
+        skips_unreadable: bool,
+    ) -> Result<List, Status> {
         let kind = self.kind_of(request)?;
         validate_list(options, false)?;
         if let Some(computed) = kind.computed() {
@@ -190,6 +205,7 @@ impl Registry {
             freshness,
             limit,
             continue_token: options.continue_token.clone(),
+            skips_unreadable,
         };
         let mut list = self.inner.storage.list(&kind.store, &query).await?;
         if !kind.is_served_as_stored() {

@@ -114,7 +114,7 @@ impl AuthenticationTrust {
     }
 
     /// Keeps it said, until it is dropped.
-    pub(crate) async fn run(self, registry: Registry) -> Infallible {
+    pub(crate) async fn run(&self, registry: Registry) -> Infallible {
         if self.data.is_empty() {
             return std::future::pending().await;
         }

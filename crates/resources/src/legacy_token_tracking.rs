@@ -67,7 +67,7 @@ impl LegacyTokenTracking {
     }
 
     /// Keeps it as it should be, until it is dropped.
-    pub(crate) async fn run(self, registry: Registry) -> Infallible {
+    pub(crate) async fn run(&self, registry: Registry) -> Infallible {
         loop {
             self.watch(&registry).await;
             sleep(RETRY).await;

@@ -52,4 +52,4 @@ pub use bootstrap::{bootstrap, kubernetes_service};
 pub use cidr::{Cidr, NotACidr};
 pub use config::Config;
 pub use kinds::kinds;
-pub use server_controllers::ServerControllers;
+pub use server_controllers::{ServerControllers, StartTask};

@@ -44,23 +44,35 @@ impl ServerControllers {
         Arc::new(ByFlowTable(Arc::clone(&self.flows)))
     }
 
-    /// Brings everything up to date, once.
+    /// Brings everything up to date, once. What follows from a stored value that cannot be read is left as it is.
     ///
     /// # Errors
     /// What the store answers.
     pub async fn sync(&self) -> Result<(), Status> {
         for controller in &self.all {
-            controller.sync(&self.registry).await?;
+            match controller.sync(&self.registry).await {
+                Err(status) if !status.is_store_read_error() => return Err(status),
+                _ => {}
+            }
         }
         Ok(())
     }
 
-    /// For each controller its name, and what keeps everything up to date until it is dropped.
-    pub fn tasks(self) -> impl Iterator<Item = (&'static str, BoxFuture<'static, ()>)> {
+    /// For each controller its name, and what begins to keep everything up to date until it is dropped; it may begin again
+    /// afterwards.
+    pub fn tasks(self) -> impl Iterator<Item = (&'static str, StartTask)> {
         let registry = self.registry;
-        self.all.into_iter().map(move |controller| (controller.name(), controller.run(registry.clone())))
+        self.all.into_iter().map(move |controller| {
+            let (registry, name) = (registry.clone(), controller.name());
+            let controller: Arc<dyn Controller> = controller.into();
+            let begin: StartTask = Box::new(move || Arc::clone(&controller).run(registry.clone()));
+            (name, begin)
+        })
     }
 }
+
+/// Begins the work of a controller.
+pub type StartTask = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// What is to be done about a value.
 type Act<T> = fn(Registry, Arc<T>) -> BoxFuture<'static, Result<(), Status>>;
@@ -84,7 +96,7 @@ fn acting<T: Default + Send + Sync + 'static>(
 trait Controller: Send + Sync {
     fn name(&self) -> &'static str;
     fn sync<'a>(&'a self, registry: &'a Registry) -> BoxFuture<'a, Result<(), Status>>;
-    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()>;
+    fn run(self: Arc<Self>, registry: Registry) -> BoxFuture<'static, ()>;
 }
 
 impl<T: Default + Send + Sync + 'static> Controller for Acting<T> {
@@ -96,7 +108,7 @@ impl<T: Default + Send + Sync + 'static> Controller for Acting<T> {
         Box::pin(self.value.sync(registry, self.act))
     }
 
-    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
+    fn run(self: Arc<Self>, registry: Registry) -> BoxFuture<'static, ()> {
         Box::pin(async move { match self.value.follow(&registry, self.act).await {} })
     }
 }
@@ -110,8 +122,8 @@ impl Controller for LegacyTokenTracking {
         Box::pin(async move { LegacyTokenTracking::sync(self, registry).await.map(drop) })
     }
 
-    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
-        Box::pin(async move { match LegacyTokenTracking::run(*self, registry).await {} })
+    fn run(self: Arc<Self>, registry: Registry) -> BoxFuture<'static, ()> {
+        Box::pin(async move { match LegacyTokenTracking::run(&self, registry).await {} })
     }
 }
 
@@ -124,8 +136,8 @@ impl Controller for Aggregation {
         Box::pin(Aggregation::sync(self, registry))
     }
 
-    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
-        Box::pin(async move { match Aggregation::run(*self, registry).await {} })
+    fn run(self: Arc<Self>, registry: Registry) -> BoxFuture<'static, ()> {
+        Box::pin(async move { match Aggregation::run(&self, registry).await {} })
     }
 }
 
@@ -138,8 +150,8 @@ impl Controller for AuthenticationTrust {
         Box::pin(AuthenticationTrust::sync(self, registry))
     }
 
-    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
-        Box::pin(async move { match AuthenticationTrust::run(*self, registry).await {} })
+    fn run(self: Arc<Self>, registry: Registry) -> BoxFuture<'static, ()> {
+        Box::pin(async move { match AuthenticationTrust::run(&self, registry).await {} })
     }
 }
 

@@ -8,6 +8,9 @@ const ASSUMED_MILLI_CPU: i64 = 100;
 /// What a container that asks for no memory is taken to use when nodes are compared, in bytes.
 const ASSUMED_MEMORY: i64 = 200 * 1024 * 1024;
 
+/// No amount counts for more: 9 PB. So the sum of a thousand pods is exact, and what is added can be taken away again.
+const MOST: i64 = i64::MAX >> 10;
+
 /// Amounts of what a node has and a pod asks for. In Kubernetes: `framework.Resource`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resources {
@@ -27,11 +30,11 @@ impl Resources {
         let mut resources = Self::default();
         for (name, amount) in amounts {
             match name.as_str() {
-                "cpu" => resources.milli_cpu = amount.milli_value(),
-                "memory" => resources.memory = amount.value(),
-                "ephemeral-storage" => resources.ephemeral_storage = amount.value(),
+                "cpu" => resources.milli_cpu = amount.milli_value().min(MOST),
+                "memory" => resources.memory = amount.value().min(MOST),
+                "ephemeral-storage" => resources.ephemeral_storage = amount.value().min(MOST),
                 other if is_scalar(other) => {
-                    resources.others.insert(other.to_owned(), amount.value());
+                    resources.others.insert(other.to_owned(), amount.value().min(MOST));
                 }
                 _ => {}
             }
@@ -41,21 +44,23 @@ impl Resources {
 
     /// Adds, name by name.
     pub fn add(&mut self, more: &Self) {
-        self.milli_cpu += more.milli_cpu;
-        self.memory += more.memory;
-        self.ephemeral_storage += more.ephemeral_storage;
+        self.milli_cpu = self.milli_cpu.saturating_add(more.milli_cpu);
+        self.memory = self.memory.saturating_add(more.memory);
+        self.ephemeral_storage = self.ephemeral_storage.saturating_add(more.ephemeral_storage);
         for (name, amount) in &more.others {
-            *self.others.entry(name.clone()).or_default() += amount;
+            let own = self.others.entry(name.clone()).or_default();
+            *own = own.saturating_add(*amount);
         }
     }
 
     /// Takes away, name by name.
     pub fn subtract(&mut self, less: &Self) {
-        self.milli_cpu -= less.milli_cpu;
-        self.memory -= less.memory;
-        self.ephemeral_storage -= less.ephemeral_storage;
+        self.milli_cpu = self.milli_cpu.saturating_sub(less.milli_cpu);
+        self.memory = self.memory.saturating_sub(less.memory);
+        self.ephemeral_storage = self.ephemeral_storage.saturating_sub(less.ephemeral_storage);
         for (name, amount) in &less.others {
-            *self.others.entry(name.clone()).or_default() -= amount;
+            let own = self.others.entry(name.clone()).or_default();
+            *own = own.saturating_sub(*amount);
         }
     }
 
@@ -115,6 +120,18 @@ fn is_scalar(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_amounts_are_added_and_taken_away_again() {
+        let huge = Quantity::parse("1e100").unwrap();
+        let names = ["cpu", "memory", "ephemeral-storage", "example.com/gpu"];
+        let one = Resources::of(&names.map(|name| (name.to_owned(), huge)).into());
+        let mut sum = Resources { milli_cpu: 5, memory: 7, ..Resources::default() };
+        (0..1000).for_each(|_| sum.add(&one));
+        assert!(sum.memory > one.memory);
+        (0..1000).for_each(|_| sum.subtract(&one));
+        assert_eq!((sum.milli_cpu, sum.memory, sum.ephemeral_storage), (5, 7, 0));
+    }
 
     #[test]
     fn amounts_are_read_in_their_units_and_unknown_names_left_out() {

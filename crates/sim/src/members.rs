@@ -11,7 +11,7 @@ pub(crate) struct Members<'j>(Vec<(Cow<'j, str>, &'j RawValue)>);
 impl<'j> Members<'j> {
     /// `None` for what is no JSON object.
     pub(crate) fn of(json: &'j str) -> Option<Self> {
-        serde_json::from_str(json).ok()
+        coracle_meta::json::from_str(json).ok()
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&'j RawValue> {
@@ -20,7 +20,7 @@ impl<'j> Members<'j> {
 
     /// The text that a member is; empty if it is none.
     pub(crate) fn text(&self, name: &str) -> Cow<'j, str> {
-        let text = self.get(name).and_then(|value| serde_json::from_str::<Text<'_>>(value.get()).ok());
+        let text = self.get(name).and_then(|value| coracle_meta::json::from_str::<Text<'_>>(value.get()).ok());
         text.map(|Text(text)| text).unwrap_or_default()
     }
 

@@ -87,7 +87,7 @@ fn holds_null(json: &str) -> bool {
             _ => false,
         }
     }
-    json.contains("null") && serde_json::from_str(json).is_ok_and(|value| has(&value))
+    json.contains("null") && coracle_meta::json::from_str(json).is_ok_and(|value| has(&value))
 }
 
 #[cfg(test)]

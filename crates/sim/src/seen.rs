@@ -63,7 +63,7 @@ impl Shown {
         if (&*seen.api_version(), &*seen.kind()) != ("v1", "Secret") {
             return Some(seen);
         }
-        let mut secret = serde_json::from_slice(&self.json).ok()?;
+        let mut secret = coracle_meta::json::from_slice(&self.json).ok()?;
         let (json, redacted) = self.redacted.get_or_init(|| {
             let redacted = redact(&mut secret);
             (secret.to_string(), redacted)
@@ -126,7 +126,7 @@ impl<'j> Seen<'j> {
     }
 
     fn owners(&self) -> Members<'j> {
-        let read = |managed: &'j RawValue| serde_json::from_str::<Vec<Owned<'_>>>(managed.get()).ok();
+        let read = |managed: &'j RawValue| coracle_meta::json::from_str::<Vec<Owned<'_>>>(managed.get()).ok();
         let name = |one: &Owned<'_>| {
             let parts = [&*one.manager, &*one.operation, &*one.subresource];
             parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")

@@ -53,7 +53,7 @@ impl Announced {
                 let written = written.filter(|written| written.revision() == at);
                 Ok(Entry::with(written.unwrap_or_else(|| stored.at(at)), selectable))
             }
-            None => Ok(Entry::new(resource, resource.read(event.kv.value.clone(), at)?)),
+            None => Entry::read(resource, event.kv.value.clone(), at),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::errors;
 use crate::interest::Interests;
 use crate::ring::{HistoryLimits, Ring};
 use crate::unreadable::Unreadable;
+use crate::unreadable_reports::UnreadableReports;
 use crate::{Resource, Stored};
 
 /// How long a read waits for a revision that has not happened yet. In Kubernetes: `blockTimeout`.
@@ -31,6 +32,7 @@ pub(crate) struct Cache {
     pub(crate) resource: Arc<Resource>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) limits: HistoryLimits,
+    pub(crate) reports: UnreadableReports,
     state: Mutex<State>,
     /// The state moved, or could not be moved.
     pub(crate) moved: Notify,
@@ -85,7 +87,12 @@ impl State {
 }
 
 impl Cache {
-    pub(crate) fn new(resource: Arc<Resource>, store: Arc<dyn Store>, limits: HistoryLimits) -> Self {
+    pub(crate) fn new(
+        resource: Arc<Resource>,
+        store: Arc<dyn Store>,
+        limits: HistoryLimits,
+        reports: UnreadableReports,
+    ) -> Self {
         let state = State {
             revision: 0,
             epoch: 0,
@@ -102,7 +109,7 @@ impl Cache {
             task: None,
             closed: false,
         };
-        Self { resource, store, limits, state: Mutex::new(state), moved: Notify::new(), asked: Notify::new() }
+        Self { resource, store, limits, reports, state: Mutex::new(state), moved: Notify::new(), asked: Notify::new() }
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {

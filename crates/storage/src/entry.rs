@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
+use bytes::Bytes;
 use coracle_meta::{FieldSelector, LabelSelector, Object};
+use coracle_store::Revision;
 use serde_json::Value;
 
-use crate::{Resource, Selection, Stored};
+use crate::{NotStorable, Resource, Selection, Stored};
 
 /// A stored object with what selectors look at, read once.
 #[derive(Clone, Debug)]
@@ -54,6 +56,13 @@ impl Selectable {
 }
 
 impl Entry {
+    /// A value of the store.
+    pub(crate) fn read(resource: &Resource, value: Bytes, revision: Revision) -> Result<Self, NotStorable> {
+        let (stored, object) = resource.read_object(value, revision)?;
+        let selectable = Selectable::of(resource, &object);
+        Ok(Self::with(stored, Arc::new(selectable)))
+    }
+
     pub(crate) fn new(resource: &Resource, stored: Stored) -> Self {
         let selectable = Selectable::of(resource, &stored.object());
         Self::with(stored, Arc::new(selectable))

@@ -19,9 +19,10 @@ pub(crate) fn status(error: Error) -> Status {
     }
 }
 
-/// 500: what is under a key is no object that can be read.
+/// 500: what is under a key is no object that can be read. In Kubernetes: `storage.NewCorruptObjError`.
 pub(crate) fn unreadable(key: &[u8], why: &NotStorable) -> Status {
-    Status::internal(format!("{}: {why}", String::from_utf8_lossy(key)))
+    let message = format!("Internal error occurred: {}: {why}", String::from_utf8_lossy(key));
+    Status::failure(500, coracle_meta::reason::STORE_READ_ERROR, message)
 }
 
 /// What a list at a revision that is gone is told.

@@ -123,8 +123,8 @@ impl Feed {
             }
             for kv in page.kvs {
                 let Some(key) = self.short_key(&kv.key) else { continue };
-                match cache.resource.read(kv.value, kv.mod_revision) {
-                    Ok(stored) => drop(objects.insert(key, Entry::new(&cache.resource, stored))),
+                match Entry::read(&cache.resource, kv.value, kv.mod_revision) {
+                    Ok(entry) => drop(objects.insert(key, entry)),
                     Err(why) => unreadable.insert(key, why),
                 }
             }
@@ -141,6 +141,9 @@ impl Feed {
         state.announced.reach(revision);
         state.last_change = revision;
         state.interests.wake_all();
+        let found = state.unreadable.all(&cache.resource);
+        drop(state);
+        cache.reports.tell(&found);
         Ok(())
     }
 
@@ -159,12 +162,14 @@ impl Feed {
     fn apply_event(&self, state: &mut State, event: &Event, now: Instant) {
         let resource = &self.cache.resource;
         let Some(key) = self.short_key(&event.kv.key) else { return };
-        state.unreadable.remove(&key);
+        let was_unreadable = state.unreadable.remove(&key);
         let new = match event.kind {
             EventKind::Put => match state.announced.entry_after(event, resource) {
                 Ok(entry) => Some(entry),
                 Err(why) => {
+                    let found = (String::from_utf8_lossy(&event.kv.key).into_owned(), why.clone());
                     state.unreadable.insert(Arc::clone(&key), why);
+                    self.cache.reports.tell(&[found]);
                     None
                 }
             },
@@ -174,11 +179,14 @@ impl Feed {
             Some(entry) => state.objects.insert(Arc::clone(&key), entry.clone()),
             None => state.objects.remove(&key),
         };
+        let revision = event.kv.mod_revision;
+        let is_unreadable = new.is_none() && event.kind == EventKind::Put;
+        if old.is_some() || new.is_some() || was_unreadable || is_unreadable {
+            state.last_change = revision;
+        }
         if old.is_none() && new.is_none() {
             return;
         }
-        let revision = event.kv.mod_revision;
-        state.last_change = revision;
         let change = Change { revision, key: Arc::clone(&key), old: old.clone(), new: new.clone(), at: now };
         let number = state.ring.push(change);
         state.interests.touch(resource, number, &key, old.as_ref(), new.as_ref());

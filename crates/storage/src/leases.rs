@@ -30,7 +30,7 @@ impl Leases {
             return Ok(id);
         }
         let shared_seconds = (ttl / 20).clamp(1, 60);
-        let id = store.lease_grant(0, ttl + shared_seconds).await?;
+        let id = store.lease_grant(0, ttl.saturating_add(shared_seconds)).await?;
         let until = Instant::now() + Duration::from_secs(shared_seconds.unsigned_abs());
         let mut current = self.current.lock();
         current.insert(ttl, Current { id, until, objects: 1 });

@@ -5,7 +5,7 @@ use coracle_store::{Error, KeyRange, RangeRequest, Revision};
 
 use crate::continue_token::ContinueToken;
 use crate::entry::{candidates, matches_object};
-use crate::{Freshness, ListQuery, Resource, Selection, Storage, Stored, errors};
+use crate::{Freshness, ListQuery, NotStorable, Resource, Selection, Storage, Stored, errors};
 
 /// How many objects one read of the store takes when the list has no limit, or a selector drops many.
 const PAGE: usize = 10_000;
@@ -21,6 +21,8 @@ pub struct List {
     pub continue_token: String,
     /// How many objects follow, where that is known.
     pub remaining: Option<i64>,
+    /// The keys of the values that cannot be read and were left out, if that was asked for.
+    pub unreadable: Vec<String>,
 }
 
 impl Storage {
@@ -40,6 +42,29 @@ impl Storage {
         }
     }
 
+    /// The values of a resource that cannot be read, as the store has them now: the key of each, and why.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    pub async fn unreadable(&self, resource: &Resource) -> Result<Vec<(String, NotStorable)>, Status> {
+        let mut found = Vec::new();
+        let mut range = KeyRange::prefix(resource.prefix());
+        loop {
+            let request = RangeRequest { range: range.clone(), limit: PAGE as i64, ..RangeRequest::default() };
+            let page = self.store().range(request).await.map_err(errors::status)?;
+            let Some(last) = page.kvs.last() else { return Ok(found) };
+            range.start = [&last.key[..], b"\0"].concat().into();
+            for kv in page.kvs {
+                if let Err(why) = resource.read(kv.value, kv.mod_revision) {
+                    found.push((String::from_utf8_lossy(&kv.key).into_owned(), why));
+                }
+            }
+            if !page.more {
+                return Ok(found);
+            }
+        }
+    }
+
     async fn list_cached(
         &self,
         resource: &Arc<Resource>,
@@ -52,15 +77,18 @@ impl Storage {
             Freshness::Newest | Freshness::Any => cache.fresh().await?,
             Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
         }
-        let (objects, revision) = {
+        let (objects, revision, unreadable) = {
             let state = cache.state();
-            state.unreadable.check(resource, &query.selection)?;
-            (state.objects.clone(), state.revision)
+            let unreadable = match query.skips_unreadable {
+                true => state.unreadable.keys(resource),
+                false => state.unreadable.check(resource, &query.selection).map(|()| Vec::new())?,
+            };
+            (state.objects.clone(), state.revision, unreadable)
         };
         let base = base(resource, &query.selection);
         let after = (!start.is_empty()).then(|| format!("{base}{start}"));
         let mut rest = candidates(resource, &objects, &query.selection, after.as_deref()).peekable();
-        let mut list = List { revision, ..List::default() };
+        let mut list = List { revision, unreadable, ..List::default() };
         let mut last = None;
         while let Some((key, entry)) = rest.next() {
             if entry.matches(resource, key, &query.selection) {
@@ -102,7 +130,10 @@ impl Storage {
             for (index, kv) in page.kvs.into_iter().enumerate() {
                 let key = String::from_utf8_lossy(&kv.key).into_owned();
                 let short = key.strip_prefix(&resource.prefix()).unwrap_or(&key);
-                let stored = crate::storage::stored(resource, kv)?;
+                let stored = match self.cached(resource, short, kv.mod_revision) {
+                    Some(stored) => stored,
+                    None => crate::storage::stored(resource, kv)?,
+                };
                 if matches_object(resource, &stored, short, &query.selection) {
                     list.items.push(stored);
                 }

@@ -58,6 +58,9 @@ pub struct ListQuery {
     pub freshness: Freshness,
     /// How many at the most; 0 for all.
     pub limit: usize,
+    /// Whether values that cannot be read are left out and named, and do not refuse the list: for what the server itself
+    /// derives from objects.
+    pub skips_unreadable: bool,
     /// Where an earlier page ended; empty for the first.
     pub continue_token: String,
 }

@@ -19,6 +19,9 @@ pub fn all_objects() -> KeyRange {
 /// The value of a field of an object, as a field selector compares it.
 pub type FieldReader = Box<dyn Fn(&Object, &str) -> String + Send + Sync>;
 
+/// Whether an object in the layout of this server has the shape of its kind.
+pub type ShapeCheck = Box<dyn Fn(&Object) -> bool + Send + Sync>;
+
 /// Reads a value that is not as this server writes them: in another version or another encoding.
 pub type ForeignReader = Box<dyn Fn(&[u8]) -> Result<Object, String> + Send + Sync>;
 
@@ -43,6 +46,7 @@ pub struct Resource {
     /// What each value of this server begins with, where all are of one kind and version; else empty.
     head: Vec<u8>,
     foreign: ForeignReader,
+    has_shape: ShapeCheck,
 }
 
 impl Resource {
@@ -58,9 +62,10 @@ impl Resource {
             field: Box::new(|_, _| String::new()),
             head: Vec::new(),
             foreign: Box::new(|value| {
-                let tree = serde_json::from_slice(value).map_err(|error| error.to_string())?;
+                let tree = coracle_meta::json::from_slice(value).map_err(|error| error.to_string())?;
                 Object::from_value(tree).map_err(|error| error.to_string())
             }),
+            has_shape: Box::new(|_| true),
         }
     }
 
@@ -78,18 +83,32 @@ impl Resource {
         Self { foreign, ..self }
     }
 
+    /// A value in the layout of this server that `has_shape` does not know is left to the reader of foreign ones.
+    #[must_use]
+    pub fn checks(self, has_shape: ShapeCheck) -> Self {
+        Self { has_shape, ..self }
+    }
+
     /// Takes a value of the store. One that this server did not write is read and laid out anew.
     ///
     /// # Errors
     /// If it cannot be read.
     pub fn read(&self, value: Bytes, revision: Revision) -> Result<Stored, NotStorable> {
+        self.read_object(value, revision).map(|(stored, _)| stored)
+    }
+
+    /// The same, and its tree, which had to be made.
+    pub(crate) fn read_object(&self, value: Bytes, revision: Revision) -> Result<(Stored, Arc<Object>), NotStorable> {
         if value.starts_with(&self.head)
             && let Some(stored) = Stored::from_own_value(&value, revision)
         {
-            return Ok(stored);
+            let object = stored.object();
+            if (self.has_shape)(&object) {
+                return Ok((stored, object));
+            }
         }
-        let object = (self.foreign)(&value).map_err(NotStorable)?;
-        Ok(Stored::from_object(&Arc::new(object), revision))
+        let object = Arc::new((self.foreign)(&value).map_err(NotStorable)?);
+        Ok((Stored::from_object(&object, revision), object))
     }
 
     /// `/registry/<directory>/`

@@ -15,7 +15,8 @@ use crate::cache::Cache;
 use crate::feed;
 use crate::leases::Leases;
 use crate::recent::Recent;
-use crate::{Draft, Freshness, HistoryLimits, Resource, Stored, Watch, WatchQuery, errors};
+use crate::unreadable_reports::UnreadableReports;
+use crate::{Draft, Freshness, HistoryLimits, NotStorable, Resource, Stored, Watch, WatchQuery, errors};
 
 /// Objects in a store. A handle: clones share the caches.
 #[derive(Clone)]
@@ -31,6 +32,7 @@ struct Inner {
     added: Notify,
     leases: Leases,
     recent: Mutex<Recent>,
+    reports: UnreadableReports,
 }
 
 /// The watch caches of the resources in use.
@@ -79,12 +81,27 @@ impl Storage {
 
     /// Objects in `store`, with so much history of each resource for watches that begin in the past or are slow.
     pub fn with_history(store: Arc<dyn Store>, limits: HistoryLimits) -> Self {
-        let (caches, leases, recent) = (Mutex::default(), Leases::default(), Mutex::default());
-        Self { inner: Arc::new(Inner { store, limits, caches, added: Notify::new(), leases, recent }) }
+        let inner = Inner {
+            store,
+            limits,
+            caches: Mutex::default(),
+            added: Notify::new(),
+            leases: Leases::default(),
+            recent: Mutex::default(),
+            reports: UnreadableReports::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Has `report` called for each value of the watch caches that cannot be read, once: with its key and why. Such a value
+    /// is kept, and left out where the server derives something from the objects of its kind.
+    pub fn report_unreadable(&self, report: impl Fn(&str, &NotStorable) + Send + Sync + 'static) {
+        self.inner.reports.go_to(report);
     }
 
     /// Feeds the caches of all resources in use, those that come into use later too, until it is dropped. Without it,
-    /// reads that need a cache fail after a while. To be called once.
+    /// reads that need a cache fail after a while. To be called once, and again after it has panicked: then caches that had ended
+    /// are filled again.
     ///
     /// In Kubernetes: each `Cacher` starts a goroutine of its own.
     ///
@@ -93,6 +110,7 @@ impl Storage {
     pub fn run(&self) -> impl Future<Output = Infallible> + Send + use<> {
         let inner = Arc::clone(&self.inner);
         async move {
+            inner.replace_ended();
             let mut feeds = JoinSet::new();
             loop {
                 for cache in std::mem::take(&mut inner.caches().unfed) {
@@ -124,7 +142,7 @@ impl Storage {
         if let Some(cache) = caches.by_directory.get(&resource.directory) {
             return Arc::clone(cache);
         }
-        let cache = Arc::new(Cache::new(Arc::clone(resource), Arc::clone(&self.inner.store), self.inner.limits));
+        let cache = self.inner.new_cache(resource);
         caches.by_directory.insert(resource.directory.clone(), Arc::clone(&cache));
         caches.unfed.push(Arc::clone(&cache));
         drop(caches);
@@ -154,8 +172,9 @@ impl Storage {
             Freshness::NotOlderThan(revision) | Freshness::Exact(revision) => cache.wait_for(revision).await?,
         }
         let short = resource.short_key(key);
-        let found = cache.state().objects.get(short.as_str()).map(|entry| entry.stored.clone());
-        Ok(found)
+        let state = cache.state();
+        state.unreadable.check_key(resource, &short)?;
+        Ok(state.objects.get(short.as_str()).map(|entry| entry.stored.clone()))
     }
 
     async fn read(&self, resource: &Resource, key: &ObjectKey) -> Result<Option<Stored>, Status> {
@@ -163,17 +182,17 @@ impl Storage {
         let request = RangeRequest { range, limit: 1, ..RangeRequest::default() };
         let response = self.inner.store.range(request).await.map_err(errors::status)?;
         let Some(kv) = response.kvs.into_iter().next() else { return Ok(None) };
-        match self.cached(resource, key, kv.mod_revision) {
+        match self.cached(resource, &resource.short_key(key), kv.mod_revision) {
             Some(stored) => Ok(Some(stored)),
             None => stored(resource, kv).map(Some),
         }
     }
 
     /// What the cache has of an object, if it is of this revision: it may be parsed already.
-    fn cached(&self, resource: &Resource, key: &ObjectKey, revision: Revision) -> Option<Stored> {
+    pub(crate) fn cached(&self, resource: &Resource, key: &str, revision: Revision) -> Option<Stored> {
         let cache = Arc::clone(self.inner.caches().by_directory.get(&resource.directory)?);
         let state = cache.state();
-        let entry = state.objects.get(resource.short_key(key).as_str())?;
+        let entry = state.objects.get(key)?;
         (entry.stored.revision() == revision).then(|| entry.stored.clone())
     }
 
@@ -282,6 +301,21 @@ impl Storage {
 impl Inner {
     fn caches(&self) -> MutexGuard<'_, Caches> {
         self.caches.lock()
+    }
+
+    fn new_cache(&self, resource: &Arc<Resource>) -> Arc<Cache> {
+        let (store, reports) = (Arc::clone(&self.store), self.reports.clone());
+        Arc::new(Cache::new(Arc::clone(resource), store, self.limits, reports))
+    }
+
+    /// Puts another cache in the place of each that is fed no longer.
+    fn replace_ended(&self) {
+        let mut caches = self.caches();
+        let Caches { by_directory, unfed } = &mut *caches;
+        for cache in by_directory.values_mut().filter(|cache| cache.state().closed) {
+            *cache = self.new_cache(&cache.resource);
+            unfed.push(Arc::clone(cache));
+        }
     }
 }
 

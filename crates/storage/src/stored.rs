@@ -4,11 +4,13 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use coracle_handover::{Decoded, Handed};
 use coracle_meta::any_object::downcast;
-use coracle_meta::{AnyObject, Object, ObjectType, PartialObject, Verbatim};
+use coracle_meta::{AnyObject, Object, ObjectType, PartialObject, Verbatim, json};
 use coracle_store::Revision;
 use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use crate::readable::is_readable;
 
 /// One object at one revision: its JSON as slices that share the store's buffer, and the parsed object on demand.
 ///
@@ -49,9 +51,11 @@ impl Stored {
     /// Takes a value as written by [`render`]; `None` if it is any other.
     pub(crate) fn from_own_value(value: &Bytes, revision: Revision) -> Option<Self> {
         let layout = find_layout(value)?;
-        match layout.has_verbatim {
-            false => drop(serde_json::from_slice::<serde::de::IgnoredAny>(value).ok()?),
-            true => drop(serde_json::from_slice::<WithVerbatim>(value).ok()?),
+        if !is_readable(value) {
+            return None;
+        }
+        if layout.has_verbatim {
+            drop(json::from_slice::<WithVerbatim>(value).ok()?);
         }
         Some(Self::new(value.clone(), layout, revision, Weak::new()))
     }
@@ -62,7 +66,7 @@ impl Stored {
         if let Some(stored) = Self::from_own_value(&value, revision) {
             return Ok(stored);
         }
-        let tree: Value = serde_json::from_slice(&value).map_err(|error| NotStorable(error.to_string()))?;
+        let tree: Value = json::from_slice(&value).map_err(|error| NotStorable(error.to_string()))?;
         let object = Object::from_value(tree).map_err(|error| NotStorable(error.to_string()))?;
         Ok(Self::from_object(&Arc::new(object), revision))
     }
@@ -143,9 +147,9 @@ impl Stored {
             return object;
         }
         let Inner { value, layout, .. } = &*self.inner;
-        let mut tree: Map<String, Value> = serde_json::from_slice(value).expect("the value was found to be JSON");
+        let mut tree: Map<String, Value> = json::from_slice(value).expect("the value was found to be readable");
         let verbatim = if layout.has_verbatim { tree.remove(VERBATIM) } else { None };
-        let mut object = Object::from_tree(tree).expect("the layout was found, so metadata is an object");
+        let mut object = Object::from_tree(tree).expect("metadata was found to be an object");
         if let Some(verbatim) = verbatim {
             object = object.with_verbatim(serde_json::from_value(verbatim).expect("texts were found there"));
         }

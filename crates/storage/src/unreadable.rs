@@ -19,8 +19,27 @@ impl Unreadable {
         self.why.insert(key, why);
     }
 
-    pub(crate) fn remove(&mut self, key: &str) {
-        self.why.remove(key);
+    /// Whether it was one of them.
+    pub(crate) fn remove(&mut self, key: &str) -> bool {
+        self.why.remove(key).is_some()
+    }
+
+    /// The keys in the store of all of them.
+    pub(crate) fn keys(&self, resource: &Resource) -> Vec<String> {
+        self.why.keys().map(|key| format!("{}{key}", resource.prefix())).collect()
+    }
+
+    /// All of them: the key in the store, and why.
+    pub(crate) fn all(&self, resource: &Resource) -> Vec<(String, NotStorable)> {
+        self.why.iter().map(|(key, why)| (format!("{}{key}", resource.prefix()), why.clone())).collect()
+    }
+
+    /// 500 if this key is one of them.
+    pub(crate) fn check_key(&self, resource: &Resource, key: &str) -> Result<(), Status> {
+        match self.why.get(key) {
+            Some(why) => Err(errors::unreadable(format!("{}{key}", resource.prefix()).as_bytes(), why)),
+            None => Ok(()),
+        }
     }
 
     /// 500 if one of them would be in the namespace, and of the name, that is asked for: its key, and how many more.

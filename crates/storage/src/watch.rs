@@ -19,6 +19,8 @@ const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// How long a bookmark that is due waits for the store to say how far it is.
 const BOOKMARK_PATIENCE: Duration = Duration::from_millis(500);
+/// A watch lasts this long at most, whatever was asked for: an instant cannot be moved without end.
+const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 /// How many changes are looked at in one go.
 const BATCH: usize = 256;
 
@@ -105,7 +107,7 @@ impl Watch {
         // What was written meanwhile may not have been taken in, because nobody looked for it.
         cache.asked.notify_one();
         let now = Instant::now();
-        let end = (query.timeout_seconds > 0).then(|| now + Duration::from_secs(query.timeout_seconds));
+        let end = (query.timeout_seconds > 0).then(|| now + Duration::from_secs(query.timeout_seconds).min(LONGEST));
         let bookmarks = query.bookmarks.then(|| Bookmarks::new(now, end));
         let selection = query.selection.clone();
         let ready = VecDeque::new();

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use coracle_ambient::TimeShift;
 use tokio::time::Instant;
 
 use crate::LeaseId;
@@ -17,7 +18,7 @@ impl Deadlines {
     pub(crate) fn renew(&mut self, id: LeaseId, ttl_seconds: i64) {
         self.forget(id);
         let ttl = Duration::from_secs(u64::try_from(ttl_seconds).unwrap_or(0));
-        let at = Instant::now() + ttl;
+        let at = Instant::now().later(ttl);
         self.by_lease.insert(id, at);
         self.in_order.insert((at, id));
     }

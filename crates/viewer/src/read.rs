@@ -112,7 +112,7 @@ fn read_page(path: &Path) -> Result<Read, ReadError> {
     if text.len() as u64 > MOST {
         return Err(wrong(format!("it unpacks to more than {MOST} bytes")));
     }
-    let value: Value = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    let value: Value = coracle_journal::json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     if value["form"] != FORM {
         return Err(wrong(format!("it has form {}, and this program reads form {FORM}", value["form"])));
     }

@@ -315,7 +315,7 @@ impl<K: Key> WorkQueue<K> {
         });
         let now = Instant::now();
         // A delay may come from what a person wrote, and be longer than any clock runs.
-        let due = now.checked_add(delay).unwrap_or_else(|| now + LONGEST_DELAY);
+        let due = now.checked_add(delay.min(LONGEST_DELAY)).unwrap_or(now);
         // Who waits for the first delay to end has to know of no later one.
         let is_first = state.delays.next_due().is_none_or(|first| due < first);
         state.delays.add(key, due, entry);

@@ -25,17 +25,21 @@ use crate::matching::Matching;
 use crate::refusal::forbidden;
 use crate::request_view::{is_exempt, is_review, namespace_of};
 use crate::shown::Shown;
+use crate::unreadable::Configured;
 use policy::{Finding, Policy, Subject};
 
 /// The plug-in, with the policies as their bindings apply them.
 pub(crate) struct ValidatingAdmissionPolicy {
-    bound: Derived<Vec<Bound>>,
+    bound: Derived<Configured<Bound>>,
 }
 
 impl Default for ValidatingAdmissionPolicy {
     fn default() -> Self {
         let reads = |_: &Lists| vec![resource(POLICIES), resource(BINDINGS)];
-        Self { bound: Derived::new(reads, |lists, _| bind(lists)) }
+        let read = |lists: &Lists, _: &Configured<Bound>| {
+            Configured::new(bind(lists), lists, &[resource(POLICIES), resource(BINDINGS)])
+        };
+        Self { bound: Derived::new(reads, read) }
     }
 }
 
@@ -69,6 +73,8 @@ impl Admission for ValidatingAdmissionPolicy {
             return Ok(());
         }
         let bound = self.bound.current(review.registry).await?;
+        bound.check(review)?;
+        let bound = &bound.read;
         if bound.is_empty() {
             return Ok(());
         }

@@ -8,16 +8,20 @@ use futures_util::future::join_all;
 use super::invocation::Invocation;
 use super::webhook::{Webhook, webhooks};
 use crate::request_view::{is_exempt, namespace_of};
+use crate::unreadable::Configured;
 
 /// Calls the webhooks of `ValidatingWebhookConfiguration`s, all at once.
 pub(crate) struct ValidatingAdmissionWebhook {
-    webhooks: Derived<Vec<Arc<Webhook>>>,
+    webhooks: Derived<Configured<Arc<Webhook>>>,
 }
 
 impl Default for ValidatingAdmissionWebhook {
     fn default() -> Self {
         let reads = |_: &Lists| vec![configurations()];
-        Self { webhooks: Derived::new(reads, |lists, _| webhooks(lists, &configurations())) }
+        let read = |lists: &Lists, _: &Configured<Arc<Webhook>>| {
+            Configured::new(webhooks(lists, &configurations()), lists, &[configurations()])
+        };
+        Self { webhooks: Derived::new(reads, read) }
     }
 }
 
@@ -36,6 +40,8 @@ impl Admission for ValidatingAdmissionWebhook {
             return Ok(());
         }
         let webhooks = self.webhooks.current(review.registry).await?;
+        webhooks.check(review)?;
+        let webhooks = &webhooks.read;
         if webhooks.is_empty() {
             return Ok(());
         }

@@ -91,7 +91,7 @@ fn whole(rendering: &Rendering, mut head: Map<String, Value>, member: &str, item
     let items = items.iter().map(|item| {
         let mut bytes = Vec::new();
         rendering.push_item(item, &mut bytes);
-        serde_json::from_slice(&bytes).unwrap_or(Value::Null)
+        coracle_meta::json::from_slice(&bytes).unwrap_or(Value::Null)
     });
     head.insert(member.to_owned(), items.collect());
     Value::Object(head)

@@ -3,6 +3,7 @@
 mod discovery;
 mod hostile;
 mod lists;
+mod panics;
 mod server;
 mod verbs;
 mod watches;

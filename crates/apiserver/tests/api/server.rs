@@ -40,13 +40,15 @@ impl Authenticator for OneToken {
     }
 }
 
-/// Lets everybody do everything but touch secrets that are not selected as public, and editors but create.
+/// Lets everybody do everything but touch secrets that are not selected as public, and editors but create. It panics when
+/// it is asked about `/fault`.
 struct NoSecrets;
 
 #[async_trait]
 impl Authorizer for NoSecrets {
     async fn authorize(&self, _: &Registry, attributes: &Attributes) -> Result<Decision, Status> {
         match &attributes.target {
+            coracle_registry::Target::Path(path) if path == "/fault" => panic!("the authorizer has a fault"),
             coracle_registry::Target::Resource(at)
                 if at.resource.resource == "secrets"
                     && attributes.label_selector.to_string() != "public=yes"
@@ -98,7 +100,11 @@ impl Server {
     }
 
     pub(crate) async fn with_limits(limits: Limits) -> Self {
-        let (ambient, recorder) = (Ambient::seeded(1), Recorder::ring(1000));
+        Self::within(Ambient::seeded(1), limits).await
+    }
+
+    pub(crate) async fn within(ambient: Ambient, limits: Limits) -> Self {
+        let recorder = Recorder::ring(1000);
         let engine = Engine::in_memory(Options::new(ambient.split("store"), recorder.clone()));
         let storage = Storage::new(Arc::new(engine));
         tokio::spawn(storage.run());

@@ -98,7 +98,7 @@ impl<'a> Relations<'a> {
     async fn list(&self, plural: &str, options: ListOptions) -> Result<Vec<Arc<Object>>, Status> {
         let resource = GroupVersionResource::new("", "v1", plural);
         let request = Request::new(Verb::List, resource, self.registry.ambient().clock.now());
-        let list = self.registry.list(&request, &options).await?;
+        let list = self.registry.list_readable(&request, &options).await?;
         Ok(list.items.iter().map(|item| item.object()).collect())
     }
 

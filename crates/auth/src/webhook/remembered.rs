@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use coracle_ambient::TimeShift;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -47,7 +48,7 @@ impl<K: Ord + Clone, V: Clone> Remembered<K, V> {
             let first = entries.iter().min_by_key(|(_, entry)| entry.ends).map(|(key, _)| key.clone());
             first.and_then(|first| entries.remove(&first));
         }
-        entries.insert(key, Entry { ends: now + time, value });
+        entries.insert(key, Entry { ends: now.later(time), value });
     }
 }
 

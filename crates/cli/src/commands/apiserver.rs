@@ -3,7 +3,6 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::Args;
-use coracle_ambient::Ambient;
 use coracle_cluster::{ControlPlane, NodeWays, StoreSpec, metrics_server};
 use coracle_journal::Recorder;
 
@@ -11,7 +10,7 @@ use crate::commands::audit_flags::close;
 use crate::commands::etcd_servers::EtcdServersFlags;
 use crate::commands::server_flags::{IDENTITIES, ServerFlags};
 use crate::commands::service_account_flags::sign_by;
-use crate::commands::up::{run_on_worker, service_account_key};
+use crate::commands::up::{run_on_worker, server_ambient, service_account_key};
 use crate::exit;
 use crate::interrupt::interrupted;
 use crate::output::{note, out};
@@ -61,7 +60,7 @@ impl Apiserver {
         }
         self.server.advertise(&mut spec, door.listener.address());
         sign_by(&mut spec.service_accounts, || service_account_key(&self.cert_dir))?;
-        let (ambient, recorder) = (Ambient::system(), Recorder::off());
+        let (ambient, recorder) = (server_ambient(), Recorder::off());
         let store = store.open(&ambient, &recorder).await?;
         let nodes = NodeWays::new(&spec)?;
         let serves_metrics = self.metrics_server.unwrap_or(false);

@@ -15,7 +15,7 @@ use coracle_journal::Recorder;
 use coracle_meta::ObjectKey;
 
 use crate::commands::scheduler_configuration;
-use crate::commands::up::{controller_flags, runtime, unreadable};
+use crate::commands::up::{controller_flags, runtime, server_ambient, unreadable};
 use crate::exit;
 use crate::interrupt::interrupted;
 
@@ -248,7 +248,7 @@ pub(crate) fn until_interrupted<F: Future<Output = Result<Ended>>>(
 ) -> Result<u8> {
     let service = kubeconfig.connect().map_err(refused)?;
     runtime()?.block_on(async {
-        let ambient = Ambient::system();
+        let ambient = server_ambient();
         let client = Client::new(service, &ambient);
         let (said, code) = tokio::sync::oneshot::channel();
         let stop = Box::pin(async move {

@@ -18,7 +18,7 @@ use crate::commands::front_proxy_flags::FrontProxyFlags;
 use crate::commands::kubelet_client_flags::KubeletClientFlags;
 use crate::commands::server_flags::service_routes;
 use crate::commands::service_account_flags::ServiceAccountFlags;
-use crate::commands::up::run_on_worker;
+use crate::commands::up::{run_on_worker, server_ambient};
 use crate::commands::webhook_flags::WebhookFlags;
 use crate::exit;
 use crate::interrupt::interrupted_or_orphaned;
@@ -120,7 +120,7 @@ impl KubeApiserver {
         }
         let audit = spec.audit.clone();
         let store = StoreSpec::Etcd(self.etcd.read()?);
-        let builder = Cluster::builder().store(store).api_server(spec);
+        let builder = Cluster::builder().ambient(server_ambient()).store(store).api_server(spec);
         let cluster = match beside()? {
             Some((controllers, nodes)) => builder.controllers(controllers).nodes(nodes),
             None => builder.api_server_only(),

@@ -1,10 +1,14 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
 use bytes::Bytes;
 use clap::{Args, Subcommand};
+use coracle_ambient::Ambient;
 use coracle_client::kubeconfig::Kubeconfig;
+use coracle_cluster::{StoreSpec, UnreadableValue, unreadable_values};
+use coracle_journal::Recorder;
 use coracle_store::disk;
 use http::Request;
 use http_body_util::{BodyExt, Full};
@@ -31,6 +35,17 @@ enum Action {
     Save(Flags),
     /// Make a cluster of a file, in a state folder that holds nothing yet
     Restore(Flags),
+    /// List the stored values that cannot be read as objects of their kinds, of a cluster or of a snapshot, each with its
+    /// kind, its key and the reason. The server keeps such a value and leaves it out
+    Check(CheckFlags),
+}
+
+#[derive(Debug, Args)]
+struct CheckFlags {
+    #[command(flatten)]
+    state: StateArgs,
+    /// The snapshot; the cluster of the state folder if there is none
+    file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -43,18 +58,52 @@ struct Flags {
 
 impl Snapshot {
     pub(crate) fn run(self) -> Result<u8> {
-        let (Action::Save(flags) | Action::Restore(flags)) = &self.action;
+        let flags = match &self.action {
+            Action::Check(flags) => return check(flags),
+            Action::Save(flags) | Action::Restore(flags) => flags,
+        };
         let (folder, file) = (flags.state.folder(), flags.file.display());
         let shown = folder.path().display().to_string();
         let done = match self.action {
             Action::Save(_) => save(&folder, &flags.file).map(|report| (format!("{shown} is saved in {file}"), report)),
-            Action::Restore(_) => snapshot::restore(&flags.file, &folder)
+            Action::Restore(_) | Action::Check(_) => snapshot::restore(&flags.file, &folder)
                 .map(|report| (format!("{shown} is restored; start it with `coracle up{}`", folder.flag()), report)),
         };
         let (said, report) = done.map_err(|error| exit::Usage(format!("{error:#}")))?;
         out!("{said}: revision {}, {} records", report.revision, report.records)?;
         Ok(exit::PASS)
     }
+}
+
+/// Reads every value of a copy of what the cluster or the snapshot holds.
+fn check(flags: &CheckFlags) -> Result<u8> {
+    let copy = tempfile::tempdir()?;
+    let saved = copy.path().join("snapshot");
+    let file = match &flags.file {
+        Some(file) => file,
+        None => {
+            save(&flags.state.folder(), &saved).map_err(|error| exit::Usage(format!("{error:#}")))?;
+            &saved
+        }
+    };
+    let folder = StateFolder::named(Some(&copy.path().join("state")));
+    snapshot::restore(file, &folder).map_err(|error| exit::Usage(format!("{error:#}")))?;
+    let found = runtime()?.block_on(async {
+        let ambient = Ambient::system();
+        let open = StoreSpec::Sled(folder.data()).open(&ambient, &Recorder::off()).await?;
+        let found = unreadable_values(Arc::clone(&open.store), &ambient).await;
+        open.close().await;
+        found
+    })?;
+    for UnreadableValue { resource, key, why } in &found {
+        out!("{resource}  {key}  {why}")?;
+    }
+    match found.len() {
+        0 => out!("every value can be read")?,
+        1 => out!("1 value cannot be read")?,
+        count => out!("{count} values cannot be read")?,
+    }
+    Ok(if found.is_empty() { exit::PASS } else { exit::FAILED })
 }
 
 /// A cluster that runs is asked for its snapshot; one that does not is read.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use coracle_ambient::Ambient;
 use coracle_cluster::StoreSpec;
 use coracle_cluster::serve::StoreListener;
 use coracle_journal::Recorder;
@@ -16,7 +15,7 @@ use tokio::task::JoinSet;
 use crate::commands::store::care::Care;
 use crate::commands::store::etcd_flags::EtcdFlags;
 use crate::commands::store::top::Top;
-use crate::commands::up::runtime;
+use crate::commands::up::{runtime, server_ambient};
 use crate::exit;
 use crate::interrupt::interrupted;
 use crate::output::out;
@@ -62,7 +61,7 @@ where
         let listener = StoreListener::bind(url, tls.as_ref()).await;
         listeners.push(listener.map_err(|error| exit::Usage(format!("--listen-client-urls: {error}")))?);
     }
-    let store = spec.open_with(&Ambient::system(), &Recorder::off(), flags.store_options()?).await?;
+    let store = spec.open_with(&server_ambient(), &Recorder::off(), flags.store_options()?).await?;
     let urls: Vec<String> = listeners.iter().map(StoreListener::url).collect();
     out!("store ready at {}", urls.join(" "))?;
     let face = flags.face_options(urls)?;

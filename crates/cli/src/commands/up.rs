@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use coracle_ambient::{Ambient, Panics};
 use coracle_cluster::controllers::{CertificateKey, CertificateKeys};
 use coracle_cluster::kubelet::stages::{Stage, read_stages};
 use coracle_cluster::serve::{Credential, MetricsListener, read_keys};
@@ -146,7 +147,7 @@ async fn watch_disks(store: Arc<dyn Store>, recorder: Recorder) {
 
 /// The time of day, for the first line of an event log.
 fn now() -> String {
-    coracle_meta::format_time(coracle_ambient::Ambient::system().clock.now())
+    coracle_meta::format_time(Ambient::system().clock.now())
 }
 
 impl Up {
@@ -158,7 +159,7 @@ impl Up {
         let started = tokio::time::Instant::now();
         let folder = self.state.folder();
         let known = folder.data().exists();
-        let running = self.start(&folder).await?;
+        let running = self.start(&folder, server_ambient()).await?;
         let greeted = self.greet(&running, &folder, started.elapsed(), known);
         let front = SnapshotDoor::beside(&running.cluster, &folder);
         let stop = std::sync::Arc::new(tokio::sync::Notify::new());
@@ -185,7 +186,7 @@ impl Up {
         Ok(code?)
     }
 
-    async fn start(&self, folder: &StateFolder) -> Result<RunningCluster> {
+    async fn start(&self, folder: &StateFolder, ambient: Ambient) -> Result<RunningCluster> {
         let stages = stages(&self.stages)?;
         let mut controllers = controller_flags("--kube-controller-manager-arg", &self.kube_controller_manager_arg)?;
         if !self.empty && controllers.service_lb_range.is_none() {
@@ -213,7 +214,7 @@ impl Up {
         let scheduler_metrics = scheduler.metrics.clone();
         let nodes = self.node.specs(self.nodes)?;
         let named: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-        let builder = Cluster::builder().node_specs(nodes).store(store).api_server(spec);
+        let builder = Cluster::builder().ambient(ambient).node_specs(nodes).store(store).api_server(spec);
         let mut builder = builder.controllers(controllers).scheduler(scheduler);
         if self.nodes > 0 && !self.empty {
             builder = builder.csi_driver();
@@ -382,10 +383,22 @@ pub(crate) fn unreadable(error: coracle_cluster::Error) -> exit::Usage {
     exit::Usage(error.to_string())
 }
 
+/// How much stack a thread has: objects of as many levels as can be read have room there, several times over.
+const STACK_BYTES: usize = 16 << 20;
+
 /// The runtime of a server: one thread a core.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     crate::open_files::raise_limit();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_stack_size(STACK_BYTES)
+        .build()
+        .context("cannot start the runtime")
+}
+
+/// The world of a server. What panics in it is reported and started again, and the others run on.
+pub(crate) fn server_ambient() -> Ambient {
+    Ambient { panics: Panics::survived(|report| note!("coracle: {report}")), ..Ambient::system() }
 }
 
 /// Runs a server on a runtime of its own, as a task: whom it wakes while it starts comes next on the same thread, where
@@ -422,7 +435,8 @@ where
     };
     runtime.block_on(async {
         let state = up.state.folder();
-        let running = match signals.unless_one(up.start(&state)).await {
+        // A panic is the end of what the command tests.
+        let running = match signals.unless_one(up.start(&state, Ambient::system())).await {
             Ok(started) => started?,
             Err(code) => return Ok(code),
         };

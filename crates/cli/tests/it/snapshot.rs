@@ -3,6 +3,11 @@
 use std::path::Path;
 use std::process::Command;
 
+use coracle_ambient::Ambient;
+use coracle_cluster::StoreSpec;
+use coracle_journal::Recorder;
+use coracle_store::{Operation, Txn};
+
 use crate::program::{Folder, Running, coracle, eventually, succeed, text, there_is};
 
 fn of(folder: &Path, arguments: &[&str]) -> Command {
@@ -56,5 +61,43 @@ fn a_cluster_that_runs_is_saved_and_its_pods_go_on_where_it_is_restored_and_afte
         assert_eq!(asked(&second, &restarts, |_| true), "0");
         succeed(&mut of(&second, &["down"]));
         assert!(second.join("nodes.json").exists());
+    }
+}
+
+/// Puts a value into the store of a cluster that does not run.
+fn put(folder: &Path, key: &str, value: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = StoreSpec::Sled(folder.join("data"));
+        let open = store.open(&Ambient::system(), &Recorder::off()).await.unwrap();
+        let success = vec![Operation::put(key.to_owned(), value.to_owned().into_bytes())];
+        open.store.txn(Txn { compare: Vec::new(), success, failure: Vec::new(), cause: None }).await.unwrap();
+        open.close().await;
+    });
+}
+
+#[test]
+fn stored_values_that_cannot_be_read_are_listed_and_the_cluster_starts_with_them() {
+    let home = Folder::new("snapshot-check");
+    let (folder, file) = (home.join("state"), home.join("file"));
+    let start_and_kill = || {
+        let _ = std::fs::remove_file(folder.join("kubeconfig"));
+        let _cluster = Running::start(&mut of(&folder, &["up", "--nodes", "1", "--metrics-server=false"]));
+        eventually("a kubeconfig", || folder.join("kubeconfig").exists().then_some(()));
+    };
+    start_and_kill();
+    let well = succeed(&mut of(&folder, &["snapshot", "check"]));
+    assert_eq!(well.trim(), "every value can be read");
+    let key = "/registry/deployments/default/odd";
+    put(&folder, key, r#"{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"odd"},"spec":5}"#);
+    start_and_kill();
+
+    succeed(of(&folder, &["snapshot", "save"]).arg(&file));
+    for arguments in [vec!["snapshot", "check"], vec!["snapshot", "check", file.to_str().unwrap()]] {
+        let output = of(&folder, &arguments).output().unwrap();
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.starts_with(&format!("deployments.apps  {key}  ")), "{said}");
+        assert!(said.contains("cannot unmarshal number") && said.contains("1 value cannot be read"), "{said}");
     }
 }

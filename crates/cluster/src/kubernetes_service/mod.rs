@@ -53,7 +53,7 @@ impl KubernetesService {
     }
 
     /// Follows what happens to the objects, and to the other API servers, until `stop`; then this one goes.
-    pub(crate) async fn run_until(self, stop: impl Future<Output = ()> + Send) {
+    pub(crate) async fn run_until(&self, stop: impl Future<Output = ()> + Send) {
         let followed = pin!(self.follow());
         select(followed, pin!(stop)).await;
         // A store that does not answer must not keep the server from stopping.

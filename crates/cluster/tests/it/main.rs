@@ -4,6 +4,7 @@ mod anonymous;
 mod attacks;
 mod costly_expressions;
 mod disturbed_nodes;
+mod every_object;
 #[cfg(feature = "serve")]
 mod far_nodes;
 mod flags;
@@ -12,6 +13,7 @@ mod front_proxy;
 mod identity;
 mod import;
 mod kept_store;
+mod no_object_ends_the_server;
 mod node_duties;
 mod nodes;
 mod nothing_left;

@@ -1,6 +1,6 @@
 //! Which time of a schedule is to be made up for, and which comes next.
 
-use coracle_ambient::Timestamp;
+use coracle_ambient::{TimeShift, Timestamp};
 use coracle_api::batch_v1::CronJob;
 use coracle_meta::cron::Schedule;
 use coracle_meta::parse_time;
@@ -33,10 +33,8 @@ impl Missed {
         let time = |text: &Option<String>| text.as_deref().and_then(parse_time);
         let last = time(&cron.status.last_schedule_time).or_else(|| time(&cron.metadata.creation_timestamp));
         let mut since = last.unwrap_or(Timestamp::UNIX_EPOCH);
-        if let Some(seconds) = cron.spec.starting_deadline_seconds.filter(|_| in_time)
-            && let Ok(earliest) = now.checked_sub(SignedDuration::from_secs(seconds))
-        {
-            since = since.max(earliest);
+        if let Some(seconds) = cron.spec.starting_deadline_seconds.filter(|_| in_time) {
+            since = since.max(now.earlier(SignedDuration::from_secs(seconds)));
         }
         let first = schedule.next(since).ok_or(NEVER)?;
         if now < first {
@@ -51,8 +49,8 @@ impl Missed {
         if apart < 1 {
             return Err(NEVER.to_owned());
         }
-        let count = now.duration_since(first).as_secs() / apart + 1;
-        let near = first.checked_add(SignedDuration::from_secs((count - 2).saturating_mul(apart))).unwrap_or(first);
+        let count = (now.duration_since(first).as_secs() / apart).saturating_add(1);
+        let near = first.later(SignedDuration::from_secs((count - 2).saturating_mul(apart)));
         let times = std::iter::successors(schedule.next(near), |time| schedule.next(*time));
         let latest = times.take_while(|time| *time <= now).last();
         Ok(Self { since, latest, count })
@@ -70,7 +68,7 @@ pub(super) fn until_next(cron: &CronJob, now: Timestamp, schedule: &Schedule) ->
         Ok(Missed { since, count: 0, .. }) => since,
         Ok(_) | Err(_) => now,
     };
-    Some(schedule.next(from)?.duration_since(now) + LATER)
+    Some(schedule.next(from)?.duration_since(now).saturating_add(LATER))
 }
 
 #[cfg(test)]

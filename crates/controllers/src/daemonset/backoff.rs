@@ -24,7 +24,7 @@ impl FailedPods {
         let key = (uid.to_owned(), generation, node.to_owned());
         let entry = self.entries.get(&key).copied();
         if let Some((wait, since)) = entry {
-            let left = wait - now.duration_since(since);
+            let left = wait.saturating_sub(now.duration_since(since));
             if left.is_positive() {
                 return Some(left);
             }

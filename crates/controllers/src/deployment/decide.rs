@@ -174,7 +174,7 @@ impl Rollout<'_> {
     fn create(&self) -> Plan {
         let revision = self.sets.next_revision();
         let mut new = new_set(self.deployment, revision);
-        let sum: i32 = self.sets.old.iter().map(|set| size(set)).sum();
+        let sum = self.sets.old.iter().map(|set| i64::from(size(set))).sum();
         new.spec.replicas = Some(if self.deployment.spec.strategy.type_ == "Recreate" {
             self.bounds.replicas
         } else {
@@ -238,7 +238,7 @@ impl Rollout<'_> {
     /// In Kubernetes: `rolloutRolling`.
     fn roll(&self) -> Plan {
         let Some(new) = &self.sets.new else { return self.create() };
-        let sum: i32 = self.sets.all().map(|set| size(set)).sum();
+        let sum = self.sets.all().map(|set| i64::from(size(set))).sum();
         if let Some(write) = self.resize(new, new_size(self.bounds, size(new), sum)) {
             return self.rolled(vec![write]);
         }

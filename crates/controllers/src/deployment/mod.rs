@@ -169,7 +169,7 @@ impl Deployments {
             if is_for(&existing, deployment) {
                 return Ok(());
             }
-            changed.status.collision_count = Some(deployment.status.collision_count.unwrap_or(0) + 1);
+            changed.status.collision_count = Some(deployment.status.collision_count.unwrap_or(0).saturating_add(1));
             pass.api::<Deployment>().update_status(&changed).await?;
         } else if !error.is_namespace_terminating() {
             let name = set_.metadata.name.as_deref().unwrap_or_default();

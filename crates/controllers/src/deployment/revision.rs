@@ -55,7 +55,7 @@ impl Sets {
 
     /// The number of the next revision.
     pub(super) fn next_revision(&self) -> i64 {
-        self.old.iter().map(|set| revision_of(set)).max().unwrap_or(0) + 1
+        self.old.iter().map(|set| revision_of(set)).max().unwrap_or(0).saturating_add(1)
     }
 }
 
@@ -156,7 +156,7 @@ fn append(history: &str, revision: &str) -> Option<String> {
 /// Notes on a set how many replicas there are to be and may be; true if that changed anything.
 pub(super) fn note_bounds(set: &mut ReplicaSet, bounds: Bounds) -> bool {
     let before = set.metadata.annotations.clone();
-    let most = bounds.replicas + bounds.surge;
+    let most = bounds.most();
     set.metadata.annotations.insert(DESIRED_REPLICAS.to_owned(), bounds.replicas.to_string());
     set.metadata.annotations.insert(MAX_REPLICAS.to_owned(), most.to_string());
     before != set.metadata.annotations

@@ -45,14 +45,28 @@ impl Bounds {
     fn min_available(self) -> i32 {
         self.replicas - self.unavailable
     }
+
+    /// How many there may be at most for the time of the rollout.
+    pub(super) fn most(self) -> i32 {
+        self.replicas.saturating_add(self.surge)
+    }
+}
+
+/// What is counted may be more than there is room for; no set is larger than there is.
+fn narrow(count: i64) -> i32 {
+    i32::try_from(count).unwrap_or(if count < 0 { i32::MIN } else { i32::MAX })
+}
+
+fn sum(counts: impl Iterator<Item = i32>) -> i64 {
+    counts.map(i64::from).sum()
 }
 
 /// The new set's size, given the sum of all sizes with its own.
-pub(super) fn new_size(bounds: Bounds, new: i32, sum: i32) -> i32 {
+pub(super) fn new_size(bounds: Bounds, new: i32, sum: i64) -> i32 {
     if new >= bounds.replicas {
         return bounds.replicas;
     }
-    let room = (bounds.replicas + bounds.surge - sum).max(0);
+    let room = narrow((i64::from(bounds.replicas) + i64::from(bounds.surge) - sum).max(0));
     new + room.min(bounds.replicas - new)
 }
 
@@ -69,9 +83,8 @@ impl SetSize {
 /// One round of making the old sets smaller: first what is unhealthy in them, then what the availability spares, each
 /// time the oldest set first. Names only the sets that change.
 pub(super) fn shrink_old(bounds: Bounds, new: &SetSize, old: &[SetSize]) -> BTreeMap<String, i32> {
-    let old_sum: i32 = old.iter().map(|set| set.replicas).sum();
-    let new_unavailable = new.replicas - new.lasting();
-    let budget = old_sum + new.replicas - bounds.min_available() - new_unavailable;
+    let old_sum = sum(old.iter().map(|set| set.replicas));
+    let budget = narrow(old_sum + i64::from(new.lasting()) - i64::from(bounds.min_available()));
     if old_sum == 0 || budget <= 0 {
         return BTreeMap::new();
     }
@@ -79,8 +92,8 @@ pub(super) fn shrink_old(bounds: Bounds, new: &SetSize, old: &[SetSize]) -> BTre
     old.sort_by(|a, b| (&a.created, &a.name).cmp(&(&b.created, &b.name)));
     let before: BTreeMap<String, i32> = old.iter().map(|set| (set.name.clone(), set.replicas)).collect();
     take(&mut old, budget, |set| set.replicas - set.lasting());
-    let available = new.lasting() + old.iter().map(SetSize::lasting).sum::<i32>();
-    take(&mut old, available - bounds.min_available(), |set| set.replicas);
+    let available = i64::from(new.lasting()) + sum(old.iter().map(SetSize::lasting));
+    take(&mut old, narrow(available - i64::from(bounds.min_available())), |set| set.replicas);
     old.into_iter().filter(|set| before[&set.name] != set.replicas).map(|set| (set.name, set.replicas)).collect()
 }
 
@@ -98,9 +111,8 @@ fn take(sets: &mut [SetSize], budget: i32, spare: impl Fn(&SetSize) -> i32) {
 /// their sizes. `reported` is the Deployment's `status.replicas`, for sets that do not say how many they were to be.
 /// Names every set, changed or not, because their annotations are renewed too.
 pub(super) fn in_proportion(bounds: Bounds, active: &[SetSize], reported: i32) -> BTreeMap<String, i32> {
-    let sum: i32 = active.iter().map(|set| set.replicas).sum();
-    let most = if bounds.replicas > 0 { bounds.replicas + bounds.surge } else { 0 };
-    let change = most - sum;
+    let most = if bounds.replicas > 0 { i64::from(bounds.replicas) + i64::from(bounds.surge) } else { 0 };
+    let change = narrow(most - sum(active.iter().map(|set| set.replicas)));
     let mut sets = active.to_vec();
     sets.sort_by(|a, b| {
         let by_age = (&a.created, &a.name).cmp(&(&b.created, &b.name));
@@ -110,14 +122,14 @@ pub(super) fn in_proportion(bounds: Bounds, active: &[SetSize], reported: i32) -
     let mut done = 0;
     let mut sizes: Vec<(String, i32)> = Vec::with_capacity(sets.len());
     for set in &sets {
-        let allowed = change - done;
+        let allowed = change.saturating_sub(done);
         let share = if set.replicas == 0 || allowed == 0 { 0 } else { fraction(bounds, set, reported) };
         let share = if change > 0 { share.min(allowed) } else { share.max(allowed) };
-        done += share;
-        sizes.push((set.name.clone(), set.replicas + share));
+        done = done.saturating_add(share);
+        sizes.push((set.name.clone(), set.replicas.saturating_add(share)));
     }
     if let Some((_, largest)) = sizes.first_mut() {
-        *largest = (*largest + change - done).max(0);
+        *largest = narrow(i64::from(*largest) + i64::from(change) - i64::from(done)).max(0);
     }
     sizes.into_iter().collect()
 }
@@ -130,8 +142,8 @@ fn fraction(bounds: Bounds, set: &SetSize, reported: i32) -> i32 {
     if before == 0 {
         return 0;
     }
-    let size = f64::from(set.replicas) * f64::from(bounds.replicas + bounds.surge) / f64::from(before);
-    size.round() as i32 - set.replicas
+    let size = f64::from(set.replicas) * (f64::from(bounds.replicas) + f64::from(bounds.surge)) / f64::from(before);
+    (size.round() as i32).saturating_sub(set.replicas)
 }
 
 #[cfg(test)]

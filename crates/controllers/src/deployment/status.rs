@@ -14,7 +14,7 @@ use crate::conditions::{append, find, remove};
 
 /// The numbers, and whether enough is available.
 pub(super) fn counted(deployment: &Deployment, sets: &Sets, bounds: Bounds, now: Timestamp) -> DeploymentStatus {
-    let sum = |count: &dyn Fn(&ReplicaSet) -> i32| sets.all().map(|set| count(set)).sum::<i32>();
+    let sum = |count: &dyn Fn(&ReplicaSet) -> i32| sets.all().map(|set| count(set)).fold(0_i32, i32::saturating_add);
     let available = sum(&|set| set.status.available_replicas);
     let mut status = DeploymentStatus {
         observed_generation: deployment.metadata.generation.unwrap_or(0),
@@ -22,7 +22,7 @@ pub(super) fn counted(deployment: &Deployment, sets: &Sets, bounds: Bounds, now:
         updated_replicas: sets.new.as_ref().map_or(0, |set| set.status.replicas),
         ready_replicas: sum(&|set| set.status.ready_replicas),
         available_replicas: available,
-        unavailable_replicas: (sum(&size) - available).max(0),
+        unavailable_replicas: sum(&size).saturating_sub(available).max(0),
         terminating_replicas: terminating(sets),
         ..deployment.status.clone()
     };
@@ -41,7 +41,7 @@ pub(super) fn counted(deployment: &Deployment, sets: &Sets, bounds: Bounds, now:
 fn terminating(sets: &Sets) -> Option<i32> {
     let counted =
         sets.all().filter(|set| set.status.observed_generation != 0 || set.status.terminating_replicas.is_some());
-    counted.map(|set| set.status.terminating_replicas).sum()
+    counted.map(|set| set.status.terminating_replicas).try_fold(0_i32, |sum, own| Some(sum.saturating_add(own?)))
 }
 
 /// The status in the course of a rollout: the numbers, and whether it gets on.
@@ -100,7 +100,7 @@ pub(super) fn is_complete(deployment: &Deployment, status: &DeploymentStatus) ->
 }
 
 fn progresses(before: &DeploymentStatus, after: &DeploymentStatus) -> bool {
-    let old = |status: &DeploymentStatus| status.replicas - status.updated_replicas;
+    let old = |status: &DeploymentStatus| status.replicas.saturating_sub(status.updated_replicas);
     after.updated_replicas > before.updated_replicas
         || old(after) < old(before)
         || after.ready_replicas > before.ready_replicas
@@ -112,7 +112,7 @@ pub(super) fn time_left(deployment: &Deployment, now: Timestamp) -> Option<Signe
     let deadline = SignedDuration::from_secs(progress_deadline(deployment)?);
     let progressing = find(&deployment.status.conditions, PROGRESSING)?;
     let last = progressing.last_update_time.as_deref().and_then(parse_time)?;
-    (progressing.reason != TIMED_OUT).then(|| deadline - now.duration_since(last))
+    (progressing.reason != TIMED_OUT).then(|| deadline.saturating_sub(now.duration_since(last)))
 }
 
 fn timed_out(deployment: &Deployment, now: Timestamp) -> bool {

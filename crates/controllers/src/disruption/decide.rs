@@ -64,7 +64,7 @@ pub(super) fn disrupted(budget: &PodDisruptionBudget, pods: &[Arc<Pod>], now: Ti
     let mut found = Disrupted::default();
     for pod in pods.iter().filter(|pod| !pod.is_terminating()) {
         let Some(since) = budget.status.disrupted_pods.get(pod.name()) else { continue };
-        let left = parse_time(since).map(|since| TIMEOUT - now.duration_since(since));
+        let left = parse_time(since).map(|since| TIMEOUT.saturating_sub(now.duration_since(since)));
         match left.filter(SignedDuration::is_positive) {
             None => found.overdue.push(pod.clone()),
             Some(left) => {
@@ -137,7 +137,9 @@ pub(super) fn stale_in(pod: &Pod, now: Timestamp) -> Option<SignedDuration> {
         return None;
     }
     let since = condition.last_transition_time.as_deref().and_then(parse_time);
-    Some(since.map_or(SignedDuration::ZERO, |since| (TIMEOUT - now.duration_since(since)).max(SignedDuration::ZERO)))
+    Some(since.map_or(SignedDuration::ZERO, |since| {
+        TIMEOUT.saturating_sub(now.duration_since(since)).max(SignedDuration::ZERO)
+    }))
 }
 
 /// The event about pods that no controller manages.

@@ -45,7 +45,7 @@ fn left(count: u32, last: Timestamp, now: Timestamp) -> Option<SignedDuration> {
     let doublings = count.checked_sub(1)?;
     // Seven are more than the longest.
     let wait = (FIRST * (1 << doublings.min(7))).min(LONGEST);
-    Some(wait - now.duration_since(last)).filter(SignedDuration::is_positive)
+    Some(wait.saturating_sub(now.duration_since(last))).filter(SignedDuration::is_positive)
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ impl Reconciler for Emptying {
             return Err(ReconcileError::Object(error));
         }
         if findings.estimate > 0 {
-            return Ok(Action::RequeueAfter(Duration::from_secs(findings.estimate / 2 + 1)));
+            return Ok(Action::RequeueAfter(Duration::from_secs((findings.estimate / 2).saturating_add(1))));
         }
         namespace.spec.finalizers.retain(|finalizer| finalizer != FINALIZER);
         let version = namespace.metadata.resource_version.clone().unwrap_or_default();

@@ -1,4 +1,4 @@
-use coracle_ambient::Timestamp;
+use coracle_ambient::{TimeShift, Timestamp};
 use jiff::SignedDuration;
 use tokio::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ pub(super) struct Ticks {
 impl Ticks {
     /// The first tick not before `moment`, and after the last look.
     pub(super) fn at_or_after(&self, moment: Instant) -> Instant {
-        self.began + self.until(moment.duration_since(self.began))
+        self.began.later(self.until(moment.duration_since(self.began)))
     }
 
     /// The first tick not before `time`, and after the last look.

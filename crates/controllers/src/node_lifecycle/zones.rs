@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use coracle_ambient::TimeShift;
 use tokio::time::{Duration, Instant};
 
 use crate::Config;
@@ -72,7 +73,7 @@ impl Zone {
             return None;
         }
         let missing = (1.0 - self.tokens - now.duration_since(self.filled).as_secs_f64() * self.rate).max(0.0);
-        Some(now + Duration::from_secs_f64(missing / self.rate))
+        Some(now.later(Duration::try_from_secs_f64(missing / self.rate).unwrap_or(Duration::MAX)))
     }
 
     fn fill(&mut self, now: Instant) {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use coracle_ambient::Clock;
+use coracle_ambient::{Clock, TimeShift};
 use coracle_api::core_v1::{Node, Pod, PodCondition};
 use coracle_client::{Api, DeleteParams, Error, Patch};
 use coracle_controller_runtime::{Action, Controller, Pass, Process, ReconcileError, Reconciler};
@@ -124,7 +124,7 @@ impl PodCollector {
         let now = Instant::now();
         let mut missing = self.missing.lock();
         for name in pods.iter().filter_map(|pod| pod.node_name()).filter(|name| !nodes.contains_key(*name)) {
-            missing.entry(name.to_owned()).or_insert(now + QUARANTINE);
+            missing.entry(name.to_owned()).or_insert(now.later(QUARANTINE));
         }
         missing.extract_if(.., |_, due| *due <= now).map(|(name, _)| name).collect()
     }

@@ -1,6 +1,6 @@
 //! When a pod has to leave a tainted node.
 
-use coracle_ambient::Timestamp;
+use coracle_ambient::{TimeShift, Timestamp};
 use coracle_api::core_v1::{Taint, Toleration};
 use coracle_meta::format_time;
 use jiff::SignedDuration;
@@ -58,7 +58,7 @@ pub(super) fn decide(tolerations: &[Toleration], taints: &[Taint], timer: Option
         (Some(stay), _) if !stay.is_positive() => Decision::Leave,
         (Some(_), Some(Timer::Running(at))) if at <= now => Decision::Leave,
         (Some(_), Some(Timer::Running(at))) => Decision::StayUntil(at),
-        (Some(stay), None) => Decision::StayUntil(now + stay),
+        (Some(stay), None) => Decision::StayUntil(now.later(stay)),
     }
 }
 

@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use coracle_ambient::Timestamp;
-use jiff::SignedDuration;
+use coracle_ambient::{TimeShift, Timestamp};
 
 use super::syntax::{Command, List, Part, When, Word, parse};
 use super::transcript::{MOST_LINES, Said};
@@ -52,9 +51,7 @@ impl<'w> Shell<'w> {
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        self.began
-            .saturating_add(SignedDuration::try_from(self.passed).unwrap_or(SignedDuration::MAX))
-            .unwrap_or(self.began)
+        self.began.later(self.passed)
     }
 
     /// Lets time pass.

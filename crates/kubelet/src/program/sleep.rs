@@ -29,6 +29,7 @@ fn time(word: &str) -> Option<Duration> {
         "d" => 86400.0,
         _ => 1.0,
     };
-    let number: f64 = number.parse().ok()?;
-    Duration::try_from_secs_f64(number * seconds).ok()
+    let number: f64 = number.parse().ok().filter(|number: &f64| *number >= 0.0)?;
+    // What is longer than can be counted lasts as long as can be counted.
+    Some(Duration::try_from_secs_f64(number * seconds).unwrap_or(Duration::MAX))
 }

@@ -206,7 +206,7 @@ fn from_jq(value: &Val) -> Json {
         Val::Bool(value) => Json::Bool(*value),
         Val::Num(number) => match number.as_isize() {
             Some(whole) => Json::from(whole),
-            None => serde_json::from_str(&value.to_string()).unwrap_or(Json::Null),
+            None => coracle_meta::json::from_str(&value.to_string()).unwrap_or(Json::Null),
         },
         Val::BStr(bytes) | Val::TStr(bytes) => Json::String(String::from_utf8_lossy(bytes).into_owned()),
         Val::Arr(items) => items.iter().map(from_jq).collect(),

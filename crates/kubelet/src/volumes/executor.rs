@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use coracle_ambient::TimeShift;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
@@ -71,7 +72,7 @@ impl OperationExecutor {
         if performed.takes.is_zero() {
             return Some(performed.ends);
         }
-        self.running.insert(key, Running::Until(now + performed.takes, Box::new(work.clone()), performed.ends));
+        self.running.insert(key, Running::Until(now.later(performed.takes), Box::new(work.clone()), performed.ends));
         None
     }
 

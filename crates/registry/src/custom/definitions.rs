@@ -135,7 +135,7 @@ impl Registry {
         if self.kind(&resource()).is_none() {
             return Ok(());
         }
-        for stored in self.list(&request, &ListOptions::default()).await?.items {
+        for stored in self.list_readable(&request, &ListOptions::default()).await?.items {
             let object = stored.object();
             if is_established(&object) {
                 self.serve(&Definition::read(&object));

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use coracle_meta::{GroupVersionKind, Object};
-use coracle_schema::decode::{decode_stored, kind_of_stored, normalize};
+use coracle_schema::decode::{decode_stored, has_shape, kind_of_stored, normalize};
 use coracle_storage::Resource;
 
 use crate::{Form, Former, Strategy};
@@ -22,19 +22,28 @@ struct ForeignValues {
 pub(super) fn readable(resource: Resource, hub: &Arc<dyn Strategy>, all: &[Arc<dyn Strategy>]) -> Resource {
     let spec = hub.spec();
     if spec.offers.form == Form::Maps {
-        return resource.holds_any(Box::new(read_map));
+        let (schema, of_kind) = (spec.schema.clone(), spec.schema.clone());
+        let read = move |value: &[u8]| {
+            let object = read_map(value)?;
+            let unfit = "its metadata has a value of another type";
+            if has_shape(&object, &of_kind) { Ok(object) } else { Err(unfit.to_owned()) }
+        };
+        return resource.holds_any(Box::new(read)).checks(Box::new(move |object| has_shape(object, &schema)));
     }
     let is_version = |other: &&Arc<dyn Strategy>| other.spec().row.stored_as == spec.row.resource();
     let versions = all.iter().filter(is_version).cloned().chain([Arc::clone(hub)]).collect();
     let values = ForeignValues { hub: Arc::clone(hub), versions };
     let kind = spec.gvk();
-    resource.holds(&kind.kind, &kind.api_version(), Box::new(move |value| values.read(value)))
+    let schema = spec.schema.clone();
+    resource
+        .holds(&kind.kind, &kind.api_version(), Box::new(move |value| values.read(value)))
+        .checks(Box::new(move |object| has_shape(object, &schema)))
 }
 
 /// A custom object: JSON, in any version, which is made to fit when it is served.
 fn read_map(value: &[u8]) -> Result<Object, String> {
     refuse_encrypted(value)?;
-    let tree = serde_json::from_slice(value).map_err(|error| error.to_string())?;
+    let tree = coracle_meta::json::from_slice(value).map_err(|error| error.to_string())?;
     Object::from_value(tree).map_err(|error| error.to_string())
 }
 

@@ -1,8 +1,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use coracle_meta::{Object, ObjectKey, Status, reason};
+use coracle_meta::{Object, ObjectKey, Status, json, reason};
 use coracle_storage::{Attempt, Draft, Freshness, Stored, Write};
+use serde_json::Value;
 
 use super::intent::{Asked, Intent, OwnKind, Wanted};
 use super::plan::Plan;
@@ -238,6 +239,7 @@ impl Commit<'_> {
             None => (Fate::Created, object.key()),
             Some(_) => (Fate::Changed, self.key.clone()),
         };
+        check_depth(&object)?;
         let mut draft = Draft::new(object);
         if let Some(current) = current.filter(|current| current.value() == draft.value()) {
             return Ok(Outcome::unchanged(current, fate));
@@ -330,6 +332,20 @@ fn name(request: &mut Cow<'_, Request>, object: &Object) {
     if request.at.name.is_empty() && !object.name().is_empty() {
         object.name().clone_into(&mut Arc::make_mut(&mut request.to_mut().at).name);
     }
+}
+
+/// Refuses an object that is deeper than may be written, however it has become so. The fields that managers own are as deep
+/// as the object, and a few levels more.
+fn check_depth(object: &Object) -> Result<(), Status> {
+    let metadata = object.field("metadata").and_then(Value::as_object);
+    let depths = object.tree().iter().filter(|(name, _)| *name != "metadata").map(|(_, value)| json::depth(value) + 1);
+    let of_metadata = metadata.into_iter().flatten().filter(|(name, _)| *name != "managedFields");
+    let deepest = depths.chain(of_metadata.map(|(_, value)| json::depth(value) + 2)).max().unwrap_or(0);
+    if deepest <= json::DEEPEST_WRITTEN {
+        return Ok(());
+    }
+    let message = format!("Request entity too large: {}", json::too_deep(json::DEEPEST_WRITTEN));
+    Err(Status::failure(413, reason::REQUEST_ENTITY_TOO_LARGE, message))
 }
 
 /// What is tried next when the store has refused an object for its size: the same without the book-keeping of its owners.

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use coracle_ambient::Timestamp;
+use coracle_ambient::{TimeShift, Timestamp};
 use coracle_meta::{FieldError, GroupResource, Object, Status, StatusDetails, format_time, parse_time};
 use coracle_storage::Stored;
 
@@ -188,7 +188,7 @@ fn hasten(existing: &Object, requested: Option<i64>, now: Timestamp) -> Grace {
         _ if granted == 0 => Grace::None,
         Some(seconds) if seconds < granted => {
             let until = existing.deletion_timestamp().and_then(parse_time).unwrap_or(now);
-            let shift = coracle_ambient::SignedDuration::from_secs(seconds - granted);
+            let shift = coracle_ambient::SignedDuration::from_secs(seconds.saturating_sub(granted));
             let at = until.checked_add(shift).unwrap_or(now);
             if at < now { Grace::Ends { at: now, seconds: seconds.min(1) } } else { Grace::Ends { at, seconds } }
         }
@@ -197,7 +197,7 @@ fn hasten(existing: &Object, requested: Option<i64>, now: Timestamp) -> Grace {
 }
 
 fn begin(object: &mut Object, now: Timestamp, seconds: i64) {
-    let until = now.checked_add(coracle_ambient::SignedDuration::from_secs(seconds)).unwrap_or(now);
+    let until = now.later(coracle_ambient::SignedDuration::from_secs(seconds));
     object.set("metadata.deletionTimestamp", format_time(until));
     object.set("metadata.deletionGracePeriodSeconds", seconds);
     count(object);

@@ -98,7 +98,7 @@ async fn told(registry: &Registry, question: &Question) -> Told {
 async fn resources(registry: &Registry, question: &Question) -> Option<Value> {
     let groups = registry.ask(&get(question, "/apis".to_owned(), DISCOVERY)).await.ok()?;
     if groups.code == 200 && groups.media_type.contains("as=APIGroupDiscoveryList") {
-        let groups: Value = serde_json::from_slice(&groups.body).ok()?;
+        let groups: Value = coracle_meta::json::from_slice(&groups.body).ok()?;
         return Some(resources_of(&groups, &question.version));
     }
     let list = json_of(registry.ask(&get(question, path(&question.version), JSON)).await)?;
@@ -107,7 +107,7 @@ async fn resources(registry: &Registry, question: &Question) -> Option<Value> {
 
 fn json_of(answer: Result<Answer, String>) -> Option<Value> {
     let answer = answer.ok().filter(|answer| answer.code == 200)?;
-    serde_json::from_slice(&answer.body).ok()
+    coracle_meta::json::from_slice(&answer.body).ok()
 }
 
 /// The resources of a group and version; none if the server does not speak of it.

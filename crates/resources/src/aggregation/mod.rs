@@ -53,7 +53,7 @@ impl Aggregation {
     }
 
     /// Asks whoever has to be asked, and says what was found, until it is dropped.
-    pub(crate) async fn run(self, registry: Registry) -> Infallible {
+    pub(crate) async fn run(&self, registry: Registry) -> Infallible {
         let (latest, changed) = (Mutex::new(self.checked.latest()), Notify::new());
         let follow = self.checked.follow(&registry, |_, checked| {
             *latest.lock() = checked;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use coracle_ambient::TimeShift;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, Object};
 use coracle_registry::{Extension, ServiceAddress, Told, Trust};
@@ -78,7 +79,7 @@ impl Servers {
             return;
         };
         server.failures = if asked.condition.is_true { 0 } else { server.failures + 1 };
-        server.due = Some(now + if asked.condition.is_true { AGAIN } else { pause(server.failures) });
+        server.due = Some(now.later(if asked.condition.is_true { AGAIN } else { pause(server.failures) }));
         server.condition = Some(asked.condition);
         server.told = asked.told;
     }

@@ -15,7 +15,7 @@ pub(super) fn to_v2(object: &mut Object) {
     if object.number("status.currentReplicas") == Some(0) {
         object.remove("status.currentReplicas");
     }
-    let stored = |name: &str| object.annotation(name).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let stored = |name: &str| object.annotation(name).and_then(|text| coracle_meta::json::from_str::<Value>(text).ok());
     let mut metrics: Vec<Value> = list_of(stored(METRICS)).iter().map(metric_to_v2).collect();
     let statuses: Vec<Value> = list_of(stored(CURRENT_METRICS)).iter().map(status_to_v2).collect();
     let conditions = list_of(stored(CONDITIONS));

@@ -33,13 +33,13 @@ fn verdict(arguments: &FitArguments, pod: &PodInfo, node: &NodeInfo) -> Verdict 
 fn verdict_beside(arguments: &FitArguments, pod: &PodInfo, node: &NodeInfo, used: &Resources, pods: i64) -> Verdict {
     let mut reasons = Reasons::default();
     let mut resolvable = true;
-    if pods + 1 > node.allowed_pods {
+    if pods.saturating_add(1) > node.allowed_pods {
         reasons.push("Too many pods");
     }
     if !pod.requests.is_empty() {
         let (has, wants) = (&node.allocatable, &pod.requests);
         let mut lacks = |has: i64, used: i64, wants: i64| {
-            let lacks = wants > 0 && wants > has - used;
+            let lacks = wants > 0 && wants > has.saturating_sub(used);
             resolvable &= !lacks || wants <= has;
             lacks
         };

@@ -29,7 +29,7 @@ impl Score for BalancedAllocation {
                 let has = node.allocatable.amount(name);
                 // What devices offer matters to those alone who want some.
                 if has != 0 && (*wants > 0 || !name.is_scalar()) {
-                    parts.push(((node.requested.amount(name) + wants) as f64 / has as f64).min(1.0));
+                    parts.push((node.requested.amount(name).saturating_add(*wants) as f64 / has as f64).min(1.0));
                 }
             }
             ((1.0 - deviation(&parts)) * MAX_SCORE as f64) as i64

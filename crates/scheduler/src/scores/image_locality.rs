@@ -33,7 +33,8 @@ impl Score for ImageLocality {
         let most = MOST * pod.images.len() as i64;
         let local = |node: &&NodeInfo| {
             let size = |image| node.images.get(image).map_or(0.0, |size| *size as f64);
-            let sum: i64 = pod.images.iter().zip(&spreads).map(|(image, spread)| (size(image) * spread) as i64).sum();
+            let sizes = pod.images.iter().zip(&spreads).map(|(image, spread)| (size(image) * spread) as i64);
+            let sum = sizes.fold(0_i64, i64::saturating_add);
             MAX_SCORE * (sum.clamp(LEAST, most) - LEAST) / (most - LEAST)
         };
         Some(nodes.iter().map(local).collect())

@@ -34,7 +34,7 @@ impl NodeResourcesFit {
             if has == 0 || (*wants == 0 && name.is_scalar()) {
                 continue;
             }
-            let score = self.0.strategy.score(node.assumed.amount(name) + wants, has);
+            let score = self.0.strategy.score(node.assumed.amount(name).saturating_add(*wants), has);
             if score > 0 || !matches!(self.0.strategy, ScoringStrategy::RequestedToCapacityRatio(_)) {
                 sum += score * weight;
                 weights += weight;
@@ -52,9 +52,9 @@ impl ScoringStrategy {
     /// For one resource.
     fn score(&self, used: i64, has: i64) -> i64 {
         match self {
-            Self::LeastAllocated => (has - used).max(0) * MAX_SCORE / has,
-            Self::MostAllocated => used.min(has) * MAX_SCORE / has,
-            Self::RequestedToCapacityRatio(shape) => shape.at(if used > has { 100 } else { used * 100 / has }),
+            Self::LeastAllocated => has.saturating_sub(used).clamp(0, has) * MAX_SCORE / has,
+            Self::MostAllocated => used.clamp(0, has) * MAX_SCORE / has,
+            Self::RequestedToCapacityRatio(shape) => shape.at(if used > has { 100 } else { used.max(0) * 100 / has }),
         }
     }
 }

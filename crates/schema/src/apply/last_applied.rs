@@ -22,7 +22,7 @@ fn annotation(object: &Value) -> Option<&str> {
 
 /// The fields that client-side apply wrote and nobody changed since; `None` if that cannot be told.
 pub(super) fn owned_fields<P: Place>(place: P, api_version: &str, live: &Value) -> Option<Set> {
-    let config: Value = serde_json::from_str(annotation(live)?).ok()?;
+    let config: Value = coracle_meta::json::from_str(annotation(live)?).ok()?;
     if config.get("apiVersion")?.as_str()? != api_version {
         return None;
     }

@@ -44,11 +44,11 @@ impl PathElement {
         let rest = signs.as_str();
         match kind {
             'f' => Ok(Some(Self::Field(rest.to_owned()))),
-            'v' => match serde_json::from_str(rest) {
+            'v' => match coracle_meta::json::from_str(rest) {
                 Ok(value) => Ok(Some(Self::Value(value))),
                 Err(error) => Err(format!("{text}: {error}")),
             },
-            'k' => match serde_json::from_str::<serde_json::Map<String, Value>>(rest) {
+            'k' => match coracle_meta::json::from_str::<serde_json::Map<String, Value>>(rest) {
                 Ok(fields) => Ok(Some(Self::key(fields))),
                 Err(error) => Err(format!("{text}: {error}")),
             },

@@ -13,7 +13,7 @@ use crate::table::{KindSchema, Node, Special, TypeRef};
 pub(super) fn texts(body: &[u8], schema: &KindSchema) -> Verbatim {
     let mut found = Verbatim::default();
     if schema.root().holds_foreign()
-        && let Ok(text) = serde_json::from_slice::<&RawValue>(body)
+        && let Ok(text) = coracle_meta::json::from_slice::<&RawValue>(body)
     {
         collect(text.get(), schema.root(), "", &mut found);
     }
@@ -29,7 +29,7 @@ fn collect(text: &str, place: TypeRef<'_>, pointer: &str, found: &mut Verbatim) 
         _ if !place.holds_foreign() => {}
         Node::Special(Special::RawExtension) => found.note(pointer, text),
         Node::Struct(_) | Node::Map => {
-            let fields = serde_json::from_str::<Fields<'_>>(text).map(|fields| fields.0).unwrap_or_default();
+            let fields = coracle_meta::json::from_str::<Fields<'_>>(text).map(|fields| fields.0).unwrap_or_default();
             for (name, value) in fields {
                 if let Some(place) = place.step(&name) {
                     let step = name.replace('~', "~0").replace('/', "~1");
@@ -39,7 +39,7 @@ fn collect(text: &str, place: TypeRef<'_>, pointer: &str, found: &mut Verbatim) 
         }
         Node::List => {
             let Some(element) = place.element() else { return };
-            let values = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
+            let values = coracle_meta::json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
             for (index, value) in values.into_iter().enumerate() {
                 collect(value.get(), element, &format!("{pointer}/{index}"), found);
             }

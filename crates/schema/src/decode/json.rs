@@ -1,13 +1,21 @@
 //! JSON text to [`Raw`], with the errors that Go's `encoding/json` gives.
 
+use coracle_meta::json::{DEEPEST_READ, DEEPEST_WRITTEN};
+
 use super::raw::Raw;
 
-/// How deep values may nest. Go allows 10,000; a body of the API that needs more than this is an attack.
-const MAX_DEPTH: usize = 500;
-
-/// Reads one JSON value and nothing after it.
+/// Reads one JSON value of a request and nothing after it. Go allows 10,000 levels.
 pub(crate) fn parse(text: &[u8]) -> Result<Raw, String> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    parse_up_to(DEEPEST_WRITTEN, text)
+}
+
+/// The same for a value of the store, which may be as deep as can be read.
+pub(crate) fn parse_stored(text: &[u8]) -> Result<Raw, String> {
+    parse_up_to(DEEPEST_READ, text)
+}
+
+fn parse_up_to(deepest: usize, text: &[u8]) -> Result<Raw, String> {
+    let mut parser = Parser { text, at: 0, depth: 0, deepest };
     parser.skip_space();
     let value = parser.value()?;
     parser.skip_space();
@@ -21,6 +29,7 @@ struct Parser<'a> {
     text: &'a [u8],
     at: usize,
     depth: usize,
+    deepest: usize,
 }
 
 type Parsed<T> = Result<T, String>;
@@ -76,8 +85,8 @@ impl Parser<'_> {
 
     fn nested(&mut self, read: fn(&mut Self) -> Parsed<Raw>) -> Parsed<Raw> {
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            return Err("exceeded max depth".to_owned());
+        if self.depth > self.deepest {
+            return Err(format!("exceeded max depth of {} levels", self.deepest));
         }
         let value = read(self);
         self.depth -= 1;
@@ -265,7 +274,7 @@ mod tests {
         ] {
             assert_eq!(parse(text.as_bytes()).unwrap_err(), want, "{text}");
         }
-        assert_eq!(parse("[".repeat(100_000).as_bytes()).unwrap_err(), "exceeded max depth");
+        assert_eq!(parse("[".repeat(100_000).as_bytes()).unwrap_err(), "exceeded max depth of 500 levels");
     }
 
     proptest! {

@@ -23,7 +23,8 @@ struct TypeMeta {
 pub fn kind_of_stored(value: &[u8]) -> Result<GroupVersionKind, String> {
     let TypeMeta { api_version, kind } = match protobuf::stored_type(value) {
         Some(said) => said.map(|(api_version, kind)| TypeMeta { api_version, kind })?,
-        None => serde_json::from_slice(value).map_err(|error| format!("it is neither protobuf nor JSON: {error}"))?,
+        None => coracle_meta::json::from_slice(value)
+            .map_err(|error| format!("it is neither protobuf nor JSON: {error}"))?,
     };
     match GroupVersion::parse(&api_version) {
         Some(version) if !api_version.is_empty() && !kind.is_empty() => Ok(version.kind(kind)),
@@ -38,7 +39,7 @@ pub fn kind_of_stored(value: &[u8]) -> Result<GroupVersionKind, String> {
 pub fn decode_stored(value: &[u8], schema: &KindSchema) -> Result<Object, String> {
     let raw: Raw = match protobuf::stored_raw(value, schema) {
         Some(raw) => raw?,
-        None => json::parse(value)?,
+        None => json::parse_stored(value)?,
     };
     let text = |name: &str| match raw.get(name) {
         Some(Raw::String(text)) => text.clone(),

@@ -7,8 +7,9 @@ use super::{Error, Touched};
 const MAX_OPERATIONS: usize = 10_000;
 /// How many bytes of JSON the `copy` operations of a patch may add together: as much as a request may have.
 const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
-/// How deeply a patched document may be nested: what we read back from the store.
-const MAX_DEPTH: usize = 120;
+/// How deeply a document may be nested on the way: what can be read. A result that is deeper than may be written is refused
+/// when it is written, with the limit.
+const MAX_DEPTH: usize = coracle_meta::json::DEEPEST_READ;
 
 /// A JSON patch (RFC 6902) with the semantics of Go's `evanphx/json-patch` v4, which Kubernetes uses.
 ///

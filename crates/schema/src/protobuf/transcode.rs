@@ -15,6 +15,8 @@ use crate::table::{Field, Node, Special, TypeRef};
 /// Writes the object that `json` holds as a message of its type. `json` is as the server itself writes it.
 pub(crate) fn object(json: &[u8], ty: TypeRef<'_>, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_slice(json);
+    // How deep objects may be was looked at when they were read.
+    reader.disable_recursion_limit();
     Content { ty, out }.deserialize(&mut reader)?;
     reader.end()
 }

@@ -1,0 +1,67 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::NotStorable;
+
+/// Tells of each value that cannot be read once, however often it is read.
+#[derive(Clone, Default)]
+pub(crate) struct UnreadableReports {
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    report: Option<Box<Report>>,
+    /// What was said of each key last.
+    told: BTreeMap<String, NotStorable>,
+}
+
+type Report = dyn Fn(&str, &NotStorable) + Send + Sync;
+
+impl UnreadableReports {
+    /// From now on `report` is called, with the key and why; at once for what was found before.
+    pub(crate) fn go_to(&self, report: impl Fn(&str, &NotStorable) + Send + Sync + 'static) {
+        let mut inner = self.inner.lock();
+        inner.told.iter().for_each(|(key, why)| report(key, why));
+        inner.report = Some(Box::new(report));
+    }
+
+    pub(crate) fn tell(&self, found: &[(String, NotStorable)]) {
+        let mut inner = self.inner.lock();
+        for (key, why) in found {
+            if inner.told.insert(key.clone(), why.clone()).as_ref() != Some(why)
+                && let Some(report) = &inner.report
+            {
+                report(key, why);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for UnreadableReports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UnreadableReports")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_value_it_is_told_once_until_there_is_something_else_to_say() {
+        let reports = UnreadableReports::default();
+        let found = |key: &str, why: &str| [(key.to_owned(), NotStorable(why.to_owned()))];
+        reports.tell(&found("/a", "deep"));
+        let said: Arc<Mutex<Vec<String>>> = Arc::default();
+        let kept = Arc::clone(&said);
+        reports.go_to(move |key, why| kept.lock().push(format!("{key}: {}", why.0)));
+        reports.tell(&found("/a", "deep"));
+        reports.tell(&found("/b", "torn"));
+        reports.tell(&found("/a", "torn"));
+        assert_eq!(*said.lock(), ["/a: deep", "/b: torn", "/a: torn"]);
+    }
+}
