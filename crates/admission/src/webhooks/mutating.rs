@@ -10,16 +10,20 @@ use super::review::JSON_PATCH;
 use super::verdict::Failure;
 use super::webhook::{Webhook, webhooks};
 use crate::request_view::{is_exempt, namespace_of};
+use crate::unreadable::Configured;
 
 /// Calls the webhooks of `MutatingWebhookConfiguration`s, one after the other.
 pub(crate) struct MutatingAdmissionWebhook {
-    webhooks: Derived<Vec<Arc<Webhook>>>,
+    webhooks: Derived<Configured<Arc<Webhook>>>,
 }
 
 impl Default for MutatingAdmissionWebhook {
     fn default() -> Self {
         let reads = |_: &Lists| vec![configurations()];
-        Self { webhooks: Derived::new(reads, |lists, _| webhooks(lists, &configurations())) }
+        let read = |lists: &Lists, _: &Configured<Arc<Webhook>>| {
+            Configured::new(webhooks(lists, &configurations()), lists, &[configurations()])
+        };
+        Self { webhooks: Derived::new(reads, read) }
     }
 }
 
@@ -38,6 +42,8 @@ impl Admission for MutatingAdmissionWebhook {
             return Ok(());
         }
         let webhooks = self.webhooks.current(review.registry).await?;
+        webhooks.check(review)?;
+        let webhooks = &webhooks.read;
         if webhooks.is_empty() {
             return Ok(());
         }
