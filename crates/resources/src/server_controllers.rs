@@ -168,7 +168,7 @@ impl Controller for CustomKindFinalizer {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn run(self: Box<Self>, registry: Registry) -> BoxFuture<'static, ()> {
+    fn run(self: Arc<Self>, registry: Registry) -> BoxFuture<'static, ()> {
         Box::pin(async move { match registry.finish_custom_kinds().await {} })
     }
 }
