@@ -64,12 +64,13 @@ bench: bench-api ## Measure: start, memory, a pod's comeback, controllers, many 
 bench-api: ## Measure requests, lists, watches and memory of one API server; BENCH=--quick takes a minute
 	$(CARGO) bench -q -p coracle-cli --bench api -- $(BENCH)
 
-soak: ## Long runs: operations beside a real etcd, crashes, losses of power; each scenario disturbed 2,000 times
+soak: ## Long runs: operations beside a real etcd, crashes, losses of power; each scenario disturbed 2,000 times; 20,000 drawn ones judged
 	export PROPTEST_RNG_SEED="$$(date +%s)"; echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED"; \
 	CORACLE_OPERATIONS=200000 CORACLE_KILLS=10000 CORACLE_POWER_LOSSES=10000 CORACLE_FAULTS=500 PROPTEST_CASES=20000 \
 		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled && \
 	PROPTEST_CASES=20000 $(CARGO) test --release -p coracle-tests --test api hostile && \
-	CORACLE_SEEDS=2000 $(CARGO) test --release -p coracle-scenario --test it disturbed
+	CORACLE_SEEDS=2000 CORACLE_DRAWN=20000 CORACLE_DRAWN_TWICE=2000 \
+		$(CARGO) test --release -p coracle-scenario --test it -- disturbed drawn
 
 FUZZ_SECONDS ?= 300
 fuzz: ## Fuzz what the store and the API read and what components make of objects, FUZZ_SECONDS each

@@ -2,6 +2,7 @@
 
 mod changed;
 mod disturbed;
+mod drawn;
 mod economy;
 mod log;
 mod verdicts;

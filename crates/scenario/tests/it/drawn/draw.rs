@@ -1,0 +1,185 @@
+use std::fmt::Write;
+use std::path::Path;
+
+use coracle_ambient::Random;
+use coracle_scenario::{BuiltIn, Disturbance, Scenario, parse};
+
+/// A scenario that was drawn from a seed.
+pub(super) struct Drawn {
+    pub(super) text: String,
+    pub(super) scenario: Scenario,
+    pub(super) steps: Vec<Step>,
+    /// What must not hold at any revision: the name of the check, and whether it is an `always` of the contrary or a `never`.
+    pub(super) throughout: Vec<(bool, String, Claim)>,
+    pub(super) disturbance: Option<Disturbance>,
+}
+
+/// One operation.
+pub(super) struct Step {
+    pub(super) name: String,
+    pub(super) operation: Operation,
+}
+
+/// What a step does.
+pub(super) enum Operation {
+    /// Creates a ConfigMap.
+    Create(String),
+    /// Deletes a ConfigMap.
+    Delete(String),
+    /// Something that no check is about, or that always succeeds.
+    Other(String),
+    /// `assert`, or `error` if it is not wanted, with a timeout in milliseconds.
+    Check { claim: Claim, wanted: bool, timeout: u64 },
+}
+
+/// Something that is so or not at a revision.
+#[derive(Clone)]
+pub(super) enum Claim {
+    /// A ConfigMap is there, said by an expression or by a partial object.
+    Exists { name: String, partial: bool },
+    /// At least so many objects: of ConfigMaps, those with one of the drawn names.
+    AtLeast { plural: &'static str, count: usize },
+}
+
+/// The ConfigMaps.
+pub(super) const NAMES: [&str; 3] = ["drawn-a", "drawn-b", "drawn-c"];
+/// No other ConfigMap has it.
+const PREFIX: &str = "drawn-";
+
+impl Claim {
+    fn draw(random: &Random) -> Self {
+        match random.below(4) {
+            0 => Self::AtLeast { plural: "pods", count: at(random, 4) + 1 },
+            1 => Self::AtLeast { plural: "configmaps", count: at(random, 3) + 1 },
+            which => Self::Exists { name: NAMES[at(random, 3)].to_owned(), partial: which == 2 },
+        }
+    }
+
+    fn yaml(&self) -> String {
+        match self {
+            Self::Exists { name, partial: true } => {
+                format!("resource: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}")
+            }
+            Self::Exists { name, partial: false } => {
+                format!("cel: \"configmaps.exists(c, c.metadata.name == '{name}')\"")
+            }
+            Self::AtLeast { plural: "configmaps", count } => {
+                format!("cel: \"(configmaps.filter(c, c.metadata.name.startsWith('{PREFIX}')).size() >= {count})\"")
+            }
+            Self::AtLeast { plural, count } => format!("cel: \"({plural}.size() >= {count})\""),
+        }
+    }
+
+    /// Whether it is so where these objects are there, by `plural/namespace/name`.
+    pub(super) fn holds(&self, objects: &std::collections::BTreeSet<String>) -> bool {
+        match self {
+            Self::Exists { name, .. } => objects.contains(&format!("configmaps/default/{name}")),
+            Self::AtLeast { plural, count } => {
+                let drawn = if *plural == "configmaps" { PREFIX } else { "" };
+                let begin = format!("{plural}/default/{drawn}");
+                objects.iter().filter(|object| object.starts_with(&begin)).count() >= *count
+            }
+        }
+    }
+}
+
+fn at(random: &Random, bound: usize) -> usize {
+    usize::try_from(random.below(u64::try_from(bound).unwrap())).unwrap()
+}
+
+impl Operation {
+    fn draw(random: &Random) -> Self {
+        let name = || NAMES[at(random, 3)].to_owned();
+        match random.below(10) {
+            0..=2 => Self::Create(name()),
+            3 | 4 => Self::Delete(name()),
+            5 => Self::Other(format!("sleep: {{duration: {}ms}}", random.below(1500))),
+            6 => {
+                let replicas = random.below(4);
+                Self::Other(format!(
+                    "scale: {{ref: {{apiVersion: apps/v1, kind: ReplicaSet, name: web}}, replicas: {replicas}}}"
+                ))
+            }
+            _ => Self::Check {
+                claim: Claim::draw(random),
+                wanted: random.below(3) > 0,
+                // No event comes at such a moment.
+                timeout: [3, 137, 1733][at(random, 3)],
+            },
+        }
+    }
+
+    fn yaml(&self) -> String {
+        let map = "apiVersion: v1, kind: ConfigMap";
+        match self {
+            Self::Create(name) => format!("create: {{resource: {{{map}, metadata: {{name: {name}}}}}}}"),
+            Self::Delete(name) => format!("delete: {{ref: {{{map}, name: {name}}}}}"),
+            Self::Other(text) => text.clone(),
+            Self::Check { claim, wanted, timeout } => {
+                let word = if *wanted { "assert" } else { "error" };
+                format!("{word}: {{{}, timeout: {timeout}ms}}", claim.yaml())
+            }
+        }
+    }
+}
+
+impl Drawn {
+    pub(super) fn of(seed: u64) -> Self {
+        let random = Random::from_seed(seed).split("scenario");
+        let mut operations = vec![set(random.below(4))];
+        operations.extend((0..3 + random.below(7)).map(|_| Operation::draw(&random)));
+        let numbered = operations.into_iter().enumerate();
+        let steps: Vec<Step> =
+            numbered.map(|(number, operation)| Step { name: format!("step {number}"), operation }).collect();
+        let throughout = (0..random.below(3)).map(|number| {
+            let claim = Claim::draw(&random);
+            let always = random.below(2) == 0 && !matches!(claim, Claim::Exists { partial: true, .. });
+            (always, format!("throughout {number}"), claim)
+        });
+        let throughout: Vec<_> = throughout.collect();
+        let latency = match random.below(3) {
+            0 => "{}".to_owned(),
+            _ => format!("{{request: {}ms, watch: {}ms}}", random.below(20), random.below(50)),
+        };
+        let nodes = random.below(3);
+        let mut text = format!(
+            "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: drawn-{seed}}}\nspec:\n  \
+             cluster: {{nodes: {nodes}, seed: {seed}, latency: {latency}}}\n  steps:\n"
+        );
+        for step in &steps {
+            let _ = writeln!(text, "  - {{name: {}, try: [{{{}}}]}}", step.name, step.operation.yaml());
+        }
+        for (word, wanted) in [("always", true), ("never", false)] {
+            let of_word: Vec<_> = throughout.iter().filter(|(always, ..)| *always == wanted).collect();
+            if !of_word.is_empty() {
+                let _ = writeln!(text, "  {word}:");
+            }
+            for (_, name, claim) in of_word {
+                let said = claim.yaml();
+                let said = if wanted { said.replacen("cel: \"", "cel: \"!", 1) } else { said };
+                let _ = writeln!(text, "  - {{name: {name}, {said}}}");
+            }
+        }
+        let moment = i64::try_from(random.below(60)).unwrap();
+        let disturbance = match random.below(8) {
+            0 => Some(Disturbance::Kill { at: moment }),
+            1 => Some(Disturbance::Pause { at: moment }),
+            2 => Some(Disturbance::Double { at: moment }),
+            3 => Some(Disturbance::Late),
+            _ => None,
+        };
+        let scenario = parse::parse(Path::new("drawn.yaml"), &text, &BuiltIn::default());
+        let scenario = scenario.unwrap_or_else(|problem| panic!("{problem}\n{text}"));
+        Self { text, scenario, steps, throughout, disturbance }
+    }
+}
+
+/// A ReplicaSet with so many pods, which come in a time of their own; some have a claim.
+fn set(replicas: u64) -> Operation {
+    Operation::Other(format!(
+        "create: {{resource: {{apiVersion: apps/v1, kind: ReplicaSet, metadata: {{name: web}}, spec: {{replicas: {replicas}, \
+         selector: {{matchLabels: {{app: web}}}}, template: {{metadata: {{labels: {{app: web}}}}, \
+         spec: {{containers: [{{name: c, image: 'web:1'}}], volumes: [{{name: data, ephemeral: {{volumeClaimTemplate: \
+         {{spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}}}}}}}]}}}}}}}}}}"
+    ))
+}

@@ -1,0 +1,11 @@
+//! Scenarios that are drawn from a seed: each verdict is what the history of the store says, and each run has one log.
+
+mod draw;
+mod history;
+mod judged;
+mod twice;
+
+/// How many scenarios a test draws: the number in the environment variable, or the default.
+fn count(variable: &str, default: u64) -> u64 {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
