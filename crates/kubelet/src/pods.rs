@@ -449,7 +449,13 @@ fn status_patch(pod: &Pod, status: &coracle_api::core_v1::PodStatus) -> Option<V
     let (before, after) = (before.as_object()?, after.as_object()?);
     for (field, value) in after {
         if field != "conditions" && before.get(field) != Some(value) {
-            patch.insert(field.clone(), value.clone());
+            let mut value = value.clone();
+            // A strategic merge would keep addresses that the pod no longer has.
+            let had = before.get(field).and_then(Value::as_array).is_some_and(|had| !had.is_empty());
+            if had && let (Value::Array(addresses), "podIPs" | "hostIPs") = (&mut value, field.as_str()) {
+                addresses.push(json!({"$patch": "replace"}));
+            }
+            patch.insert(field.clone(), value);
         }
     }
     for field in before.keys().filter(|field| !after.contains_key(*field)) {
