@@ -103,7 +103,7 @@ fn check(flags: &CheckFlags) -> Result<u8> {
         1 => out!("1 value cannot be read")?,
         count => out!("{count} values cannot be read")?,
     }
-    Ok(if found.is_empty() { exit::PASS } else { exit::FAILED })
+    Ok(if found.is_empty() { exit::PASS } else { exit::CHECK_FAILED })
 }
 
 /// A cluster that runs is asked for its snapshot; one that does not is read.

@@ -87,7 +87,11 @@ async fn times_beyond_what_a_clock_counts_last_as_long_as_it_counts() {
         make(&cluster, PODS, sleeps).await;
     }
     let stop = json!({"preStop": {"sleep": {"seconds": longest}}});
-    let slow = pod("slow", json!({"terminationGracePeriodSeconds": longest}), json!({"lifecycle": stop}));
+    let slow = pod(
+        "slow",
+        json!({"terminationGracePeriodSeconds": longest}),
+        json!({"lifecycle": stop, "command": ["sleep", "1e300"]}),
+    );
     make(&cluster, PODS, slow).await;
     let tolerations = json!([{"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": longest}]);
     make(&cluster, PODS, pod("tolerates", json!({"tolerations": tolerations, "nodeName": "node-1"}), json!({}))).await;
@@ -126,13 +130,13 @@ async fn times_beyond_what_a_clock_counts_last_as_long_as_it_counts() {
     let (code, answer) = call(&cluster, "POST", token, &request).await;
     assert!(code == 201 || code == 422, "{answer}");
     sleep(Duration::from_secs(60)).await;
+    assert!(get(&cluster, &format!("{PODS}/slow")).await["metadata"]["deletionTimestamp"].is_string());
 
     let cluster = restarted(cluster).await;
     for still in ["sleeps-0", "sleeps-1", "sleeps-2", "sleeps-3", "tolerates", "deadline"] {
         let phase = get(&cluster, &format!("{PODS}/{still}")).await["status"]["phase"].clone();
         assert_eq!(phase, "Running", "{still}");
     }
-    assert!(get(&cluster, &format!("{PODS}/slow")).await["metadata"]["deletionTimestamp"].is_string());
     cluster.shutdown().await;
 }
 
@@ -281,10 +285,12 @@ async fn what_may_be_written_is_read_after_a_restart_however_deep_and_what_is_de
             "fieldsType":"FieldsV1","time":"2026-01-01T00:00:00Z","fieldsV1":{fields}}}]}}}}"#
     );
     let maps = "/api/v1/namespaces/default/configmaps";
-    assert_eq!(send(&cluster, "POST", maps, "application/json", managed).await.0, 201);
+    let (code, answer) = send(&cluster, "POST", maps, "application/json", managed).await;
+    assert_eq!(code, 201, "{answer}");
     let revision = format!(r#"{{"metadata":{{"name":"r"}},"revision":1,"data":{}}}"#, nested(400));
     let revisions = "/apis/apps/v1/namespaces/default/controllerrevisions";
-    assert_eq!(send(&cluster, "POST", revisions, "application/json", revision).await.0, 201);
+    let (code, answer) = send(&cluster, "POST", revisions, "application/json", revision).await;
+    assert_eq!(code, 201, "{answer}");
 
     let cluster = restarted(cluster).await;
     for levels in [127, 128, 200, deepest] {

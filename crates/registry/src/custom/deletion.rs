@@ -22,16 +22,23 @@ pub(super) const TERMINATING: &str = "Terminating";
 /// Deletes all objects of a kind whose definition is terminating, and then the definition. Reports whether objects are
 /// left.
 pub(super) async fn finish(registry: &Registry, request: &Request, definition: &Definition) -> Result<bool, Status> {
-    if let Some(version) = served_version(registry, definition) {
-        let about = request.about(Verb::DeleteCollection, definition.resource(&version.name), "", "");
-        registry.delete_collection(&about, &DeleteOptions::default(), &ListOptions::default()).await?;
-        let about = request.about(Verb::List, definition.resource(&version.name), "", "");
-        let left = registry.list(&about, &ListOptions { limit: 1, ..ListOptions::default() }).await?;
-        if !left.items.is_empty() {
-            return Ok(true);
-        }
+    match delete_objects(registry, request, definition).await {
+        Ok(true) => Ok(true),
+        // Another request has finished the same definition, and its objects can no longer be listed.
+        Err(_) if served_version(registry, definition).is_none() => Ok(false),
+        Err(status) => Err(status),
+        Ok(false) => release(registry, request, &definition.name).await.map(|()| false),
     }
-    release(registry, request, &definition.name).await.map(|()| false)
+}
+
+/// Deletes all objects of a kind. Reports whether some are left.
+async fn delete_objects(registry: &Registry, request: &Request, definition: &Definition) -> Result<bool, Status> {
+    let Some(version) = served_version(registry, definition) else { return Ok(false) };
+    let about = request.about(Verb::DeleteCollection, definition.resource(&version.name), "", "");
+    registry.delete_collection(&about, &DeleteOptions::default(), &ListOptions::default()).await?;
+    let about = request.about(Verb::List, definition.resource(&version.name), "", "");
+    let left = registry.list(&about, &ListOptions { limit: 1, ..ListOptions::default() }).await?;
+    Ok(!left.items.is_empty())
 }
 
 fn served_version<'d>(registry: &Registry, definition: &'d Definition) -> Option<&'d Version> {

@@ -5,11 +5,17 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::DuplicateKeyPolicy;
 
+use super::json;
 use super::raw::Raw;
 
-/// Reads the first document.
+/// Reads the first document: JSON as deep as objects may be written, other YAML up to 64 levels.
 pub(crate) fn parse(text: &[u8]) -> Result<Raw, String> {
     let text = first_document(text);
+    if text.trim_ascii_start().starts_with(b"{")
+        && let Ok(raw) = json::parse(text)
+    {
+        return Ok(raw);
+    }
     let options = serde_saphyr::options! {
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
         legacy_octal_numbers: true,

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -71,7 +72,7 @@ impl Claim {
     }
 
     /// Whether it is so where these objects are there, by `plural/namespace/name`.
-    pub(super) fn holds(&self, objects: &std::collections::BTreeSet<String>) -> bool {
+    pub(super) fn holds(&self, objects: &BTreeSet<String>) -> bool {
         match self {
             Self::Exists { name, .. } => objects.contains(&format!("configmaps/default/{name}")),
             Self::AtLeast { plural, count } => {
@@ -88,11 +89,26 @@ fn at(random: &Random, bound: usize) -> usize {
 }
 
 impl Operation {
-    fn draw(random: &Random) -> Self {
-        let name = || NAMES[at(random, 3)].to_owned();
+    /// Most operations fit what is there after the ones before: if they did not, few scenarios would pass.
+    fn draw(random: &Random, present: &mut BTreeSet<&'static str>) -> Self {
+        let name = |wanted: bool| {
+            let fits: Vec<_> = NAMES.into_iter().filter(|name| present.contains(name) == wanted).collect();
+            match random.below(8) > 0 && !fits.is_empty() {
+                true => fits[at(random, fits.len())],
+                false => NAMES[at(random, 3)],
+            }
+        };
         match random.below(10) {
-            0..=2 => Self::Create(name()),
-            3 | 4 => Self::Delete(name()),
+            0..=2 => {
+                let name = name(false);
+                present.insert(name);
+                Self::Create(name.to_owned())
+            }
+            3 | 4 => {
+                let name = name(true);
+                present.remove(name);
+                Self::Delete(name.to_owned())
+            }
             5 => Self::Other(format!("sleep: {{duration: {}ms}}", random.below(1500))),
             6 => {
                 let replicas = random.below(4);
@@ -100,12 +116,17 @@ impl Operation {
                     "scale: {{ref: {{apiVersion: apps/v1, kind: ReplicaSet, name: web}}, replicas: {replicas}}}"
                 ))
             }
-            _ => Self::Check {
-                claim: Claim::draw(random),
-                wanted: random.below(3) > 0,
+            _ => {
+                let claim = Claim::draw(random);
+                let likely = match &claim {
+                    Claim::Exists { name, .. } => present.contains(name.as_str()),
+                    Claim::AtLeast { plural: "configmaps", count } => present.len() >= *count,
+                    Claim::AtLeast { .. } => random.below(2) == 0,
+                };
                 // No event comes at such a moment.
-                timeout: [3, 137, 1733][at(random, 3)],
-            },
+                let timeout = [3, 137, 1733][at(random, 3)];
+                Self::Check { claim, wanted: likely == (random.below(6) > 0), timeout }
+            }
         }
     }
 
@@ -127,11 +148,12 @@ impl Drawn {
     pub(super) fn of(seed: u64) -> Self {
         let random = Random::from_seed(seed).split("scenario");
         let mut operations = vec![set(random.below(4))];
-        operations.extend((0..3 + random.below(7)).map(|_| Operation::draw(&random)));
+        let mut present = BTreeSet::new();
+        operations.extend((0..2 + random.below(7)).map(|_| Operation::draw(&random, &mut present)));
         let numbered = operations.into_iter().enumerate();
         let steps: Vec<Step> =
             numbered.map(|(number, operation)| Step { name: format!("step {number}"), operation }).collect();
-        let throughout = (0..random.below(3)).map(|number| {
+        let throughout = (0..random.below(5).saturating_sub(2)).map(|number| {
             let claim = Claim::draw(&random);
             let always = random.below(2) == 0 && !matches!(claim, Claim::Exists { partial: true, .. });
             (always, format!("throughout {number}"), claim)
