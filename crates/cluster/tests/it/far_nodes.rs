@@ -354,7 +354,8 @@ async fn what_a_node_uses_is_told_by_itself_and_summed_up_for_all() {
             let (_, nodes) = world.get("/apis/metrics.k8s.io/v1beta1/nodes").await;
             let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
             let (pods, nodes) = (read(&pods), read(&nodes));
-            if nodes["items"].as_array().is_some_and(|nodes| nodes.len() == 2) {
+            let count = |list: &Value| list["items"].as_array().map_or(0, Vec::len);
+            if (count(&pods), count(&nodes)) == (1, 2) {
                 return (pods, nodes);
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
