@@ -42,7 +42,7 @@ const UNSERVED: [&str; 3] = ["spec.configSource", "status.config", "status.decla
 
 /// Drops the fields that the node did not have before.
 fn drop_newly_used(new: &mut Object, old: &Object, fields: &[&str]) {
-    for field in fields.iter().filter(|field| old.at(**field).is_null()) {
+    for field in fields.iter().filter(|field| old.at(field).is_null()) {
         new.remove(*field);
     }
 }

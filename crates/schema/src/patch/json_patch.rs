@@ -87,8 +87,11 @@ impl JsonPatch {
     }
 }
 
+/// The operations of a patch, and the fields in it that are there twice or unknown.
+type Operations = (Vec<Map<String, Value>>, Vec<String>);
+
 /// The operations of a patch, and what a strict reader objects to.
-fn read(patch: Value) -> Result<(Vec<Map<String, Value>>, Vec<String>), Error> {
+fn read(patch: Value) -> Result<Operations, Error> {
     let items = match patch {
         Value::Array(items) => items,
         Value::Null => Vec::new(),

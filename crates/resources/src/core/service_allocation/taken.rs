@@ -90,7 +90,7 @@ impl Taken {
     pub(super) async fn free_orphaned(&self, address: &str) -> Result<bool, Status> {
         let Some(claim) = self.get(ip_addresses(), "", address).await? else { return Ok(true) };
         let made = parse_time(claim.text("metadata.creationTimestamp"));
-        if !made.is_some_and(|made| self.request.now.duration_since(made) >= GRACE) {
+        if made.is_none_or(|made| self.request.now.duration_since(made) < GRACE) {
             return Ok(false);
         }
         let parent = claim.at("spec.parentRef");
