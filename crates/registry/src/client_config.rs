@@ -9,7 +9,7 @@ use serde_json::Value;
 const FORM: &str = "; desired format: https://host[/path]";
 
 /// What is wrong with the URL of a webhook. In Kubernetes: `ValidateWebhookURL`.
-pub(crate) fn wrong_url(url: &str, path: &str) -> Vec<FieldError> {
+pub fn wrong_url(url: &str, path: &str) -> Vec<FieldError> {
     if let Some(problem) = url_problem(url) {
         let what = format!("url must be a valid URL: parse {url:?}: {problem}{FORM}");
         return vec![FieldError::required(path, what)];
@@ -75,7 +75,7 @@ fn url_problem(url: &str) -> Option<String> {
 }
 
 /// What is wrong with the service of a webhook. In Kubernetes: `ValidateWebhookService`.
-pub(crate) fn wrong_service(service: &Value, path: &str) -> Vec<FieldError> {
+pub fn wrong_service(service: &Value, path: &str) -> Vec<FieldError> {
     let text = |field: &str| service.get(field).and_then(Value::as_str).unwrap_or("");
     let mut wrong = Vec::new();
     for field in ["name", "namespace"] {
@@ -89,12 +89,13 @@ pub(crate) fn wrong_service(service: &Value, path: &str) -> Vec<FieldError> {
         let what = format!("port is not valid: {}", sentences.join(", "));
         wrong.push(FieldError::invalid(format!("{path}.port"), port, what));
     }
-    let path_of_url = text("path");
-    let field = format!("{path}.path");
-    wrong.extend(
-        path_problems(path_of_url).into_iter().map(|what| FieldError::invalid(field.as_str(), path_of_url, what)),
-    );
+    wrong.extend(wrong_path(text("path"), &format!("{path}.path")));
     wrong
+}
+
+/// What is wrong with the path of a service. In Kubernetes: the end of `ValidateWebhookService`.
+fn wrong_path(text: &str, path: &str) -> Vec<FieldError> {
+    path_problems(text).into_iter().map(|what| FieldError::invalid(path, text, what)).collect()
 }
 
 fn path_problems(path: &str) -> Vec<String> {
@@ -122,7 +123,7 @@ fn path_problems(path: &str) -> Vec<String> {
 
 /// What is wrong with certificates in base64. What a certificate holds is not looked at here.
 /// In Kubernetes: `ValidateCABundle`.
-pub(crate) fn wrong_ca_bundle(bundle: &str, path: &str) -> Vec<FieldError> {
+pub fn wrong_ca_bundle(bundle: &str, path: &str) -> Vec<FieldError> {
     if bundle.is_empty() {
         return Vec::new();
     }
@@ -182,5 +183,24 @@ mod tests {
                 "s.path: Invalid value: \"x/\": segment[0] may not be empty",
             ]
         );
+    }
+
+    #[test]
+    fn an_address_is_https_and_nothing_but_host_and_path() {
+        assert!(wrong_url("https://a.b:8443/validate", "u").is_empty());
+        let said = said(&wrong_url("http://x@a/?q#f", "u"));
+        assert_eq!(
+            said[0],
+            "u: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]"
+        );
+        assert_eq!(said.len(), 4, "{said:?}");
+        assert_eq!(wrong_url("*", "u").len(), 2);
+    }
+
+    #[test]
+    fn the_path_of_a_service_has_no_empty_parts() {
+        assert!(wrong_path("/a/b/", "p").is_empty());
+        assert_eq!(said(&wrong_path("/a//b", "p")), ["p: Invalid value: \"/a//b\": segment[1] may not be empty"]);
+        assert_eq!(wrong_path("a", "p").len(), 2);
     }
 }

@@ -9,7 +9,7 @@
 mod admit;
 mod audit;
 mod body_kind;
-mod client_config;
+pub mod client_config;
 mod convert;
 mod converted;
 pub mod custom;

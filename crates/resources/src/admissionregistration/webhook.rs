@@ -2,13 +2,14 @@
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
+use coracle_registry::client_config::{wrong_service, wrong_url};
 use coracle_registry::{Generation, KindSpec, TableColumn};
 use serde_json::Value;
 
 use super::GROUP;
 use super::match_rules::{wrong_conditions, wrong_rule};
 use crate::built_in::built_in;
-use crate::field_checks::{Wrong, each_invalid, label_selector, one_of, required};
+use crate::field_checks::{Wrong, each_invalid, label_selector, one_of};
 
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const SIDE_EFFECTS: [&str; 2] = ["None", "NoneOnDryRun"];
@@ -127,76 +128,6 @@ fn wrong_review_versions(versions: &[Value], path: &str) -> Wrong {
     wrong
 }
 
-/// In Kubernetes: `ValidateWebhookURL`. What stands before the first colon is the scheme, where Go finds one.
-fn wrong_url(url: &str, path: &str) -> Wrong {
-    const FORM: &str = "; desired format: https://host[/path]";
-    let (url_without_fragment, fragment) = url.split_once('#').unwrap_or((url, ""));
-    let (address, query) = url_without_fragment.split_once('?').unwrap_or((url_without_fragment, ""));
-    let is_scheme = |text: &str| {
-        text.starts_with(|sign: char| sign.is_ascii_alphabetic())
-            && text.chars().all(|sign| sign.is_ascii_alphanumeric() || "+-.".contains(sign))
-    };
-    let (scheme, rest) = address.split_once(':').filter(|(scheme, _)| is_scheme(scheme)).unwrap_or(("", address));
-    let authority = rest.strip_prefix("//").map_or("", |rest| rest.split('/').next().unwrap_or_default());
-    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
-    let mut wrong = Wrong::new();
-    let scheme = scheme.to_lowercase();
-    if scheme != "https" {
-        wrong.push(FieldError::invalid(path, scheme, format!("'https' is the only allowed URL scheme{FORM}")));
-    }
-    if host.is_empty() {
-        wrong.push(FieldError::invalid(path, "", format!("host must be specified{FORM}")));
-    }
-    if let Some(user) = user {
-        wrong.push(FieldError::invalid(path, user, "user information is not permitted in the URL"));
-    }
-    if !fragment.is_empty() {
-        wrong.push(FieldError::invalid(path, fragment, "fragments are not permitted in the URL"));
-    }
-    if !query.is_empty() {
-        wrong.push(FieldError::invalid(path, query, "query parameters are not permitted in the URL"));
-    }
-    wrong
-}
-
-/// In Kubernetes: `ValidateWebhookService`.
-fn wrong_service(service: &Value, path: &str) -> Wrong {
-    let mut wrong = required(service, "name", path);
-    wrong.extend(required(service, "namespace", path));
-    let port = service.int("port");
-    let sentences = names::port_number(port);
-    if !sentences.is_empty() {
-        let what = format!("port is not valid: {}", sentences.join(", "));
-        wrong.push(FieldError::invalid(format!("{path}.port"), port, what));
-    }
-    wrong.extend(wrong_path(service.text("path"), &format!("{path}.path")));
-    wrong
-}
-
-fn wrong_path(text: &str, path: &str) -> Wrong {
-    if matches!(text, "" | "/") {
-        return Wrong::new();
-    }
-    if text == "//" {
-        return vec![FieldError::invalid(path, text, "segment[0] may not be empty")];
-    }
-    let mut wrong = Wrong::new();
-    if !text.starts_with('/') {
-        wrong.push(FieldError::invalid(path, text, "must start with a '/'"));
-    }
-    // The first sign goes, whatever it is.
-    let inside: String = text.chars().skip(1).collect();
-    for (at, step) in inside.strip_suffix('/').unwrap_or(&inside).split('/').enumerate() {
-        if step.is_empty() {
-            wrong.push(FieldError::invalid(path, text, format!("segment[{at}] may not be empty")));
-        } else {
-            let sentences = names::dns1123_subdomain(step).into_iter();
-            wrong.extend(each_invalid(path, text, sentences.map(|what| format!("segment[{at}]: {what}")).collect()));
-        }
-    }
-    wrong
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,18 +135,6 @@ mod tests {
 
     fn messages(wrong: Wrong) -> Vec<String> {
         wrong.iter().map(FieldError::message).collect()
-    }
-
-    #[test]
-    fn an_address_is_https_and_nothing_but_host_and_path() {
-        assert!(wrong_url("https://a.b:8443/validate", "u").is_empty());
-        let said = messages(wrong_url("http://x@a/?q#f", "u"));
-        assert_eq!(
-            said[0],
-            "u: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]"
-        );
-        assert_eq!(said.len(), 4, "{said:?}");
-        assert_eq!(wrong_url("*", "u").len(), 2);
     }
 
     #[test]
@@ -231,12 +150,5 @@ mod tests {
                 "webhooks[0].admissionReviewVersions: Required value: must specify one of v1, v1beta1",
             ]
         );
-    }
-
-    #[test]
-    fn the_path_of_a_service_has_no_empty_parts() {
-        assert!(wrong_path("/a/b/", "p").is_empty());
-        assert_eq!(messages(wrong_path("/a//b", "p")), ["p: Invalid value: \"/a//b\": segment[1] may not be empty"]);
-        assert_eq!(wrong_path("a", "p").len(), 2);
     }
 }
