@@ -20,7 +20,7 @@ const IS_WELL_AFTER: Duration = Duration::from_secs(600);
 
 /// The tasks of one cluster.
 ///
-/// By default they stand and fall together: when one panics, all end, and every caller is told which it was and what it
+/// By default they stand and fall together: when one panics, all end, and every caller learns which it was and what it
 /// said. Where panics are survived, a task that panics is reported and started again after a pause, and the others run on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tasks {
@@ -80,7 +80,7 @@ impl Tasks {
                 let task = AssertUnwindSafe(async { begin(pause).await }).catch_unwind();
                 let Ok(Err(panic)) = tasks.unless_panicked(task).await else { return };
                 if !tasks.panics.are_survived() {
-                    // Of several that panic, the first has caused the others, or nobody knows.
+                    // Of several that panic, the first has caused the others, or the cause is unknown.
                     let _ = tasks.end.panic.set((name, Panics::message(&*panic)));
                     tasks.end.came.notify_waiters();
                     return;

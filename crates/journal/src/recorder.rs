@@ -237,7 +237,7 @@ impl Recorder {
         self.with_log(|log| log.file.as_mut().map(Sink::flush));
     }
 
-    /// Why the file cannot be written, if something went wrong with it: the log goes on in memory, and the file ends where it
+    /// Why the file cannot be written, if something went wrong with it: the log continues in memory, and the file ends where it
     /// ended then.
     pub fn failure(&self) -> Option<String> {
         self.with_log(|log| log.file.as_ref().and_then(Sink::failure)).flatten()

@@ -34,7 +34,7 @@ impl<'s> Baselines<'s> {
         Self { step, namespace, lapses, vacuous: BTreeMap::new() }
     }
 
-    /// Whether checks begin with the operation at a place, whose waits then have to be told so.
+    /// Whether checks begin with the operation at a place, whose waits then have to know it.
     pub(crate) fn begins_checks(&self, place: usize) -> bool {
         let is_check = |place: usize| self.step.operations.get(place).is_some_and(|one| is_check(&one.value));
         is_check(place) && !place.checked_sub(1).is_some_and(is_check)

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use crate::NotStorable;
 
-/// Tells of each value that cannot be read once, however often it is read.
+/// Reports each value that cannot be read once, however often it is read.
 #[derive(Clone, Default)]
 pub(crate) struct UnreadableReports {
     inner: Arc<Mutex<Inner>>,
@@ -16,7 +16,7 @@ pub(crate) struct UnreadableReports {
 struct Inner {
     report: Option<Box<Report>>,
     /// What was said of each key last.
-    told: BTreeMap<String, NotStorable>,
+    reported: BTreeMap<String, NotStorable>,
 }
 
 type Report = dyn Fn(&str, &NotStorable) + Send + Sync;
@@ -25,14 +25,14 @@ impl UnreadableReports {
     /// From now on `report` is called, with the key and why; at once for what was found before.
     pub(crate) fn go_to(&self, report: impl Fn(&str, &NotStorable) + Send + Sync + 'static) {
         let mut inner = self.inner.lock();
-        inner.told.iter().for_each(|(key, why)| report(key, why));
+        inner.reported.iter().for_each(|(key, why)| report(key, why));
         inner.report = Some(Box::new(report));
     }
 
     pub(crate) fn tell(&self, found: &[(String, NotStorable)]) {
         let mut inner = self.inner.lock();
         for (key, why) in found {
-            if inner.told.insert(key.clone(), why.clone()).as_ref() != Some(why)
+            if inner.reported.insert(key.clone(), why.clone()).as_ref() != Some(why)
                 && let Some(report) = &inner.report
             {
                 report(key, why);

@@ -84,7 +84,7 @@ fn commands(folder: &Folder) -> Vec<Command> {
 fn store_folder(data: &std::path::Path) {
     let mut store = coracle();
     store.args(["store", "--listen-client-urls=http://127.0.0.1:0", "--data-dir"]).arg(data);
-    // Its first line says that it serves; nobody reads that, so that it ends.
+    // Its first line says that it serves; the test does not read that, so that the program ends.
     let ended = store.stdout(full_disk()).stderr(Stdio::null()).status().unwrap();
     assert_eq!(ended.code(), Some(FAILED), "a server that cannot say where it serves does not serve");
 }

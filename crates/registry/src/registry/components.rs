@@ -1,4 +1,4 @@
-//! How the components beside the API server are, for `componentstatuses`.
+//! How the components besides the API server are, for `componentstatuses`.
 
 use std::time::Duration;
 

@@ -141,7 +141,7 @@ fn prepare_status(new: &mut Object, old: &Object, _request: &Request) {
             status.each_in(list, |container| drop(container.remove("allocatedResourcesStatus")));
         }
     });
-    // Several conditions may have one type: they are told apart by their order.
+    // Several conditions may have one type: their order distinguishes them.
     let mut before = old.list("status.conditions").to_vec();
     let mut generation_of = |kind: &str| {
         let at = before.iter().position(|condition| condition.text("type") == kind)?;

@@ -117,7 +117,7 @@ fn wrong_document(data: &Value, key: &str) -> Wrong {
     vec![FieldError::invalid(path, "<secret contents redacted>", why)]
 }
 
-/// What clients are told of a certificate and a key that make no pair, as far as their PEM shows it.
+/// What warns clients of a certificate and a key that make no pair, as far as their PEM shows it.
 /// In Kubernetes: `warningsForSecret`, `tls.X509KeyPair`.
 fn key_pair_warnings(secret: &Object) -> Vec<String> {
     if secret.text("type") != "kubernetes.io/tls" {

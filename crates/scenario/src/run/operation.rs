@@ -96,7 +96,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What was begun beside the steps has to come to a good end as well.
+    /// What was begun besides the steps has to come to a good end as well.
     pub(super) async fn join(&mut self) -> Result<(), Stop> {
         while let Some(ended) = self.beside.join_next().await {
             ended.map_err(|error| Refusal::new(error.to_string()))??;

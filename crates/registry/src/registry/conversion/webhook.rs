@@ -103,7 +103,7 @@ fn read(version: &str, uid: &str, mut answer: Value) -> Result<Vec<Value>, Strin
     }
 }
 
-/// Why a converted object is none.
+/// Why a converted object is refused.
 #[derive(Debug, PartialEq)]
 enum Misfit {
     /// It has another version or kind.

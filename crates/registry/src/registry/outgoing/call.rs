@@ -76,7 +76,7 @@ pub trait Outgoing: Send + Sync + 'static {
     /// Why there is no answer, as Go's HTTP client says it.
     async fn get(&self, registry: &Registry, question: &Question) -> Result<Answer, String>;
 
-    /// Asks a component on this machine how it is, whoever's certificate it shows. Dropped when its time is over.
+    /// Asks a component on this machine how it is, with any certificate that it shows. Dropped when its time is over.
     ///
     /// # Errors
     /// Why there is no answer, as Go's HTTP client says it after the URL.
