@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::io;
+use std::pin::pin;
 use std::process::{Command, ExitStatus};
 
-use futures_util::future::select_all;
+use futures_util::future::{Either, select, select_all};
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use rustix::termios::tcgetpgrp;
 use tokio::signal::unix::{self, SignalKind};
@@ -45,10 +46,9 @@ impl Signals {
 
     /// Waits for `work`, unless a signal comes first: then says with which code to exit.
     pub(crate) async fn unless_one<R>(&mut self, work: impl Future<Output = R>) -> Result<R, u8> {
-        tokio::select! {
-            biased;
-            signal = self.next() => Err(code_of(signal.as_raw())),
-            done = work => Ok(done),
+        match select(pin!(self.next()), pin!(work)).await {
+            Either::Left((signal, _)) => Err(code_of(signal.as_raw())),
+            Either::Right((done, _)) => Ok(done),
         }
     }
 
@@ -60,10 +60,9 @@ impl Signals {
     pub(crate) async fn run(mut self, command: Command) -> io::Result<u8> {
         let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn()?;
         loop {
-            let signal = tokio::select! {
-                biased;
-                status = child.wait() => return Ok(code(status?)),
-                signal = self.next() => signal,
+            let signal = match select(pin!(child.wait()), pin!(self.next())).await {
+                Either::Left((status, _)) => return Ok(code(status?)),
+                Either::Right((signal, _)) => signal,
             };
             // A child that was not waited for keeps its number, so that no other process gets the signal.
             let child = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));

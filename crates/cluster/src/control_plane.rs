@@ -132,8 +132,10 @@ impl ControlPlane {
         &self.limits
     }
 
-    /// Serves the custom kinds that API servers beside this one define in the same store, from now on.
+    /// Other API servers write to the same store: from now on this one serves the custom kinds that they define, and claims node ports in
+    /// the store.
     pub fn follow(&self) {
+        self.registry.share_store();
         let registry = self.registry.clone();
         self.tasks.start("custom kinds", move || {
             let registry = registry.clone();

@@ -42,10 +42,10 @@ pub use read::ServedWatch;
 pub(crate) use registry::NoHooks;
 pub use registry::{
     Action, Admission, Answer, Attributes, Authenticated, Authenticator, Authorizer, Call, CallError, Callee, Caller,
-    ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, Elsewhere, Extension,
-    Extensions, Form, Former, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing, PathRule,
-    Projection, Question, Rank, Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule, Review,
-    Rules, ServiceAddress, Strategy, Subresource, Target, Told, Trust, View, check_review_kind, forbidden,
+    Claim, ClientConfig, Computed, Connect, ConversionWebhook, Credentials, Decision, Destination, Elsewhere,
+    Extension, Extensions, Form, Former, Generation, Hooks, Kind, KindSpec, Kinds, Offers, Operation, Outgoing,
+    PathRule, Projection, Question, Rank, Refusals, Registry, RegistryBuilder, Reinvocation, Reservation, ResourceRule,
+    Review, Rules, ServiceAddress, Strategy, Subresource, Target, Told, Trust, View, check_review_kind, forbidden,
     unknown_finalizer,
 };
 pub use request::{FieldValidation, Request, Said, Verb, Warnings};

@@ -10,6 +10,7 @@
 
 mod announced;
 mod cache;
+mod claims;
 mod compaction;
 mod continue_token;
 mod draft;
@@ -30,6 +31,7 @@ mod unreadable;
 mod unreadable_reports;
 mod watch;
 
+pub use claims::Claim;
 pub use compaction::compact_together;
 pub use draft::Draft;
 pub use list::List;

@@ -167,3 +167,24 @@ async fn an_address_that_a_killed_server_claimed_for_nothing_is_free_after_a_min
     asked().await.unwrap();
     assert_eq!(claims(&server).await.into_iter().find(|(address, _)| address == "10.0.0.77").unwrap().1, "web");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_node_port_that_two_servers_are_asked_for_at_the_same_moment_is_one_service_s() {
+    for seed in 1..=8 {
+        let opened = StoreSpec::Memory.open(&Ambient::seeded(seed), &Recorder::off()).await.unwrap();
+        let servers = join_all((0..2).map(|number| started(&opened.store, 10 * seed + number))).await;
+        servers.iter().for_each(ControlPlane::follow);
+        let created = join_all(servers.iter().zip(["a", "b"]).map(|(server, name)| async move {
+            let spec = json!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]});
+            let request = about(server, Verb::Create, "", "services", "");
+            server.registry().create(&request, new_service(name, spec)).await
+        }))
+        .await;
+        let refused: Vec<String> = created.iter().filter_map(|one| Some(one.as_ref().err()?.message.clone())).collect();
+        assert_eq!(refused.len(), 1, "seed {seed}: {refused:?}");
+        assert!(refused[0].contains("provided port is already allocated"), "{refused:?}");
+        let ranges = coracle_store::KeyRange::prefix("/registry/ranges/");
+        let left = opened.store.range(RangeRequest { range: ranges, ..RangeRequest::default() }).await.unwrap().kvs;
+        assert_eq!(left.len(), 0, "claims are given back");
+    }
+}

@@ -4,6 +4,7 @@ mod admission;
 mod authenticator;
 mod authorizer;
 mod changed_paths;
+mod claims;
 mod components;
 mod conversion;
 mod elsewhere;
@@ -23,6 +24,7 @@ mod verdicts;
 pub use admission::{Admission, Operation, Review};
 pub use authenticator::{Authenticated, Authenticator, Credentials};
 pub use authorizer::{Attributes, Authorizer, Decision, PathRule, ResourceRule, Rules, Target, forbidden};
+pub use claims::Claim;
 pub use conversion::ConversionWebhook;
 pub use elsewhere::Elsewhere;
 pub use extensions::{Extension, Extensions, Told};
@@ -40,6 +42,7 @@ pub use reinvocation::Reinvocation;
 pub use strategy::Strategy;
 pub use subresource::{Action, Computed, Connect, Destination, Projection, Subresource, View};
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -66,6 +69,7 @@ pub(crate) struct Inner {
     outgoing: OnceLock<Arc<dyn Outgoing>>,
     elsewhere: OnceLock<Arc<dyn Elsewhere>>,
     components: OnceLock<components::Components>,
+    is_store_shared: AtomicBool,
     kinds: ArcSwap<Kinds>,
     kinds_changed: Notify,
     store_root: Option<Arc<str>>,
@@ -131,6 +135,7 @@ impl RegistryBuilder {
             outgoing: OnceLock::new(),
             elsewhere: OnceLock::new(),
             components: OnceLock::new(),
+            is_store_shared: AtomicBool::default(),
             kinds: ArcSwap::default(),
             kinds_changed: Notify::new(),
             store_root: self.store_root,

@@ -5,6 +5,7 @@ mod disturbed;
 mod drawn;
 mod economy;
 mod log;
+mod vacuous;
 mod verdicts;
 mod words;
 mod writing;

@@ -30,27 +30,46 @@ impl Taken {
         }
         let mut known = self.known_ports(old).await?;
         if may_have {
-            let ports = self.take_node_ports(service, old.is_none(), &mut known)?;
+            let ports = self.take_node_ports(service, old.is_none(), &mut known).await?;
             write_node_ports(service, &ports);
         }
         if wants_check {
-            let port = self.take_health_check_port(service, &known)?;
+            let port = self.take_health_check_port(service, &known).await?;
             service.set("spec.healthCheckNodePort", port);
         }
         Ok(())
     }
 
+    /// Takes a port that no service has; false if it is another's.
+    async fn take_unused_port(&mut self, port: i64, known: &KnownPorts) -> Result<bool, Status> {
+        if known.used.contains(&port) || !self.take_port(port).await? {
+            return Ok(false);
+        }
+        // Another server may have written it, and given its claim back, since the services were listed.
+        Ok(!self.has_claims() || !self.used_ports(&known.held).await?.contains(&port))
+    }
+
     async fn known_ports(&self, old: Option<&Object>) -> Result<KnownPorts, Status> {
+        let held: BTreeSet<i64> = old.map(ports_of).unwrap_or_default().into_iter().collect();
+        Ok(KnownPorts { used: self.used_ports(&held).await?, held, own: BTreeSet::new() })
+    }
+
+    /// The ports of all services, but those that this one had.
+    async fn used_ports(&self, held: &BTreeSet<i64>) -> Result<BTreeSet<i64>, Status> {
         let services = GroupVersionResource::new("", "v1", "services");
         let about = self.request().about(Verb::List, services, "", "");
         let all = self.registry().list(&about, &ListOptions::default()).await?;
-        let held: BTreeSet<i64> = old.map(ports_of).unwrap_or_default().into_iter().collect();
         let used = all.items.iter().flat_map(|stored| ports_of(&stored.object()));
-        Ok(KnownPorts { used: used.filter(|port| !held.contains(port)).collect(), held, own: BTreeSet::new() })
+        Ok(used.filter(|port| !held.contains(port)).collect())
     }
 
     /// A node port for each port of the service; 0 for one that gets none.
-    fn take_node_ports(&mut self, service: &Object, is_new: bool, known: &mut KnownPorts) -> Result<Vec<i64>, Status> {
+    async fn take_node_ports(
+        &mut self,
+        service: &Object,
+        is_new: bool,
+        known: &mut KnownPorts,
+    ) -> Result<Vec<i64>, Status> {
         let ports = service.list("spec.ports");
         let mut by_port: BTreeMap<i64, i64> = BTreeMap::new();
         let mut taken = Vec::new();
@@ -60,7 +79,7 @@ impl Taken {
                 continue;
             }
             let node_port = match wanted_port(ports, port, &by_port, is_new) {
-                0 => self.choose_port(service, known)?,
+                0 => self.choose_port(service, known).await?,
                 wanted if known.held.contains(&wanted) => wanted,
                 // Ports of one number and several protocols share it; in a new service, others do not.
                 wanted
@@ -68,7 +87,7 @@ impl Taken {
                 {
                     wanted
                 }
-                wanted => self.claim_port(wanted, known).map_err(|why| {
+                wanted => self.claim_port(wanted, known).await?.map_err(|why| {
                     let error = FieldError::invalid(format!("spec.ports[{at}].nodePort"), wanted, why);
                     invalid(service, &[error])
                 })?,
@@ -80,40 +99,42 @@ impl Taken {
         Ok(taken)
     }
 
-    fn take_health_check_port(&mut self, service: &Object, known: &KnownPorts) -> Result<i64, Status> {
+    async fn take_health_check_port(&mut self, service: &Object, known: &KnownPorts) -> Result<i64, Status> {
         match service.int("spec.healthCheckNodePort") {
-            0 => self.choose_port(service, known),
+            0 => self.choose_port(service, known).await,
             asked if known.held.contains(&asked) => Ok(asked),
-            asked => self.claim_port(asked, known).map_err(|why| {
+            asked => self.claim_port(asked, known).await?.map_err(|why| {
                 Status::internal(format!("failed to allocate requested HealthCheck NodePort {asked}: {why}"))
             }),
         }
     }
 
-    /// Takes a port that was asked for.
-    fn claim_port(&mut self, port: i64, known: &KnownPorts) -> Result<i64, String> {
+    /// Takes a port that was asked for, or says why it cannot be had.
+    async fn claim_port(&mut self, port: i64, known: &KnownPorts) -> Result<Result<i64, String>, Status> {
         let (first, last) = self.port_range();
         if known.own.contains(&port) {
-            return Err("provided port is already allocated".to_owned());
+            return Ok(Err("provided port is already allocated".to_owned()));
         }
         if !(first..=last).contains(&port) && !self.request().dry_run {
-            return Err(format!("provided port is not in the valid range. The range of valid ports is {first}-{last}"));
+            let why = format!("provided port is not in the valid range. The range of valid ports is {first}-{last}");
+            return Ok(Err(why));
         }
-        if known.used.contains(&port) || !self.take_port(port) {
-            return Err("provided port is already allocated".to_owned());
-        }
-        Ok(port)
+        let is_taken = self.take_unused_port(port, known).await?;
+        Ok(if is_taken { Ok(port) } else { Err("provided port is already allocated".to_owned()) })
     }
 
     /// Takes a port that nobody has.
-    fn choose_port(&mut self, service: &Object, known: &KnownPorts) -> Result<i64, Status> {
+    async fn choose_port(&mut self, service: &Object, known: &KnownPorts) -> Result<i64, Status> {
         let (first, last) = self.port_range();
         let count = (last - first).max(0) + 1;
         let start = i64::try_from(hash(service) % count.unsigned_abs()).expect("a port fits");
-        let mut ports = (0..count).map(|step| first + (start + step) % count);
-        let is_free = |port: &i64| !known.used.contains(port) && !known.own.contains(port);
-        let found = ports.find(|port| is_free(port) && self.take_port(*port));
-        found.ok_or_else(|| Status::internal("failed to allocate a nodePort: range is full"))
+        let ports = (0..count).map(|step| first + (start + step) % count);
+        for port in ports.filter(|port| !known.own.contains(port)) {
+            if self.take_unused_port(port, known).await? {
+                return Ok(port);
+            }
+        }
+        Err(Status::internal("failed to allocate a nodePort: range is full"))
     }
 }
 

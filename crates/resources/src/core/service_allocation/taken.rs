@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersionResource, Object, Status, parse_time};
-use coracle_registry::{DeleteOptions, GetOptions, Preconditions, Registry, Request, Reservation, User, Verb};
+use coracle_registry::{Claim, DeleteOptions, GetOptions, Preconditions, Registry, Request, Reservation, User, Verb};
 
 use super::super::service_needs::addresses_of;
 use super::allocator::{Abandoned, Allocator, GRACE};
@@ -22,6 +22,8 @@ pub(super) struct Taken {
     pub(super) addresses: Vec<String>,
     pub(super) freed: Vec<String>,
     ports: Vec<i64>,
+    /// The claims of ports in the store, where other servers write to it. A claim that is not given back expires.
+    claims: Vec<Claim>,
 }
 
 impl Taken {
@@ -36,6 +38,7 @@ impl Taken {
             addresses: Vec::new(),
             freed: Vec::new(),
             ports: Vec::new(),
+            claims: Vec::new(),
         }
     }
 
@@ -57,14 +60,35 @@ impl Taken {
         self.allocator.node_ports
     }
 
-    /// Takes a node port; false if another write has it.
-    pub(super) fn take_port(&mut self, port: i64) -> bool {
-        let is_free = self.allocator.take_port(port);
-        self.ports.extend(is_free.then_some(port));
-        is_free
+    /// Takes a node port; false if another write has it. Where other servers write to the same store, the port is claimed in the store.
+    /// After a claim the caller lists the services again: another server may have written the port before it gave its claim back.
+    pub(super) async fn take_port(&mut self, port: i64) -> Result<bool, Status> {
+        if !self.allocator.take_port(port) {
+            return Ok(false);
+        }
+        self.ports.push(port);
+        if self.request.dry_run || !self.registry.is_store_shared() {
+            return Ok(true);
+        }
+        let claim = self.registry.claim(&format!("ranges/servicenodeports/{port}"), self.request.now).await?;
+        let is_claimed = claim.is_some();
+        self.claims.extend(claim);
+        Ok(is_claimed)
     }
 
-    fn give_back_ports(&mut self) {
+    /// Whether a port is claimed in the store.
+    pub(super) fn has_claims(&self) -> bool {
+        !self.claims.is_empty()
+    }
+
+    async fn give_back_ports(&mut self) {
+        self.forget_ports();
+        while let Some(claim) = self.claims.pop() {
+            self.registry.unclaim(&claim).await;
+        }
+    }
+
+    fn forget_ports(&mut self) {
         self.allocator.give_back_ports(&std::mem::take(&mut self.ports));
     }
 
@@ -162,13 +186,13 @@ impl Taken {
 #[async_trait]
 impl Reservation for Taken {
     async fn commit(mut self: Box<Self>) {
-        self.give_back_ports();
+        self.give_back_ports().await;
         self.addresses.clear();
         self.give_back_addresses().await;
     }
 
     async fn release(mut self: Box<Self>) {
-        self.give_back_ports();
+        self.give_back_ports().await;
         self.freed.clear();
         self.give_back_addresses().await;
     }
@@ -177,7 +201,7 @@ impl Reservation for Taken {
 impl Drop for Taken {
     fn drop(&mut self) {
         if self.request.dry_run {
-            return self.give_back_ports();
+            return self.forget_ports();
         }
         let left = self.left();
         if !left.addresses.is_empty() || !left.ports.is_empty() {

@@ -12,6 +12,8 @@ pub(super) struct Drawn {
     pub(super) steps: Vec<Step>,
     /// What must not hold at any revision: the name of the check, and whether it is an `always` of the contrary or a `never`.
     pub(super) throughout: Vec<(bool, String, Claim)>,
+    /// How many ConfigMaps the steps are to have deleted, by their requests.
+    pub(super) deletions: Option<usize>,
     pub(super) disturbance: Option<Disturbance>,
 }
 
@@ -29,8 +31,10 @@ pub(super) enum Operation {
     Delete(String),
     /// Something that no check is about, or that always succeeds.
     Other(String),
-    /// `assert`, or `error` if it is not wanted, with a timeout in milliseconds.
-    Check { claim: Claim, wanted: bool, timeout: u64 },
+    /// `assert`, or `error` if it is not wanted, or a `wait` for either, with a timeout in milliseconds.
+    Check { claim: Claim, wanted: bool, timeout: u64, is_wait: bool },
+    /// The same with `still`, so many milliseconds after the step began.
+    Still { claim: Claim, wanted: bool, after: u64 },
 }
 
 /// Something that is so or not at a revision.
@@ -42,6 +46,10 @@ pub(super) enum Claim {
     AtLeast { plural: &'static str, count: usize },
 }
 
+/// What the count of requests is called.
+pub(super) const DELETIONS: &str = "deletions";
+/// Moments at which few events come.
+const ODD: [u64; 3] = [3, 137, 1733];
 /// The ConfigMaps.
 pub(super) const NAMES: [&str; 3] = ["drawn-a", "drawn-b", "drawn-c"];
 /// No other ConfigMap has it.
@@ -54,6 +62,11 @@ impl Claim {
             1 => Self::AtLeast { plural: "configmaps", count: at(random, 3) + 1 },
             which => Self::Exists { name: NAMES[at(random, 3)].to_owned(), partial: which == 2 },
         }
+    }
+
+    /// Whether it is about one object.
+    fn is_of_one(&self) -> bool {
+        matches!(self, Self::Exists { .. })
     }
 
     fn yaml(&self) -> String {
@@ -116,18 +129,42 @@ impl Operation {
                     "scale: {{ref: {{apiVersion: apps/v1, kind: ReplicaSet, name: web}}, replicas: {replicas}}}"
                 ))
             }
-            _ => {
-                let claim = Claim::draw(random);
-                let likely = match &claim {
-                    Claim::Exists { name, .. } => present.contains(name.as_str()),
-                    Claim::AtLeast { plural: "configmaps", count } => present.len() >= *count,
-                    Claim::AtLeast { .. } => random.below(2) == 0,
-                };
-                // No event comes at such a moment.
-                let timeout = [3, 137, 1733][at(random, 3)];
-                Self::Check { claim, wanted: likely == (random.below(6) > 0), timeout }
-            }
+            _ => Self::draw_check(random, present),
         }
+    }
+
+    fn draw_check(random: &Random, present: &BTreeSet<&'static str>) -> Self {
+        let claim = Claim::draw(random);
+        let likely = match &claim {
+            Claim::Exists { name, .. } => present.contains(name.as_str()),
+            Claim::AtLeast { plural: "configmaps", count } => present.len() >= *count,
+            Claim::AtLeast { .. } => random.below(2) == 0,
+        };
+        let (wanted, odd) = (likely == (random.below(6) > 0), ODD[at(random, 3)]);
+        match random.below(4) {
+            0 => Self::Still { claim, wanted, after: odd },
+            kind => Self::Check { is_wait: kind == 1 && claim.is_of_one(), claim, wanted, timeout: odd },
+        }
+    }
+
+    /// Operations that take something from the cluster, and give it back in most cases.
+    fn draw_outage(random: &Random, nodes: u64, present: &BTreeSet<&'static str>) -> Vec<Self> {
+        let node = || format!("{{node: node-{}}}", 1 + random.below(nodes.max(1)));
+        let (begin, what, end) = match random.below(if nodes == 0 { 3 } else { 6 }) {
+            0 => ("stop", "{component: store}".to_owned(), "start"),
+            1 => ("stop", "{component: controller-manager}".to_owned(), "start"),
+            2 => ("stop", "{component: scheduler}".to_owned(), "start"),
+            3 => ("partition", node(), "heal"),
+            4 => ("kill", node(), "start"),
+            _ => ("stop", node(), "start"),
+        };
+        let mut operations = vec![Self::Other(format!("{begin}: {what}"))];
+        operations.extend((0..random.below(3)).map(|_| Self::draw_check(random, present)));
+        // Nothing can be written without a store.
+        if random.below(4) > 0 || what.contains("store") {
+            operations.push(Self::Other(format!("{end}: {what}")));
+        }
+        operations
     }
 
     fn yaml(&self) -> String {
@@ -136,9 +173,16 @@ impl Operation {
             Self::Create(name) => format!("create: {{resource: {{{map}, metadata: {{name: {name}}}}}}}"),
             Self::Delete(name) => format!("delete: {{ref: {{{map}, name: {name}}}}}"),
             Self::Other(text) => text.clone(),
-            Self::Check { claim, wanted, timeout } => {
-                let word = if *wanted { "assert" } else { "error" };
-                format!("{word}: {{{}, timeout: {timeout}ms}}", claim.yaml())
+            Self::Check { claim: Claim::Exists { name, .. }, wanted, timeout, is_wait: true } => {
+                let word = if *wanted { "creation" } else { "deletion" };
+                format!("wait: {{{map}, name: {name}, for: {{{word}: {{}}}}, timeout: {timeout}ms}}")
+            }
+            Self::Check { claim, wanted, timeout, .. } => {
+                format!("{}: {{{}, timeout: {timeout}ms}}", word(*wanted), claim.yaml())
+            }
+            Self::Still { claim, wanted, after } => {
+                let check = format!("{}: {{{}, still: true}}", word(*wanted), claim.yaml());
+                format!("sleep: {{duration: {after}ms}}}}, {{{check}")
             }
         }
     }
@@ -147,9 +191,14 @@ impl Operation {
 impl Drawn {
     pub(super) fn of(seed: u64) -> Self {
         let random = Random::from_seed(seed).split("scenario");
+        let nodes = random.below(3);
         let mut operations = vec![set(random.below(4))];
         let mut present = BTreeSet::new();
-        operations.extend((0..2 + random.below(7)).map(|_| Operation::draw(&random, &mut present)));
+        operations.extend((0..1 + random.below(4)).map(|_| Operation::draw(&random, &mut present)));
+        if random.below(3) == 0 {
+            operations.extend(Operation::draw_outage(&random, nodes, &present));
+        }
+        operations.extend((0..random.below(5)).map(|_| Operation::draw(&random, &mut present)));
         let numbered = operations.into_iter().enumerate();
         let steps: Vec<Step> =
             numbered.map(|(number, operation)| Step { name: format!("step {number}"), operation }).collect();
@@ -163,7 +212,8 @@ impl Drawn {
             0 => "{}".to_owned(),
             _ => format!("{{request: {}ms, watch: {}ms}}", random.below(20), random.below(50)),
         };
-        let nodes = random.below(3);
+        let planned = operations_that_delete(&steps);
+        let deletions = (random.below(4) == 0).then(|| planned.saturating_sub(usize::from(random.below(3) == 0)));
         let mut text = format!(
             "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {{name: drawn-{seed}}}\nspec:\n  \
              cluster: {{nodes: {nodes}, seed: {seed}, latency: {latency}}}\n  steps:\n"
@@ -182,6 +232,12 @@ impl Drawn {
                 let _ = writeln!(text, "  - {{name: {name}, {said}}}");
             }
         }
+        if let Some(count) = deletions {
+            let _ = writeln!(
+                text,
+                "  requests: [{{name: {DELETIONS}, verb: delete, resource: configmaps, by: scenario, count: {count}}}]"
+            );
+        }
         let moment = i64::try_from(random.below(60)).unwrap();
         let disturbance = match random.below(8) {
             0 => Some(Disturbance::Kill { at: moment }),
@@ -192,8 +248,16 @@ impl Drawn {
         };
         let scenario = parse::parse(Path::new("drawn.yaml"), &text, &BuiltIn::default());
         let scenario = scenario.unwrap_or_else(|problem| panic!("{problem}\n{text}"));
-        Self { text, scenario, steps, throughout, disturbance }
+        Self { text, scenario, steps, throughout, deletions, disturbance }
     }
+}
+
+fn operations_that_delete(steps: &[Step]) -> usize {
+    steps.iter().filter(|step| matches!(step.operation, Operation::Delete(_))).count()
+}
+
+fn word(wanted: bool) -> &'static str {
+    if wanted { "assert" } else { "error" }
 }
 
 /// A ReplicaSet with so many pods, which come in a time of their own; some have a claim.

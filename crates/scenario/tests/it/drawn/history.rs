@@ -58,6 +58,26 @@ impl History {
         })
     }
 
+    /// The revisions since a step began, so many milliseconds later. What is committed at the first or the last instant may
+    /// be among them or not: with and without each.
+    pub(super) fn since(&self, begin: &Entry, after: Duration) -> Vec<Vec<&Moment>> {
+        let end = begin.at + after;
+        let first = self.before(begin.id).revision;
+        let last = self.moments.iter().rev().find(|moment| moment.at <= begin.at).map_or(first, |last| last.revision);
+        let from = |from: i64, with_end: bool| {
+            let is_in_time = move |moment: &&Moment| moment.at < end || with_end && moment.at == end;
+            let moments = self.moments.iter().filter(move |moment| moment.revision >= from);
+            moments.filter(move |moment| is_in_time(moment) || moment.revision == from).collect()
+        };
+        [first, last.max(first)].iter().flat_map(|start| [false, true].map(|with_end| from(*start, with_end))).collect()
+    }
+
+    /// How many of the drawn ConfigMaps were deleted.
+    pub(super) fn deletions(&self, prefix: &str) -> usize {
+        let there = |moment: &Moment| moment.objects.iter().filter(|object| object.starts_with(prefix)).count();
+        self.moments.windows(2).map(|pair| there(&pair[0]).saturating_sub(there(&pair[1]))).sum()
+    }
+
     /// All revisions that were there before an entry.
     pub(super) fn up_to(&self, entry: EntryId) -> impl Iterator<Item = &Moment> {
         self.moments.iter().filter(move |moment| moment.entry < entry && moment.revision > 0)

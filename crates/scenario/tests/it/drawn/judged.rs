@@ -7,7 +7,7 @@ use coracle_scenario::{Mode, Options, Outcome, Report, execute};
 use parking_lot::Mutex;
 
 use super::count;
-use super::draw::{Drawn, Operation};
+use super::draw::{DELETIONS, Drawn, Operation};
 use super::history::History;
 
 /// How a scenario ends: the exit code, and the step or check that ended it, with the revision where that is certain.
@@ -47,7 +47,13 @@ fn expected(drawn: &Drawn, entries: &[Entry]) -> Vec<Verdict> {
         }
         _ => verdict,
     };
-    ended.into_iter().map(|(verdict, at)| with_broken(verdict, at)).collect()
+    let with_requests = |verdict: Verdict| match drawn.deletions {
+        Some(count) if verdict == Verdict::Passed && count != history.deletions("configmaps/default/drawn-") => {
+            Verdict::Failed(DELETIONS.to_owned(), None)
+        }
+        _ => verdict,
+    };
+    ended.into_iter().map(|(verdict, at)| with_requests(with_broken(verdict, at))).collect()
 }
 
 /// How the steps end, and at which revision.
@@ -67,7 +73,20 @@ fn step_end(drawn: &Drawn, entries: &[Entry], history: &History) -> Vec<(Verdict
                 return ends;
             }
             Operation::Create(_) | Operation::Delete(_) | Operation::Other(_) => {}
-            Operation::Check { claim, wanted, timeout } => {
+            Operation::Still { claim, wanted, after } => {
+                let windows = history.since(begin, Duration::from_millis(*after));
+                let holds =
+                    windows.iter().map(|window| window.iter().all(|moment| claim.holds(&moment.objects) == *wanted));
+                let holds: Vec<_> = holds.collect();
+                if holds.contains(&false) {
+                    let last = windows[0].last().map_or(0, |moment| moment.revision);
+                    ends.push((Verdict::Failed(step.name.clone(), None), last));
+                }
+                if !holds.contains(&true) {
+                    return ends;
+                }
+            }
+            Operation::Check { claim, wanted, timeout, .. } => {
                 let windows = history.window(begin, Duration::from_millis(*timeout));
                 let holds = windows
                     .each_ref()
