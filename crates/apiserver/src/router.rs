@@ -18,6 +18,7 @@ use crate::front::query::{Plus, Query, percent_decode};
 use crate::front::received::Received;
 use crate::front::request_headers::FrontProxy;
 use crate::front::request_info::RequestInfo;
+use crate::front::token::hide_subprotocol;
 use crate::front::upgrade::Upgrade;
 use crate::front::{access, authenticate, deadline, impersonate};
 use crate::server::{ApiServer, Server};
@@ -151,6 +152,7 @@ type AskedFor = (Query, Arc<RequestInfo>, String, Arc<User>, AuditNotes);
 
 fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
     let (query, info, audit_id, user, audit) = asked;
+    hide_subprotocol(&mut parts.headers);
     let passed_on = PassedOn::read(&server.registry, &info, &mut parts);
     let upgrade = if passed_on.is_some() { None } else { Upgrade::read(&mut parts) };
     let (method, headers) = (parts.method, parts.headers);

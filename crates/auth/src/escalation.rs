@@ -1,17 +1,25 @@
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use coracle_meta::{GroupVersionResource, Object, ResourcePath, Status};
-use coracle_registry::{Admission, Attributes, Decision, Operation, Review, Rules, Target};
+use coracle_meta::fields::Fields;
+use coracle_meta::{GroupResource, GroupVersionResource, Object, ResourcePath, Status};
+use coracle_registry::{Admission, Attributes, Decision, Operation, Review, Target};
+use serde_json::Value;
 
 use crate::policy::rules_in;
-use crate::{Rbac, RoleRef, Rule};
+use crate::{Policy, Rbac, RoleRef, Rule};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
+/// The most comparisons of a verb on a resource with a rule that one request may cost.
+const MOST_COMPARISONS: usize = 2_000_000;
 
-/// Lets nobody grant what he does not have himself, through a role or a binding.
+/// Refuses roles and bindings that grant what their author does not hold.
 ///
-/// Whoever may `escalate` roles, or `bind` the role in question, is free, and so are the members of `system:masters`.
+/// Members of `system:masters` are exempt, and so is a user who may `escalate` the role or `bind` the role of the binding.
+/// Each write is checked but those that change only what the garbage collector needs: a label can add a role to an
+/// aggregated role without a change of its rules. The check runs where objects are mutated, after all plug-ins: there the
+/// object is still as the client sent it, which is what Kubernetes compares.
 /// In Kubernetes: the policy-based storage of RBAC (`pkg/registry/rbac/*/policybased`).
 #[derive(Debug, Default)]
 pub struct EscalationCheck {
@@ -28,41 +36,91 @@ impl Admission for EscalationCheck {
         matches!(operation, Operation::Create | Operation::Update)
     }
 
-    async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
-        let resource = &review.request.at.resource;
-        let Some(object) = review.object().filter(|_| resource.group == GROUP) else { return Ok(()) };
+    async fn mutate(&self, review: &mut Review<'_>) -> Result<(), Status> {
+        let review = &*review;
+        let Some(object) = review.object().filter(|_| review.request.at.resource.group == GROUP) else {
+            return Ok(());
+        };
         if review.request.user.is_in("system:masters") {
             return Ok(());
         }
-        let granted = match resource.resource.as_str() {
-            "roles" | "clusterroles" => {
-                let unchanged = review.old.is_some_and(|old| rules_in(old) == rules_in(object));
-                if unchanged || may(review, "escalate", &resource.resource, object.name()).await? {
-                    return Ok(());
-                }
-                rules_in(object)
-            }
-            "rolebindings" | "clusterrolebindings" => {
-                let role = RoleRef::of(object);
-                let unchanged = review
-                    .old
-                    .is_some_and(|old| RoleRef::of(old) == role && old.field("subjects") == object.field("subjects"));
-                let (plural, name) = match &role {
-                    RoleRef::ClusterRole(name) => ("clusterroles", name.as_str()),
-                    RoleRef::Role(name) => ("roles", name.as_str()),
-                    RoleRef::Unknown { .. } => return Ok(()),
-                };
-                if unchanged || may(review, "bind", plural, name).await? {
-                    return Ok(());
-                }
-                self.rbac.policy(review.registry).await?.rules_of(&role, object.namespace()).to_vec()
-            }
-            _ => return Ok(()),
-        };
-        let held = review.registry.rules(&review.request.user, &review.request.at.namespace).await?;
-        let missing = missing(&granted, &rules_of(&held));
-        if missing.is_empty() { Ok(()) } else { Err(refused(review, object, &missing)) }
+        match review.request.at.resource.resource.as_str() {
+            "roles" | "clusterroles" => self.check_role(review, object).await,
+            "rolebindings" | "clusterrolebindings" => self.check_binding(review, object).await,
+            _ => Ok(()),
+        }
     }
+}
+
+impl EscalationCheck {
+    async fn check_role(&self, review: &Review<'_>, role: &Object) -> Result<(), Status> {
+        let at = &review.request.at;
+        // The name is the one of the path, which a create by POST does not have.
+        if may(review, "escalate", &at.resource.resource, &at.name).await? || changes_only_gc_fields(review, role) {
+            return Ok(());
+        }
+        let policy = self.rbac.policy(review.registry).await?;
+        let held = held(review, &policy);
+        confirm(review, role, &rules_in(role), &held)?;
+        let aggregates = |role: &Object| !role.list("aggregationRule.clusterRoleSelectors").is_empty();
+        if (aggregates(role) || review.old.is_some_and(aggregates)) && !missing(&everything(), &held)?.is_empty() {
+            let why = "must have cluster-admin privileges to use the aggregationRule";
+            return Err(Status::forbidden(&review.request.group_resource(), role.name(), why));
+        }
+        Ok(())
+    }
+
+    async fn check_binding(&self, review: &Review<'_>, binding: &Object) -> Result<(), Status> {
+        if changes_only_gc_fields(review, binding) {
+            return Ok(());
+        }
+        let role = RoleRef::of(binding);
+        let (plural, name) = match &role {
+            RoleRef::ClusterRole(name) => ("clusterroles", name.as_str()),
+            RoleRef::Role(name) => ("roles", name.as_str()),
+            RoleRef::Unknown { kind, .. } => {
+                return Err(Status::internal(format!("unsupported role reference kind: {kind:?}")));
+            }
+        };
+        if may(review, "bind", plural, name).await? {
+            return Ok(());
+        }
+        let policy = self.rbac.policy(review.registry).await?;
+        let namespace = &review.request.at.namespace;
+        let Some(granted) = policy.rules_of(&role, namespace) else {
+            return Err(Status::not_found(&GroupResource::new(GROUP, plural), name));
+        };
+        confirm(review, binding, granted, &held(review, &policy))
+    }
+}
+
+/// The rules that the asker holds where the object is. In Kubernetes: `RulesFor`.
+fn held(review: &Review<'_>, policy: &Policy) -> Vec<Rule> {
+    policy.rules(&review.request.user, &review.request.at.namespace)
+}
+
+/// What a user has to hold to have other roles' rules gathered into one. In Kubernetes: `fullAuthority`.
+fn everything() -> [Rule; 2] {
+    let star = || vec!["*".to_owned()];
+    [
+        Rule { verbs: star(), api_groups: star(), resources: star(), ..Rule::default() },
+        Rule { verbs: star(), non_resource_urls: star(), ..Rule::default() },
+    ]
+}
+
+/// Whether an update leaves all as it is but what the garbage collector needs to delete the object.
+/// In Kubernetes: `IsOnlyMutatingGCFields`.
+fn changes_only_gc_fields(review: &Review<'_>, new: &Object) -> bool {
+    let compared = |object: &Object| {
+        let mut value = object.to_value();
+        if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
+            for field in ["ownerReferences", "finalizers", "selfLink", "managedFields"] {
+                metadata.remove(field);
+            }
+        }
+        value
+    };
+    review.old.is_some_and(|old| compared(old) == compared(new))
 }
 
 async fn may(review: &Review<'_>, verb: &str, plural: &str, name: &str) -> Result<bool, Status> {
@@ -73,78 +131,98 @@ async fn may(review: &Review<'_>, verb: &str, plural: &str, name: &str) -> Resul
     Ok(matches!(review.registry.authorize(&attributes).await?, Decision::Allow(_)))
 }
 
-fn refused(review: &Review<'_>, object: &Object, missing: &[String]) -> Status {
+/// Refuses `granted` where `held` does not cover it. In Kubernetes: `ConfirmNoEscalation`.
+fn confirm(review: &Review<'_>, object: &Object, granted: &[Rule], held: &[Rule]) -> Result<(), Status> {
+    let missing = missing(granted, held)?;
+    if missing.is_empty() {
+        return Ok(());
+    }
     let user = &review.request.user;
-    let groups: Vec<String> = user.groups.iter().map(|group| format!("{group:?}")).collect();
+    let groups: Vec<&String> = user.groups.iter().collect();
     let why = format!(
         "user {:?} (groups=[{}]) is attempting to grant RBAC permissions not currently held:\n{}",
         user.name,
-        groups.join(" "),
-        missing.join("\n")
+        quoted(&groups),
+        missing.into_iter().collect::<Vec<_>>().join("\n")
     );
-    Status::forbidden(&review.request.group_resource(), object.name(), &why)
+    Err(Status::forbidden(&review.request.group_resource(), object.name(), &why))
 }
 
-fn rules_of(held: &Rules) -> Vec<Rule> {
-    let resources = held.resources.iter().map(|rule| Rule {
-        verbs: rule.verbs.clone(),
-        api_groups: rule.api_groups.clone(),
-        resources: rule.resources.clone(),
-        resource_names: rule.resource_names.clone(),
-        ..Rule::default()
-    });
-    let paths = held.paths.iter().map(|rule| Rule {
-        verbs: rule.verbs.clone(),
-        non_resource_urls: rule.paths.clone(),
-        ..Rule::default()
-    });
-    resources.chain(paths).collect()
-}
-
-/// What of `granted` no rule of `held` covers, as messages print it. In Kubernetes: `validation.Covers`.
-fn missing(granted: &[Rule], held: &[Rule]) -> Vec<String> {
-    let mut told = Vec::new();
-    for rule in granted {
-        for group in &rule.api_groups {
-            for resource in &rule.resources {
-                let names: Vec<Option<&String>> = match rule.resource_names.as_slice() {
-                    [] => vec![None],
-                    names => names.iter().map(Some).collect(),
-                };
-                for name in names {
-                    let covered = |verb: &&String| held.iter().any(|own| covers(own, verb, group, resource, name));
-                    let verbs: Vec<&String> = rule.verbs.iter().filter(|verb| !covered(verb)).collect();
-                    if !verbs.is_empty() {
-                        let names = name.map(|name| format!(", ResourceNames:[{name:?}]")).unwrap_or_default();
-                        let verbs = quoted(&verbs);
-                        told.push(format!(
-                            "{{APIGroups:[{group:?}], Resources:[{resource:?}]{names}, Verbs:[{verbs}]}}"
-                        ));
-                    }
-                }
+/// What of `granted` no rule of `held` covers, as messages print it: the verbs of one resource together, and each verb of
+/// a path by itself. In Kubernetes: `validation.Covers`, `CompactRules` and `CompactString`.
+///
+/// # Errors
+/// 403 if there is too much to compare. Unlike Kubernetes, which compares for as long as it takes.
+fn missing(granted: &[Rule], held: &[Rule]) -> Result<BTreeSet<String>, Status> {
+    let asked = granted.iter().filter(|rule| !held.iter().any(|own| covers_all(own, rule)));
+    let asked: Vec<&Rule> = asked.collect();
+    let comparisons = asked.iter().map(|rule| combinations(rule)).fold(0_usize, usize::saturating_add);
+    if comparisons.saturating_mul(held.len().max(1)) > MOST_COMPARISONS {
+        let why = "the rules name more combinations of verbs, groups, resources, names and paths than are compared with \
+            what the user holds";
+        return Err(Status::forbidden(&GroupResource::default(), "", why));
+    }
+    let mut of_resources: BTreeMap<(&str, &str, Option<&str>), Vec<&String>> = BTreeMap::new();
+    let mut told = BTreeSet::new();
+    for rule in asked {
+        for (group, resource, name) in targets(rule) {
+            let target = target(group, resource, name.unwrap_or_default());
+            let verbs = rule.verbs.iter().filter(|verb| !held.iter().any(|own| own.allows(verb, &target)));
+            let mut verbs = verbs.peekable();
+            if verbs.peek().is_some() {
+                of_resources.entry((group, resource, name)).or_default().extend(verbs);
             }
         }
         for path in &rule.non_resource_urls {
             let target = Target::Path(path.clone());
-            let covered = |verb: &&String| held.iter().any(|own| own.allows(verb, &target));
-            let verbs: Vec<&String> = rule.verbs.iter().filter(|verb| !covered(verb)).collect();
-            if !verbs.is_empty() {
-                told.push(format!("{{NonResourceURLs:[{path:?}], Verbs:[{}]}}", quoted(&verbs)));
-            }
+            let verbs = rule.verbs.iter().filter(|verb| !held.iter().any(|own| own.allows(verb, &target)));
+            told.extend(verbs.map(|verb| format!("{{NonResourceURLs:[{path:?}], Verbs:[{verb:?}]}}")));
         }
     }
-    told
+    told.extend(of_resources.into_iter().map(|((group, resource, name), verbs)| {
+        let name = name.map(|name| format!(", ResourceNames:[{name:?}]")).unwrap_or_default();
+        format!("{{APIGroups:[{group:?}], Resources:[{resource:?}]{name}, Verbs:[{}]}}", quoted(&verbs))
+    }));
+    Ok(told)
 }
 
-fn quoted(words: &[&String]) -> String {
-    words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", ")
+/// How many verbs on single resources, names and paths a rule names.
+fn combinations(rule: &Rule) -> usize {
+    let lists = [&rule.verbs, &rule.api_groups, &rule.resources];
+    let of_resources = lists.into_iter().map(Vec::len).fold(rule.resource_names.len().max(1), usize::saturating_mul);
+    of_resources.saturating_add(rule.verbs.len().saturating_mul(rule.non_resource_urls.len()))
 }
 
-/// Whether one rule gives at least one verb on one resource of one group, to one name or to all.
-fn covers(own: &Rule, verb: &str, group: &str, resource: &str, name: Option<&String>) -> bool {
+/// Whether one rule covers all of another by stars alone: the cheap answer to what administrators grant.
+fn covers_all(own: &Rule, granted: &Rule) -> bool {
+    let has_star = |list: &[String]| list.iter().any(|word| word == "*");
+    let covers_resources = granted.resources.is_empty()
+        || (has_star(&own.api_groups) && has_star(&own.resources) && own.resource_names.is_empty());
+    let covers_paths = granted.non_resource_urls.is_empty() || has_star(&own.non_resource_urls);
+    has_star(&own.verbs) && covers_resources && covers_paths
+}
+
+/// The groups, resources and names that a rule combines.
+fn targets(rule: &Rule) -> impl Iterator<Item = (&str, &str, Option<&str>)> {
+    rule.api_groups.iter().flat_map(move |group| {
+        rule.resources.iter().flat_map(move |resource| {
+            let unnamed = rule.resource_names.is_empty().then_some(None);
+            let names = unnamed.into_iter().chain(rule.resource_names.iter().map(|name| Some(name.as_str())));
+            names.map(move |name| (group.as_str(), resource.as_str(), name))
+        })
+    })
+}
+
+/// A resource of a rule as what is asked for; of no name in particular where that is empty.
+fn target(group: &str, resource: &str, name: &str) -> Target {
     let (plural, subresource) = resource.split_once('/').unwrap_or((resource, ""));
     let at = ResourcePath::new(GroupVersionResource::new(group, "", plural)).subresource(subresource);
-    own.allows(verb, &Target::Resource(Arc::new(at.object("", name.map_or("", String::as_str)))))
+    Target::Resource(Arc::new(at.object("", name)))
+}
+
+/// In Kubernetes: the verb `%q` of a list.
+fn quoted(words: &[&String]) -> String {
+    words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -156,15 +234,30 @@ mod tests {
         Rule::from_json(&json!({"verbs": verbs, "apiGroups": [""], "resources": resources, "resourceNames": names}))
     }
 
+    fn paths(verbs: &[&str], paths: &[&str]) -> Rule {
+        Rule::from_json(&json!({"verbs": verbs, "nonResourceURLs": paths}))
+    }
+
+    fn told(granted: &[Rule], held: &[Rule]) -> Vec<String> {
+        missing(granted, held).unwrap().into_iter().collect()
+    }
+
     #[test]
-    fn what_is_held_may_be_granted_and_the_rest_is_told() {
+    fn what_is_held_may_be_granted_and_the_rest_is_listed_as_kubernetes_prints_it() {
         let held = [rule(&["get", "list"], &["pods", "pods/log"], &[])];
-        assert!(missing(&[rule(&["get"], &["pods"], &["web"])], &held).is_empty());
+        assert!(told(&[rule(&["get"], &["pods"], &["web"])], &held).is_empty());
+        let granted = [
+            rule(&["get", "delete"], &["secrets", "pods"], &[]),
+            rule(&["patch"], &["pods"], &[]),
+            paths(&["get", "post"], &["/metrics"]),
+        ];
         assert_eq!(
-            missing(&[rule(&["get", "delete"], &["pods", "secrets"], &[])], &held),
+            told(&granted, &held),
             [
-                r#"{APIGroups:[""], Resources:["pods"], Verbs:["delete"]}"#,
-                r#"{APIGroups:[""], Resources:["secrets"], Verbs:["get", "delete"]}"#
+                r#"{APIGroups:[""], Resources:["pods"], Verbs:["delete" "patch"]}"#,
+                r#"{APIGroups:[""], Resources:["secrets"], Verbs:["get" "delete"]}"#,
+                r#"{NonResourceURLs:["/metrics"], Verbs:["get"]}"#,
+                r#"{NonResourceURLs:["/metrics"], Verbs:["post"]}"#,
             ]
         );
     }
@@ -172,9 +265,32 @@ mod tests {
     #[test]
     fn a_name_does_not_cover_all_names_and_some_verbs_do_not_cover_all() {
         let held = [rule(&["get"], &["pods"], &["web"])];
-        assert_eq!(missing(&[rule(&["get"], &["pods"], &[])], &held).len(), 1);
-        assert_eq!(missing(&[rule(&["*"], &["pods"], &["web"])], &held).len(), 1);
-        let everything = [Rule::from_json(&json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}))];
-        assert!(missing(&[rule(&["*"], &["*"], &[])], &everything).is_empty());
+        assert_eq!(told(&[rule(&["get"], &["pods"], &[])], &held).len(), 1);
+        assert_eq!(told(&[rule(&["*"], &["pods"], &["web"])], &held).len(), 1);
+        let all = [Rule::from_json(&json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}))];
+        assert!(told(&[rule(&["*"], &["*"], &[])], &all).is_empty());
+    }
+
+    #[test]
+    fn full_authority_is_all_resources_and_all_paths() {
+        let [resources, urls] = everything();
+        assert_eq!(told(&everything(), std::slice::from_ref(&resources)).len(), 1);
+        assert_eq!(told(&everything(), std::slice::from_ref(&urls)).len(), 1);
+        assert!(told(&everything(), &[resources, urls]).is_empty());
+    }
+
+    #[test]
+    fn rules_of_more_combinations_than_are_compared_are_refused_unless_stars_cover_them() {
+        let words: Vec<String> = (0..2000).map(|number| format!("word{number}")).collect();
+        let many = Rule {
+            verbs: words.clone(),
+            api_groups: words.clone(),
+            resources: words.clone(),
+            resource_names: words,
+            ..Rule::default()
+        };
+        let held = [rule(&["get"], &["pods"], &[])];
+        assert_eq!(missing(std::slice::from_ref(&many), &held).unwrap_err().code, 403);
+        assert!(told(&[many], &everything()).is_empty());
     }
 }

@@ -183,9 +183,10 @@ impl Policy {
         rules.flatten().cloned().collect()
     }
 
-    /// The rules of a role as a binding in `namespace` (empty for a cluster role binding) refers to it.
-    pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> &[Rule] {
-        self.rules_of_role(role, namespace).unwrap_or_default()
+    /// The rules of a role as a binding in `namespace` (empty for a cluster role binding) refers to it; `None` if there is
+    /// no such role.
+    pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<&[Rule]> {
+        self.rules_of_role(role, namespace)
     }
 
     /// The bindings that name `user`, cluster-wide ones first.

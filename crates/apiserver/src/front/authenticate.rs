@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use coracle_meta::Status;
 use coracle_registry::{Authenticator, Credentials, Registry, User, Warnings};
-use http::HeaderMap;
 
 use super::anonymous::Anonymous;
+use super::token::Token;
 
 /// The group of all who are known.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
@@ -27,8 +27,13 @@ pub(crate) async fn authenticate(
     parts: &http::request::Parts,
     warnings: &Warnings,
 ) -> Result<Arc<User>, Status> {
+    let (bearer_token, is_unreadable) = match Token::of(&parts.headers) {
+        Token::None => (None, false),
+        Token::Shown(token) => (Some(token), false),
+        Token::Unreadable => (None, true),
+    };
     let credentials = Credentials {
-        bearer_token: bearer_token(&parts.headers),
+        bearer_token,
         certificates: parts.extensions.get::<PeerCertificates>().map(|peer| peer.0.clone()).unwrap_or_default(),
         audiences: Vec::new(),
     };
@@ -37,7 +42,7 @@ pub(crate) async fn authenticate(
         false => Err(Status::unauthorized()),
     };
     let nothing_shown = credentials == Credentials::default();
-    if nothing_shown {
+    if nothing_shown && !is_unreadable {
         return without_credentials();
     }
     match authenticator.authenticate(registry, &credentials).await {
@@ -45,7 +50,7 @@ pub(crate) async fn authenticate(
             authenticated.warnings.into_iter().for_each(|warning| warnings.add(warning));
             Ok(vouched_for(&authenticated.user))
         }
-        Ok(None) if credentials.bearer_token.is_none() => without_credentials(),
+        Ok(None) if credentials.bearer_token.is_none() && !is_unreadable => without_credentials(),
         Ok(None) => Err(Status::unauthorized()),
         Err(status) if status.code == 401 => Err(Status::unauthorized()),
         Err(status) => Err(status),
@@ -59,33 +64,10 @@ pub(crate) fn vouched_for(user: &User) -> Arc<User> {
     Arc::new(user)
 }
 
-fn bearer_token(headers: &HeaderMap) -> Option<String> {
-    let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?.trim();
-    let (scheme, token) = value.split_once(' ')?;
-    let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.to_owned())
-}
-
 /// Adds a group that says whether anybody vouched for the user, unless that is said already.
 pub(crate) fn add_group(user: &mut User, group: &str) {
     let known = [AUTHENTICATED, UNAUTHENTICATED].iter().any(|group| user.is_in(group));
     if !known {
         user.groups.push(group.to_owned());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use http::HeaderValue;
-
-    #[test]
-    fn a_bearer_token_is_read_whatever_the_case_of_the_word() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(bearer_token(&headers), None);
-        headers.insert(http::header::AUTHORIZATION, HeaderValue::from_static("bearer  abc "));
-        assert_eq!(bearer_token(&headers).as_deref(), Some("abc"));
-        headers.insert(http::header::AUTHORIZATION, HeaderValue::from_static("Basic abc"));
-        assert_eq!(bearer_token(&headers), None);
     }
 }

@@ -1,9 +1,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use coracle_meta::names::{dns1123_label, dns1123_subdomain};
 use coracle_meta::{GroupVersionResource, ResourcePath, Status};
 use coracle_registry::{Attributes, Registry, User};
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 
 use crate::front::access;
 use crate::front::authenticate::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, add_group};
@@ -34,21 +35,26 @@ struct Wanted {
 }
 
 impl Wanted {
+    /// # Errors
+    /// 400 if a value is not UTF-8, or there is no user. A header that is passed over would leave the asker with rights
+    /// that it gave up. In Kubernetes a value may be of any bytes.
     fn read(headers: &HeaderMap) -> Result<Option<Self>, Status> {
-        let texts = |name: &str| -> Vec<String> {
-            headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).map(str::to_owned).collect()
+        let texts = |name: &str| -> Result<Vec<String>, Status> {
+            headers.get_all(name).iter().map(|value| text(name, value)).collect()
         };
-        let first = |name: &str| texts(name).into_iter().next().unwrap_or_default();
+        // Of several values the first counts, as in Go.
+        let first = |name: &str| Ok::<_, Status>(texts(name)?.into_iter().next().unwrap_or_default());
         let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (header, value) in headers {
-            if let (Some(key), Ok(value)) = (header.as_str().strip_prefix("impersonate-extra-"), value.to_str()) {
-                extra.entry(percent_decode(key, Plus::IsItself)).or_default().push(value.to_owned());
+            if let Some(key) = header.as_str().strip_prefix("impersonate-extra-") {
+                let value = text(header.as_str(), value)?;
+                extra.entry(percent_decode(key, Plus::IsItself)).or_default().push(value);
             }
         }
         let wanted = Self {
-            name: first("impersonate-user"),
-            uid: first("impersonate-uid"),
-            groups: texts("impersonate-group"),
+            name: first("impersonate-user")?,
+            uid: first("impersonate-uid")?,
+            groups: texts("impersonate-group")?,
             extra,
         };
         let more = !wanted.groups.is_empty() || !wanted.extra.is_empty() || !wanted.uid.is_empty();
@@ -70,8 +76,11 @@ impl Wanted {
         format!("requested [{}] without impersonating a user", requests.join(" "))
     }
 
+    /// In Kubernetes: `SplitUsername`; what is not the name of an account is the name of a user.
     fn service_account(&self) -> Option<(&str, &str)> {
-        self.name.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')
+        let (namespace, name) = self.name.strip_prefix(SERVICE_ACCOUNT)?.split_once(':')?;
+        let is_account = dns1123_label(namespace).is_empty() && dns1123_subdomain(name).is_empty();
+        is_account.then_some((namespace, name))
     }
 
     /// What the asker has to be allowed to impersonate, one thing after the other.
@@ -106,10 +115,67 @@ impl Wanted {
     }
 }
 
+fn text(name: &str, value: &HeaderValue) -> Result<String, Status> {
+    let text = std::str::from_utf8(value.as_bytes());
+    text.map(str::to_owned).map_err(|_| Status::bad_request(format!("the header {name} is not UTF-8")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
+
+    fn headers(pairs: &[(&'static str, &[u8])]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_bytes(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn every_header_that_names_an_identity_is_read_as_utf_8_or_refused() {
+        let of_all: [(&str, &[u8]); 4] = [
+            ("impersonate-user", "jürgen".as_bytes()),
+            ("impersonate-uid", "ü".as_bytes()),
+            ("impersonate-group", "Bücher".as_bytes()),
+            ("impersonate-extra-scope", "größe".as_bytes()),
+        ];
+        let user = Wanted::read(&headers(&of_all)).unwrap().unwrap().into_user();
+        assert_eq!((user.name.as_str(), user.uid.as_str()), ("jürgen", "ü"));
+        assert_eq!(user.groups, ["Bücher", "system:authenticated"]);
+        assert_eq!(user.extra["scope"], ["größe"]);
+        for (name, _) in of_all {
+            let in_latin_1 = headers(&[("impersonate-user", b"ann"), (name, b"j\xfcrgen")]);
+            let refused = match name {
+                "impersonate-user" => Wanted::read(&headers(&[(name, b"j\xfcrgen")])),
+                _ => Wanted::read(&in_latin_1),
+            };
+            assert_eq!(refused.unwrap_err().code, 400, "{name}");
+        }
+        let second =
+            headers(&[("impersonate-group", b"a"), ("impersonate-group", b"\xff"), ("impersonate-user", b"ann")]);
+        assert_eq!(Wanted::read(&second).unwrap_err().code, 400);
+    }
+
+    #[test]
+    fn an_empty_user_is_no_user_and_an_empty_group_is_a_group() {
+        assert!(Wanted::read(&headers(&[("impersonate-user", b"")])).unwrap().is_none());
+        for more in ["impersonate-group", "impersonate-extra-scope"] {
+            let without_user = headers(&[("impersonate-user", b""), (more, b"")]);
+            assert_eq!(Wanted::read(&without_user).unwrap_err().code, 400, "{more}");
+        }
+        let wanted = Wanted::read(&headers(&[("impersonate-user", b"ann"), ("impersonate-group", b"")])).unwrap();
+        assert_eq!(wanted.unwrap().targets().len(), 2);
+    }
+
+    #[test]
+    fn what_is_not_the_name_of_a_service_account_is_the_name_of_a_user() {
+        for name in ["system:serviceaccount:shop:a:b", "system:serviceaccount::robot", "system:serviceaccount:shop:"] {
+            let wanted = Wanted::read(&headers(&[("impersonate-user", name.as_bytes())])).unwrap().unwrap();
+            assert_eq!(wanted.targets()[0].resource.resource, "users", "{name}");
+            assert_eq!(wanted.into_user().groups, ["system:authenticated"], "{name}");
+        }
+    }
 
     #[test]
     fn an_impersonated_service_account_is_in_the_groups_of_service_accounts() {

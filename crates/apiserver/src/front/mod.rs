@@ -16,4 +16,5 @@ pub(crate) mod query;
 pub(crate) mod received;
 pub(crate) mod request_headers;
 pub(crate) mod request_info;
+pub(crate) mod token;
 pub(crate) mod upgrade;

@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
 use coracle_registry::{Extension, Registry};
-use http::header;
+use http::Uri;
 use http::request::Parts;
-use http::{HeaderMap, Uri};
 use hyper::upgrade::OnUpgrade;
 
 use crate::front::peer_address::PeerAddress;
 use crate::front::request_info::RequestInfo;
+use crate::front::upgrade::is_upgrade;
 
 /// What is passed on of a request, beside what every request has.
 pub(crate) struct PassedOn {
@@ -47,10 +47,4 @@ fn answers_for(registry: &Registry, info: &RequestInfo) -> Option<Arc<Extension>
         }
         _ => None,
     }
-}
-
-/// Whether the client wants its connection to become another. In Kubernetes: `httpstream.IsUpgradeRequest`.
-fn is_upgrade(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    headers.contains_key(header::UPGRADE) && { values }.any(|value| value.to_ascii_lowercase().contains("upgrade"))
 }

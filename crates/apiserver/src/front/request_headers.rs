@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use coracle_meta::Status;
 use coracle_registry::User;
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::front::query::{Plus, percent_decode};
 
@@ -44,27 +44,31 @@ impl RequestHeaders {
     /// The user of whom a front proxy speaks, if it speaks of one.
     ///
     /// # Errors
-    /// 401 if it is none of those who may.
+    /// 401 if it is none of those who may, or a value is not UTF-8: with another letter in its place it would be another
+    /// user's. In Kubernetes a value may be of any bytes.
     pub(crate) fn user(&self, proxy: &FrontProxy, headers: &HeaderMap) -> Result<Option<User>, Status> {
-        let all = |names: &[String]| -> Vec<String> {
+        let all = |names: &[String]| -> Result<Vec<String>, Status> {
             let values = names.iter().flat_map(|name| headers.get_all(name));
-            let values = values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-            values.filter(|value| !value.is_empty()).collect()
+            values.filter(|value| !value.is_empty()).map(text).collect()
         };
-        let Some(name) = all(&self.username_headers).into_iter().next() else { return Ok(None) };
+        // Of one header the first value counts, and of several headers the first that has one.
+        let first = |names: &[String]| {
+            let mut values = names.iter().filter_map(|name| headers.get(name)).filter(|value| !value.is_empty());
+            values.next().map(text).transpose()
+        };
+        let Some(name) = first(&self.username_headers)? else { return Ok(None) };
         if !self.allowed_names.is_empty() && !self.allowed_names.contains(&proxy.0) {
             return Err(Status::unauthorized());
         }
-        let uid = all(&self.uid_headers).into_iter().next().unwrap_or_default();
         let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (header, value) in headers {
             let keys = self.extra_headers_prefix.iter().filter_map(|prefix| key_after(header, prefix));
             for key in keys {
-                let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-                extra.entry(percent_decode(key, Plus::IsItself)).or_default().push(value);
+                extra.entry(percent_decode(key, Plus::IsItself)).or_default().push(text(value)?);
             }
         }
-        Ok(Some(User { name, uid, groups: all(&self.group_headers), extra }))
+        let uid = first(&self.uid_headers)?.unwrap_or_default();
+        Ok(Some(User { name, uid, groups: all(&self.group_headers)?, extra }))
     }
 
     /// Whether a header says who is asking.
@@ -75,6 +79,10 @@ impl RequestHeaders {
     }
 }
 
+fn text(value: &HeaderValue) -> Result<String, Status> {
+    std::str::from_utf8(value.as_bytes()).map(str::to_owned).map_err(|_| Status::unauthorized())
+}
+
 fn key_after<'h>(header: &'h HeaderName, prefix: &str) -> Option<&'h str> {
     let (start, key) = header.as_str().split_at_checked(prefix.len())?;
     start.eq_ignore_ascii_case(prefix).then_some(key)
@@ -82,8 +90,6 @@ fn key_after<'h>(header: &'h HeaderName, prefix: &str) -> Option<&'h str> {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
 
     #[test]
@@ -100,5 +106,25 @@ mod tests {
         assert_eq!(user.extra["example.com/ship"], ["red"]);
         let others = RequestHeaders { allowed_names: vec!["other".to_owned()], ..rules };
         assert_eq!(others.user(&proxy, &headers).unwrap_err().code, 401);
+    }
+    #[test]
+    fn what_a_front_proxy_says_is_read_as_utf_8_or_refused() {
+        let (rules, proxy) = (RequestHeaders::default(), FrontProxy("proxy".to_owned()));
+        let of_all = ["x-remote-user", "x-remote-uid", "x-remote-group", "x-remote-extra-scope"];
+        let mut headers = HeaderMap::new();
+        for name in of_all {
+            headers.insert(name, HeaderValue::from_bytes("jürgen".as_bytes()).unwrap());
+        }
+        let user = rules.user(&proxy, &headers).unwrap().unwrap();
+        assert_eq!(
+            (user.name.as_str(), user.uid.as_str(), user.groups.as_slice()),
+            ("jürgen", "jürgen", &["jürgen".to_owned()][..])
+        );
+        assert_eq!(user.extra["scope"], ["jürgen"]);
+        for name in of_all {
+            let mut headers = headers.clone();
+            headers.insert(name, HeaderValue::from_bytes(b"j\xfcrgen").unwrap());
+            assert_eq!(rules.user(&proxy, &headers).unwrap_err().code, 401, "{name}");
+        }
     }
 }

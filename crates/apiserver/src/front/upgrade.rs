@@ -1,7 +1,7 @@
 use axum::extract::FromRequestParts;
 use axum::extract::ws::WebSocketUpgrade;
 use http::request::Parts;
-use http::{Request, header};
+use http::{HeaderMap, Request, header};
 use hyper::upgrade::OnUpgrade;
 
 /// The other end of a connection that its client wants to become another.
@@ -34,7 +34,7 @@ impl Upgrade {
 
     /// Whether it is to be a WebSocket.
     fn is_web_socket(&self) -> bool {
-        self.head.headers.get(header::UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
+        wants_web_socket(&self.head.headers)
     }
 
     /// The connection itself, for whoever passes on what is said over it.
@@ -59,4 +59,19 @@ impl Upgrade {
             Opened::Spdy(_) => None,
         }
     }
+}
+
+/// Whether the client wants its connection to become another. In Kubernetes: `httpstream.IsUpgradeRequest`.
+pub(super) fn is_upgrade(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    headers.contains_key(header::UPGRADE) && { values }.any(|value| value.to_ascii_lowercase().contains("upgrade"))
+}
+
+/// Whether it is to become a WebSocket. In Kubernetes: `wsstream.IsWebSocketRequest`.
+pub(super) fn is_web_socket(headers: &HeaderMap) -> bool {
+    wants_web_socket(headers) && is_upgrade(headers)
+}
+
+fn wants_web_socket(headers: &HeaderMap) -> bool {
+    headers.get(header::UPGRADE).is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }

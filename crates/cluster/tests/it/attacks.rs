@@ -260,3 +260,207 @@ async fn nobody_grants_what_he_has_not_got() {
     assert_eq!(try_to(Method::POST, "clusterrolebindings", &binding("b", "cluster-admin")).await, 403);
     assert_eq!(try_to(Method::POST, "clusterrolebindings", &binding("c", "writer")).await, 201, "what he has");
 }
+
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+
+/// Gives the user `nobody` a role with these rules.
+async fn give(cluster: &Cluster, rules: Value) {
+    let role = json!({"metadata": {"name": "given"}, "rules": rules});
+    administer(cluster, Method::POST, &format!("{RBAC}/clusterroles"), &role).await;
+    bind(cluster, "given").await;
+}
+
+async fn bind(cluster: &Cluster, role: &str) {
+    let binding = binding(role, "ClusterRole", role);
+    let bound = administer(cluster, Method::POST, &format!("{RBAC}/clusterrolebindings"), &binding).await;
+    assert_eq!(bound["roleRef"]["name"], role, "{bound}");
+}
+
+/// A binding of a role to the user `nobody`.
+fn binding(name: &str, kind: &str, role: &str) -> Value {
+    let group = "rbac.authorization.k8s.io";
+    json!({"metadata": {"name": name}, "subjects": [{"kind": "User", "name": "nobody", "apiGroup": group}],
+        "roleRef": {"kind": kind, "name": role, "apiGroup": group}})
+}
+
+/// What the user `nobody` is answered: the code, and the message of a refusal.
+async fn tried(cluster: &Cluster, method: Method, path: &str, media_type: &str, body: &Value) -> (u16, String) {
+    let request = Request::builder().method(method).uri(path).header("content-type", media_type);
+    let request = request.header("authorization", format!("Bearer {NOBODYS_TOKEN}"));
+    let body = Full::<Bytes>::from(body.to_string());
+    let answer = cluster.front_door().oneshot(request.body(body).unwrap()).await.unwrap();
+    let code = answer.status().as_u16();
+    let body: Value = serde_json::from_slice(&answer.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    (code, body["message"].as_str().unwrap_or_default().to_owned())
+}
+
+const JSON: &str = "application/json";
+const MERGE: &str = "application/merge-patch+json";
+const APPLY: &str = "application/apply-patch+yaml";
+
+fn editor_of_roles(verbs: &[&str]) -> Value {
+    json!({"apiGroups": ["rbac.authorization.k8s.io"], "verbs": verbs,
+        "resources": ["roles", "clusterroles", "rolebindings", "clusterrolebindings"]})
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_aggregation_rule_needs_the_rights_of_an_administrator_however_it_is_written() {
+    let cluster = cluster().await;
+    give(&cluster, json!([editor_of_roles(&["get", "create", "update", "patch"])])).await;
+    let roles = format!("{RBAC}/clusterroles");
+    let gathers = json!({"clusterRoleSelectors": [{"matchLabels": {"kubernetes.io/bootstrapping": "rbac-defaults"}}]});
+    let gathered = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": "mine"}, "aggregationRule": gathers});
+    let refused = |name: &str| {
+        let why = "must have cluster-admin privileges to use the aggregationRule";
+        (403, format!("clusterroles.rbac.authorization.k8s.io {name:?} is forbidden: {why}"))
+    };
+    let mine = format!("{roles}/mine");
+    for (method, path, media_type) in [
+        (Method::POST, roles.clone(), JSON),
+        (Method::POST, format!("{roles}?dryRun=All"), JSON),
+        (Method::PUT, mine.clone(), JSON),
+        (Method::PATCH, format!("{mine}?fieldManager=m"), APPLY),
+        (Method::PATCH, format!("{mine}?fieldManager=m&dryRun=All"), APPLY),
+    ] {
+        let answer = tried(&cluster, method.clone(), &path, media_type, &gathered).await;
+        assert_eq!(answer, refused("mine"), "{method} {path} creates");
+    }
+    let given = format!("{roles}/given");
+    let mut whole = administer(&cluster, Method::GET, &given, &Value::Null).await;
+    whole["aggregationRule"] = gathers.clone();
+    for (method, media_type, body) in [
+        (Method::PUT, JSON, whole.clone()),
+        (Method::PATCH, MERGE, json!({"aggregationRule": gathers})),
+        (Method::PATCH, "application/strategic-merge-patch+json", json!({"aggregationRule": gathers})),
+        (
+            Method::PATCH,
+            "application/json-patch+json",
+            json!([{"op": "add", "path": "/aggregationRule", "value": gathers}]),
+        ),
+    ] {
+        let answer = tried(&cluster, method, &given, media_type, &body).await;
+        assert_eq!(answer, refused("given"), "{media_type} changes");
+    }
+    // Nor is a role written that gathers already, whatever of it changes, and whatever is taken from it.
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    assert_eq!(tried(&cluster, Method::PATCH, &format!("{roles}/view"), MERGE, &label).await.0, 403);
+    administer(&cluster, Method::POST, &roles, &gathered).await;
+    let without = json!({"aggregationRule": null});
+    assert_eq!(tried(&cluster, Method::PATCH, &mine, MERGE, &without).await.0, 403);
+    // What only the garbage collector needs is no grant.
+    let owned = json!({"metadata": {"finalizers": ["example.com/kept"]}});
+    assert_eq!(tried(&cluster, Method::PATCH, &mine, MERGE, &owned).await.0, 200);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_label_that_adds_a_role_to_one_that_gathers_needs_what_the_role_grants() {
+    let cluster = cluster().await;
+    give(&cluster, json!([editor_of_roles(&["get", "create", "update", "patch"])])).await;
+    let label = json!({"metadata": {"labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}}});
+    let role = format!("{RBAC}/clusterroles/cluster-admin");
+    let (code, message) = tried(&cluster, Method::PATCH, &role, MERGE, &label).await;
+    let expected = "clusterroles.rbac.authorization.k8s.io \"cluster-admin\" is forbidden: user \"nobody\" \
+        (groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not currently held:\n\
+        {APIGroups:[\"*\"], Resources:[\"*\"], Verbs:[\"*\"]}\n{NonResourceURLs:[\"*\"], Verbs:[\"*\"]}";
+    assert_eq!((code, message.as_str()), (403, expected));
+    assert_eq!(tried(&cluster, Method::PATCH, &format!("{role}?dryRun=All"), MERGE, &label).await.0, 403);
+    let own = format!("{RBAC}/clusterroles/given");
+    assert_eq!(tried(&cluster, Method::PATCH, &own, MERGE, &label).await.0, 200, "what the user holds");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_role_that_is_not_there_is_bound_by_those_alone_who_may_bind_it() {
+    let cluster = cluster().await;
+    give(&cluster, json!([editor_of_roles(&["get", "create", "update", "patch"])])).await;
+    let of_cluster = format!("{RBAC}/clusterrolebindings");
+    let of_namespace = format!("{RBAC}/namespaces/default/rolebindings");
+    let mut applied = binding("x", "ClusterRole", "later");
+    applied["apiVersion"] = "rbac.authorization.k8s.io/v1".into();
+    applied["kind"] = "ClusterRoleBinding".into();
+    let missing = |plural: &str| (404, format!("{plural}.rbac.authorization.k8s.io \"later\" not found"));
+    for (method, path, media_type, body, plural) in [
+        (Method::POST, of_cluster.clone(), JSON, binding("x", "ClusterRole", "later"), "clusterroles"),
+        (Method::POST, format!("{of_cluster}?dryRun=All"), JSON, binding("x", "ClusterRole", "later"), "clusterroles"),
+        (Method::PUT, format!("{of_cluster}/x"), JSON, binding("x", "ClusterRole", "later"), "clusterroles"),
+        (Method::PATCH, format!("{of_cluster}/x?fieldManager=m"), APPLY, applied, "clusterroles"),
+        (Method::POST, of_namespace.clone(), JSON, binding("x", "ClusterRole", "later"), "clusterroles"),
+        (Method::POST, of_namespace.clone(), JSON, binding("x", "Role", "later"), "roles"),
+    ] {
+        let answer = tried(&cluster, method.clone(), &path, media_type, &body).await;
+        assert_eq!(answer, missing(plural), "{method} {path}");
+    }
+    // Another's binding of a role that is not there is not widened, either.
+    administer(&cluster, Method::POST, &of_cluster, &binding("theirs", "ClusterRole", "later")).await;
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    let answer = tried(&cluster, Method::PATCH, &format!("{of_cluster}/theirs"), MERGE, &label).await;
+    assert_eq!(answer, missing("clusterroles"));
+    let rule = json!({"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"],
+        "resourceNames": ["later"], "verbs": ["bind"]});
+    let binder = json!({"metadata": {"name": "binder"}, "rules": [rule]});
+    administer(&cluster, Method::POST, &format!("{RBAC}/clusterroles"), &binder).await;
+    bind(&cluster, "binder").await;
+    let body = binding("x", "ClusterRole", "later");
+    assert_eq!(tried(&cluster, Method::POST, &of_cluster, JSON, &body).await.0, 201, "who may bind it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_right_to_escalate_a_role_of_a_name_is_no_right_to_create_it() {
+    let cluster = cluster().await;
+    let rule = json!({"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"],
+        "resourceNames": ["mine"], "verbs": ["escalate"]});
+    give(&cluster, json!([editor_of_roles(&["get", "create", "update", "patch"]), rule])).await;
+    let role = json!({"metadata": {"name": "mine"},
+        "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]});
+    let roles = format!("{RBAC}/clusterroles");
+    // A POST names no object in its path, so that a right to one name does not cover it.
+    assert_eq!(tried(&cluster, Method::POST, &roles, JSON, &role).await.0, 403);
+    assert_eq!(tried(&cluster, Method::PUT, &format!("{roles}/mine"), JSON, &role).await.0, 201);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_identity_in_a_header_that_is_not_ascii_is_taken_or_refused_and_never_passed_over() {
+    let cluster = cluster().await;
+    let users = json!({"apiGroups": [""], "resources": ["users", "groups"], "verbs": ["impersonate"]});
+    let extras = json!({"apiGroups": ["authentication.k8s.io"], "resources": ["uids", "userextras/scope"],
+        "verbs": ["impersonate"]});
+    give(&cluster, json!([users, extras, {"apiGroups": [""], "resources": ["secrets"], "verbs": ["list"]}])).await;
+    let asked = async |headers: &[(&str, &[u8])]| {
+        let mut request = Request::get("/api/v1/secrets").header("authorization", format!("Bearer {NOBODYS_TOKEN}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = cluster.front_door().oneshot(request.body(Full::<Bytes>::default()).unwrap()).await.unwrap();
+        let code = answer.status().as_u16();
+        let body: Value = serde_json::from_slice(&answer.into_body().collect().await.unwrap().to_bytes()).unwrap();
+        (code, body["message"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(asked(&[]).await.0, 200, "the proxy itself");
+    let (code, message) = asked(&[("impersonate-user", "jürgen".as_bytes())]).await;
+    assert!(code == 403 && message.contains("User \"jürgen\" cannot list resource \"secrets\""), "{message}");
+    let in_latin_1 = &b"j\xfcrgen"[..];
+    assert_eq!(asked(&[("impersonate-user", in_latin_1)]).await.0, 400);
+    for more in ["impersonate-group", "impersonate-uid", "impersonate-extra-scope"] {
+        assert_eq!(asked(&[("impersonate-user", b"nobody"), (more, in_latin_1)]).await.0, 400, "{more}");
+        assert_eq!(asked(&[(more, "ü".as_bytes())]).await.0, 400, "{more} without a user");
+    }
+    for token in ["Bearer schlüssel".as_bytes(), b"Bearer schl\xfcssel"] {
+        let request = Request::get("/version").header("authorization", token);
+        let answer = cluster.front_door().oneshot(request.body(Full::<Bytes>::default()).unwrap()).await.unwrap();
+        assert_eq!(answer.status(), 401);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_web_socket_that_cannot_set_headers_shows_its_token_as_a_subprotocol() {
+    let cluster = cluster().await;
+    let asked = async |token: &str, upgrade: &str| {
+        let offered = format!("base64url.bearer.authorization.k8s.io.{}, x", URL_SAFE_NO_PAD.encode(token));
+        let request = Request::get("/apis").header("connection", "Upgrade").header("upgrade", upgrade);
+        let request = request.header("sec-websocket-protocol", offered).body(Full::<Bytes>::default()).unwrap();
+        cluster.front_door().oneshot(request).await.unwrap().status().as_u16()
+    };
+    assert_eq!(asked(NOBODYS_TOKEN, "websocket").await, 200);
+    assert_eq!(asked("another", "websocket").await, 401);
+    assert_eq!(asked(NOBODYS_TOKEN, "h2c").await, 403, "no WebSocket shows a token so");
+}

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use coracle_api::core_v1::{ConfigMap, Pod};
+use coracle_api::rbac_v1::{ClusterRole, ClusterRoleBinding};
 use coracle_client::Api;
 use coracle_cluster::Cluster;
 use coracle_meta::ObjectKey;
@@ -35,6 +36,11 @@ async fn cluster(command: &[&str]) -> Cluster {
 
 /// A connection that asks for a stream, and the head of the answer.
 async fn connect(cluster: &Cluster, target: &str) -> (DuplexStream, String) {
+    connect_with(cluster, target, "").await
+}
+
+/// The same, with more headers.
+async fn connect_with(cluster: &Cluster, target: &str, headers: &str) -> (DuplexStream, String) {
     let (mut client, connection) = tokio::io::duplex(1 << 16);
     let served =
         http1::Builder::new().serve_connection(TokioIo::new(connection), TowerToHyperService::new(cluster.service()));
@@ -42,7 +48,7 @@ async fn connect(cluster: &Cluster, target: &str) -> (DuplexStream, String) {
     let head = format!(
         "GET /api/v1/namespaces/default/pods/web/{target} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n\
          Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
-         Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n\r\n"
+         Sec-WebSocket-Protocol: v5.channel.k8s.io\r\n{headers}\r\n"
     );
     client.write_all(head.as_bytes()).await.unwrap();
     let mut head = Vec::new();
@@ -121,6 +127,30 @@ async fn who_listens_to_a_container_hears_what_comes_and_its_end() {
     let messages = all(client).await;
     assert_eq!(messages[0], (1, "late\n".to_owned()));
     assert!(messages[1].1.contains("Success"), "{messages:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_over_a_web_socket_needs_the_right_to_create_it() {
+    let cluster = cluster(&["/server"]).await;
+    let client = cluster.client_as(User::new("ann", ["system:masters"]));
+    let parts = ["pods/exec", "pods/attach", "pods/portforward"];
+    for (name, verbs) in [("reader", vec!["get"]), ("runner", vec!["get", "create"])] {
+        let rules = json!([{"apiGroups": [""], "resources": parts, "verbs": verbs}]);
+        let role = json!({"metadata": {"name": name}, "rules": rules});
+        let group = "rbac.authorization.k8s.io";
+        let binding = json!({"metadata": {"name": name}, "subjects": [{"kind": "User", "name": name, "apiGroup": group}],
+            "roleRef": {"kind": "ClusterRole", "name": name, "apiGroup": group}});
+        let roles: Api<ClusterRole> = Api::of(&client);
+        roles.create(&serde_json::from_value(role).unwrap()).await.unwrap();
+        let bindings: Api<ClusterRoleBinding> = Api::of(&client);
+        bindings.create(&serde_json::from_value(binding).unwrap()).await.unwrap();
+    }
+    for target in ["exec?command=true&stdout=1", "attach?stdout=1", "portforward?ports=80"] {
+        let (_, head) = connect_with(&cluster, target, "Impersonate-User: reader\r\n").await;
+        assert!(head.starts_with("http/1.1 403 "), "{target}: {head}");
+        let (_, head) = connect_with(&cluster, target, "Impersonate-User: runner\r\n").await;
+        assert!(!head.starts_with("http/1.1 403 "), "{target}: {head}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

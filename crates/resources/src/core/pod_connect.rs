@@ -1,8 +1,10 @@
 //! The subresources of a pod that lead to its node: `log`, `exec`, `attach`, `portforward` and `proxy`.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use coracle_meta::{GroupVersionResource, Object, Status};
-use coracle_registry::{Connect, Destination, GetOptions, Registry, Request, Verb};
+use coracle_registry::{Attributes, Connect, Decision, Destination, GetOptions, Registry, Request, Verb};
 
 use coracle_meta::fields::Fields;
 use serde_json::{Value, json};
@@ -81,6 +83,7 @@ impl Connect for Stream {
         _path: &str,
         query: &[(String, String)],
     ) -> Result<Destination, Status> {
+        authorize_create(registry, request).await?;
         let pod = pod(registry, request).await?;
         let container = if self.name == "portforward" { String::new() } else { container(&pod, query)? };
         let node = node_of(registry, request, &pod).await?;
@@ -96,6 +99,21 @@ impl Connect for Stream {
         let parameters: Vec<String> = flags.chain(command).collect();
         let path = format!("/{}/{}/{}/{container}", self.name, pod.namespace(), pod.name());
         Ok(Destination { node, path_and_query: format!("{path}?{}", parameters.join("&")), is_stream: true })
+    }
+}
+
+/// A WebSocket is a GET, and who may get a pod may not therefore run commands in it.
+/// In Kubernetes: `ensureAuthorizedForVerb`, which `AuthorizePodWebsocketUpgradeCreatePermission` asks for.
+async fn authorize_create(registry: &Registry, request: &Request) -> Result<(), Status> {
+    if request.verb == Verb::Create {
+        return Ok(());
+    }
+    let attributes = Attributes::of_resource(&request.user, "create", Arc::clone(&request.at));
+    match registry.authorize(&attributes).await? {
+        Decision::Allow(_) => Ok(()),
+        Decision::Deny(why) | Decision::NoOpinion(why) => {
+            Err(Status::forbidden(&request.group_resource(), &request.at.name, &why))
+        }
     }
 }
 
