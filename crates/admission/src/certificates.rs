@@ -129,7 +129,8 @@ fn organizations(request: &str) -> Result<Vec<String>, String> {
     let block = Pem::iter_from_buffer(&pem).flatten().find(|block| block.label == "CERTIFICATE REQUEST");
     let block = block.ok_or("PEM block type must be CERTIFICATE REQUEST")?;
     let (_, request) = X509CertificationRequest::from_der(&block.contents).map_err(|error| error.to_string())?;
-    Ok(request.certification_request_info.subject.iter_organization().filter_map(text).collect())
+    let organizations = request.certification_request_info.subject.iter_organization().map(text);
+    organizations.collect::<Option<_>>().ok_or_else(|| "x509: unsupported string type".to_owned())
 }
 
 /// A name's text, whichever of the string types that Go reads it is.
@@ -165,6 +166,12 @@ mod tests {
         ] {
             assert_eq!(organizations(&request("jane", group.clone())), Ok(vec![MASTERS.to_owned()]), "{group:?}");
         }
+    }
+
+    #[test]
+    fn a_group_of_a_type_that_go_does_not_read_is_refused_and_not_passed_over() {
+        let group = DnValue::UniversalString(MASTERS.try_into().unwrap());
+        assert!(organizations(&request("jane", group)).is_err());
     }
 
     #[test]

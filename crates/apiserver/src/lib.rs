@@ -30,6 +30,7 @@ pub use extension_transport::{ExtensionTransport, NoExtensions, Unreachable};
 pub use front::anonymous::Anonymous;
 pub use front::authenticate::PeerCertificates;
 pub use front::limits::Limits;
+pub use front::path_service::{PathRequest, PathService};
 pub use front::peer_address::PeerAddress;
 pub use front::request_headers::{FrontProxy, RequestHeaders};
 pub use node_transport::{NoNodes, NodeFailure, NodeTransport};

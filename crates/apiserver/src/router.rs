@@ -14,6 +14,7 @@ use crate::audit::Trail;
 use crate::documents::metrics::Label;
 use crate::documents::paths;
 use crate::front::passed_on::PassedOn;
+use crate::front::path_service::{PathRequest, PathService};
 use crate::front::query::{Plus, Query, percent_decode};
 use crate::front::received::Received;
 use crate::front::request_headers::FrontProxy;
@@ -153,10 +154,11 @@ type AskedFor = (Query, Arc<RequestInfo>, String, Arc<User>, AuditNotes);
 fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
     let (query, info, audit_id, user, audit) = asked;
     hide_subprotocol(&mut parts.headers);
+    let path_service = parts.extensions.remove::<PathService>().filter(|_| info.resource.is_none());
     let passed_on = PassedOn::read(&server.registry, &info, &mut parts);
     let upgrade = if passed_on.is_some() { None } else { Upgrade::read(&mut parts) };
     let (method, headers) = (parts.method, parts.headers);
-    Received { method, headers, query, info, audit_id, user, upgrade, passed_on, audit, entry: None }
+    Received { method, headers, query, info, audit_id, user, upgrade, passed_on, path_service, audit, entry: None }
 }
 
 /// The answer to a request that is allowed.
@@ -185,6 +187,10 @@ async fn within_limits(server: &Arc<Server>, received: Received, body: Body) -> 
 async fn dispatch(server: &Arc<Server>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {
     if let Some(passed_on) = received.passed_on.take() {
         return Ok(extension::serve(server, received, passed_on, body).await);
+    }
+    if let Some(service) = received.path_service.take() {
+        let request = PathRequest { user: Arc::clone(&received.user), method: received.method.clone() };
+        return service.serve(request).await;
     }
     match received.info.resource.clone() {
         Some(asked) => verbs::serve(server, received, body, asked).await,

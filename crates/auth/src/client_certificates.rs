@@ -6,6 +6,7 @@ use coracle_registry::{Authenticated, Authenticator, Credentials, Registry, User
 use sha2::{Digest, Sha256};
 use x509_parser::oid_registry::{Oid, asn1_rs::oid};
 use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
 /// What of a subject is the user's uid. In Kubernetes: `asn1.X509UID`.
 const UID: Oid<'static> = oid!(1.3.6.1.4.1.57683.2);
@@ -35,11 +36,28 @@ pub fn certified_user(der: &[u8]) -> Option<User> {
     user_of(der).flatten()
 }
 
-/// The user of a certificate in DER; `None` if it is none or its uid is not one, and no user if it has no common name.
+/// The text of an attribute of a name, whichever of the string types that Go reads it is of.
+pub fn attribute_text(attribute: &AttributeTypeAndValue<'_>) -> Option<String> {
+    let value = attribute.attr_value();
+    let text = attribute.as_str().map(str::to_owned).ok();
+    text.or_else(|| value.as_bmpstring().map(|text| text.string()).ok())
+        .or_else(|| value.as_teletexstring().map(|text| text.string()).ok())
+}
+
+/// The common name of a subject; of several the last, as in Go. Empty if there is none.
+///
+/// # Errors
+/// `None` if it cannot be read.
+pub fn common_name(subject: &X509Name<'_>) -> Option<String> {
+    subject.iter_common_name().last().map_or_else(|| Some(String::new()), attribute_text)
+}
+
+/// The user of a certificate in DER; `None` if it is none, a name of it cannot be read or its uid is not one, and no user
+/// if it has no common name.
 fn user_of(der: &[u8]) -> Option<Option<User>> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let subject = certificate.subject();
-    let name = subject.iter_common_name().next().and_then(|name| name.as_str().ok()).unwrap_or("");
+    let name = common_name(subject)?;
     if name.is_empty() {
         return Some(None);
     }
@@ -49,7 +67,7 @@ fn user_of(der: &[u8]) -> Option<Option<User>> {
         [one] => one.as_str().ok().filter(|uid| !uid.is_empty())?.to_owned(),
         _ => return None,
     };
-    let groups = subject.iter_organization().filter_map(|group| group.as_str().ok()).map(str::to_owned);
+    let groups: Vec<String> = subject.iter_organization().map(attribute_text).collect::<Option<_>>()?;
     let hash: String = Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect();
     let credential = ("authentication.kubernetes.io/credential-id".to_owned(), vec![format!("X509SHA256={hash}")]);
     Some(Some(User { uid, extra: [credential].into(), ..User::new(name, groups) }))
@@ -58,7 +76,7 @@ fn user_of(der: &[u8]) -> Option<Option<User>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+    use rcgen::{CertificateParams, DistinguishedName, DnType, DnValue, KeyPair};
 
     fn certificate(name: Option<&str>, groups: &[&str]) -> Vec<u8> {
         let mut subject = DistinguishedName::new();
@@ -78,6 +96,35 @@ mod tests {
         let user = user_of(&certificate(Some("system:node:a"), &["system:nodes"])).unwrap().unwrap();
         assert_eq!(user.name, "system:node:a");
         assert_eq!(user.groups, ["system:nodes"]);
+    }
+
+    #[test]
+    fn of_several_common_names_the_last_is_the_user_and_every_organization_is_a_group() {
+        // rcgen has one value for each attribute, and takes a number for another one.
+        let (name, organization) = (vec![2, 5, 4, 3], vec![2, 5, 4, 10]);
+        let mut params = CertificateParams::default();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "system:kube-controller-manager");
+        params.distinguished_name.push(DnType::OrganizationName, "a");
+        params
+            .distinguished_name
+            .push(DnType::CustomDnType(organization), DnValue::BmpString("größe".try_into().unwrap()));
+        params.distinguished_name.push(DnType::CustomDnType(name), "dave");
+        let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+        let user = user_of(certificate.der()).unwrap().unwrap();
+        assert_eq!((user.name.as_str(), user.groups), ("dave", vec!["a".to_owned(), "größe".to_owned()]));
+    }
+
+    #[test]
+    fn a_name_of_a_type_that_go_does_not_read_is_refused_and_not_passed_over() {
+        for attribute in [DnType::CommonName, DnType::OrganizationName] {
+            let mut params = CertificateParams::default();
+            params.distinguished_name = DistinguishedName::new();
+            params.distinguished_name.push(DnType::CustomDnType(vec![2, 5, 4, 3]), "ann");
+            params.distinguished_name.push(attribute.clone(), DnValue::UniversalString("x".try_into().unwrap()));
+            let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
+            assert_eq!(user_of(certificate.der()), None, "{attribute:?}");
+        }
     }
 
     #[test]

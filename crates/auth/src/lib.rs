@@ -36,7 +36,7 @@ mod reviews;
 pub use authenticators::Authenticators;
 pub use authorizers::{Authorizers, ModeError};
 pub use bootstrap::bootstrap_policy;
-pub use client_certificates::{ClientCertificates, certified_user};
+pub use client_certificates::{ClientCertificates, attribute_text, certified_user, common_name};
 pub use escalation::EscalationCheck;
 pub use issuer::{Issuer, IssuerSpec, KeyError, PublicDocument, TokenError};
 pub use keys::{NoPrivateKey, private_key};

@@ -1,4 +1,4 @@
-//! Where a cluster that runs gives a snapshot of itself away: a path of its API, for whoever may `get` it.
+//! Where a cluster that runs gives a snapshot of itself away: a path of its API, for members of `system:masters`.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,29 +6,28 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
-use coracle_cluster::{Body, BoxError, Cluster, Kubelet, Transport};
+use coracle_cluster::{Body, Cluster, Kubelet, PathRequest, PathService, Transport};
+use coracle_meta::Status;
 use coracle_store::{Store, disk};
 use futures_util::stream;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
-use http::{Method, Request, Response, StatusCode};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{Method, Request, Response};
 use http_body::Frame;
-use http_body_util::{BodyExt, Full, StreamBody};
-use serde_json::{Value, json};
+use http_body_util::StreamBody;
 
 use crate::snapshot;
 use crate::state::StateFolder;
 
-/// The path. `system:masters` may get it, and whom a role lets (`nonResourceURLs`).
+/// The path.
 pub(crate) const PATH: &str = "/coracle/snapshot";
-/// Who may get it, the API server is asked by.
-const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+/// Who may get it. A snapshot holds the key of the authority, so that a right to `nonResourceURLs` is not enough.
+const MASTERS: &str = "system:masters";
 /// How much of the file goes at once.
 const CHUNK: usize = 1 << 16;
 
 /// What a snapshot of a running cluster is taken of.
 #[derive(Clone)]
 pub(crate) struct SnapshotDoor {
-    front: Transport,
     folder: StateFolder,
     store: Arc<dyn Store>,
     kubelet: Kubelet,
@@ -37,42 +36,38 @@ pub(crate) struct SnapshotDoor {
 }
 
 impl SnapshotDoor {
-    /// The front door of a cluster, with this beside it.
+    /// The front door of a cluster, with this beside it: the API server asks for it when it has let a request in.
     pub(crate) fn beside(cluster: &Cluster, folder: &StateFolder) -> Transport {
+        let front = cluster.front_door();
         let door = Self {
-            front: cluster.front_door(),
             folder: folder.clone(),
             store: cluster.store(),
             kubelet: cluster.kubelet().clone(),
             turn: Arc::default(),
         };
-        Transport::to(tower::service_fn(move |request: Request<Body>| {
+        let service = PathService::new(move |asked| {
             let door = door.clone();
-            async move {
-                match request.uri().path() {
-                    PATH => door.answer(request).await,
-                    _ => door.front.send(request).await,
-                }
+            async move { door.answer(&asked).await }
+        });
+        Transport::to(tower::service_fn(move |mut request: Request<Body>| {
+            if request.uri().path() == PATH {
+                request.extensions_mut().insert(service.clone());
             }
+            let front = front.clone();
+            async move { front.send(request).await }
         }))
     }
 
-    async fn answer(&self, request: Request<Body>) -> Result<Response<Body>, BoxError> {
-        if request.method() != Method::GET {
-            return Ok(refused(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", "a snapshot can only be got"));
+    async fn answer(&self, asked: &PathRequest) -> Result<Response<Body>, Status> {
+        if !asked.user.is_in(MASTERS) {
+            let why = format!("you may not get {PATH}: only members of {MASTERS} may");
+            return Err(Status::failure(403, "Forbidden", why));
         }
-        let review = self.front.send(review(request)?).await?;
-        if !review.status().is_success() {
-            return Ok(review);
+        if asked.method != Method::GET {
+            return Err(Status::failure(405, "MethodNotAllowed", "a snapshot can only be got"));
         }
-        let review: Value = serde_json::from_slice(&review.into_body().collect().await?.to_bytes())?;
-        if review["status"]["allowed"] != true {
-            return Ok(refused(StatusCode::FORBIDDEN, "Forbidden", &format!("you may not get {PATH}")));
-        }
-        Ok(match self.take().await {
-            Ok(file) => sent(file)?,
-            Err(error) => refused(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", &format!("{error:#}")),
-        })
+        let unmade = |error: anyhow::Error| Status::failure(500, "InternalError", format!("{error:#}"));
+        self.take().await.and_then(sent).map_err(unmade)
     }
 
     /// The store first, the nodes after it: what a node knows is then never older than what the API says of it.
@@ -86,36 +81,8 @@ impl SnapshotDoor {
     }
 }
 
-/// Asks, as whoever sent the request, whether it may be sent.
-fn review(request: Request<Body>) -> Result<Request<Body>, BoxError> {
-    let (mut parts, _) = request.into_parts();
-    parts.method = Method::POST;
-    parts.uri = REVIEWS.parse()?;
-    let is_who = |name: &http::HeaderName| *name == AUTHORIZATION || name.as_str().starts_with("impersonate-");
-    let who = parts.headers.iter().filter(|(name, _)| is_who(name));
-    parts.headers = who.map(|(name, value)| (name.clone(), value.clone())).collect();
-    parts.headers.insert(CONTENT_TYPE, "application/json".parse()?);
-    let asked = json!({
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectAccessReview",
-        "spec": {"nonResourceAttributes": {"path": PATH, "verb": "get"}},
-    });
-    Ok(Request::from_parts(parts, Body::new(Full::new(Bytes::from(asked.to_string())))))
-}
-
-fn refused(code: StatusCode, reason: &str, message: &str) -> Response<Body> {
-    let status = json!({
-        "apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure",
-        "message": message, "reason": reason, "code": code.as_u16(),
-    });
-    let mut answer = Response::new(Body::new(Full::new(Bytes::from(status.to_string()))));
-    *answer.status_mut() = code;
-    answer.headers_mut().insert(CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
-    answer
-}
-
 /// The file, piece by piece.
-fn sent(file: File) -> Result<Response<Body>, BoxError> {
+fn sent(file: File) -> Result<Response<Body>> {
     let length = file.metadata()?.len();
     let pieces = stream::unfold(Some(file), |file| async move {
         let mut file = file?;

@@ -9,7 +9,7 @@ use coracle_auth::{
 };
 use coracle_journal::Recorder;
 use coracle_registry::{Admission, Authenticator, Outgoing, Registry};
-use coracle_resources::{AuthenticationTrust, Cidr, Config, ServerControllers, TrustedProxies};
+use coracle_resources::{AuthenticationTrust, Cidr, Config, LocalApiServices, ServerControllers, TrustedProxies};
 use coracle_storage::Storage;
 use coracle_store::Store;
 use futures_util::FutureExt;
@@ -273,7 +273,7 @@ fn registry(
     let mut builder = builder
         .kinds(kinds)
         .admission(plugins(spec)?)
-        .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>])
+        .admission([Arc::new(EscalationCheck::default()) as Arc<dyn Admission>, Arc::new(LocalApiServices)])
         .subresource(service_accounts, token);
     for (resource, computed) in coracle_auth::reviews(Arc::clone(authenticator), issuer.audiences()) {
         builder = builder.computed(resource, computed);

@@ -62,7 +62,7 @@ pub use cluster::Cluster;
 pub use component::Component;
 pub use control_plane::ControlPlane;
 pub use coracle_admission::{Configurations as AdmissionConfigurations, DefaultTolerationSeconds};
-pub use coracle_apiserver::{Audit, AuditPolicy, AuditSink, Limits, NoNodes, RequestHeaders};
+pub use coracle_apiserver::{Audit, AuditPolicy, AuditSink, Limits, NoNodes, PathRequest, PathService, RequestHeaders};
 pub use coracle_auth::{IssuerSpec, ReviewVersion, ReviewWebhook, TokenLifetimes};
 pub use coracle_controller_runtime::{Ended, LeaderTimings};
 pub use coracle_kubelet::{

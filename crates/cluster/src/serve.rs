@@ -12,6 +12,7 @@ mod metrics_listener;
 mod papers;
 #[cfg(feature = "etcd")]
 mod store_listener;
+mod subject;
 mod tls;
 
 pub use certificates::{Authority, Identity, new_service_account_key, write_private};

@@ -47,6 +47,7 @@ mod status_counts;
 mod storage;
 mod volume_claim_spec;
 
+pub use aggregation::LocalApiServices;
 pub use authentication_trust::{AuthenticationTrust, TrustedProxies};
 pub use bootstrap::{bootstrap, kubernetes_service};
 pub use cidr::{Cidr, NotACidr};

@@ -245,8 +245,57 @@ async fn a_server_without_a_service_takes_no_group_away_and_one_that_goes_is_for
     assert!(!get(&harbour.cluster, "/apis").await.to_string().contains("boats.example"));
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(harbour.asked.lock().len(), asked, "nobody is asked who answers for nothing");
-    let local = json!({"group": "apps", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15});
-    harbour.create(API_SERVICES, &json!({"metadata": {"name": "v1.apps"}, "spec": local})).await;
+    let local = json!({"group": "boats.example", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15});
+    harbour.create(API_SERVICES, &json!({"metadata": {"name": "v1.boats.example"}, "spec": local})).await;
     tokio::time::sleep(SETTLED).await;
-    assert_eq!(get(&harbour.cluster, "/apis/apps/v1/deployments").await["kind"], "DeploymentList");
+    assert_eq!(harbour.condition().await["reason"], "Local");
+    let gone = send(&harbour.cluster, Request::get(BOATS).body(Vec::new()).unwrap()).await;
+    assert_eq!(gone.code, StatusCode::NOT_FOUND);
+}
+
+/// An APIService that has the service `boats` answer for a group and version.
+fn taken_over(group: &str, version: &str) -> Value {
+    let spec = json!({"group": group, "version": version, "groupPriorityMinimum": 2000, "versionPriority": 100,
+        "service": {"namespace": "default", "name": "boats", "port": 443}, "insecureSkipTLSVerify": true});
+    json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": format!("{version}.{group}")}, "spec": spec})
+}
+
+/// All groups and versions, as discovery lists them.
+async fn group_versions(cluster: &Cluster) -> Vec<(String, String)> {
+    let groups = get(cluster, "/apis").await["groups"].as_array().unwrap().clone();
+    let versions = groups.iter().flat_map(|group| group["versions"].as_array().unwrap().clone());
+    let pair = |version: Value| {
+        let (group, version) = version["groupVersion"].as_str().unwrap().split_once('/').unwrap();
+        (group.to_owned(), version.to_owned())
+    };
+    versions.map(pair).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_api_service_of_a_group_that_this_server_answers_for_is_there_already() {
+    let harbour = Harbour::new().await;
+    let names = json!({"plural": "odds", "singular": "odd", "kind": "Odd", "listKind": "OddList"});
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": schema});
+    let spec = json!({"group": "custom.example", "scope": "Namespaced", "names": names, "versions": [version]});
+    let definition = json!({"metadata": {"name": "odds.custom.example"}, "spec": spec});
+    harbour.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition).await;
+    tokio::time::sleep(SETTLED).await;
+    let mut versions = group_versions(&harbour.cluster).await;
+    assert!(versions.len() > 20 && versions.contains(&("custom.example".to_owned(), "v1".to_owned())), "{versions:?}");
+    versions.push((String::new(), "v1".to_owned()));
+    for (group, version) in &versions {
+        let object = taken_over(group, version);
+        let name = format!("{version}.{group}");
+        let expected = format!("apiservices.apiregistration.k8s.io {name:?} already exists");
+        for path in [API_SERVICES.to_owned(), format!("{API_SERVICES}?dryRun=All")] {
+            let answer = call(&harbour.cluster, Method::POST, &path, &object).await;
+            assert_eq!((answer.code, &answer.json()["message"]), (StatusCode::CONFLICT, &expected.as_str().into()));
+        }
+        let apply = Request::patch(format!("{API_SERVICES}/{name}?fieldManager=m"))
+            .header("content-type", "application/apply-patch+yaml");
+        let applied = send(&harbour.cluster, apply.body(object.to_string().into_bytes()).unwrap()).await;
+        assert_eq!(applied.code, StatusCode::CONFLICT, "{name}: {:?}", applied.json());
+    }
 }

@@ -11,6 +11,7 @@ pub(crate) mod in_flight;
 pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod passed_on;
+pub(crate) mod path_service;
 pub(crate) mod peer_address;
 pub(crate) mod query;
 pub(crate) mod received;

@@ -6,6 +6,7 @@ use http::{HeaderMap, Method};
 
 use crate::front::deadline;
 use crate::front::passed_on::PassedOn;
+use crate::front::path_service::PathService;
 use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
 use crate::front::upgrade::Upgrade;
@@ -22,6 +23,8 @@ pub(crate) struct Received {
     pub(crate) upgrade: Option<Upgrade>,
     /// Whom it is passed on to, if another API server answers.
     pub(crate) passed_on: Option<PassedOn>,
+    /// What answers its path, if that is not this server's own.
+    pub(crate) path_service: Option<PathService>,
     /// What is noted for the audit log.
     pub(crate) audit: AuditNotes,
     /// The entry of this request in the event log.
@@ -31,7 +34,8 @@ pub(crate) struct Received {
 impl Received {
     /// Whether the answer is a stream, without a limit of its time.
     pub(crate) fn is_stream(&self) -> bool {
-        self.passed_on.as_ref().is_some_and(PassedOn::is_upgrade) || deadline::is_long_running(&self.info)
+        let is_passed_on = self.passed_on.as_ref().is_some_and(PassedOn::is_upgrade);
+        is_passed_on || self.path_service.is_some() || deadline::is_long_running(&self.info)
     }
 
     /// Who the client says it is.

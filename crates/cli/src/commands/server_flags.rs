@@ -31,6 +31,9 @@ pub(crate) struct ServerFlags {
     /// The addresses of services
     #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/16")]
     service_cluster_ip_range: String,
+    /// Admission plug-ins beside those that are on by default, such as NodeRestriction, which is on in `coracle up`
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    enable_admission_plugins: Vec<String>,
     /// Admission plug-ins to leave out
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     disable_admission_plugins: Vec<String>,
@@ -66,6 +69,7 @@ impl Default for ServerFlags {
             secure_port: None,
             token_auth_file: None,
             service_cluster_ip_range: "10.0.0.0/16".to_owned(),
+            enable_admission_plugins: Vec::new(),
             disable_admission_plugins: Vec::new(),
             authorization_mode: "Node,RBAC".to_owned(),
             advertise: AdvertiseFlags::default(),
@@ -105,6 +109,7 @@ impl ServerFlags {
         let mut spec = ApiServerSpec {
             authorization_mode: self.authorization_mode.clone(),
             anonymous_auth: self.anonymous_auth,
+            enable_admission_plugins: self.enable_admission_plugins.clone(),
             disable_admission_plugins: self.disable_admission_plugins.clone(),
             service_cluster_ip_range: self.service_cluster_ip_range.clone(),
             token_auth_file: self.token_auth_file.clone(),

@@ -34,6 +34,8 @@ use crate::{exit, state};
 
 /// The addresses of load balancers in a cluster to try things in: those of RFC 5737, which reach nobody by mistake.
 const LOAD_BALANCERS: &str = "198.51.100.0/24";
+/// Holds nodes to what is their own.
+const NODE_RESTRICTION: &str = "NodeRestriction";
 
 /// Entries of the event log that are kept in memory beside the file.
 const KEPT_ENTRIES: usize = 10_000;
@@ -199,6 +201,9 @@ impl Up {
             claim.mark_ephemeral()?;
         }
         let mut spec = self.server.spec(&folder.pki())?;
+        // kube-apiserver leaves it off, and kubeadm switches it on.
+        let is_disabled = spec.disable_admission_plugins.iter().any(|name| name == NODE_RESTRICTION);
+        spec.enable_admission_plugins.extend((!is_disabled).then(|| NODE_RESTRICTION.to_owned()));
         let door = self.server.open(&folder.pki(), 0, &mut spec).await?;
         controllers.certificate_keys = CertificateKeys::all(CertificateKey::new(door.authority.clone()));
         read_keys(&mut controllers).map_err(unreadable)?;

@@ -12,6 +12,7 @@ mod kubectl;
 mod kubectl_nodes;
 mod kubectl_releases;
 mod learn;
+mod node_restriction;
 mod nodes;
 mod program;
 mod scenarios;

@@ -42,8 +42,16 @@ fn a_cluster_that_runs_is_saved_and_its_pods_go_on_where_it_is_restored_and_afte
     let log = asked(&first, &["logs", "web"], |text| text.contains("began on"));
     let state = asked(&first, &["get", "pod", "web", "-o", STATE], |_| true);
 
-    let unasked = of(&first, &["kubectl", "get", "--raw", "/coracle/snapshot", "--as", "nobody"]).output().unwrap();
-    assert!(text(&unasked).contains("you may not get /coracle/snapshot"), "{}", text(&unasked));
+    let as_nobody =
+        || of(&first, &["kubectl", "get", "--raw", "/coracle/snapshot", "--as", "nobody"]).output().unwrap();
+    let unasked = text(&as_nobody());
+    assert!(unasked.contains("User \"nobody\" cannot get path \"/coracle/snapshot\""), "{unasked}");
+    let role = ["kubectl", "create", "clusterrole", "paths", "--verb=*", "--non-resource-url=*"];
+    succeed(&mut of(&first, &role));
+    let binding = ["kubectl", "create", "clusterrolebinding", "paths", "--clusterrole=paths", "--user=nobody"];
+    succeed(&mut of(&first, &binding));
+    let with_all_paths = text(&as_nobody());
+    assert!(with_all_paths.contains("only members of system:masters may"), "{with_all_paths}");
     let saved = succeed(of(&first, &["snapshot", "save"]).arg(&file));
     assert!(saved.contains("is saved in"), "{saved}");
     let again = of(&first, &["snapshot", "save"]).arg(&file).output().unwrap();

@@ -6,13 +6,17 @@ use coracle_auth::private_key;
 use coracle_controllers::{CertificateOrder, SignsCertificates};
 use coracle_meta::format_time;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, PublicKeyData, SanType,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, PublicKeyData, SanType, SubjectPublicKeyInfo,
 };
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::parse_x509_certificate;
+use x509_parser::prelude::FromDer;
 
+use super::subject::{Subject, renamed};
 use crate::Error;
 
 /// A certificate authority of a cluster's own, kept in a folder so that its clients outlive a restart.
@@ -21,6 +25,8 @@ use crate::Error;
 #[derive(Debug)]
 pub struct Authority {
     certificate: String,
+    /// Its own subject, in DER: the issuer of what it signs.
+    subject: Vec<u8>,
     issuer: Issuer<'static, KeyPair>,
     not_after: Timestamp,
 }
@@ -70,8 +76,10 @@ impl Authority {
         let key = KeyPair::generate().map_err(Error::certificates)?;
         let params = authority_params();
         let certificate = params.self_signed(&key).map_err(Error::certificates)?;
-        let not_after = moment(params.not_after.unix_timestamp());
-        Ok(Self { certificate: certificate.pem(), issuer: Issuer::new(params, key), not_after })
+        let (_, parsed) = parse_x509_certificate(certificate.der()).map_err(Error::certificates)?;
+        let (subject, not_after) =
+            (parsed.subject().as_raw().to_vec(), moment(parsed.validity().not_after.timestamp()));
+        Ok(Self { certificate: certificate.pem(), subject, issuer: Issuer::new(params, key), not_after })
     }
 
     /// The authority of a certificate and its key, which others have made.
@@ -92,8 +100,9 @@ impl Authority {
             return Err(wrong(key, &"private key does not match public key"));
         }
         let not_after = moment(parsed.validity().not_after.timestamp());
+        let subject = parsed.subject().as_raw().to_vec();
         let issuer = Issuer::from_ca_cert_der(der, key_pair).map_err(|error| wrong(certificate, &error))?;
-        Ok(Self { certificate: text, issuer, not_after })
+        Ok(Self { certificate: text, subject, issuer, not_after })
     }
 
     /// The authority's certificate, PEM.
@@ -109,28 +118,40 @@ impl Authority {
     /// The same, for a server of another name.
     pub fn serving(&self, common_name: &str, names: &[String], addresses: &[IpAddr]) -> Result<Identity, Error> {
         let mut params = CertificateParams::new(names.to_vec()).map_err(Error::certificates)?;
-        params.distinguished_name = name(common_name, &[]);
         params.subject_alt_names.extend(addresses.iter().map(|address| SanType::IpAddress(*address)));
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        self.identity(params)
+        self.identity(params, &Subject::new(common_name, &[]))
     }
 
     /// A certificate by which `user`, a member of `groups`, proves who it is.
     pub fn client(&self, user: &str, groups: &[&str]) -> Result<Identity, Error> {
         let mut params = CertificateParams::default();
-        params.distinguished_name = name(user, groups);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        self.identity(params)
+        self.identity(params, &Subject::new(user, groups))
     }
 
-    fn identity(&self, mut params: CertificateParams) -> Result<Identity, Error> {
+    fn identity(&self, mut params: CertificateParams, subject: &Subject) -> Result<Identity, Error> {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
         params.not_before = rcgen::date_time_ymd(2024, 1, 1);
         params.not_after = rcgen::date_time_ymd(2124, 1, 1);
         params.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate().map_err(Error::certificates)?;
-        let certificate = params.signed_by(&key, &self.issuer).map_err(Error::certificates)?;
-        Ok(Identity { certificate: certificate.pem(), key: key.serialize_pem() })
+        let certificate = self.signed(params, &key, subject).map_err(Error::certificates)?;
+        Ok(Identity { certificate, key: key.serialize_pem() })
+    }
+
+    /// A certificate in PEM for a key and a subject.
+    fn signed(
+        &self,
+        mut params: CertificateParams,
+        key: &impl PublicKeyData,
+        subject: &Subject,
+    ) -> Result<String, String> {
+        params.distinguished_name = DistinguishedName::new();
+        let certificate = params.signed_by(key, &self.issuer).map_err(|error| error.to_string())?;
+        let der = renamed(certificate.der(), &self.subject, subject, self.issuer.key())?;
+        let lines = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
+        Ok(pem::encode_config(&pem::Pem::new("CERTIFICATE", der), lines))
     }
 }
 
@@ -139,12 +160,15 @@ impl Authority {
 /// In Kubernetes: `authority.PermissiveSigningPolicy`.
 impl SignsCertificates for Authority {
     fn sign(&self, order: &CertificateOrder) -> Result<String, String> {
-        let said = |error: rcgen::Error| error.to_string();
-        let request = CertificateSigningRequestParams::from_der(&order.request.as_slice().into());
-        let mut request = request.map_err(|error| format!("unable to parse certificate request: {error}"))?;
-        let params = &mut request.params;
+        let (_, request) = X509CertificationRequest::from_der(&order.request)
+            .map_err(|error| format!("unable to parse certificate request: {error}"))?;
+        let verified = request.verify_signature();
+        verified.map_err(|error| format!("unable to verify certificate request signature: {error}"))?;
+        let asked = &request.certification_request_info;
+        let key = SubjectPublicKeyInfo::from_der(asked.subject_pki.raw).map_err(|error| error.to_string())?;
+        let mut params = CertificateParams::default();
+        params.subject_alt_names = alternative_names(&request)?;
         (params.key_usages, params.extended_key_usages) = usages(&order.usages)?;
-        params.custom_extensions.clear();
         params.is_ca = IsCa::ExplicitNoCa;
         params.use_authority_key_identifier_extension = true;
         params.serial_number = Some(order.serial.clone().into());
@@ -155,8 +179,35 @@ impl SignsCertificates for Authority {
         }
         params.not_before = at(order.not_before);
         params.not_after = at(order.not_after.min(self.not_after));
-        Ok(request.signed_by(&self.issuer).map_err(said)?.pem())
+        self.signed(params, &key, &Subject::read(&asked.subject)?)
     }
+}
+
+/// The alternative names that a request asks for, of those sorts that Go reads.
+fn alternative_names(request: &X509CertificationRequest<'_>) -> Result<Vec<SanType>, String> {
+    let extensions = request.requested_extensions().into_iter().flatten();
+    let names = extensions.filter_map(|extension| match extension {
+        ParsedExtension::SubjectAlternativeName(names) => Some(&names.general_names),
+        _ => None,
+    });
+    let text = |text: &str| text.try_into().map_err(|error: rcgen::Error| error.to_string());
+    let mut found = Vec::new();
+    for name in names.flatten() {
+        found.push(match name {
+            GeneralName::DNSName(name) => SanType::DnsName(text(name)?),
+            GeneralName::RFC822Name(name) => SanType::Rfc822Name(text(name)?),
+            GeneralName::URI(name) => SanType::URI(text(name)?),
+            GeneralName::IPAddress(bytes) => {
+                let four = <[u8; 4]>::try_from(*bytes).map(IpAddr::from);
+                let address = four.or_else(|_| <[u8; 16]>::try_from(*bytes).map(IpAddr::from));
+                SanType::IpAddress(
+                    address.map_err(|_| format!("x509: cannot parse IP address of length {}", bytes.len()))?,
+                )
+            }
+            _ => continue,
+        });
+    }
+    Ok(found)
 }
 
 fn moment(seconds: i64) -> Timestamp {
@@ -210,21 +261,13 @@ fn usages(words: &[String]) -> Result<(Vec<KeyUsagePurpose>, Vec<ExtendedKeyUsag
 
 fn authority_params() -> CertificateParams {
     let mut params = CertificateParams::default();
-    params.distinguished_name = name("coracle-ca", &[]);
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, "coracle-ca");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::CrlSign];
     params.not_before = rcgen::date_time_ymd(2024, 1, 1);
     params.not_after = rcgen::date_time_ymd(2124, 1, 1);
     params
-}
-
-fn name(common_name: &str, organizations: &[&str]) -> DistinguishedName {
-    let mut name = DistinguishedName::new();
-    for organization in organizations {
-        name.push(DnType::OrganizationName, *organization);
-    }
-    name.push(DnType::CommonName, common_name);
-    name
 }
 
 /// The certificates of a PEM text, which has to have one. In Kubernetes: `cert.ParseCertsPEM`.
@@ -285,6 +328,57 @@ mod tests {
         let (_, certificate) = parse_x509_certificate(&signed[0]).unwrap();
         assert_eq!(moment(certificate.validity().not_after.timestamp()), authority.not_after);
         assert!(authority.sign(&order(2130, 2131)).unwrap_err().starts_with("the signer has expired: NotAfter=2124"));
+    }
+
+    /// A request in DER for these attributes of a subject, as `2.5.4.x`; rcgen writes each number once.
+    fn request(attributes: &[(DnType, &str)]) -> Vec<u8> {
+        let mut params = CertificateParams::new(["a.example".to_owned()]).unwrap();
+        params.distinguished_name = DistinguishedName::new();
+        for (kind, value) in attributes {
+            params.distinguished_name.push(kind.clone(), *value);
+        }
+        params.serialize_request(&KeyPair::generate().unwrap()).unwrap().der().to_vec()
+    }
+
+    #[test]
+    fn a_signed_certificate_keeps_all_organizations_and_the_last_name_and_verifies() {
+        let authority = Authority::new().unwrap();
+        let attributes = [
+            (DnType::OrganizationName, "a"),
+            (DnType::CustomDnType(vec![2, 5, 4, 10]), "b"),
+            (DnType::CommonName, "first"),
+            (DnType::CustomDnType(vec![2, 5, 4, 3]), "dave"),
+            (DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 57683, 2]), "a uid of the requester's choice"),
+        ];
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        let order = CertificateOrder {
+            request: request(&attributes),
+            usages: vec!["client auth".to_owned()],
+            not_before: now,
+            not_after: now,
+            now,
+            serial: vec![1],
+        };
+        let signed = certificates(&authority.sign(&order).unwrap()).unwrap();
+        let user = coracle_auth::certified_user(&signed[0]).unwrap();
+        assert_eq!(
+            (user.name.as_str(), user.uid.as_str(), user.groups.as_slice()),
+            ("dave", "", &["a", "b"].map(str::to_owned)[..])
+        );
+        let (_, certificate) = parse_x509_certificate(&signed[0]).unwrap();
+        let authority = certificates(authority.certificate()).unwrap();
+        let (_, authority) = parse_x509_certificate(&authority[0]).unwrap();
+        certificate.verify_signature(Some(authority.public_key())).unwrap();
+        assert_eq!(certificate.issuer().as_raw(), authority.subject().as_raw());
+        let names = certificate.subject_alternative_name().unwrap().unwrap().value;
+        assert_eq!(names.general_names, [GeneralName::DNSName("a.example")]);
+    }
+
+    #[test]
+    fn a_client_is_in_all_of_its_groups() {
+        let client = Authority::new().unwrap().client("ann", &["a", "b"]).unwrap();
+        let user = coracle_auth::certified_user(&certificates(&client.certificate).unwrap()[0]).unwrap();
+        assert_eq!((user.name.as_str(), user.groups), ("ann", vec!["a".to_owned(), "b".to_owned()]));
     }
 
     #[test]

@@ -37,8 +37,7 @@ impl ClientAuthorities {
 
 fn common_name(certificate: &[u8]) -> String {
     let Ok((_, certificate)) = X509Certificate::from_der(certificate) else { return String::new() };
-    let name = certificate.subject().iter_common_name().next().and_then(|name| name.as_str().ok());
-    name.unwrap_or_default().to_owned()
+    coracle_auth::common_name(certificate.subject()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,9 +1,13 @@
 //! What somebody tries who has no credentials, or no right: every verb of every kind, and every path.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use coracle_cluster::{ApiServerSpec, Cluster};
+use coracle_cluster::{ApiServerSpec, Audit, AuditPolicy, AuditSink, Cluster, PathRequest, PathService};
+use coracle_meta::Status;
+use coracle_store::{Operation, Txn};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
@@ -463,4 +467,135 @@ async fn a_web_socket_that_cannot_set_headers_shows_its_token_as_a_subprotocol()
     assert_eq!(asked(NOBODYS_TOKEN, "websocket").await, 200);
     assert_eq!(asked("another", "websocket").await, 401);
     assert_eq!(asked(NOBODYS_TOKEN, "h2c").await, 403, "no WebSocket shows a token so");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stored_api_service_of_a_built_in_group_takes_nothing_over() {
+    let cluster = cluster().await;
+    let groups = administer(&cluster, Method::GET, "/apis", &Value::Null).await;
+    let versions = groups["groups"].as_array().unwrap().iter().flat_map(|group| group["versions"].as_array().unwrap());
+    let versions: Vec<String> = versions.map(|version| version["groupVersion"].as_str().unwrap().to_owned()).collect();
+    for of in versions.iter().map(String::as_str).chain(["other.example/v1"]) {
+        let (group, version) = of.split_once('/').unwrap();
+        let spec = json!({"group": group, "version": version, "groupPriorityMinimum": 2000, "versionPriority": 100,
+            "service": {"namespace": "default", "name": "evil", "port": 443}, "insecureSkipTLSVerify": true});
+        let metadata = json!({"name": format!("{version}.{group}"), "uid": format!("uid-{of}")});
+        let object = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": metadata, "spec": spec});
+        let key = format!("/registry/apiregistration.k8s.io/apiservices/{version}.{group}");
+        let success = vec![Operation::put(key, object.to_string().into_bytes())];
+        let write = Txn { compare: Vec::new(), success, failure: Vec::new(), cause: None };
+        cluster.store().txn(write).await.unwrap();
+    }
+    // An hour is longer than anything takes by which the set of other servers is found out.
+    tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
+    let other = code(&cluster, Some("another"), &Method::GET, "/apis/other.example/v1").await;
+    assert_eq!(other, 401, "credentials come first");
+    let request = Request::get("/apis/other.example/v1").body(Full::<Bytes>::default()).unwrap();
+    assert_eq!(cluster.service().oneshot(request).await.unwrap().status(), 503, "the other server is known");
+    for of in &versions {
+        let resources = administer(&cluster, Method::GET, &format!("/apis/{of}"), &Value::Null).await;
+        assert_eq!(resources["kind"], "APIResourceList", "{of}: {resources}");
+    }
+    let spec = json!({"user": "nobody", "resourceAttributes": {"verb": "delete", "resource": "nodes"}});
+    let reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    let review = administer(&cluster, Method::POST, reviews, &json!({"spec": spec})).await;
+    assert_eq!(review["status"]["allowed"], false, "{review}");
+}
+
+#[derive(Default)]
+struct Lines(parking_lot::Mutex<Vec<Value>>);
+
+impl AuditSink for Lines {
+    fn take(&self, line: Vec<u8>) {
+        self.0.lock().push(serde_json::from_slice(&line).unwrap());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_path_beside_the_api_is_answered_to_those_who_are_known_and_allowed_and_audited_under_its_name() {
+    let policy =
+        "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n";
+    let lines = Arc::new(Lines::default());
+    let policy = Arc::new(AuditPolicy::parse(policy).unwrap());
+    let audit = Audit { policy, sink: Arc::clone(&lines) as Arc<dyn AuditSink> };
+    let tokens = Some(format!("{NOBODYS_TOKEN},nobody,uid"));
+    let spec = ApiServerSpec { tokens, audit: Some(audit), ..ApiServerSpec::default() };
+    let cluster = Cluster::builder().api_server(spec).api_server_only().start().await.unwrap();
+    let service = PathService::new(async |asked: PathRequest| match asked.user.name.as_str() {
+        "nobody" if asked.method == Method::GET => Ok(http::Response::new(Full::new(Bytes::from_static(b"secret")))),
+        _ => Err(Status::failure(405, "MethodNotAllowed", "only GET")),
+    });
+    let asked = async |token: Option<&str>, method: Method| {
+        let mut request = Request::builder().method(method).uri("/beside/the/api").extension(service.clone());
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let answer = cluster.front_door().oneshot(request.body(Full::<Bytes>::default()).unwrap()).await.unwrap();
+        let code = answer.status().as_u16();
+        (code, answer.into_body().collect().await.unwrap().to_bytes())
+    };
+    for method in [Method::GET, Method::HEAD, Method::POST] {
+        assert_eq!(asked(None, method.clone()).await.0, 403, "{method}");
+        assert_eq!(asked(Some("another"), method.clone()).await.0, 401, "{method}");
+        assert_eq!(asked(Some(NOBODYS_TOKEN), method.clone()).await.0, 403, "{method}");
+    }
+    give(&cluster, json!([{"nonResourceURLs": ["/beside/*"], "verbs": ["get", "post"]}])).await;
+    lines.0.lock().clear();
+    assert_eq!(asked(Some(NOBODYS_TOKEN), Method::GET).await, (200, Bytes::from_static(b"secret")));
+    assert_eq!(asked(Some(NOBODYS_TOKEN), Method::POST).await.0, 405);
+    let events: Vec<String> = lines
+        .0
+        .lock()
+        .iter()
+        .map(|event| {
+            let text = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
+            format!(
+                "{} {} {} {}",
+                event["user"]["username"],
+                text("verb"),
+                text("requestURI"),
+                event["responseStatus"]["code"]
+            )
+        })
+        .collect();
+    assert_eq!(events.last().unwrap(), "\"nobody\" post /beside/the/api 405");
+    assert!(events.contains(&"\"nobody\" get /beside/the/api 200".to_owned()), "{events:?}");
+}
+
+/// A certificate request in PEM and base64, for a member of `system:masters`.
+fn request_of_a_master() -> String {
+    let mut params = rcgen::CertificateParams::default();
+    params.distinguished_name.push(rcgen::DnType::OrganizationName, "system:masters");
+    params.distinguished_name.push(rcgen::DnType::CommonName, "eve");
+    let request = params.serialize_request(&rcgen::KeyPair::generate().unwrap()).unwrap();
+    base64::engine::general_purpose::STANDARD.encode(request.pem().unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_signer_of_kubernetes_certifies_a_master_and_there_is_no_legacy_signer() {
+    let cluster = cluster().await;
+    let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    give(
+        &cluster,
+        json!([{"apiGroups": ["certificates.k8s.io"], "resources": ["certificatesigningrequests"],
+        "verbs": ["create", "update", "patch", "get"]}]),
+    )
+    .await;
+    let request = |signer: &str| {
+        json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": "eve"},
+            "spec": {"request": request_of_a_master(), "signerName": signer, "usages": ["client auth"]}})
+    };
+    let (code, message) =
+        tried(&cluster, Method::POST, path, JSON, &request("kubernetes.io/kube-apiserver-client")).await;
+    let expected = "certificatesigningrequests.certificates.k8s.io \"eve\" is forbidden: use of \
+        kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
+    assert_eq!((code, message.as_str()), (403, expected));
+    let legacy = request("kubernetes.io/legacy-unknown");
+    let object = format!("{path}/eve?fieldManager=m");
+    for (method, path, media_type) in [(Method::POST, path, JSON), (Method::PATCH, object.as_str(), APPLY)] {
+        let (code, message) = tried(&cluster, method, path, media_type, &legacy).await;
+        let expected = "CertificateSigningRequest.certificates.k8s.io \"eve\" is invalid: spec.signerName: Invalid value: \
+            \"kubernetes.io/legacy-unknown\": the legacy signerName is not allowed via this API version";
+        assert_eq!((code, message.as_str()), (422, expected));
+    }
 }

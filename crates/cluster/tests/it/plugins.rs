@@ -43,7 +43,8 @@ async fn cluster(plugins: &[&str]) -> Cluster {
 
 /// A request of a node.
 async fn of_node(cluster: &Cluster, node: &str, method: Method, path: &str, body: &Value) -> Answer {
-    let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+    let media_type = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+    let request = Request::builder().method(method).uri(path).header("content-type", media_type);
     let request = request.header("impersonate-user", format!("system:node:{node}"));
     let request = request.header("impersonate-group", "system:nodes");
     send(cluster, request.body(body.to_string().into_bytes()).unwrap()).await
@@ -75,6 +76,57 @@ async fn a_node_registers_itself_without_labels_that_others_rely_on() {
     let expected = "pods \"p\" is forbidden: pod does not have \"kubernetes.io/config.mirror\" annotation, node \"a\" can \
         only create mirror pods";
     assert_eq!(message(&refused), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_gets_tokens_of_its_own_pods_alone_and_does_not_touch_other_nodes_or_their_pods() {
+    let cluster = cluster(&["NodeRestriction"]).await;
+    for node in ["a", "b"] {
+        call(&cluster, Method::POST, "/api/v1/nodes", &json!({"metadata": {"name": node}})).await;
+    }
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    let pods = "/api/v1/namespaces/default/pods";
+    for account in ["default", "boss"] {
+        call(&cluster, Method::POST, accounts, &json!({"metadata": {"name": account}})).await;
+    }
+    let mut uids = Vec::new();
+    for (name, node) in [("own", "a"), ("other", "b")] {
+        let spec = json!({"nodeName": node, "containers": [{"name": "c", "image": "i"}]});
+        let made = call(&cluster, Method::POST, pods, &json!({"metadata": {"name": name}, "spec": spec})).await;
+        uids.push(made.json()["metadata"]["uid"].clone());
+    }
+    let bound = |name: &str, uid: &Value| json!({"kind": "Pod", "apiVersion": "v1", "name": name, "uid": uid});
+    let own = json!({"spec": {"boundObjectRef": bound("own", &uids[0])}});
+    let token = async |account: &str, body: &Value| {
+        of_node(&cluster, "a", Method::POST, &format!("{accounts}/{account}/token"), body).await
+    };
+    assert_eq!(token("default", &own).await.code, StatusCode::CREATED);
+    for (what, account, body) in [
+        ("of an account that no pod of the node has", "boss", own.clone()),
+        ("bound to nothing", "default", json!({"spec": {}})),
+        ("bound to a pod of another node", "default", json!({"spec": {"boundObjectRef": bound("other", &uids[1])}})),
+        ("bound to another pod of that name", "default", json!({"spec": {"boundObjectRef": bound("own", &uids[1])}})),
+        (
+            "for an audience that the pod does not need",
+            "default",
+            json!({"spec": {"boundObjectRef": bound("own", &uids[0]), "audiences": ["elsewhere"]}}),
+        ),
+    ] {
+        assert_eq!(token(account, &body).await.code, StatusCode::FORBIDDEN, "{what}");
+    }
+    let status = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "b"}, "status": {}});
+    let label = json!({"metadata": {"labels": {"mine": "true"}}});
+    for (method, path, body) in [
+        (Method::PUT, "/api/v1/nodes/b/status".to_owned(), &status),
+        (Method::PATCH, "/api/v1/nodes/b".to_owned(), &label),
+        (Method::DELETE, format!("{pods}/other"), &json!({})),
+        (Method::PATCH, format!("{pods}/other/status"), &json!({"status": {"reason": "x"}})),
+    ] {
+        let refused = of_node(&cluster, "a", method.clone(), &path, body).await;
+        assert_eq!(refused.code, StatusCode::FORBIDDEN, "{method} {path}");
+    }
+    let own_label = of_node(&cluster, "a", Method::PATCH, "/api/v1/nodes/a", &label).await;
+    assert_eq!(own_label.code, StatusCode::OK, "{:?}", own_label.json());
 }
 
 #[tokio::test(start_paused = true)]

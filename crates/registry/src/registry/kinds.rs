@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
-use coracle_meta::{GroupVersionKind, GroupVersionResource};
+use coracle_meta::{GroupVersion, GroupVersionKind, GroupVersionResource};
 use indexmap::IndexMap;
 
 use super::kind::Kind;
+use super::offers::Rank;
 
 /// An `apiVersion`, and the kind as it is served there.
 pub(crate) type ServedVersion = (String, Arc<Kind>);
@@ -34,6 +35,21 @@ impl Kinds {
     /// All kinds, in the order of registration.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Kind>> {
         self.by_resource.values()
+    }
+
+    /// Whether this server answers for a group and version, by built-in or custom kinds.
+    pub fn serves(&self, version: &GroupVersion) -> bool {
+        self.of(version).next().is_some()
+    }
+
+    /// Whether kinds of a group and version are built in, so that no other server takes their place.
+    pub fn are_built_in(&self, version: &GroupVersion) -> bool {
+        self.of(version).any(|kind| matches!(kind.offers().rank, Rank::At(_)))
+    }
+
+    fn of<'k>(&'k self, version: &'k GroupVersion) -> impl Iterator<Item = &'k Arc<Kind>> {
+        let is_of = |of: &GroupVersionKind| of.group == version.group && of.version == version.version;
+        self.iter().filter(move |kind| is_of(kind.gvk()))
     }
 
     /// The kinds in which the stored objects of `kind` are served, with their `apiVersion`s.

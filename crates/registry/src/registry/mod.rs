@@ -242,9 +242,10 @@ impl Registry {
         self.inner.extensions.load_full()
     }
 
-    /// From now on these API servers answer for groups and versions, and no others.
+    /// From now on these API servers answer for groups and versions, and no others. None takes the place of built-in kinds.
     pub fn set_extensions(&self, all: impl IntoIterator<Item = Arc<Extension>>) {
-        let all: Vec<_> = all.into_iter().collect();
+        let kinds = self.kinds();
+        let all: Vec<_> = all.into_iter().filter(|extension| !kinds.are_built_in(&extension.version)).collect();
         self.inner.extensions.rcu(|before| Extensions::after(before, &all));
     }
 

@@ -11,6 +11,7 @@
 mod check;
 mod condition;
 mod documents;
+mod local;
 mod servers;
 
 use std::convert::Infallible;
@@ -25,6 +26,8 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
+
+pub use self::local::LocalApiServices;
 
 use self::check::{Checked, api_services, checked};
 use self::condition::Condition;

@@ -1,0 +1,31 @@
+use async_trait::async_trait;
+use coracle_meta::{GroupVersion, Status};
+use coracle_registry::{Admission, Operation, Review};
+
+/// Refuses new APIServices for groups and versions that this server answers for, built-in or of a definition.
+///
+/// In Kubernetes their APIServices are there already: `autoregister` of kube-aggregator makes one without a service for
+/// each, and makes it again as it was. Unlike Kubernetes: they are not listed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalApiServices;
+
+#[async_trait]
+impl Admission for LocalApiServices {
+    fn name(&self) -> &'static str {
+        "LocalAPIServices"
+    }
+
+    fn handles(&self, operation: Operation) -> bool {
+        operation == Operation::Create
+    }
+
+    async fn validate(&self, review: &Review<'_>) -> Result<(), Status> {
+        let is_one = review.is_about("apiregistration.k8s.io", "apiservices");
+        let Some(service) = review.object().filter(|_| is_one) else { return Ok(()) };
+        let version = GroupVersion::new(service.text("spec.group"), service.text("spec.version"));
+        match review.registry.kinds().serves(&version) {
+            true => Err(Status::already_exists(&review.request.group_resource(), service.name())),
+            false => Ok(()),
+        }
+    }
+}
