@@ -53,6 +53,12 @@ impl StateFolder {
 
     /// Makes the folder, which its owner alone may read and git ignores: it holds keys.
     pub(crate) fn create(&self) -> Result<()> {
+        if let Some(owner) = foreign_owner(&self.path) {
+            bail!(
+                "the state folder {} belongs to the user {owner}, and others may write to the folder that it is in; name another with --state-dir",
+                self.path.display()
+            );
+        }
         for folder in [self.path.clone(), self.pki()] {
             private_folder(&folder).with_context(|| match folder.exists() {
                 true => format!("cannot use the state folder {}", folder.display()),
@@ -202,6 +208,16 @@ pub(crate) fn is_own(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let user = rustix::process::geteuid().as_raw();
     std::fs::symlink_metadata(folder).is_ok_and(|folder| folder.is_dir() && folder.uid() == user)
+}
+
+/// The number of another user who owns a folder in a place where any user may make one, such as `/tmp`: that user could put keys
+/// and links into it.
+fn foreign_owner(folder: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    let owner = std::fs::symlink_metadata(folder).ok()?.uid();
+    let parent = std::path::absolute(folder).ok()?.parent()?.metadata().ok()?;
+    let is_shared = parent.mode() & 0o022 != 0;
+    (is_shared && owner != rustix::process::geteuid().as_raw()).then_some(owner)
 }
 
 /// Makes a folder, and those above it, which its owner alone may read.

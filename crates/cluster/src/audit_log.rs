@@ -1,5 +1,6 @@
 use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -25,7 +26,7 @@ pub struct AuditLog {
 }
 
 impl AuditLog {
-    /// Opens the log at `path`, which is made if it is not there and else goes on; `-` is the standard output.
+    /// Opens the log at `path`; `-` is the standard output. A new file is readable by its owner alone; new events are added to a file that exists.
     ///
     /// # Errors
     /// If the file cannot be opened.
@@ -34,7 +35,7 @@ impl AuditLog {
             "-" => Box::new(std::io::stdout()),
             path => {
                 let failed = |source| Error::Io { path: PathBuf::from(path), source };
-                Box::new(File::options().create(true).append(true).open(path).map_err(failed)?)
+                Box::new(File::options().create(true).append(true).mode(0o600).open(path).map_err(failed)?)
             }
         };
         Self::to(out)

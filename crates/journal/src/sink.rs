@@ -28,10 +28,16 @@ enum Out {
     Gzip(Box<GzEncoder<BufWriter<File>>>),
 }
 
+/// Makes or truncates a file; a new one is readable by its owner alone.
+fn private_file(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
+}
+
 impl Sink {
     pub(crate) fn create(path: &Path, header: &Header) -> Result<Self, Error> {
         let failed = |source| Error::Io { path: path.display().to_string(), source };
-        let file = BufWriter::with_capacity(AT_ONCE, File::create(path).map_err(failed)?);
+        let file = BufWriter::with_capacity(AT_ONCE, private_file(path).map_err(failed)?);
         let out = match is_compressed(path) {
             true => Out::Gzip(Box::new(GzEncoder::new(file, Compression::default()))),
             false => Out::Plain(file),

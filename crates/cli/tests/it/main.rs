@@ -14,6 +14,7 @@ mod kubectl_releases;
 mod learn;
 mod node_restriction;
 mod nodes;
+mod private_files;
 mod program;
 mod scenarios;
 mod several;

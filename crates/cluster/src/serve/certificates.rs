@@ -291,14 +291,26 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(path, text).map_err(|source| Error::Io { path: path.to_owned(), source })
 }
 
-/// Writes a file that only its owner may read; it is never there with wider rights, not even for a moment.
+/// Writes a file that only its owner may read, in place of what has its name: a link is replaced and not followed, and a file
+/// that others may read does not keep its mode.
+///
+/// # Errors
+/// What the file system says.
 pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
     let failed = |source| Error::Io { path: PathBuf::from(path), source };
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".new-{}", std::process::id()));
+    let new = path.with_file_name(name);
+    let written = || {
+        // A process of this number may have been killed while it wrote.
+        let _ = std::fs::remove_file(&new);
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        file.write_all(text.as_bytes())?;
+        std::fs::rename(&new, path)
+    };
+    written().inspect_err(|_| drop(std::fs::remove_file(&new))).map_err(failed)
 }
 
 /// A new key that signs service account tokens, PEM.

@@ -40,7 +40,7 @@ impl Folder {
 
     /// Locks the folder of a store, and makes a new one if there is none.
     pub(crate) fn open_or_create(path: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(|error| io_error(path, &error))?;
+        private_folder(path).map_err(|error| io_error(path, &error))?;
         let folder = Self::lock(path)?;
         if path.join("FORMAT").exists() {
             folder.check_format()?;
@@ -55,7 +55,7 @@ impl Folder {
     /// Locks a folder in which there is no store, and makes an empty one that nobody opens before it is
     /// [complete](Self::complete).
     pub(crate) fn create(path: &Path) -> Result<Self, Error> {
-        fs::create_dir_all(path).map_err(|error| io_error(path, &error))?;
+        private_folder(path).map_err(|error| io_error(path, &error))?;
         let folder = Self::lock(path)?;
         if path.join("FORMAT").exists() {
             return Err(Error::Unavailable(format!(
@@ -186,7 +186,7 @@ impl Folder {
     /// Makes the files of a store that is empty.
     fn begin(&self) -> Result<(), Error> {
         self.check_unused()?;
-        let make_folder = || remove_tree(&self.log()).and_then(|()| fs::create_dir(self.log()));
+        let make_folder = || remove_tree(&self.log()).and_then(|()| private_folder(&self.log()));
         make_folder().map_err(|error| io_error(&self.path, &error))?;
         if SledLog::open(&self.log())?.close() {
             return Err(Error::Unavailable(format!("{}: the new log could not be synced", self.path.display())));
@@ -194,6 +194,12 @@ impl Folder {
         let make_head = || HeadFile::create(&self.head()).and_then(|_| sync_folder(&self.path));
         make_head().map_err(|error| io_error(&self.path, &error))
     }
+}
+
+/// Makes a folder, and those above it, which its owner alone may read: the log holds Secrets. In etcd: `CreateDirAll`, mode 0700.
+fn private_folder(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
 fn remove_tree(path: &Path) -> io::Result<()> {
@@ -206,7 +212,7 @@ fn remove_tree(path: &Path) -> io::Result<()> {
 /// Byte by byte: a copy that shares blocks with the original would share what is wrong with them.
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     const CHUNK: usize = 1 << 20;
-    fs::create_dir(to)?;
+    private_folder(to)?;
     let mut chunk = vec![0; CHUNK];
     for entry in fs::read_dir(from)? {
         let entry = entry?;
