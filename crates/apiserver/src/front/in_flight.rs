@@ -6,45 +6,104 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::front::limits::Limits;
 
+/// In how many groups users are counted. In Kubernetes: the queues of a priority level.
+const FLOWS: usize = 128;
+
 /// Counts the requests that are being answered, and refuses those that are too many.
 ///
-/// In Kubernetes: `WithMaxInFlightLimit`. Unlike Kubernetes there are no queues: priority and fairness is not built.
+/// In Kubernetes: `WithMaxInFlightLimit`. Unlike Kubernetes there are no queues: of priority and fairness there is the rule that one
+/// user takes half of the places at most, so that the requests of one user do not keep out those of others.
 #[derive(Debug)]
 pub(crate) struct InFlight {
-    limits: Limits,
-    reads: Arc<Semaphore>,
-    writes: Arc<Semaphore>,
+    reads: Places,
+    writes: Places,
 }
 
 /// A place among the requests that are being answered.
 pub(crate) struct Place {
-    _permit: Option<OwnedSemaphorePermit>,
+    _permits: Option<[OwnedSemaphorePermit; 2]>,
+}
+
+/// The places for one sort of requests.
+#[derive(Debug)]
+struct Places {
+    count: usize,
+    all: Arc<Semaphore>,
+    /// Half of the places each; a user belongs to one, which others may share.
+    of_users: Vec<Arc<Semaphore>>,
+}
+
+impl Places {
+    fn new(count: usize) -> Self {
+        let semaphore = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+        let of_users = (0..FLOWS).map(|_| semaphore(count.div_ceil(2))).collect();
+        Self { count, all: semaphore(count), of_users }
+    }
+
+    fn taken(&self) -> usize {
+        self.count.saturating_sub(self.all.available_permits())
+    }
+
+    fn enter(&self, user: &str) -> Option<Place> {
+        let of_user = Arc::clone(&self.of_users[flow(user)]).try_acquire_owned().ok()?;
+        let of_all = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        Some(Place { _permits: Some([of_user, of_all]) })
+    }
+}
+
+/// To which group of users a user belongs: FNV-1a, the same in every run.
+fn flow(user: &str) -> usize {
+    let hash = user.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    usize::try_from(hash).unwrap_or_default() % FLOWS
 }
 
 impl InFlight {
     pub(crate) fn new(limits: Limits) -> Self {
-        let places = |count: usize| Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
-        Self { limits, reads: places(limits.reads), writes: places(limits.writes) }
+        Self { reads: Places::new(limits.reads), writes: Places::new(limits.writes) }
     }
 
     /// How many reads and how many writes are being answered.
     pub(crate) fn taken(&self) -> (usize, usize) {
-        let taken = |limit: usize, places: &Semaphore| limit.saturating_sub(places.available_permits());
-        (taken(self.limits.reads, &self.reads), taken(self.limits.writes, &self.writes))
+        (self.reads.taken(), self.writes.taken())
     }
 
     /// Takes a place, or answers 429. Members of `system:masters` always find one.
     pub(crate) fn enter(&self, verb: &str, user: &User) -> Result<Place, Status> {
         let reads = matches!(verb, "get" | "list" | "watch" | "head" | "options");
         let places = if reads { &self.reads } else { &self.writes };
-        match Arc::clone(places).try_acquire_owned() {
-            Ok(permit) => Ok(Place { _permit: Some(permit) }),
-            Err(_) if user.is_in("system:masters") => Ok(Place { _permit: None }),
-            Err(_) => Err(too_many_requests()),
+        match places.enter(&user.name) {
+            Some(place) => Ok(place),
+            None if user.is_in("system:masters") => Ok(Place { _permits: None }),
+            None => Err(too_many_requests()),
         }
     }
 }
 
 fn too_many_requests() -> Status {
     Status::failure(429, reason::TOO_MANY_REQUESTS, "Too many requests, please try again later.").with_retry_after(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(name: &str, groups: &[&str]) -> User {
+        User { name: name.to_owned(), groups: groups.iter().map(|&group| group.into()).collect(), ..User::anonymous() }
+    }
+
+    #[test]
+    fn one_user_takes_half_of_the_places_and_administrators_always_find_one() {
+        let in_flight = InFlight::new(Limits { reads: 1, writes: 9, ..Limits::default() });
+        let (carol, dave) = (user("carol", &[]), user("dave", &[]));
+        let enter = |user: &User| in_flight.enter("create", user).ok();
+        let of_carol: Vec<_> = (0..20).filter_map(|_| enter(&carol)).collect();
+        assert_eq!((of_carol.len(), in_flight.taken()), (5, (0, 5)));
+        let of_dave: Vec<_> = (0..20).filter_map(|_| enter(&dave)).collect();
+        assert_eq!((of_dave.len(), in_flight.taken()), (4, (0, 9)));
+        assert!(enter(&user("erin", &[])).is_none(), "no place is left");
+        assert!(enter(&user("admin", &["system:masters"])).is_some());
+        drop(of_carol);
+        assert!(enter(&dave).is_some(), "a place that is given back is another's");
+        assert!(in_flight.enter("get", &carol).is_ok(), "reads have places of their own, at least one for each user");
+    }
 }
