@@ -88,7 +88,11 @@ mod tests {
     use super::*;
 
     fn user(name: &str, groups: &[&str]) -> User {
-        User { name: name.to_owned(), groups: groups.iter().map(|&group| group.into()).collect(), ..User::anonymous() }
+        User {
+            name: name.to_owned(),
+            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+            ..User::default()
+        }
     }
 
     #[test]
