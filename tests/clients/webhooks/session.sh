@@ -18,7 +18,7 @@ gone() {
   kubectl delete namespace "$name" --wait=false
   kill "$operator"; wait "$operator"; rm -rf "$work"
 }
-trap 'gone >/dev/null 2>&1' EXIT
+trap 'gone >/dev/null 2>&1 || true' EXIT
 kubectl create -f - <<MANIFEST
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingWebhookConfiguration

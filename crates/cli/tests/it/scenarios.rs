@@ -19,6 +19,15 @@ fn every_scenario_in_the_repository_passes_and_none_of_its_checks_is_vacuous() {
 }
 
 #[test]
+fn a_disturbance_that_never_strikes_ends_with_the_code_of_what_matched_nothing() {
+    let mut run = coracle();
+    let run = run.args(["run", "--disturb", "kill@100000"]).arg(repository().join("scenarios/delete-a-pod.yaml"));
+    let output = run.output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output));
+    assert!(text(&output).contains("nothing matched: disturbance kill@100000"), "{}", text(&output));
+}
+
+#[test]
 fn the_log_of_the_demo_has_every_stage_of_the_walk_and_names_causes_that_came_before() {
     let folder = Folder::new("log");
     let events = folder.join("events.jsonl");
