@@ -5,8 +5,9 @@ use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupResource, GroupVersionResource, Object, ResourcePath, Status};
 use coracle_registry::{Admission, Attributes, Decision, Operation, Review, Target};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::aggregate::aggregate;
 use crate::policy::rules_in;
 use crate::{Policy, Rbac, RoleRef, Rule};
 
@@ -60,10 +61,10 @@ impl EscalationCheck {
             return Ok(());
         }
         let policy = self.rbac.policy(review.registry).await?;
-        let held = held(review, &policy);
-        confirm(review, role, &rules_in(role), &held)?;
+        confirm(review, role, &rules_in(role), &policy)?;
         let aggregates = |role: &Object| !role.list("aggregationRule.clusterRoleSelectors").is_empty();
-        if (aggregates(role) || review.old.is_some_and(aggregates)) && !missing(&everything(), &held)?.is_empty() {
+        let uses = aggregates(role) || review.old.is_some_and(aggregates);
+        if uses && !missing(&everything(), &held(review, &policy))?.is_empty() {
             let why = "must have cluster-admin privileges to use the aggregationRule";
             return Err(Status::forbidden(&review.request.group_resource(), role.name(), why));
         }
@@ -88,9 +89,10 @@ impl EscalationCheck {
         let policy = self.rbac.policy(review.registry).await?;
         let namespace = &review.request.at.namespace;
         let Some(granted) = policy.rules_of(&role, namespace) else {
-            return Err(Status::not_found(&GroupResource::new(GROUP, plural), name));
+            // In Kubernetes, too, the resource is the one of the request: the storage that looks takes it from there.
+            return Err(Status::not_found(&review.request.group_resource(), name));
         };
-        confirm(review, binding, granted, &held(review, &policy))
+        confirm(review, binding, granted, &policy)
     }
 }
 
@@ -118,9 +120,24 @@ fn changes_only_gc_fields(review: &Review<'_>, new: &Object) -> bool {
                 metadata.remove(field);
             }
         }
+        drop_empty(&mut value);
         value
     };
     review.old.is_some_and(|old| compared(old) == compared(new))
+}
+
+/// Drops empty lists and maps, which are as good as none. In Kubernetes: `equality.Semantic.DeepEqual`.
+fn drop_empty(value: &mut Value) {
+    const MAPS: [&str; 3] = ["annotations", "labels", "matchLabels"];
+    match value {
+        Value::Object(fields) => fields.retain(|name, value| {
+            drop_empty(value);
+            let is_empty_map = MAPS.contains(&name.as_str()) && value.as_object().is_some_and(Map::is_empty);
+            !is_empty_map && !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty())
+        }),
+        Value::Array(list) => list.iter_mut().for_each(drop_empty),
+        _ => {}
+    }
 }
 
 async fn may(review: &Review<'_>, verb: &str, plural: &str, name: &str) -> Result<bool, Status> {
@@ -131,21 +148,27 @@ async fn may(review: &Review<'_>, verb: &str, plural: &str, name: &str) -> Resul
     Ok(matches!(review.registry.authorize(&attributes).await?, Decision::Allow(_)))
 }
 
-/// Refuses `granted` where `held` does not cover it. In Kubernetes: `ConfirmNoEscalation`.
-fn confirm(review: &Review<'_>, object: &Object, granted: &[Rule], held: &[Rule]) -> Result<(), Status> {
-    let missing = missing(granted, held)?;
+/// Refuses `granted` where the asker does not hold it. In Kubernetes: `ConfirmNoEscalation`.
+fn confirm(review: &Review<'_>, object: &Object, granted: &[Rule], policy: &Policy) -> Result<(), Status> {
+    let missing = missing(granted, &held(review, policy))?;
     if missing.is_empty() {
         return Ok(());
     }
     let user = &review.request.user;
     let groups: Vec<&String> = user.groups.iter().collect();
-    let why = format!(
+    let mut why = format!(
         "user {:?} (groups=[{}]) is attempting to grant RBAC permissions not currently held:\n{}",
         user.name,
         quoted(&groups),
         missing.into_iter().collect::<Vec<_>>().join("\n")
     );
-    Err(Status::forbidden(&review.request.group_resource(), object.name(), &why))
+    let resource = review.request.group_resource();
+    let absent = policy.missing_roles(user, &review.request.at.namespace);
+    if !absent.is_empty() {
+        let errors: Vec<String> = absent.iter().map(|name| Status::not_found(&resource, name).message).collect();
+        why = format!("{why}; resolution errors: [{}]", aggregate(&errors));
+    }
+    Err(Status::forbidden(&resource, object.name(), &why))
 }
 
 /// What of `granted` no rule of `held` covers, as messages print it: the verbs of one resource together, and each verb of
@@ -269,6 +292,18 @@ mod tests {
         assert_eq!(told(&[rule(&["*"], &["pods"], &["web"])], &held).len(), 1);
         let all = [Rule::from_json(&json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}))];
         assert!(told(&[rule(&["*"], &["*"], &[])], &all).is_empty());
+    }
+
+    #[test]
+    fn an_empty_list_or_map_is_as_good_as_none_and_an_empty_struct_is_not() {
+        let dropped = |mut value: Value| {
+            drop_empty(&mut value);
+            value
+        };
+        let empty = json!({"rules": [], "metadata": {"labels": {}, "annotations": null}, "aggregationRule": {}});
+        assert_eq!(dropped(empty), json!({"metadata": {}, "aggregationRule": {}}));
+        let full = json!({"rules": [{"verbs": ["get"]}], "metadata": {"labels": {"a": ""}}});
+        assert_eq!(dropped(full.clone()), full);
     }
 
     #[test]

@@ -183,6 +183,17 @@ impl Policy {
         rules.flatten().cloned().collect()
     }
 
+    /// The names of the roles that bindings of `user` in `namespace` (empty for cluster scope) name, and that are not there.
+    pub fn missing_roles(&self, user: &User, namespace: &str) -> Vec<String> {
+        let grants = self.grants(user, namespace);
+        let missing = grants.filter(|grant| self.rules_of_role(&grant.binding.role, grant.namespace).is_none());
+        let named = missing.filter_map(|grant| match &grant.binding.role {
+            RoleRef::ClusterRole(name) | RoleRef::Role(name) => Some(name.clone()),
+            RoleRef::Unknown { .. } => None,
+        });
+        named.collect()
+    }
+
     /// The rules of a role as a binding in `namespace` (empty for a cluster role binding) refers to it; `None` if there is
     /// no such role.
     pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<&[Rule]> {

@@ -382,14 +382,21 @@ async fn a_role_that_is_not_there_is_bound_by_those_alone_who_may_bind_it() {
     let mut applied = binding("x", "ClusterRole", "later");
     applied["apiVersion"] = "rbac.authorization.k8s.io/v1".into();
     applied["kind"] = "ClusterRoleBinding".into();
+    // The message names the resource that was asked for, as in Kubernetes.
     let missing = |plural: &str| (404, format!("{plural}.rbac.authorization.k8s.io \"later\" not found"));
     for (method, path, media_type, body, plural) in [
-        (Method::POST, of_cluster.clone(), JSON, binding("x", "ClusterRole", "later"), "clusterroles"),
-        (Method::POST, format!("{of_cluster}?dryRun=All"), JSON, binding("x", "ClusterRole", "later"), "clusterroles"),
-        (Method::PUT, format!("{of_cluster}/x"), JSON, binding("x", "ClusterRole", "later"), "clusterroles"),
-        (Method::PATCH, format!("{of_cluster}/x?fieldManager=m"), APPLY, applied, "clusterroles"),
-        (Method::POST, of_namespace.clone(), JSON, binding("x", "ClusterRole", "later"), "clusterroles"),
-        (Method::POST, of_namespace.clone(), JSON, binding("x", "Role", "later"), "roles"),
+        (Method::POST, of_cluster.clone(), JSON, binding("x", "ClusterRole", "later"), "clusterrolebindings"),
+        (
+            Method::POST,
+            format!("{of_cluster}?dryRun=All"),
+            JSON,
+            binding("x", "ClusterRole", "later"),
+            "clusterrolebindings",
+        ),
+        (Method::PUT, format!("{of_cluster}/x"), JSON, binding("x", "ClusterRole", "later"), "clusterrolebindings"),
+        (Method::PATCH, format!("{of_cluster}/x?fieldManager=m"), APPLY, applied, "clusterrolebindings"),
+        (Method::POST, of_namespace.clone(), JSON, binding("x", "ClusterRole", "later"), "rolebindings"),
+        (Method::POST, of_namespace.clone(), JSON, binding("x", "Role", "later"), "rolebindings"),
     ] {
         let answer = tried(&cluster, method.clone(), &path, media_type, &body).await;
         assert_eq!(answer, missing(plural), "{method} {path}");
@@ -398,7 +405,7 @@ async fn a_role_that_is_not_there_is_bound_by_those_alone_who_may_bind_it() {
     administer(&cluster, Method::POST, &of_cluster, &binding("theirs", "ClusterRole", "later")).await;
     let label = json!({"metadata": {"labels": {"a": "b"}}});
     let answer = tried(&cluster, Method::PATCH, &format!("{of_cluster}/theirs"), MERGE, &label).await;
-    assert_eq!(answer, missing("clusterroles"));
+    assert_eq!(answer, missing("clusterrolebindings"));
     let rule = json!({"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["clusterroles"],
         "resourceNames": ["later"], "verbs": ["bind"]});
     let binder = json!({"metadata": {"name": "binder"}, "rules": [rule]});
@@ -598,4 +605,65 @@ async fn no_signer_of_kubernetes_certifies_a_master_and_there_is_no_legacy_signe
             \"kubernetes.io/legacy-unknown\": the legacy signerName is not allowed via this API version";
         assert_eq!((code, message.as_str()), (422, expected));
     }
+}
+
+/// A definition of a kind, in a version of its group.
+fn definition(group: &str, version: &str, plural: &str, kind: &str) -> Value {
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    let names =
+        json!({"plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List")});
+    let approved = json!({"api-approved.kubernetes.io": "unapproved, experimental"});
+    json!({"metadata": {"name": format!("{plural}.{group}"), "annotations": approved},
+        "spec": {"group": group, "scope": "Namespaced", "names": names,
+            "versions": [{"name": version, "served": true, "storage": true, "schema": schema}]}})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_takes_no_built_in_kind_over_and_takes_none_of_its_objects_along() {
+    let cluster = cluster().await;
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let groups = administer(&cluster, Method::GET, "/apis", &Value::Null).await;
+    let mut kinds = Vec::new();
+    for group in groups["groups"].as_array().unwrap() {
+        for version in group["versions"].as_array().unwrap() {
+            let at = format!("/apis/{}", version["groupVersion"].as_str().unwrap());
+            let resources = administer(&cluster, Method::GET, &at, &Value::Null).await["resources"].clone();
+            kinds.extend(resources.as_array().unwrap().iter().cloned().map(|resource| (at.clone(), resource)));
+        }
+    }
+    // The group of a definition has a dot.
+    let may_be_defined = |at: &str, resource: &Value| {
+        let is_listed = resource["verbs"].as_array().unwrap().contains(&"list".into());
+        is_listed && at.contains('.') && resource["name"] != "customresourcedefinitions"
+    };
+    kinds.retain(|(at, resource)| may_be_defined(at, resource));
+    assert!(kinds.len() > 25, "only {} kinds", kinds.len());
+    let policy = json!({"metadata": {"name": "p"}, "spec": {"podSelector": {}}});
+    let policies = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies";
+    administer(&cluster, Method::POST, policies, &policy).await;
+    let listed = async |at: &str, plural: &str| {
+        let list = administer(&cluster, Method::GET, &format!("{at}/{plural}"), &Value::Null).await;
+        let items = list["items"].as_array().unwrap_or_else(|| panic!("{at}/{plural}: {list}")).clone();
+        (list["kind"].clone(), items.iter().map(|item| item["metadata"]["name"].clone()).collect::<Vec<_>>())
+    };
+    let settled = || tokio::time::sleep(std::time::Duration::from_secs(30));
+    for (at, resource) in &kinds {
+        let (group, version) = at.strip_prefix("/apis/").unwrap().split_once('/').unwrap();
+        let (plural, kind) = (resource["name"].as_str().unwrap(), resource["kind"].as_str().unwrap());
+        let before = listed(at, plural).await;
+        for version in [version, "v9"] {
+            let body = definition(group, version, plural, kind);
+            let made = administer(&cluster, Method::POST, definitions, &body).await;
+            assert_eq!(made["kind"], "CustomResourceDefinition", "{made}");
+            settled().await;
+            assert_eq!(listed(at, plural).await, before, "defined as {version}");
+            let path = format!("{definitions}/{plural}.{group}");
+            administer(&cluster, Method::DELETE, &path, &json!({})).await;
+            settled().await;
+            let gone = administer(&cluster, Method::GET, &path, &Value::Null).await;
+            assert_eq!(gone["code"], 404, "{gone}");
+            assert_eq!(listed(at, plural).await, before, "after the definition of {version}");
+        }
+    }
+    assert_eq!(asked_with(&cluster, NOBODYS_TOKEN).await, 403, "roles still count");
 }

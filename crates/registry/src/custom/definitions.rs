@@ -208,25 +208,32 @@ impl Registry {
         Ok(())
     }
 
-    /// Serves the kinds of a definition, and no longer the versions that it serves no more.
+    /// Serves the kinds of a definition, and no longer the versions that it serves no more. None takes the place of a
+    /// built-in kind.
     pub(super) fn serve(&self, definition: &Definition) {
-        let versions = CustomKind::all(definition);
+        let kinds = self.kinds();
+        let mut versions = CustomKind::all(definition);
+        versions.retain(|strategy| !kinds.is_taken(&strategy.spec().row.resource()));
         versions.iter().for_each(|strategy| self.add_kind(strategy));
         let is_served = |resource: &GroupVersionResource| {
             versions.iter().any(|strategy| strategy.spec().row.kind.version == resource.version)
         };
-        for kind in self.kinds().iter() {
+        for kind in kinds.iter() {
             let gvr = kind.gvr();
             let is_own = gvr.group == definition.group && gvr.resource == definition.names.plural;
-            if is_own && !is_served(&gvr) {
+            if is_own && !is_served(&gvr) && !kinds.is_taken(&gvr) {
                 self.remove_kind(&gvr);
             }
         }
     }
 
     pub(super) fn stop_serving(&self, definition: &Definition) {
+        let kinds = self.kinds();
         for version in &definition.versions {
-            self.remove_kind(&definition.resource(&version.name));
+            let resource = definition.resource(&version.name);
+            if !kinds.is_taken(&resource) {
+                self.remove_kind(&resource);
+            }
         }
     }
 }

@@ -41,8 +41,13 @@ async fn delete_objects(registry: &Registry, request: &Request, definition: &Def
     Ok(!left.items.is_empty())
 }
 
+/// A version in which objects of the definition are served. Built-in kinds of the same name have other objects.
 fn served_version<'d>(registry: &Registry, definition: &'d Definition) -> Option<&'d Version> {
-    definition.versions.iter().find(|version| registry.kind(&definition.resource(&version.name)).is_some())
+    let kinds = registry.kinds();
+    definition.versions.iter().find(|version| {
+        let resource = definition.resource(&version.name);
+        !kinds.is_taken(&resource) && kinds.resource(&resource).is_some()
+    })
 }
 
 /// Removes the finalizer of a definition whose objects are gone.

@@ -9,6 +9,10 @@ use super::offers::Rank;
 /// An `apiVersion`, and the kind as it is served there.
 pub(crate) type ServedVersion = (String, Arc<Kind>);
 
+fn is_built_in(kind: &Kind) -> bool {
+    matches!(kind.offers().rank, Rank::At(_))
+}
+
 /// The kinds at one moment.
 #[derive(Clone, Default)]
 pub struct Kinds {
@@ -44,7 +48,18 @@ impl Kinds {
 
     /// Whether kinds of a group and version are built in, so that no other server takes their place.
     pub fn are_built_in(&self, version: &GroupVersion) -> bool {
-        self.of(version).any(|kind| matches!(kind.offers().rank, Rank::At(_)))
+        self.of(version).any(|kind| is_built_in(kind))
+    }
+
+    /// Whether a definition may not serve a resource, because built-in kinds have its group and version, or another version
+    /// of it.
+    ///
+    /// In Kubernetes all paths of a group and version with built-in kinds are theirs. Unlike Kubernetes: nor is there a
+    /// further version of a built-in kind, whose objects could be stored where those of the built-in kind are.
+    pub(crate) fn is_taken(&self, resource: &GroupVersionResource) -> bool {
+        let is_same = |of: &GroupVersionResource| of.group == resource.group && of.resource == resource.resource;
+        let version = GroupVersion::new(resource.group.as_str(), resource.version.as_str());
+        self.are_built_in(&version) || self.iter().any(|kind| is_built_in(kind) && is_same(&kind.gvr()))
     }
 
     fn of<'k>(&'k self, version: &'k GroupVersion) -> impl Iterator<Item = &'k Arc<Kind>> {
