@@ -1,6 +1,8 @@
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
-use coracle_meta::{Object, Status};
+use coracle_meta::{JsonKey, Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 
 use crate::refusal::forbidden;
@@ -28,8 +30,8 @@ impl Admission for DenyServiceExternalIPs {
 }
 
 fn has_new_address(service: &Object, old: Option<&Object>) -> bool {
-    let before = old.map_or(&[][..], |old| old.list("spec.externalIPs"));
-    service.list("spec.externalIPs").iter().any(|address| !before.contains(address))
+    let before: BTreeSet<_> = old.map_or(&[][..], |old| old.list("spec.externalIPs")).iter().map(JsonKey).collect();
+    service.list("spec.externalIPs").iter().any(|address| !before.contains(&JsonKey(address)))
 }
 
 #[cfg(test)]

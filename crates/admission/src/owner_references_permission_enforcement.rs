@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use coracle_meta::fields::Fields;
 use coracle_meta::{GroupVersion, GroupVersionResource, Object, ResourcePath, Status};
@@ -88,8 +90,8 @@ fn finalizers_of(review: &Review<'_>, owner: &Value) -> Option<ResourcePath> {
 /// The owners that have to wait for the object, and did not have to before.
 fn newly_blocking<'v>(new: &'v [Value], old: &[Value]) -> Vec<&'v Value> {
     let is_blocking = |owner: &&Value| owner.flag("blockOwnerDeletion");
-    let was_blocking = |owner: &Value| old.iter().filter(is_blocking).any(|old| old.text("uid") == owner.text("uid"));
-    new.iter().filter(is_blocking).filter(|owner| !was_blocking(owner)).collect()
+    let before: BTreeSet<&str> = old.iter().filter(is_blocking).map(|owner| owner.text("uid")).collect();
+    new.iter().filter(is_blocking).filter(|owner| !before.contains(owner.text("uid"))).collect()
 }
 
 #[cfg(test)]

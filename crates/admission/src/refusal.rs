@@ -1,15 +1,13 @@
+use std::collections::BTreeSet;
+
 use coracle_meta::{Object, Status};
 use coracle_registry::Review;
 
 /// Several reasons as one: each once, in brackets if more than one is left; `None` if there are none.
 /// In Go: `utilerrors.NewAggregate`.
 pub(crate) fn aggregate<S: AsRef<str>>(reasons: &[S]) -> Option<String> {
-    let mut distinct: Vec<&str> = Vec::new();
-    for reason in reasons.iter().map(AsRef::as_ref) {
-        if !distinct.contains(&reason) {
-            distinct.push(reason);
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let distinct: Vec<&str> = reasons.iter().map(AsRef::as_ref).filter(|reason| seen.insert(*reason)).collect();
     match distinct[..] {
         [] => None,
         [one] => Some(one.to_owned()),

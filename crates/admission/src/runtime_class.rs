@@ -1,8 +1,9 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use coracle_meta::fields::{Fields, FieldsMut, edit_spec};
-use coracle_meta::{GroupVersionResource, Object, Status};
+use coracle_meta::{GroupVersionResource, JsonKey, Object, Status};
 use coracle_registry::{Admission, Operation, Review};
 use serde_json::{Value, json};
 
@@ -95,7 +96,9 @@ fn place(review: &mut Review<'_>, scheduling: &Value) -> Result<(), Status> {
         edit_spec(pod, |spec| {
             spec.fill("tolerations", json!([]));
             if let Some(Value::Array(tolerations)) = spec.get_mut("tolerations") {
-                let new: Vec<Value> = added.into_iter().filter(|added| !tolerations.contains(added)).collect();
+                let known: BTreeSet<_> = tolerations.iter().map(JsonKey).collect();
+                let is_new = |added: &Value| !known.contains(&JsonKey(added));
+                let new: Vec<Value> = added.into_iter().filter(is_new).collect();
                 tolerations.extend(new);
             }
         });

@@ -73,7 +73,11 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     };
     let mut response = result.unwrap_or_else(|status| respond::status(&status, format));
     respond::add_warnings(&mut response, &warnings.texts());
-    server.metrics.count(Label::of(&info), &method, response.status().as_u16(), started.elapsed());
+    let kind = info.resource.as_ref().and_then(|asked| server.registry.kind(&asked.at.resource));
+    let label = Label::of(&info, kind.as_deref());
+    if server.metrics.count(label, &method, response.status().as_u16(), started.elapsed()) {
+        server.metrics.forget(|resource| server.registry.kind(resource).is_some());
+    }
     if let Some(trail) = trail {
         response = trail.answered(response, is_stream);
     }

@@ -95,12 +95,17 @@ impl Block {
         }
     }
 
-    /// Begins anew with the entry that comes next, and keeps its memory.
-    pub(crate) fn begin_anew(&mut self) {
+    /// Begins again with the entry that comes next, and keeps its memory.
+    pub(crate) fn begin_again(&mut self) {
         self.first = self.next();
         self.ends.clear();
         self.bytes.clear();
         self.texts.clear();
+    }
+
+    /// How many bytes its entries have, their texts included.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len() + self.texts.bytes()
     }
 
     /// How many bytes it takes, about.
@@ -225,7 +230,7 @@ mod tests {
         fn entries_come_back_as_they_were(all in proptest::collection::vec(details(), 1..8), from in 0_usize..8) {
             let mut block = Block::starting_at(7);
             block.push(AT, "of before", Stage::SyncStart, &Detail::about("of before"));
-            block.begin_anew();
+            block.begin_again();
             for (actor, stage, detail) in &all {
                 block.push(AT, actor, *stage, detail);
             }

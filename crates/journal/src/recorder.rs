@@ -13,8 +13,10 @@ use crate::sink::Sink;
 use crate::waiting::Waiting;
 use crate::{Detail, Entry, EntryId, Error, Header, Stage};
 
-/// How many entries a block has.
+/// How many entries a block has at most.
 const BLOCK: u64 = 1 << 8;
+/// From how many bytes on a block has enough.
+const BLOCK_BYTES: usize = 1 << 20;
 /// How many entries a batch has at most.
 const BATCH: usize = 1 << 10;
 /// About how many bytes it has at most.
@@ -44,9 +46,12 @@ struct Log {
     origin: Instant,
     /// Blocks that nobody adds to, so that readers hold no lock.
     ring: VecDeque<Arc<Block>>,
+    /// How many bytes they take.
+    ring_bytes: usize,
     /// What follows the ring.
     open: Block,
     capacity: usize,
+    most_bytes: usize,
     file: Option<Sink>,
     /// The commit of each revision, to be named as a cause by those who see the revision.
     commits: Commits,
@@ -79,14 +84,25 @@ impl Recorder {
         let log = Log {
             origin: Instant::now(),
             ring: VecDeque::new(),
+            ring_bytes: 0,
             open: Block::starting_at(1),
             capacity,
+            most_bytes: usize::MAX,
             file,
             commits: Commits::default(),
             sent: Sent::default(),
             waiting: Waiting::default(),
         };
         Self { log: Some(Arc::new(Mutex::new(log))) }
+    }
+
+    /// Keeps no more than `most` bytes in memory from now on, whatever the entries are: of entries that are too large
+    /// together, the oldest are forgotten first, about a megabyte of them at a time. The newest entry is always kept.
+    pub fn limit_bytes(&self, most: usize) {
+        self.with_log(|log| {
+            log.most_bytes = most;
+            log.forget();
+        });
     }
 
     /// Whether anything is attached.
@@ -227,9 +243,7 @@ impl Recorder {
 
     /// How many bytes the entries take that are kept in memory, about.
     pub fn held_bytes(&self) -> usize {
-        let held =
-            |log: &mut Log| log.open.held_bytes() + log.ring.iter().map(|block| block.held_bytes()).sum::<usize>();
-        self.with_log(held).unwrap_or_default()
+        self.with_log(|log| log.held_bytes()).unwrap_or_default()
     }
 
     /// Hands on to the file what was recorded so far, so that it is there whatever becomes of the program. Without a file, nothing.
@@ -267,14 +281,31 @@ impl Log {
         if let Some(file) = &mut self.file {
             file.write(&self.open.kept(id.0));
         }
-        if self.open.next() - self.open.first() == BLOCK {
-            self.ring.push_back(Arc::new(self.open.copied_from(self.open.first())));
-            self.open.begin_anew();
-            while self.ring.front().is_some_and(|oldest| oldest.next() <= self.first()) {
-                self.ring.pop_front();
-            }
+        if self.open.next() - self.open.first() == BLOCK || self.open.bytes() >= BLOCK_BYTES {
+            let block = Arc::new(self.open.copied_from(self.open.first()));
+            self.ring_bytes += block.held_bytes();
+            self.ring.push_back(block);
+            self.open.begin_again();
+            self.forget();
         }
         id
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.open.held_bytes() + self.ring_bytes
+    }
+
+    /// Forgets the blocks that are too old, and the oldest of those that are too large together.
+    fn forget(&mut self) {
+        while let Some(oldest) = self.ring.front() {
+            let is_last = self.ring.len() == 1;
+            let is_too_old = oldest.next() <= self.first();
+            if !is_too_old && (is_last || self.held_bytes() <= self.most_bytes) {
+                return;
+            }
+            self.ring_bytes -= oldest.held_bytes();
+            self.ring.pop_front();
+        }
     }
 
     /// The number of the oldest entry that is kept in memory. Some that are older may be there still, for a block is forgotten as a whole.
@@ -299,7 +330,7 @@ impl Log {
 
     /// Which block of the ring has the entry of a number that is kept; behind the last, the one that is added to.
     fn place(&self, number: u64) -> usize {
-        ((number - self.ring.front().map_or(number, |block| block.first())) / BLOCK) as usize
+        self.ring.partition_point(|block| block.next() <= number)
     }
 }
 
@@ -369,6 +400,32 @@ mod tests {
             assert_eq!(recorder.subject(EntryId(number)), is_kept.then(|| number.to_string()), "{number}");
         }
         assert!(recorder.held_bytes() < 64 * (capacity + BLOCK) as usize, "{}", recorder.held_bytes());
+    }
+
+    #[test]
+    fn a_ring_is_bounded_in_bytes_too_and_each_entry_that_is_kept_is_found() {
+        let recorder = Recorder::ring(100_000);
+        recorder.limit_bytes(16 << 20);
+        let large = "x".repeat(300_000);
+        for number in 1..=400_u64 {
+            let detail = || Detail::about(number.to_string());
+            recorder.record("a", Stage::ObjectChange, || match number % 3 {
+                0 => detail(),
+                _ => detail().with("whole", format!("{number}{large}").as_str()),
+            });
+            assert!(recorder.held_bytes() <= 20 << 20, "{} at {number}", recorder.held_bytes());
+        }
+        let first = recorder.first().unwrap().0;
+        assert!((300..360).contains(&first), "{first}");
+        let subjects: Vec<String> = recorder.entries(EntryId(0)).into_iter().map(|entry| entry.subject).collect();
+        assert_eq!(subjects, (first..=400).map(|number| number.to_string()).collect::<Vec<_>>());
+        for number in 1..=401 {
+            let is_kept = (first..=400).contains(&number);
+            assert_eq!(recorder.subject(EntryId(number)), is_kept.then(|| number.to_string()), "{number}");
+        }
+        recorder.limit_bytes(0);
+        recorder.record("a", Stage::QueueAdd, Detail::default);
+        assert!(recorder.entries(EntryId(0)).iter().any(|entry| entry.id.0 == 401), "the newest entry stays");
     }
 
     #[test]

@@ -7,6 +7,8 @@ use crate::names::{Name, Names};
 
 /// How many of them can still be found.
 const REMEMBERED: usize = 1 << 16;
+/// How many bytes an audit id has at most that is remembered. Clients choose them; those that are made are UUIDs.
+const LONGEST_ID: usize = 256;
 
 /// Which entry sent what: audited requests, and events of watches, which go by the audit id of the request that opened them.
 #[derive(Debug, Default)]
@@ -22,6 +24,9 @@ type Key = (Name, Option<i64>);
 
 impl Sent {
     pub(crate) fn remember(&mut self, audit_id: &str, revision: Option<i64>, entry: EntryId) {
+        if audit_id.len() > LONGEST_ID {
+            return;
+        }
         let key = (self.names.take(audit_id), revision);
         if self.entries.insert(key, entry).is_some() {
             return self.names.release(key.0);
@@ -43,6 +48,15 @@ impl Sent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_audit_id_that_is_too_long_is_not_remembered() {
+        let mut sent = Sent::default();
+        let (long, longest) = ("x".repeat(LONGEST_ID + 1), "x".repeat(LONGEST_ID));
+        sent.remember(&long, None, EntryId(1));
+        sent.remember(&longest, None, EntryId(2));
+        assert_eq!((sent.find(&long, None), sent.find(&longest, None)), (None, Some(EntryId(2))));
+    }
 
     #[test]
     fn the_newest_are_found_and_the_oldest_leave_no_name_behind() {

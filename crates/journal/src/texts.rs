@@ -63,6 +63,11 @@ impl Texts {
         self.numbers.clear();
     }
 
+    /// How many bytes they have.
+    pub(crate) fn bytes(&self) -> usize {
+        self.all.len()
+    }
+
     /// How many bytes they take, about.
     pub(crate) fn held_bytes(&self) -> usize {
         self.all.capacity() + self.slots.capacity() * size_of::<Slot>() + self.numbers.allocation_size()

@@ -20,11 +20,13 @@ pub(crate) async fn fetch(
     for reference in wanted {
         let key = ObjectKey::new(namespace, reference.1.as_str());
         let data = match reference.0 {
-            Sort::ConfigMap => maps.find(&key).await?.map(|map| map.data),
+            Sort::ConfigMap => {
+                maps.find(&key).await?.map(|map| map.data.into_iter().map(|(key, value)| (key, value.into())).collect())
+            }
             Sort::Secret => secrets
                 .find(&key)
                 .await?
-                .map(|secret| secret.data.into_iter().map(|(key, value)| (key, text_of(&value))).collect()),
+                .map(|secret| secret.data.into_iter().map(|(key, value)| (key, text_of(&value).into())).collect()),
         };
         found.insert(reference, data);
     }

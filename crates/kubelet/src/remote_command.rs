@@ -119,6 +119,9 @@ impl Remote {
             Ok(world) => world,
             Err(why) => return output.fail(&why),
         };
+        if let Some(why) = world.refusal_of(&self.command) {
+            return output.fail(&format!("error executing command in container: {why}"));
+        }
         if is_prompt(&self.command) && self.has_input {
             return self.converse(&world, &mut input, &output).await;
         }

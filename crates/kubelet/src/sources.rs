@@ -6,9 +6,12 @@
 //! In Kubernetes: `makeEnvironmentVariables` of `pkg/kubelet/kubelet_pods.go`, and the volume plug-ins.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use coracle_api::core_v1::{Container, EnvVar, KeyToPath, ObjectFieldSelector, Pod, Volume};
 
+use crate::mounted_files::MountedFiles;
+use crate::process_arguments::{LONGEST_ARGUMENT, ProcessArguments, Variables};
 use crate::program::World;
 
 /// A ConfigMap or a Secret.
@@ -30,9 +33,12 @@ impl Sort {
 /// Which object is meant: its sort and its name, in the pod's namespace.
 pub(crate) type Reference = (Sort, String);
 
+/// The texts of an object by their keys, shared by all that are configured with them.
+pub(crate) type Texts = BTreeMap<String, Arc<str>>;
+
 /// What was found at each reference: the texts by their keys, or that there is none. Bytes that are no text are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sources(pub(crate) BTreeMap<Reference, Option<BTreeMap<String, String>>>);
+pub(crate) struct Sources(pub(crate) BTreeMap<Reference, Option<Texts>>);
 
 /// One thing that is taken from a source: which, all of it or items of it, and whether it may be absent.
 struct Taken<'p> {
@@ -99,7 +105,7 @@ fn taken(volume: &Volume) -> Vec<Taken<'_>> {
 }
 
 impl Sources {
-    fn object(&self, from: &Reference) -> Option<&BTreeMap<String, String>> {
+    fn object(&self, from: &Reference) -> Option<&Texts> {
         self.0.get(from)?.as_ref()
     }
 
@@ -135,80 +141,128 @@ impl Sources {
         })
     }
 
-    /// What a container's programs see.
+    /// What a container's programs see. One with more than a process can have has nothing but the reason.
     pub(crate) fn world(&self, pod: &Pod, container: &Container, facts: &Facts<'_>) -> World {
-        let mut world = World { hostname: facts.hostname(pod), ..World::default() };
-        world.environment.insert("HOSTNAME".to_owned(), world.hostname.clone());
-        world
-            .environment
-            .insert("PATH".to_owned(), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".to_owned());
-        for (from, prefix, _) in whole(container) {
-            let all = self.object(&from).into_iter().flatten();
-            world.environment.extend(all.map(|(key, value)| (format!("{prefix}{key}"), value.clone())));
-        }
-        for variable in &container.env {
-            let value = match (key_of(variable), variable.value_from.as_deref()) {
-                (Some((from, key, _)), _) => self.object(&from).and_then(|object| object.get(key)).cloned(),
-                (None, Some(from)) => from.field_ref.as_deref().and_then(|field| facts.field(pod, field)),
-                (None, None) => Some(expanded(&variable.value, &world.environment)),
-            };
-            if let Some(value) = value {
-                world.environment.insert(variable.name.clone(), value);
+        let hostname = facts.hostname(pod);
+        let mut environment = ProcessArguments::of(container);
+        environment.add("HOSTNAME", hostname.as_str().into());
+        environment.add("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into());
+        self.add_variables(pod, container, facts, &mut environment);
+        let mut mounted = MountedFiles::default();
+        self.mount(pod, container, facts, &mut mounted);
+        let world = World { hostname, ..World::default() };
+        match (environment.is_too_long(), mounted.are_too_many()) {
+            (true, _) => World { refusal: Some("argument list too long"), ..world },
+            (false, true) => World { refusal: Some("too many files are mounted for a simulated container"), ..world },
+            (false, false) => {
+                World { environment: environment.variables, files: mounted.files, folders: mounted.folders, ..world }
             }
         }
-        for mount in &container.volume_mounts {
-            let Some(volume) = pod.spec.volumes.iter().find(|volume| volume.name == mount.name) else { continue };
-            let at = |path: &str| format!("{}/{path}", mount.mount_path.trim_end_matches('/'));
-            if mount.sub_path.is_empty() {
-                world.folders.insert(mount.mount_path.trim_end_matches('/').to_owned());
-            }
-            for (path, text) in self.files(pod, volume, facts) {
-                if mount.sub_path.is_empty() {
-                    world.files.insert(at(&path), text);
-                } else if mount.sub_path == path {
-                    world.files.insert(mount.mount_path.clone(), text);
-                }
-            }
-        }
-        world
     }
 
-    fn files(&self, pod: &Pod, volume: &Volume, facts: &Facts<'_>) -> BTreeMap<String, String> {
-        let mut files = BTreeMap::new();
+    fn add_variables(&self, pod: &Pod, container: &Container, facts: &Facts<'_>, to: &mut ProcessArguments) {
+        // Of an object that is taken twice under one prefix the last counts.
+        let mut seen = BTreeSet::new();
+        let mut taken: Vec<_> = whole(container).collect();
+        taken.reverse();
+        taken.retain(|(from, prefix, _)| seen.insert((from.clone(), *prefix)));
+        for (from, prefix, _) in taken.into_iter().rev() {
+            for (key, value) in self.object(&from).into_iter().flatten() {
+                to.add(&format!("{prefix}{key}"), Arc::clone(value));
+            }
+        }
+        for variable in &container.env {
+            if to.is_too_long() {
+                return;
+            }
+            let value = match (key_of(variable), variable.value_from.as_deref()) {
+                (Some((from, key, _)), _) => self.object(&from).and_then(|object| object.get(key)).cloned(),
+                (None, Some(from)) => {
+                    from.field_ref.as_deref().and_then(|field| facts.field(pod, field)).map(Arc::from)
+                }
+                (None, None) => {
+                    expanded(&variable.value, &to.variables).map_or_else(|| to.refuse(), |text| Some(text.into()))
+                }
+            };
+            if let Some(value) = value {
+                to.add(&variable.name, value);
+            }
+        }
+    }
+
+    fn mount(&self, pod: &Pod, container: &Container, facts: &Facts<'_>, to: &mut MountedFiles) {
+        // Of volumes of one name the first counts.
+        let volumes: BTreeMap<&str, &Volume> =
+            pod.spec.volumes.iter().rev().map(|volume| (volume.name.as_str(), volume)).collect();
+        let mut read: BTreeMap<&str, Texts> = BTreeMap::new();
+        for mount in &container.volume_mounts {
+            let Some(volume) = volumes.get(mount.name.as_str()) else { continue };
+            if !read.contains_key(mount.name.as_str()) {
+                read.insert(&mount.name, self.files(pod, volume, facts, to));
+            }
+            let files = &read[mount.name.as_str()];
+            let path = mount.mount_path.trim_end_matches('/');
+            if !mount.sub_path.is_empty() {
+                if let Some(text) = files.get(&mount.sub_path) {
+                    to.add(mount.mount_path.clone(), text);
+                }
+                continue;
+            }
+            to.folders.insert(path.to_owned());
+            for (below, text) in files {
+                if to.are_too_many() {
+                    return;
+                }
+                to.add(format!("{path}/{below}"), text);
+            }
+        }
+    }
+
+    /// The files of a volume; each is counted among those of the container.
+    fn files(&self, pod: &Pod, volume: &Volume, facts: &Facts<'_>, count: &mut MountedFiles) -> Texts {
+        let mut files = Texts::new();
         for taken in taken(volume) {
             let Some(object) = self.object(&taken.from) else { continue };
-            if taken.items.is_empty() {
-                files.extend(object.clone());
+            let whole = object.iter().filter(|_| taken.items.is_empty());
+            let items = taken.items.iter().filter_map(|item| Some((&item.path, object.get(&item.key)?)));
+            for (path, text) in whole.chain(items) {
+                if !count.takes(path.len()) {
+                    return files;
+                }
+                files.insert(path.clone(), Arc::clone(text));
             }
-            let items = taken.items.iter().filter_map(|item| Some((item.path.clone(), object.get(&item.key)?.clone())));
-            files.extend(items);
         }
         let projected = volume.projected.iter().flat_map(|projected| &projected.sources);
         let projected = projected.filter_map(|source| source.downward_api.as_deref()).flat_map(|own| &own.items);
         for item in volume.downward_api.iter().flat_map(|downward| &downward.items).chain(projected) {
             if let Some(text) = item.field_ref.as_deref().and_then(|field| facts.field(pod, field)) {
-                files.insert(item.path.clone(), text);
+                if !count.takes(item.path.len() + text.len()) {
+                    return files;
+                }
+                files.insert(item.path.clone(), text.into());
             }
         }
         files
     }
 }
 
-/// `$(NAME)` as what the variable says; `$$` is a dollar sign. What is not known stays as it is.
+/// `$(NAME)` as what the variable says; `$$` is a dollar sign. What is not known stays as it is. `None` if the text becomes
+/// longer than a process can have it.
 ///
 /// In Kubernetes: `third_party/forked/golang/expansion`.
-pub(crate) fn expanded(text: &str, variables: &BTreeMap<String, String>) -> String {
+pub(crate) fn expanded(text: &str, variables: &Variables) -> Option<String> {
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
         plain.push_str(before);
-        rest = match (after.strip_prefix('$'), after.strip_prefix('(').and_then(|inner| inner.split_once(')'))) {
+        let named = after.strip_prefix('(').and_then(|inner| inner.split_once(')'));
+        rest = match (after.strip_prefix('$'), named.map(|(name, after)| (variables.get(name), after))) {
             (Some(after), _) => {
                 plain.push('$');
                 after
             }
-            (None, Some((name, after))) if variables.contains_key(name) => {
-                plain.push_str(&variables[name]);
+            (None, Some((Some(value), after))) => {
+                plain.push_str(value);
                 after
             }
             _ => {
@@ -216,8 +270,11 @@ pub(crate) fn expanded(text: &str, variables: &BTreeMap<String, String>) -> Stri
                 after
             }
         };
+        if plain.len() > LONGEST_ARGUMENT {
+            return None;
+        }
     }
-    plain + rest
+    Some(plain + rest)
 }
 
 /// What only the node knows of a pod.
@@ -301,7 +358,7 @@ mod tests {
 
     fn sources(maps: &[(&str, &[(&str, &str)])]) -> Sources {
         let one = |name: &str, data: &[(&str, &str)]| {
-            let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+            let data = data.iter().map(|(key, value)| ((*key).to_owned(), Arc::from(*value))).collect();
             ((Sort::ConfigMap, name.to_owned()), Some(data))
         };
         Sources(maps.iter().map(|(name, data)| one(name, data)).collect())
@@ -331,11 +388,60 @@ mod tests {
         let pod = pod();
         let facts = Facts { node: "n", host_ip: "10.0.0.1", pod_ip: None };
         let world = sources(&[("m", &[("level", "debug")])]).world(&pod, &pod.spec.containers[0], &facts);
-        let of = |name: &str| world.environment.get(name).map(String::as_str);
+        let of = |name: &str| world.environment.get(name).map(|value| &**value);
         assert_eq!((of("LEVEL"), of("TOKEN"), of("APP")), (Some("debug"), None, Some("web")));
         assert_eq!((of("ALL"), of("M_level")), (Some("debug-$(NONE)-$(LEVEL)"), Some("debug")));
-        assert_eq!(world.files["/etc/m/the/level"], "debug");
-        assert_eq!(world.files["/etc/d/labels"], "app=\"web\"");
+        assert_eq!(&*world.files["/etc/m/the/level"], "debug");
+        assert_eq!(&*world.files["/etc/d/labels"], "app=\"web\"");
         assert_eq!(world.hostname, "web-1");
+    }
+
+    fn world_of(sources: &Sources, container: serde_json::Value, volumes: serde_json::Value) -> World {
+        let spec = json!({"containers": [container], "volumes": volumes});
+        let pod = json!({"metadata": {"name": "p", "namespace": "shop", "annotations": {"a": "x".repeat(1_000)}}, "spec": spec});
+        let pod: Pod = serde_json::from_value(pod).unwrap();
+        sources.world(&pod, &pod.spec.containers[0], &Facts { node: "n", host_ip: "10.0.0.1", pod_ip: None })
+    }
+
+    #[test]
+    fn an_environment_that_doubles_is_too_long_before_it_is_large() {
+        let variable = |at: usize| match at {
+            0 => json!({"name": "V0", "value": "0123456789"}),
+            at => json!({"name": format!("V{at}"), "value": format!("$(V{0})$(V{0})", at - 1)}),
+        };
+        let container = |count: usize| {
+            let env: Vec<_> = (0..count).map(variable).collect();
+            json!({"name": "c", "image": "i", "env": env})
+        };
+        let world = world_of(&Sources::default(), container(14), json!([]));
+        assert_eq!((world.refusal, world.environment["V13"].len()), (None, 10 << 13));
+        for count in [15, 16, 40, 4_000] {
+            let world = world_of(&Sources::default(), container(count), json!([]));
+            assert_eq!((world.refusal, world.environment.len()), (Some("argument list too long"), 0), "{count}");
+        }
+        let annotation = json!({"name": "A", "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations"}}});
+        let many = json!({"name": "c", "image": "i", "env": vec![annotation; 30_000]});
+        assert!(world_of(&Sources::default(), many, json!([])).refusal.is_none(), "one variable, set again and again");
+    }
+
+    #[test]
+    fn objects_that_are_taken_or_mounted_a_thousand_times_are_shared() {
+        let text = "x".repeat(100_000);
+        let sources = sources(&[("m", &[("a", text.as_str()), ("b", "2")])]);
+        let whole = json!({"configMapRef": {"name": "m"}});
+        let mounts: Vec<_> = (0..3_000).map(|at| json!({"name": "v", "mountPath": format!("/m{at}/")})).collect();
+        let volumes = json!([{"name": "v", "configMap": {"name": "m"}}]);
+        let container = json!({"name": "c", "image": "i", "envFrom": vec![whole; 4_000], "volumeMounts": mounts});
+        let world = world_of(&sources, container, volumes.clone());
+        assert_eq!((world.refusal, world.environment.len(), world.files.len()), (None, 4, 6_000));
+        assert!(Arc::ptr_eq(&world.files["/m7/a"], &world.files["/m2999/a"]));
+        assert!(Arc::ptr_eq(&world.files["/m7/a"], &world.environment["a"]));
+        let prefixed: Vec<_> =
+            (0..4_000).map(|at| json!({"prefix": format!("P{at}"), "configMapRef": {"name": "m"}})).collect();
+        let container = json!({"name": "c", "image": "i", "envFrom": prefixed});
+        assert_eq!(world_of(&sources, container, json!([])).refusal, Some("argument list too long"));
+        let mounts: Vec<_> = (0..30_000).map(|at| json!({"name": "v", "mountPath": format!("/m{at}")})).collect();
+        let world = world_of(&sources, json!({"name": "c", "image": "i", "volumeMounts": mounts}), volumes);
+        assert_eq!(world.refusal, Some("too many files are mounted for a simulated container"));
     }
 }

@@ -1,5 +1,8 @@
-use crate::go_quote;
+use std::sync::Arc;
+
 use serde_json::Value;
+
+use crate::go_quote;
 
 /// What is wrong with one field. In Kubernetes: `field.Error` in apimachinery `util/validation/field`.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,8 +15,8 @@ pub struct FieldError {
     pub value: Value,
     /// The explanation after the colon.
     pub detail: String,
-    /// How Go prints the value, where that is not its JSON with sorted fields.
-    pub printed: Option<String>,
+    /// How Go prints the value, where that is not its JSON with sorted fields. Several errors may share one text.
+    pub printed: Option<Arc<str>>,
 }
 
 /// The kinds of field errors, each with its reason word and its sentence.
@@ -82,7 +85,7 @@ impl FieldError {
 
     /// With the value printed so: of a struct, Go prints the fields in their own order.
     #[must_use]
-    pub fn printed_as(mut self, text: impl Into<String>) -> Self {
+    pub fn printed_as(mut self, text: impl Into<Arc<str>>) -> Self {
         self.printed = Some(text.into());
         self
     }
@@ -172,7 +175,10 @@ impl FieldError {
             | FieldErrorKind::TooMany
             | FieldErrorKind::NotFound => {
                 text.push_str(": ");
-                text.push_str(&self.printed.clone().unwrap_or_else(|| go_value(&self.value)));
+                match &self.printed {
+                    Some(printed) => text.push_str(printed),
+                    None => text.push_str(&go_value(&self.value)),
+                }
             }
         }
         if !self.detail.is_empty() {
@@ -180,6 +186,17 @@ impl FieldError {
             text.push_str(&self.detail);
         }
         text
+    }
+
+    /// How many bytes the sentence has about, without making it.
+    pub fn length(&self) -> usize {
+        let value = match (&self.printed, &self.value) {
+            (Some(printed), _) => printed.len(),
+            (None, Value::String(text)) => text.len(),
+            (None, Value::Array(_) | Value::Object(_)) => self.value.to_string().len(),
+            (None, _) => 8,
+        };
+        self.field.len() + value + self.detail.len()
     }
 
     /// The whole sentence: `spec.replicas: Invalid value: -1: must be greater than or equal to 0`.

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{FieldError, GroupResource, GroupVersionKind, go_quote};
@@ -75,6 +77,19 @@ pub struct StatusDetails {
     /// After how many seconds to try again; 0 for never.
     #[serde(skip_serializing_if = "is_zero_u32")]
     pub retry_after_seconds: u32,
+}
+
+/// How many bytes the texts of the errors in one answer have at most.
+const LARGEST_ANSWER: usize = 8 << 20;
+
+/// How many errors an answer lists: the first is always among them.
+fn listed_errors(errors: &[FieldError]) -> usize {
+    let mut bytes = 0_usize;
+    let fits = |error: &&FieldError| {
+        bytes = bytes.saturating_add(error.length());
+        bytes <= LARGEST_ANSWER
+    };
+    errors.iter().take_while(fits).count().max(errors.len().min(1))
 }
 
 /// One finding of a [`Status`].
@@ -182,19 +197,21 @@ impl Status {
         Self::failure(403, reason::FORBIDDEN, message).about(resource, name)
     }
 
-    /// 422: `Pod "web" is invalid: <errors>`, with a cause an error.
+    /// 422: `Pod "web" is invalid: <errors>`, with a cause an error. Of errors whose texts have more than 8 MiB together,
+    /// the first are listed, and the last words of the message count the others.
     pub fn invalid(kind: &GroupVersionKind, name: &str, errors: &[FieldError]) -> Self {
-        let messages: Vec<_> = errors.iter().map(FieldError::message).collect();
-        let mut distinct: Vec<&String> = Vec::new();
-        for message in &messages {
-            if !distinct.contains(&message) {
-                distinct.push(message);
-            }
+        let (listed, others) = errors.split_at(listed_errors(errors));
+        let messages: Vec<_> = listed.iter().map(FieldError::message).collect();
+        let mut seen = BTreeSet::new();
+        let mut distinct: Vec<&str> = messages.iter().map(String::as_str).filter(|text| seen.insert(*text)).collect();
+        let rest = format!("and {} more errors", others.len());
+        if !others.is_empty() {
+            distinct.push(&rest);
         }
         let joined = match distinct.as_slice() {
             [] => String::new(),
-            [single] => (*single).clone(),
-            several => format!("[{}]", several.iter().map(|text| text.as_str()).collect::<Vec<_>>().join(", ")),
+            [single] => (*single).to_owned(),
+            several => format!("[{}]", several.join(", ")),
         };
         let group_kind = match kind.group.as_str() {
             "" => kind.kind.clone(),
@@ -205,7 +222,7 @@ impl Status {
         } else {
             format!("{group_kind} {} is invalid: {joined}", go_quote(name))
         };
-        let causes = errors
+        let causes = listed
             .iter()
             .map(|error| StatusCause {
                 reason: error.kind.reason().to_owned(),
@@ -317,6 +334,30 @@ mod tests {
         assert_eq!(status.message, "Deployment.apps \"web\" is invalid: a: Required value");
         let two = Status::invalid(&kind, "web", &[one, FieldError::forbidden("b", "no")]);
         assert_eq!(two.message, "Deployment.apps \"web\" is invalid: [a: Required value, b: Forbidden: no]");
+    }
+
+    #[test]
+    fn equal_messages_are_listed_once_in_the_order_of_the_first_and_causes_are_not() {
+        let kind = GroupVersionKind::new("", "v1", "Pod");
+        // Compared each with all, these are ten thousand million comparisons.
+        let errors: Vec<_> = (0..200_000).map(|at| FieldError::required(format!("a[{}]", at % 100_000), "")).collect();
+        let status = Status::invalid(&kind, "web", &errors);
+        assert!(status.message.starts_with("Pod \"web\" is invalid: [a[0]: Required value, a[1]: Required value, "));
+        assert_eq!(status.message.matches("Required value").count(), 100_000);
+        assert_eq!(status.details.unwrap().causes.len(), 200_000);
+    }
+
+    #[test]
+    fn an_answer_lists_errors_up_to_a_size_and_counts_the_others() {
+        let kind = GroupVersionKind::new("", "v1", "Pod");
+        let all: std::sync::Arc<str> = "x".repeat(1 << 20).into();
+        let error = || FieldError::invalid("a", serde_json::Value::Null, "no").printed_as(std::sync::Arc::clone(&all));
+        let errors: Vec<_> = (0..1_000).map(|at| FieldError { field: format!("a[{at}]"), ..error() }).collect();
+        let status = Status::invalid(&kind, "web", &errors);
+        assert!(status.message.ends_with(", and 993 more errors]"), "{}", status.message.len());
+        assert_eq!(status.details.unwrap().causes.len(), 7);
+        let large = FieldError::invalid("a", "x".repeat(9 << 20), "");
+        assert_eq!(Status::invalid(&kind, "web", &[large]).details.unwrap().causes.len(), 1);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The rules of `metadata` that hold for every kind. In Kubernetes: apimachinery `pkg/api/validation/objectmeta.go`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use coracle_ambient::{Ambient, Timestamp};
-use coracle_meta::{FieldError, Object, OwnerReference, Status, format_time, names};
+use coracle_meta::{FieldError, JsonKey, Object, OwnerReference, Status, format_time, names};
 use serde_json::Value;
 
 use crate::named_texts::{annotation_errors, label_errors};
@@ -75,17 +76,14 @@ pub(crate) fn check_name(object: &Object, name: &str) -> Result<(), Status> {
 /// Drops owner references that are there twice, with a warning.
 pub(crate) fn deduplicate_owners(object: &mut Object, request: &Request, after_admission: bool) {
     let Some(owners) = object.field("metadata.ownerReferences").and_then(Value::as_array) else { return };
-    let (mut kept, mut duplicates): (Vec<Value>, Vec<&str>) = (Vec::new(), Vec::new());
-    for owner in owners {
-        if kept.contains(owner) {
-            duplicates.push(owner.get("uid").and_then(Value::as_str).unwrap_or(""));
-        } else {
-            kept.push(owner.clone());
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let (kept, duplicates): (Vec<&Value>, Vec<&Value>) = owners.iter().partition(|owner| seen.insert(JsonKey(owner)));
     if duplicates.is_empty() {
         return;
     }
+    let duplicates: Vec<&str> =
+        duplicates.iter().map(|owner| owner.get("uid").and_then(Value::as_str).unwrap_or("")).collect();
+    let kept: Vec<Value> = kept.into_iter().cloned().collect();
     let when = if after_admission { " after mutating admission happens" } else { "" };
     request.warnings.add(format!(
         ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
@@ -148,7 +146,10 @@ fn validate_annotations(object: &Object, errors: &mut Vec<FieldError>) {
 fn validate_owners(object: &Object, errors: &mut Vec<FieldError>) {
     const PATH: &str = "metadata.ownerReferences";
     let mut first: Option<String> = None;
-    for owner in object.owner_references() {
+    // Each error about a second controller repeats all owners.
+    let mut all: Option<Arc<str>> = None;
+    let owners = object.owner_references();
+    for owner in &owners {
         let version = coracle_meta::GroupVersion::parse(&owner.api_version).map(|parsed| parsed.version);
         if version.is_none_or(|version| version.is_empty()) {
             let field = format!("{PATH}.apiVersion");
@@ -161,7 +162,7 @@ fn validate_owners(object: &Object, errors: &mut Vec<FieldError>) {
         }
         if owner.api_version == "v1" && owner.kind == "Event" {
             let what = "/v1, Kind=Event is disallowed from being an owner";
-            errors.push(FieldError::invalid(PATH, Value::Null, what).printed_as(go_owner(&owner)));
+            errors.push(FieldError::invalid(PATH, Value::Null, what).printed_as(go_owner(owner)));
         }
         if owner.controller == Some(true) {
             let name = format!("{}/{}", owner.kind, owner.name);
@@ -171,8 +172,8 @@ fn validate_owners(object: &Object, errors: &mut Vec<FieldError>) {
                     let what = format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
                     );
-                    let all: Vec<_> = object.owner_references().iter().map(go_owner).collect();
-                    let printed = format!("[{}]", all.join(","));
+                    let print = || format!("[{}]", owners.iter().map(go_owner).collect::<Vec<_>>().join(",")).into();
+                    let printed = Arc::clone(all.get_or_insert_with(print));
                     errors.push(FieldError::invalid(PATH, Value::Null, what).printed_as(printed));
                 }
             }
@@ -342,6 +343,28 @@ mod tests {
         assert!(validate(&dash, true, names::dns1123_subdomain).is_empty());
         let dot = object(json!({"generateName": "a.", "name": "a.x", "namespace": "n"}));
         assert_eq!(validate(&dot, true, names::dns1123_subdomain).len(), 1);
+    }
+
+    #[test]
+    fn owners_that_are_there_twice_are_dropped_from_lists_of_any_length() {
+        let owner = |at: usize| json!({"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": at.to_string()});
+        let owners: Vec<Value> = (0..30_000).chain([5, 5]).map(owner).collect();
+        let mut object = object(json!({"name": "a", "ownerReferences": owners}));
+        let resource = coracle_meta::GroupVersionResource::new("", "v1", "pods");
+        let request = Request::new(crate::Verb::Create, resource, Timestamp::UNIX_EPOCH);
+        deduplicate_owners(&mut object, &request, false);
+        assert_eq!(object.field("metadata.ownerReferences").unwrap(), &json!(owners[..30_000]));
+        assert!(request.warnings.texts()[0].ends_with("duplicate UID(s) observed: 5, 5"));
+    }
+
+    #[test]
+    fn errors_about_many_controllers_share_what_they_print() {
+        let owner = json!({"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u", "controller": true});
+        let errors =
+            validate_change(&object(json!({"name": "a", "ownerReferences": vec![owner; 3_000]})), &object(json!({})));
+        let printed: Vec<_> = errors.iter().filter_map(|error| error.printed.as_ref()).collect();
+        assert_eq!(printed.len(), 2_999);
+        assert!(printed.iter().all(|text| Arc::ptr_eq(text, printed[0])));
     }
 
     #[test]

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
@@ -57,24 +58,72 @@ pub enum FieldValidation {
 }
 
 /// The sink of the `Warning` headers of one request; clones share it.
+///
+/// It keeps what an answer can carry: 4,096 signs and, where there are more, the first 256 of each warning until these are
+/// 4,096 together. In Kubernetes: `filters.WithWarningRecorder`.
 #[derive(Clone, Debug, Default)]
 pub struct Warnings {
-    texts: Arc<Mutex<Vec<String>>>,
+    recorded: Arc<Mutex<Recorded>>,
+}
+
+/// How many signs of warnings an answer carries.
+const MOST_SIGNS: usize = 4 * 1024;
+/// How many signs of each warning it carries where there are more.
+const MOST_OF_EACH: usize = 256;
+
+#[derive(Debug, Default)]
+struct Recorded {
+    seen: BTreeSet<String>,
+    in_order: Vec<String>,
+    /// How many signs are sent so far.
+    signs: usize,
+    /// Whether each is cut.
+    is_cut: bool,
 }
 
 impl Warnings {
-    /// Adds a warning, unless the same one is there already.
+    /// Adds a warning, unless the same one is there already, it is empty, no header can carry it or the answer is full.
     pub fn add(&self, text: impl Into<String>) {
-        let text = text.into();
-        let mut texts = self.texts.lock();
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
+        self.recorded.lock().add(text.into());
     }
 
-    /// The warnings so far, in order.
+    /// Whether nothing that is added can be sent.
+    pub fn is_full(&self) -> bool {
+        self.recorded.lock().is_full()
+    }
+
+    /// The warnings that are sent, in order.
     pub fn texts(&self) -> Vec<String> {
-        self.texts.lock().clone()
+        self.recorded.lock().in_order.clone()
+    }
+}
+
+impl Recorded {
+    fn is_full(&self) -> bool {
+        self.is_cut && self.signs >= MOST_SIGNS
+    }
+
+    fn add(&mut self, text: String) {
+        if text.is_empty() || self.is_full() || text.contains(char::is_control) || !self.seen.insert(text.clone()) {
+            return;
+        }
+        let signs = text.chars().count();
+        self.in_order.push(text);
+        if !self.is_cut && self.signs + signs <= MOST_SIGNS {
+            self.signs += signs;
+            return;
+        }
+        // The first one that does not fit has all before it cut, too.
+        let from = if std::mem::replace(&mut self.is_cut, true) { self.in_order.len() - 1 } else { 0 };
+        if from == 0 {
+            self.signs = 0;
+        }
+        for text in &mut self.in_order[from..] {
+            if let Some((end, _)) = text.char_indices().nth(MOST_OF_EACH) {
+                text.truncate(end);
+            }
+            self.signs += text.chars().count();
+        }
     }
 }
 
@@ -171,5 +220,46 @@ impl Request {
     /// The resource without its version, as messages name it.
     pub fn group_resource(&self) -> GroupResource {
         self.at.group_resource()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(texts: impl IntoIterator<Item = String>) -> Vec<String> {
+        let warnings = Warnings::default();
+        texts.into_iter().for_each(|text| warnings.add(text));
+        warnings.texts()
+    }
+
+    #[test]
+    fn a_million_warnings_take_what_an_answer_carries() {
+        let warnings = Warnings::default();
+        for at in 0..1_000_000 {
+            warnings.add(format!("warning {at}"));
+        }
+        assert!(warnings.is_full());
+        let texts = warnings.texts();
+        let signs: usize = texts.iter().map(String::len).sum();
+        assert!((4_096..4_096 + 256).contains(&signs), "{signs}");
+        assert_eq!(texts[300], "warning 300");
+    }
+
+    #[test]
+    fn warnings_are_sent_once_and_whole_where_they_fit() {
+        let odd = ["a\nb", "\u{7f}", "", "caf\u{e9} \\", "caf\u{e9} \\"].map(str::to_owned);
+        assert_eq!(sent(odd), ["caf\u{e9} \\"]);
+        assert_eq!(sent(["x".repeat(4_096)])[0].len(), 4_096);
+        assert_eq!(sent([2_000, 2_096].map(|count| "\u{e9}".repeat(count))).len(), 2);
+    }
+
+    #[test]
+    fn from_the_first_that_does_not_fit_on_each_is_cut() {
+        let many = (0..40).map(|number| format!("{number:0>300}"));
+        let cut = sent(many);
+        assert_eq!((cut.len(), cut[0].len(), cut[15].len()), (16, 256, 256));
+        let lengths: Vec<_> = sent(["a".repeat(4_096), "b".to_owned()]).iter().map(String::len).collect();
+        assert_eq!(lengths, [256, 1]);
     }
 }

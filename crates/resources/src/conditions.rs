@@ -1,5 +1,7 @@
 //! Conditions of an object's status. In Kubernetes: `metav1validation.ValidateConditions`.
 
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
@@ -13,10 +15,11 @@ const LONGEST_MESSAGE: usize = 32 << 10;
 /// What is wrong with a list of conditions.
 pub(crate) fn wrong_conditions(conditions: &[Value], path: &str) -> Wrong {
     let mut wrong = Wrong::new();
+    let mut seen = BTreeSet::new();
     for (at, condition) in conditions.iter().enumerate() {
         let path = format!("{path}[{at}]");
         let kind = condition.text("type");
-        if conditions[..at].iter().any(|earlier| earlier.text("type") == kind) {
+        if !seen.insert(kind) {
             wrong.push(FieldError::duplicate(format!("{path}.type"), kind));
         }
         wrong.extend(wrong_condition(condition, &path));

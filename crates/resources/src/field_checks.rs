@@ -78,6 +78,20 @@ pub(crate) fn immutable_bytes(new: &Object, old: &Object, field: &str) -> Wrong 
     vec![FieldError::invalid(field, new.at(field).clone(), IMMUTABLE)]
 }
 
+/// The value without fields that are [the same](same) as if they were not there.
+pub(crate) fn without_nothing(value: &Value) -> Value {
+    match value {
+        Value::Object(tree) => {
+            let fields = tree.iter().map(|(name, value)| (name.clone(), without_nothing(value)));
+            let fields: serde_json::Map<_, _> = fields.filter(|(_, value)| !value.is_null()).collect();
+            if fields.is_empty() { Value::Null } else { Value::Object(fields) }
+        }
+        Value::Array(items) if items.is_empty() => Value::Null,
+        Value::Array(items) => Value::Array(items.iter().map(without_nothing).collect()),
+        other => other.clone(),
+    }
+}
+
 /// Whether two values mean the same: amounts by value, and nothing is as good as empty.
 /// In Kubernetes: `apiequality.Semantic.DeepEqual`.
 pub(crate) fn same(left: &Value, right: &Value) -> bool {

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,8 +38,10 @@ pub(super) fn webhooks(lists: &Lists, configurations: &GroupVersionResource) -> 
 
 fn of_configuration(configuration: &Object) -> Vec<Arc<Webhook>> {
     let mut all: Vec<Arc<Webhook>> = Vec::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for value in configuration.list("webhooks") {
-        let same_name = all.iter().filter(|webhook| webhook.name == value.text("name")).count();
+        let count = counts.entry(value.text("name")).or_default();
+        let same_name = std::mem::replace(count, *count + 1);
         let id = format!("{}/{}/{same_name}", configuration.name(), value.text("name"));
         all.push(Arc::new(Webhook::read(value, id)));
     }

@@ -1,6 +1,7 @@
 //! What goes out: in which format, as what, and the bytes of it.
 
 pub(crate) mod frame;
+mod list_text;
 pub(crate) mod negotiate;
 pub(crate) mod protobuf;
 pub(crate) mod protobuf_list;

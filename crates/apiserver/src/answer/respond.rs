@@ -106,25 +106,9 @@ pub(crate) fn bytes(code: StatusCode, format: Format, body: impl Into<Body>) -> 
     response
 }
 
-/// How many signs of warnings are sent in full; of more, each is cut short.
-const FULL_WARNINGS: usize = 4 * 1024;
-/// How many signs of each warning are sent where there are too many.
-const SHORT_WARNING: usize = 256;
-
-/// Adds a `Warning` header a text. A text that no header can carry is left out.
-/// In Kubernetes: `warning.AddWarning`, `net.NewWarningHeader`.
+/// Adds a `Warning` header a text. In Kubernetes: `net.NewWarningHeader`.
 pub(crate) fn add_warnings(response: &mut Response<Body>, texts: &[String]) {
-    let is_sent = |text: &&String| !text.is_empty() && !text.contains(char::is_control);
-    let texts: Vec<_> = texts.iter().filter(is_sent).collect();
-    let length: usize = texts.iter().map(|text| text.chars().count()).sum();
-    let mut written = 0;
     for text in texts {
-        let text: String = match length > FULL_WARNINGS {
-            true if written >= FULL_WARNINGS => return,
-            true => text.chars().take(SHORT_WARNING).collect(),
-            false => text.clone(),
-        };
-        written += text.chars().count();
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
         if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{escaped}\"").as_bytes()) {
             response.headers_mut().append(http::header::WARNING, value);
@@ -152,22 +136,6 @@ mod tests {
         let mut response = Response::new(Body::empty());
         add_warnings(&mut response, &["unknown field \"spec.foo\"".to_owned()]);
         assert_eq!(response.headers()["warning"], "299 - \"unknown field \\\"spec.foo\\\"\"");
-    }
-
-    #[test]
-    fn a_warning_that_no_header_can_carry_is_left_out_and_many_are_cut_short() {
-        let sent = |texts: &[String]| {
-            let mut response = Response::new(Body::empty());
-            add_warnings(&mut response, texts);
-            let values = response.headers().get_all("warning").iter();
-            values.map(|value| String::from_utf8(value.as_bytes().to_vec()).unwrap()).collect::<Vec<_>>()
-        };
-        let odd = ["a\nb".to_owned(), "\u{7f}".to_owned(), String::new(), "caf\u{e9} \\".to_owned()];
-        assert_eq!(sent(&odd), ["299 - \"caf\u{e9} \\\\\""]);
-        assert_eq!(sent(&["x".repeat(4096)])[0].len(), 4096 + "299 - \"\"".len());
-        let many: Vec<_> = (0..40).map(|number| format!("{number:0>300}")).collect();
-        let cut = sent(&many);
-        assert_eq!((cut.len(), cut[0].len()), (16, 256 + "299 - \"\"".len()));
     }
 
     #[test]

@@ -7,9 +7,11 @@ use coracle_meta::Status;
 use coracle_registry::{AuditNotes, List, Stored};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures_util::StreamExt;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use serde_json::{Map, Value};
 
+use crate::answer::list_text::{Layout, ListText};
 use crate::answer::negotiate::{Format, Transform};
 use crate::answer::protobuf;
 use crate::answer::render::Rendering;
@@ -18,11 +20,15 @@ use crate::answer::respond;
 /// How much is rendered at a time.
 const CHUNK: usize = 64 * 1024;
 
+/// After how many items others get their turn, where the answer is made as a whole.
+const AT_ONCE: usize = 64;
+
 /// From how many bytes on a body is compressed for those who accept it. In Kubernetes: `defaultGzipThresholdBytes`.
 const COMPRESS_FROM: usize = 128 * 1024;
 
 /// A list as the answer. In JSON it is a walk over slices that are rendered already, a chunk at a time as the client
-/// takes it; a stalled client holds its slices and one chunk.
+/// takes it; a stalled client holds its slices and one chunk. In YAML and indented JSON each item is read and written when
+/// its turn comes.
 pub(crate) async fn list(
     rendering: Rendering,
     list: List,
@@ -46,15 +52,27 @@ pub(crate) async fn list(
     }
     if how.format == Format::Protobuf {
         let mut list_value = head;
-        let objects = list.items.iter().map(|item| rendering.protobuf_item(item).to_value());
-        list_value.insert(member.to_owned(), objects.collect());
+        let mut objects = Vec::with_capacity(list.items.len());
+        for (number, item) in list.items.iter().enumerate() {
+            objects.push(rendering.protobuf_item(item).to_value());
+            if number % AT_ONCE == AT_ONCE - 1 {
+                tokio::task::yield_now().await;
+            }
+        }
+        list_value.insert(member.to_owned(), objects.into());
         let body = protobuf::encode(&Value::Object(list_value));
         return Ok(respond::bytes(StatusCode::OK, how.format, body));
     }
-    if !rendering.is_plain_json() {
-        return Ok(respond::value(StatusCode::OK, &whole(&rendering, head, member, &list.items), how));
-    }
     let size: usize = list.items.iter().map(Stored::len).sum();
+    if !rendering.is_plain_json() {
+        // What is written as one value is small.
+        if size <= CHUNK {
+            return Ok(respond::value(StatusCode::OK, &whole(&rendering, head, member, &list.items), how));
+        }
+        let layout = if how.format == Format::Yaml { Layout::Yaml } else { Layout::Pretty };
+        let chunks = ListText::new(layout, rendering, head, member, list.items);
+        return Ok(respond::bytes(StatusCode::OK, how.format, body_in_turns(chunks)));
+    }
     let compress = size > COMPRESS_FROM && accepts_gzip(headers);
     let chunks = Chunks::new(rendering, head, member, list.items);
     let mut response = if size <= CHUNK {
@@ -86,7 +104,16 @@ fn body(chunks: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body {
     Body::from_stream(futures_util::stream::iter(chunks.map(|chunk| Ok::<_, Infallible>(Bytes::from(chunk)))))
 }
 
-/// The whole list as one value, for formats that are no walk over slices.
+/// Others get their turn before each chunk, because to make one takes longer than to copy it.
+fn body_in_turns(chunks: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body {
+    let chunks = futures_util::stream::iter(chunks).then(|chunk| async {
+        tokio::task::yield_now().await;
+        Ok::<_, Infallible>(Bytes::from(chunk))
+    });
+    Body::from_stream(chunks)
+}
+
+/// The whole list as one value, for the audit log and small lists in formats that are no walk over slices.
 fn whole(rendering: &Rendering, mut head: Map<String, Value>, member: &str, items: &[Stored]) -> Value {
     let items = items.iter().map(|item| {
         let mut bytes = Vec::new();

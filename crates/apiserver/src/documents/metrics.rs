@@ -1,9 +1,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use coracle_exposition::{Exposition, MetricKind, Observations};
 use coracle_meta::{GroupVersionResource, KUBERNETES_VERSION, kubernetes_major_minor};
+use coracle_registry::Kind;
 use http::Method;
 use parking_lot::Mutex;
 
@@ -13,12 +15,38 @@ use crate::front::request_info::{RequestInfo, ResourceRequest};
 /// The upper bounds of the durations that are told apart, in seconds.
 const BUCKETS: [f64; 12] = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 1.0, 2.0, 5.0, 10.0, 60.0];
 
-/// What is counted of the requests, under the names that people alert on.
+/// How many series there are at most, and how many kinds of open streams. Of those that would be more, requests are
+/// counted by their verb alone.
+const MOST_SERIES: usize = 20_000;
+
+/// After how many answers that found no room resources are forgotten.
+const FORGET_EACH: usize = 1_000;
+
+/// The verbs that are labels; each other method of HTTP is `other`. In Kubernetes: `validRequestMethods`.
+const VERBS: [&str; 12] = [
+    "CONNECT",
+    "CREATE",
+    "DELETE",
+    "DELETECOLLECTION",
+    "GET",
+    "LIST",
+    "PATCH",
+    "POST",
+    "PROXY",
+    "PUT",
+    "UPDATE",
+    "WATCH",
+];
+
+/// What is counted of the requests, under the names that people alert on. No client chooses a label: verbs are known
+/// words, and resources those that are served.
 ///
 /// In Kubernetes: `endpoints/metrics`.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     requests: Mutex<BTreeMap<Label, Series>>,
+    /// How many answers were counted by their verb alone, for want of room.
+    turned_away: AtomicUsize,
     /// How many streams are open.
     streams: Arc<Mutex<BTreeMap<Label, u64>>>,
 }
@@ -42,7 +70,7 @@ impl Drop for OpenStream {
 /// What requests are counted together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Label {
-    verb: String,
+    verb: &'static str,
     resource: GroupVersionResource,
     subresource: String,
     scope: &'static str,
@@ -57,24 +85,30 @@ struct Series {
 }
 
 impl Label {
-    /// The label of a request.
-    pub(crate) fn of(info: &RequestInfo) -> Self {
-        let verb = info.verb.to_uppercase();
+    /// The label of a request; `kind` is what it is about, if that is served.
+    pub(crate) fn of(info: &RequestInfo, kind: Option<&Kind>) -> Self {
+        let verb = known_verb(&info.verb);
         match &info.resource {
-            Some(asked) => Self::of_resource(&verb, asked),
+            Some(asked) => Self::of_resource(verb, asked, kind),
             None => Self { verb, ..Self::default() },
         }
     }
 
-    /// The label of a request about a resource.
-    pub(crate) fn of_resource(verb: &str, asked: &ResourceRequest) -> Self {
+    /// The label of a request about a resource. Of one that is not served the scope is all that is counted.
+    pub(crate) fn of_resource(verb: &'static str, asked: &ResourceRequest, kind: Option<&Kind>) -> Self {
         let scope = match (asked.is_item, asked.at.namespace.is_empty()) {
             (true, _) => "resource",
             (false, false) => "namespace",
             (false, true) => "cluster",
         };
-        let (resource, subresource) = (asked.at.resource.clone(), asked.at.subresource.clone());
-        Self { verb: verb.to_owned(), resource, subresource, scope }
+        let Some(kind) = kind else { return Self { verb, scope, ..Self::default() } };
+        let is_served = asked.at.subresource == "status" || kind.subresource(&asked.at.subresource).is_some();
+        let subresource = if is_served { asked.at.subresource.clone() } else { String::new() };
+        Self { verb, resource: asked.at.resource.clone(), subresource, scope }
+    }
+
+    fn is_about(&self, is_served: &impl Fn(&GroupVersionResource) -> bool) -> bool {
+        self.resource.resource.is_empty() || is_served(&self.resource)
     }
 
     fn pairs(&self) -> [(&str, &str); 8] {
@@ -96,16 +130,23 @@ impl Label {
     }
 }
 
+fn known_verb(verb: &str) -> &'static str {
+    VERBS.into_iter().find(|known| known.eq_ignore_ascii_case(verb)).unwrap_or("other")
+}
+
 impl Metrics {
-    /// Counts an answer. Paths that nobody serves are counted together, so that they cost no memory.
-    pub(crate) fn count(&self, label: Label, method: &Method, code: u16, took: Duration) {
+    /// Counts an answer. Paths that nobody serves are counted together, so that they cost no memory. Whether it is time to
+    /// [`forget`](Self::forget) resources, because there is no room for others.
+    pub(crate) fn count(&self, label: Label, method: &Method, code: u16, took: Duration) -> bool {
         let label = match code {
-            404 | 405 if label.scope != "resource" => Label { verb: method.as_str().to_owned(), ..Label::default() },
+            404 | 405 if label.scope != "resource" => Label { verb: known_verb(method.as_str()), ..Label::default() },
             401 | 403 => Label { verb: label.verb, ..Label::default() },
             404 | 405 => Label { subresource: String::new(), scope: "resource", ..Label::default() },
             _ => label,
         };
         let mut requests = self.requests.lock();
+        let is_one_more = requests.len() >= MOST_SERIES && !requests.contains_key(&label);
+        let label = if is_one_more { Label { verb: label.verb, ..Label::default() } } else { label };
         let series = requests.entry(label).or_default();
         let seconds = took.as_secs_f64();
         *series.by_code.entry(code).or_default() += 1;
@@ -114,12 +155,27 @@ impl Metrics {
         if let Some(bucket) = BUCKETS.iter().position(|bound| seconds <= *bound) {
             series.buckets[bucket] += 1;
         }
+        // Now and then, because there may be nothing to forget.
+        is_one_more && self.turned_away.fetch_add(1, Ordering::Relaxed).is_multiple_of(FORGET_EACH)
     }
 
     /// Counts a stream for as long as the answer is kept.
     pub(crate) fn open_stream(&self, label: Label) -> OpenStream {
-        *self.streams.lock().entry(label.clone()).or_default() += 1;
+        let mut streams = self.streams.lock();
+        if streams.len() >= MOST_SERIES {
+            streams.retain(|_, count| *count > 0);
+        }
+        let is_one_more = streams.len() >= MOST_SERIES && !streams.contains_key(&label);
+        let label = if is_one_more { Label { verb: label.verb, ..Label::default() } } else { label };
+        *streams.entry(label.clone()).or_default() += 1;
+        drop(streams);
         OpenStream { streams: Arc::clone(&self.streams), label }
+    }
+
+    /// Forgets the counts of resources that are not served any more, as of definitions that were deleted.
+    pub(crate) fn forget(&self, is_served: impl Fn(&GroupVersionResource) -> bool) {
+        self.requests.lock().retain(|label, _| label.is_about(&is_served));
+        self.streams.lock().retain(|label, count| *count > 0 || label.is_about(&is_served));
     }
 
     /// All counts in the text format of Prometheus.
@@ -142,7 +198,7 @@ impl Metrics {
         let all = requests.iter();
         histogram(&mut out, "apiserver_request_duration_seconds", "How long requests took, by verb and resource.", all);
         // Here nobody else is waited for, so that the two differ by the streams alone.
-        let answered = requests.iter().filter(|(label, _)| !matches!(label.verb.as_str(), "WATCH" | "CONNECT"));
+        let answered = requests.iter().filter(|(label, _)| !matches!(label.verb, "WATCH" | "CONNECT"));
         let help = "How long requests took, streams and the time of others aside.";
         histogram(&mut out, "apiserver_request_sli_duration_seconds", help, answered);
         let name = "apiserver_longrunning_requests";
@@ -189,12 +245,13 @@ fn histogram<'a>(out: &mut Exposition, name: &str, help: &str, all: impl Iterato
 mod tests {
     use super::*;
     use crate::front::limits::Limits;
+    use crate::front::query::Query;
 
     #[test]
     fn requests_are_counted_by_code_and_duration() {
         let metrics = Metrics::default();
         let resource = GroupVersionResource::new("", "v1", "pods");
-        let label = Label { verb: "GET".into(), resource, scope: "resource", ..Label::default() };
+        let label = Label { verb: "GET", resource, scope: "resource", ..Label::default() };
         metrics.count(label.clone(), &Method::GET, 200, Duration::from_millis(30));
         metrics.count(label, &Method::GET, 200, Duration::from_secs(90));
         let text = metrics.exposition(&InFlight::new(Limits::default()));
@@ -207,7 +264,7 @@ mod tests {
     #[test]
     fn a_stream_is_counted_while_it_is_open() {
         let metrics = Metrics::default();
-        let open = metrics.open_stream(Label { verb: "WATCH".into(), ..Label::default() });
+        let open = metrics.open_stream(Label { verb: "WATCH", ..Label::default() });
         let counted = |number: u8| {
             let text = metrics.exposition(&InFlight::new(Limits::default()));
             text.lines().any(|line| {
@@ -228,5 +285,48 @@ mod tests {
             metrics.count(label, &Method::GET, 404, Duration::ZERO);
         }
         assert_eq!(metrics.requests.lock().len(), 1);
+    }
+
+    #[test]
+    fn no_method_and_no_resource_of_a_client_becomes_a_label() {
+        let metrics = Metrics::default();
+        for number in 0..1_000 {
+            let method = Method::from_bytes(format!("M{number}").as_bytes()).unwrap();
+            for (path, code) in [("/nowhere", 403), ("/nowhere", 404), ("/api/v1/namespaces/a/pods", 405)] {
+                let path = format!("{path}{number}");
+                let info = RequestInfo::parse(&method, &path, &Query::default()).unwrap();
+                metrics.count(Label::of(&info, None), &method, code, Duration::ZERO);
+            }
+            let path = format!("/apis/g{number}/v1/namespaces/a/things/x/part{number}");
+            let info = RequestInfo::parse(&Method::POST, &path, &Query::default()).unwrap();
+            for code in [200, 400, 429, 504] {
+                metrics.count(Label::of(&info, None), &Method::POST, code, Duration::ZERO);
+            }
+        }
+        let labels: Vec<Label> = metrics.requests.lock().keys().cloned().collect();
+        assert!(labels.len() <= 4, "{labels:?}");
+        let text = metrics.exposition(&InFlight::new(Limits::default()));
+        assert!(text.contains("verb=\"other\"") && !text.contains("M99") && !text.contains("part"), "{text}");
+    }
+
+    #[test]
+    fn series_of_what_is_not_served_any_more_are_forgotten_and_there_are_so_many_at_most() {
+        let metrics = Metrics::default();
+        let label = |number: usize| {
+            let resource = GroupVersionResource::new("example.com", "v1", format!("x{number}"));
+            Label { verb: "LIST", resource, scope: "cluster", ..Label::default() }
+        };
+        let mut due = 0;
+        for number in 0..MOST_SERIES + 2 * FORGET_EACH {
+            due += usize::from(metrics.count(label(number), &Method::GET, 200, Duration::ZERO));
+            drop(metrics.open_stream(label(number)));
+        }
+        assert_eq!(due, 2);
+        let sizes = || (metrics.requests.lock().len(), metrics.streams.lock().len());
+        assert_eq!(sizes().0, MOST_SERIES + 1, "the others share one");
+        assert!(sizes().1 <= MOST_SERIES);
+        let _open = metrics.open_stream(label(1));
+        metrics.forget(|resource| resource.resource == "x7");
+        assert_eq!(sizes(), (2, 1), "the one that is served, those without a resource, and what is open");
     }
 }

@@ -48,7 +48,7 @@ impl WatchStream {
             shutdown: call.server.shutdown.clone(),
             over: Some(Box::pin(tokio::time::sleep(timeout))),
             has_ended: false,
-            _open: call.server.metrics.open_stream(Label::of_resource("WATCH", &call.asked)),
+            _open: call.server.metrics.open_stream(Label::of_resource("WATCH", &call.asked, Some(&call.kind))),
         }
     }
 

@@ -70,3 +70,20 @@ async fn the_version_and_the_metrics_are_served() {
     let metrics = String::from_utf8(server.get("/metrics").await.body).unwrap();
     assert!(metrics.contains("apiserver_request_total{code=\"201\","), "{metrics}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn methods_and_subresources_that_clients_make_up_are_no_labels() {
+    let server = Server::start().await;
+    for number in 0..100 {
+        let method = http::Method::from_bytes(format!("MADEUP{number}").as_bytes()).unwrap();
+        for path in ["/api/v1/namespaces/default/configmaps", "/api/v1/namespaces/default/configmaps/a", "/nowhere"] {
+            server.call(method.clone(), path, &[], json!({})).await;
+        }
+        let path = format!("/api/v1/namespaces/default/configmaps/a/madeup{number}?timeout=madeup");
+        server.get(&path).await;
+    }
+    let metrics = String::from_utf8(server.get("/metrics").await.body).unwrap();
+    assert!(!metrics.to_lowercase().contains("madeup"), "{metrics}");
+    assert!(metrics.contains("verb=\"other\""), "{metrics}");
+    assert!(metrics.len() < 50_000, "{}", metrics.len());
+}

@@ -24,7 +24,11 @@ async fn with_large_config_maps(count: usize) -> Server {
 
 /// Reads an answer frame by frame; none is larger than it has to be, so whoever stops reading holds no more than that.
 async fn frames(server: &Server, accept: &str) -> Vec<u8> {
-    let answer = server.open(request(Method::GET, CONFIG_MAPS, &[("accept", accept)], Body::empty())).await;
+    frames_of(server, CONFIG_MAPS, accept).await
+}
+
+async fn frames_of(server: &Server, target: &str, accept: &str) -> Vec<u8> {
+    let answer = server.open(request(Method::GET, target, &[("accept", accept)], Body::empty())).await;
     let (mut body, mut read) = (answer.into_body(), Vec::new());
     while let Some(frame) = body.frame().await {
         let data = frame.unwrap().into_data().unwrap();
@@ -45,6 +49,22 @@ async fn a_large_list_comes_in_pieces_and_is_the_same_in_both_formats() {
         let decoded = decode(&in_protobuf, Format::Protobuf, &kind, &schema).unwrap();
         assert_eq!(decoded.object.into_value(), in_json);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_list_in_yaml_or_indented_comes_in_pieces_too() {
+    let server = with_large_config_maps(30).await;
+    let in_json: Value = serde_json::from_slice(&frames(&server, "application/json").await).unwrap();
+    let pretty = frames_of(&server, &format!("{CONFIG_MAPS}?pretty=true"), "application/json").await;
+    assert_eq!(String::from_utf8(pretty).unwrap(), serde_json::to_string_pretty(&in_json).unwrap() + "\n");
+    let in_yaml = frames(&server, "application/yaml").await;
+    let kind = GroupVersionKind::new("", "v1", "ConfigMapList");
+    let schema = Table::v1_35().kind(&kind).unwrap();
+    assert_eq!(decode(&in_yaml, Format::Yaml, &kind, &schema).unwrap().object.into_value(), in_json);
+    let table = "application/yaml;as=Table;v=v1;g=meta.k8s.io";
+    let text =
+        String::from_utf8(frames_of(&server, &format!("{CONFIG_MAPS}?includeObject=Object"), table).await).unwrap();
+    assert_eq!(text.matches("\n- cells:\n").count(), 30);
 }
 
 #[tokio::test(start_paused = true)]

@@ -40,8 +40,12 @@ const NODE_RESTRICTION: &str = "NodeRestriction";
 /// Entries of the event log that are kept in memory beside the file.
 const KEPT_ENTRIES: usize = 10_000;
 
-/// Entries that are kept in memory for the page: about 10 MB, and as much as a page draws without effort.
+/// Entries that are kept in memory for the page: about 10 MB of a cluster with small objects, and as much as a page draws
+/// without effort.
 const VIEWED_ENTRIES: usize = 100_000;
+
+/// How many bytes of entries are kept in memory at most, because entries hold objects whole.
+const KEPT_BYTES: usize = 64 << 20;
 
 /// How often it is looked whether the disks are full.
 const LOOKED_AT: Duration = Duration::from_secs(1);
@@ -87,7 +91,8 @@ pub(crate) struct Up {
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     /// Serve a page that shows what happens while it happens, at a socket of its own: at loopback and a free port, unless an
-    /// address is given. The link has a secret; who has it sees everything but what is in Secrets
+    /// address is given. The link has a secret; who has it sees everything but what is in Secrets. The page shows the last
+    /// 100,000 entries of the event log, or as many of them as are 64 MiB
     #[arg(long, value_name = "ADDRESS[:PORT]", num_args = 0..=1, require_equals = true, default_missing_value = LOOPBACK, value_parser = address)]
     view: Option<SocketAddr>,
     /// Tell here how the controllers fare: /healthz and /metrics, for anybody who asks
@@ -271,11 +276,13 @@ impl Up {
     /// Where the event log goes: into a file, if one was named, and into memory for the page, if there is one.
     fn recorder(&self, header: &Header) -> Result<Recorder> {
         let kept = if self.view.is_some() { VIEWED_ENTRIES } else { KEPT_ENTRIES };
-        Ok(match (&self.events, self.view) {
+        let recorder = match (&self.events, self.view) {
             (Some(path), _) => Recorder::file(path, kept, header)?,
             (None, Some(_)) => Recorder::ring(kept),
             (None, None) => Recorder::off(),
-        })
+        };
+        recorder.limit_bytes(KEPT_BYTES);
+        Ok(recorder)
     }
 
     fn greet(

@@ -13,10 +13,11 @@ pub(super) fn run(shell: &mut Shell<'_>, arguments: &[String]) -> Result<i32, St
     for path in paths {
         let folder = format!("{}/", path.trim_end_matches('/'));
         let files = &shell.world.files;
-        let all = files.keys().chain(&shell.world.folders);
-        let within = all.filter_map(|path| path.strip_prefix(&folder));
+        let mut count = 0;
+        let within = shell.world.within(&folder).inspect(|_| count += 1);
         let names: BTreeSet<&str> = within.filter_map(|rest| rest.split('/').next()).collect();
         let mut names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        shell.spend(count);
         if names.is_empty() && files.contains_key(path) {
             names.push(path.to_owned());
         }

@@ -20,11 +20,14 @@ mod test;
 mod transcript;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
 
 use coracle_ambient::Timestamp;
 use coracle_api::core_v1::Container;
 
 use crate::image;
+use crate::process_arguments::Variables;
 pub(crate) use shell::Shell;
 pub(crate) use transcript::{Said, Transcript};
 
@@ -64,27 +67,49 @@ pub(crate) enum Stop {
 pub(crate) struct World {
     /// What the pod is called.
     pub(crate) hostname: String,
-    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) environment: Variables,
     /// By their whole paths.
-    pub(crate) files: BTreeMap<String, String>,
+    pub(crate) files: BTreeMap<String, Arc<str>>,
     /// Where volumes are mounted, empty ones too.
     pub(crate) folders: BTreeSet<String>,
+    /// Why no process can start in it, if none can.
+    pub(crate) refusal: Option<&'static str>,
 }
+
+/// The code of a container that could not be started. In containerd: `errorStartExitCode`.
+const NOT_STARTED: i32 = 128;
 
 impl World {
     /// Whether there is a folder of this path.
     pub(crate) fn is_folder(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
-        let within = |known: &String| known.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-        path.is_empty()
-            || self.folders.contains(path)
-            || self.folders.iter().any(within)
-            || self.files.keys().any(within)
+        path.is_empty() || self.folders.contains(path) || self.within(&format!("{path}/")).next().is_some()
+    }
+
+    /// The paths of files and folders that begin with `folder`, which ends with a slash; without that beginning.
+    pub(crate) fn within<'w>(&'w self, folder: &'w str) -> impl Iterator<Item = &'w str> {
+        let start = (Bound::Included(folder), Bound::Unbounded);
+        let files = self.files.range::<str, _>(start).map(|(path, _)| path);
+        let folders = self.folders.range::<str, _>(start);
+        let below = move |path: &'w String| path.strip_prefix(folder);
+        files.map_while(below).chain(folders.map_while(below))
+    }
+
+    /// Why a command cannot be started, as runc says it.
+    pub(crate) fn refusal_of(&self, command: &[String]) -> Option<String> {
+        let why = self.refusal?;
+        Some(command.first().map_or_else(|| why.to_owned(), |program| format!("exec {program}: {why}")))
     }
 }
 
-/// What a container does that begins at `now`; none if nothing is known of its command, which then runs for ever.
+/// What a container does that begins at `now`; none if nothing is known of its command, which then runs for ever. In a
+/// world in which no process can start, the container says why and ends.
 pub(crate) fn transcript(container: &Container, world: &World, now: Timestamp) -> Option<Transcript> {
+    if let Some(why) = world.refusal_of(&container.command) {
+        let mut shell = Shell::new(world, now);
+        shell.complain(&why);
+        return Some(shell.finish(&Stop::Exit(NOT_STARTED)));
+    }
     let command = command_line(container)?;
     Some(run(&command, world, now))
 }
@@ -145,13 +170,11 @@ mod tests {
 
     fn of(value: serde_json::Value) -> Option<Transcript> {
         let now = coracle_meta::parse_time("2026-01-01T00:00:00Z").unwrap();
-        let environment = [("GREETING".to_owned(), "hello".to_owned())].into();
-        let files = [("/etc/config/a".to_owned(), "one\ntwo\n".to_owned())].into();
-        transcript(
-            &container(value),
-            &World { hostname: "web-1".to_owned(), environment, files, folders: ["/data".to_owned()].into() },
-            now,
-        )
+        let environment = Variables::unit("GREETING".to_owned(), "hello".into());
+        let files = [("/etc/config/a".to_owned(), "one\ntwo\n".into())].into();
+        let folders = ["/data".to_owned()].into();
+        let world = World { hostname: "web-1".to_owned(), environment, files, folders, refusal: None };
+        transcript(&container(value), &world, now)
     }
 
     /// Lines and the end of a script, with the seconds after which they come.
@@ -196,6 +219,33 @@ mod tests {
             script("cat /none"),
             (vec![(0, "cat: can't open '/none': No such file or directory".to_owned())], Some((0, 1)))
         );
+    }
+
+    #[test]
+    fn a_world_in_which_no_process_can_start_ends_with_the_reason() {
+        let now = coracle_meta::parse_time("2026-01-01T00:00:00Z").unwrap();
+        let world = World { refusal: Some("argument list too long"), ..World::default() };
+        for command in [serde_json::json!(["/server"]), serde_json::json!(["/server", "-c", "true"])] {
+            let container = container(serde_json::json!({"name": "c", "image": "i", "command": command}));
+            let transcript = transcript(&container, &world, now).unwrap();
+            assert_eq!(transcript.lines[0].text, "exec /server: argument list too long");
+            assert_eq!(transcript.end, Some((Duration::ZERO, 128)));
+        }
+    }
+
+    #[test]
+    fn commands_of_a_loop_share_a_large_environment() {
+        let now = coracle_meta::parse_time("2026-01-01T00:00:00Z").unwrap();
+        let environment = (0..20_000).map(|at| (format!("V{at}"), Arc::from("x".repeat(50)))).collect();
+        let files = (0..50_000).map(|at| (format!("/etc/config/{at}"), Arc::from("x"))).collect();
+        let world = World { environment, files, ..World::default() };
+        let words = |text: &str| ["sh", "-c", text].map(str::to_owned);
+        // Each of ten thousand rounds would copy 1 MB, or look at all files.
+        let endless = run(&words("while true; do x=1; sh -c 'y=1'; done"), &world, now);
+        assert_eq!(endless.end, None);
+        assert_eq!(run(&words("while [ ! -d /none ]; do x=1; done"), &world, now).end, None);
+        let kept = run(&words("x=1; y=2 sh -c 'x=3; echo $y'; echo $x$y"), &world, now);
+        assert_eq!(kept.lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>(), ["2", "1"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use coracle_ambient::{TimeShift, Timestamp};
@@ -6,6 +6,7 @@ use coracle_ambient::{TimeShift, Timestamp};
 use super::syntax::{Command, List, Part, When, Word, parse};
 use super::transcript::{MOST_LINES, Said};
 use super::{SHELLS, Stop, Transcript, World, base_name, find};
+use crate::process_arguments::Variables;
 
 /// How many commands a script runs at the most before it counts as one that goes on for ever.
 const MOST_COMMANDS: usize = 20_000;
@@ -17,7 +18,7 @@ const DEEPEST: usize = 20;
 /// A shell that runs a script, in no time but what the script sleeps.
 pub(crate) struct Shell<'w> {
     pub(super) world: &'w World,
-    pub(super) variables: BTreeMap<String, String>,
+    pub(super) variables: Variables,
     began: Timestamp,
     passed: Duration,
     lines: Vec<Said>,
@@ -71,6 +72,11 @@ impl<'w> Shell<'w> {
             let text = std::mem::replace(&mut self.rest, piece.to_owned());
             self.lines.push(Said { after: self.passed, text, is_error: false, is_open: false });
         }
+    }
+
+    /// Counts work that prints nothing, as if it had printed so many bytes.
+    pub(super) fn spend(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(bytes);
     }
 
     /// Prints a line; the code of a command that has done so.
@@ -225,7 +231,7 @@ impl<'w> Shell<'w> {
             Command::For { variable, words, body } => {
                 let mut code = 0;
                 for value in self.words(words)? {
-                    self.variables.insert(variable.clone(), value);
+                    self.variables.insert(variable.clone(), value.into());
                     code = self.list(body)?;
                 }
                 Ok(code)
@@ -236,12 +242,14 @@ impl<'w> Shell<'w> {
     fn simple(&mut self, assignments: &[(String, Word)], words: &[Word]) -> Result<i32, Stop> {
         let mut assigned = Vec::new();
         for (name, word) in assignments {
-            assigned.push((name.clone(), self.word(word)?.concat()));
+            assigned.push((name.clone(), Arc::<str>::from(self.word(word)?.concat())));
         }
         let words = self.words(words)?;
         let before = self.variables.clone();
         self.bytes = self.bytes.saturating_add(assigned.iter().map(|(_, value)| value.len()).sum());
-        self.variables.extend(assigned);
+        for (name, value) in assigned {
+            self.variables.insert(name, value);
+        }
         let Some((first, arguments)) = words.split_first() else { return Ok(0) };
         if let Some(code) = self.builtin(first, arguments)? {
             return Ok(code);
@@ -271,7 +279,7 @@ impl<'w> Shell<'w> {
             "export" => {
                 for word in arguments {
                     if let Some((name, value)) = word.split_once('=') {
-                        self.variables.insert(name.to_owned(), value.to_owned());
+                        self.variables.insert(name.to_owned(), value.into());
                     }
                 }
                 Ok(Some(0))
@@ -299,7 +307,7 @@ impl<'w> Shell<'w> {
                 Part::Variable { name, otherwise, is_quoted } => {
                     let value = match name.as_str() {
                         "?" => self.code.to_string(),
-                        name => self.variables.get(name).cloned().unwrap_or_default(),
+                        name => self.variables.get(name).map(|value| value.to_string()).unwrap_or_default(),
                     };
                     (if value.is_empty() { otherwise.clone() } else { value }, *is_quoted || word.is_quoted)
                 }
@@ -369,7 +377,7 @@ impl Terms {
         Some(sign)
     }
 
-    fn sum(&mut self, variables: &BTreeMap<String, String>, depth: usize) -> Option<i64> {
+    fn sum(&mut self, variables: &Variables, depth: usize) -> Option<i64> {
         let mut value = self.product(variables, depth)?;
         while let Some(sign) = self.take(&['+', '-']) {
             let other = self.product(variables, depth)?;
@@ -378,7 +386,7 @@ impl Terms {
         Some(value)
     }
 
-    fn product(&mut self, variables: &BTreeMap<String, String>, depth: usize) -> Option<i64> {
+    fn product(&mut self, variables: &Variables, depth: usize) -> Option<i64> {
         let mut value = self.factor(variables, depth)?;
         while let Some(sign) = self.take(&['*', '/', '%']) {
             let other = self.factor(variables, depth)?;
@@ -391,7 +399,7 @@ impl Terms {
         Some(value)
     }
 
-    fn factor(&mut self, variables: &BTreeMap<String, String>, depth: usize) -> Option<i64> {
+    fn factor(&mut self, variables: &Variables, depth: usize) -> Option<i64> {
         if depth > DEEPEST {
             return None;
         }

@@ -1,4 +1,6 @@
-use coracle_meta::{FieldError, Object, names};
+use std::collections::{BTreeMap, BTreeSet};
+
+use coracle_meta::{FieldError, JsonKey, Object, names};
 use serde_json::Value;
 
 use super::conditions::is_established;
@@ -26,7 +28,12 @@ pub(super) fn check_update(new: &Object, old: &Object) -> Vec<FieldError> {
     if errors.iter().any(is_of_schema) {
         // What a schema got wrong before that was refused may stay as it is.
         let known = check_against(&Definition::read(old), old, None);
-        errors.retain(|error| !is_of_schema(error) || !known.contains(error));
+        // Equal errors are of one field: of those there are few.
+        let mut of_field: BTreeMap<&str, Vec<&FieldError>> = BTreeMap::new();
+        known.iter().for_each(|error| of_field.entry(&error.field).or_default().push(error));
+        let is_known =
+            |error: &FieldError| of_field.get(error.field.as_str()).is_some_and(|known| known.contains(&error));
+        errors.retain(|error| !is_of_schema(error) || !is_known(error));
     }
     errors
 }
@@ -50,7 +57,7 @@ pub(super) fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
         }
         schemas.iter().flat_map(coracle_schema::structural::unrecognized_formats).collect::<Vec<String>>()
     };
-    let known = old.map(formats).unwrap_or_default();
+    let known: BTreeSet<String> = old.map(formats).unwrap_or_default().into_iter().collect();
     let unrecognized = formats(new).into_iter().filter(|format| !known.contains(format));
     unrecognized.map(|format| format!("unrecognized format {format:?}")).collect()
 }
@@ -65,7 +72,7 @@ fn check_against(definition: &Definition, object: &Object, old: Option<&Object>)
         let what = "must be false in order to use defaults in the schema";
         errors.push(FieldError::invalid("spec.preserveUnknownFields", true, what));
     }
-    let unchanged = Unchanged { old };
+    let unchanged = &Unchanged::new(old);
     check_versions(value, unchanged, &mut errors);
     check_version_list(value, &mut errors);
     check_required_names(&definition.names, &mut errors);
@@ -148,24 +155,30 @@ fn check_group_and_scope(definition: &Definition, object: &Object, errors: &mut 
     }
 }
 
-/// What versions were before.
-#[derive(Clone, Copy)]
+/// What versions were before, by their names.
+#[derive(Default)]
 struct Unchanged<'o> {
-    old: Option<&'o Object>,
+    before: BTreeMap<JsonKey<'o>, &'o Value>,
 }
 
-impl Unchanged<'_> {
+impl<'o> Unchanged<'o> {
+    fn new(old: Option<&'o Object>) -> Self {
+        let mut before = BTreeMap::new();
+        for version in old.map_or(&[][..], |old| list(old.as_value(), "/spec/versions")) {
+            before.entry(JsonKey(&version["name"])).or_insert(version);
+        }
+        Self { before }
+    }
+
     /// Whether a version has the schema that it had. In Kubernetes: `findVersionsWithUnchangedSchemas`.
-    fn schema(self, version: &Value) -> bool {
-        let before = self.old.map_or(&[][..], |old| list(old.as_value(), "/spec/versions"));
-        let before = before.iter().find(|before| before["name"] == version["name"]);
+    fn schema(&self, version: &Value) -> bool {
+        let before = self.before.get(&JsonKey(&version["name"]));
         before.is_some_and(|before| schema_of(before) == schema_of(version))
     }
 
     /// Whether a version had more selectable fields than may be, and still has them.
-    fn selectable(self, version: &Value) -> bool {
-        let before = self.old.map_or(&[][..], |old| list(old.as_value(), "/spec/versions"));
-        let before = before.iter().find(|before| before["name"] == version["name"]);
+    fn selectable(&self, version: &Value) -> bool {
+        let before = self.before.get(&JsonKey(&version["name"]));
         before.is_some_and(|before| before["selectableFields"] == version["selectableFields"])
     }
 }
@@ -179,16 +192,21 @@ fn schema_of(version: &Value) -> &Value {
 /// Whether all versions say the same at a place: Kubernetes moves that to the definition as a whole.
 fn is_shared(versions: &[Value], pointer: &str) -> bool {
     let at = |version: &Value| version.pointer(pointer).cloned().unwrap_or_default();
-    versions.first().is_some_and(|first| versions.iter().all(|version| at(version) == at(first)))
+    versions.first().map(at).is_some_and(|first| versions.iter().all(|version| at(version) == first))
 }
 
-fn check_versions(value: &Value, unchanged: Unchanged<'_>, errors: &mut Vec<FieldError>) {
+/// What versions may share.
+const SHARED: [&str; 4] = ["/schema", "/subresources", "/additionalPrinterColumns", "/selectableFields"];
+
+fn check_versions(value: &Value, unchanged: &Unchanged<'_>, errors: &mut Vec<FieldError>) {
     let versions = list(value, "/spec/versions");
     for (at, version) in versions.iter().enumerate() {
         if schema_of(version).is_null() {
             errors.push(FieldError::required(format!("spec.versions[{at}].schema.openAPIV3Schema"), ""));
         }
     }
+    let [shares_schema, shares_subresources, shares_columns, shares_selectable] =
+        SHARED.map(|at| is_shared(versions, at));
     for (at, version) in versions.iter().enumerate() {
         let path = format!("spec.versions[{at}]");
         let name = version["name"].as_str().unwrap_or("");
@@ -200,25 +218,25 @@ fn check_versions(value: &Value, unchanged: Unchanged<'_>, errors: &mut Vec<Fiel
             let field = format!("{path}.deprecationWarning");
             errors.push(FieldError::invalid(field, version["deprecationWarning"].clone(), what));
         }
-        if !is_shared(versions, "/schema") {
+        if !shares_schema {
             let has_status = has_status(version);
             let schema = format!("{path}.schema");
             check_schema(schema_of(version), &schema, has_status, unchanged.schema(version), errors);
         }
-        if !is_shared(versions, "/subresources") {
+        if !shares_subresources {
             check_subresources(version, &path, errors);
         }
-        if !is_shared(versions, "/additionalPrinterColumns") {
+        if !shares_columns {
             check_columns(version, &path, errors);
         }
-        if !is_shared(versions, "/selectableFields") {
+        if !shares_selectable {
             check_selectable(version, schema_of(version), &path, unchanged.selectable(version), errors);
         }
     }
 }
 
 /// What is wrong with what all versions share.
-fn check_shared(value: &Value, unchanged: Unchanged<'_>, errors: &mut Vec<FieldError>) {
+fn check_shared(value: &Value, unchanged: &Unchanged<'_>, errors: &mut Vec<FieldError>) {
     let versions = list(value, "/spec/versions");
     let Some(first) = versions.first() else { return };
     if is_shared(versions, "/schema") {
@@ -242,12 +260,12 @@ fn has_status(version: &Value) -> bool {
 
 fn check_version_list(value: &Value, errors: &mut Vec<FieldError>) {
     let versions = list(value, "/spec/versions");
-    let is_twice = |at: usize| versions[..at].iter().any(|other| other["name"] == versions[at]["name"]);
+    let names: BTreeSet<_> = versions.iter().map(|version| JsonKey(&version["name"])).collect();
     let mut refuse = |what: &str| {
         let what = format!("{}: {what}", go_versions(value));
         errors.push(FieldError::invalid_unprinted("spec.versions", what));
     };
-    if (0..versions.len()).any(is_twice) {
+    if names.len() < versions.len() {
         refuse("must contain unique version names");
     }
     if versions.iter().filter(|version| version["storage"] == true).count() != 1 {
@@ -288,12 +306,15 @@ fn check_stored_versions(definition: &Definition, object: &Object, errors: &mut 
         errors.push(FieldError::invalid(field, Value::Null, "must have at least one stored version"));
         return;
     }
-    for version in definition.versions.iter().filter(|version| version.storage && !stored.contains(&version.name)) {
+    let stored_names: BTreeSet<&str> = stored.iter().map(String::as_str).collect();
+    let is_missing = |name: &str| !stored_names.contains(name);
+    for version in definition.versions.iter().filter(|version| version.storage && is_missing(&version.name)) {
         let what = format!("must have the storage version {}", version.name);
         errors.push(FieldError::invalid(field, stored.clone(), what));
     }
+    let known: BTreeSet<&str> = definition.versions.iter().map(|version| version.name.as_str()).collect();
     for (index, version) in stored.iter().enumerate() {
-        if !definition.versions.iter().any(|known| known.name == *version) {
+        if !known.contains(version.as_str()) {
             let what = format!(
                 "missing from spec.versions; {version} was previously a storage version, and must remain in \
                  spec.versions until a storage migration ensures no data remains persisted in {version} and removes \

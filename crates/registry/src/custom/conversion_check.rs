@@ -1,4 +1,6 @@
-use coracle_meta::{FieldError, Object, names};
+use std::collections::BTreeSet;
+
+use coracle_meta::{FieldError, JsonKey, Object, names};
 use serde_json::Value;
 
 use super::definition::list;
@@ -55,9 +57,10 @@ fn check_versions(versions: &[Value], errors: &mut Vec<FieldError>) {
         errors.push(FieldError::required(VERSIONS, ""));
         return;
     }
+    let mut seen = BTreeSet::new();
     for (at, version) in versions.iter().enumerate() {
         let (field, name) = (format!("{VERSIONS}[{at}]"), version.as_str().unwrap_or(""));
-        if versions[..at].contains(version) {
+        if !seen.insert(JsonKey(version)) {
             errors.push(FieldError::invalid(field, name, "duplicate version"));
             continue;
         }

@@ -58,9 +58,9 @@ fn text(schema: &Structural) -> Schema {
         "date-time" => Schema::new(Shape::Timestamp),
         _ => {
             let text = Schema::new(Shape::String).with_largest(limits.max_length);
-            match limits.values.as_ref().filter(|values| !values.is_empty() && limits.max_length.is_none()) {
+            match limits.values.as_ref().filter(|values| !values.listed().is_empty() && limits.max_length.is_none()) {
                 Some(values) => {
-                    let longest = values.iter().filter_map(Value::as_str).map(str::len).max().unwrap_or(0);
+                    let longest = values.listed().iter().filter_map(Value::as_str).map(str::len).max().unwrap_or(0);
                     text.with_longest(longest as u64)
                 }
                 None => text,

@@ -111,8 +111,9 @@ impl ValidationRules {
             Value::Object(fields) => self.visit_fields(schema, fields, change, path, findings),
             Value::Array(items) => {
                 let (Some(rules), Some(below)) = (&self.items, &schema.items) else { return };
+                let items_before = schema.items_before(old);
                 for (index, new) in items.iter().enumerate() {
-                    let old = old.and_then(|old| schema.item_before(new, old));
+                    let old = items_before.of(new);
                     rules.visit(below, Change { new, old, ..change }, &format!("{path}[{index}]"), findings);
                 }
             }

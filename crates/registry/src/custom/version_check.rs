@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use coracle_expression::Allowance;
 use coracle_meta::FieldError;
 use coracle_schema::structural::{SchemaErrors, Structural, ValueType};
@@ -179,7 +181,7 @@ pub(super) fn check_selectable(
     errors: &mut Vec<FieldError>,
 ) {
     let schema = Structural::from_json(schema);
-    let mut known: Vec<String> = Vec::new();
+    let mut known = BTreeSet::new();
     for (at, field) in list(version, "/selectableFields").iter().enumerate() {
         let (place, text) =
             (format!("{path}.selectableFields[{at}].jsonPath"), field["jsonPath"].as_str().unwrap_or(""));
@@ -202,10 +204,8 @@ pub(super) fn check_selectable(
                 with formats are allowed.";
             errors.push(FieldError::invalid(&place, text, what));
         }
-        if known.contains(&steps) {
+        if !known.insert(steps) {
             errors.push(FieldError::duplicate(place, text));
-        } else {
-            known.push(steps);
         }
     }
     if known.len() > MOST_SELECTABLE && !may_be_many {

@@ -1,8 +1,10 @@
 //! Which requests a webhook or a policy is about. In Kubernetes: `validateRuleWithOperations`, `validateMatchResources`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use coracle_expression::{Type, admission_environment};
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, names};
+use coracle_meta::{FieldError, JsonKey, names};
 use serde_json::Value;
 
 use super::expressions::wrong_expression;
@@ -21,11 +23,12 @@ pub(super) fn wrong_match(constraints: &Value, path: &str) -> Wrong {
         for (at, rule) in constraints.list(list).iter().enumerate() {
             let path = format!("{path}.{list}[{at}]");
             let names = rule.list("resourceNames");
+            let mut seen = BTreeSet::new();
             for (at, name) in names.iter().enumerate() {
                 let text = name.as_str().unwrap_or_default();
                 let path = format!("{path}.resourceNames[{at}]");
                 wrong.extend(each_invalid(&path, text, names::path_segment(text)));
-                if names[..at].contains(name) {
+                if !seen.insert(JsonKey(name)) {
                     wrong.push(FieldError::duplicate(path, text));
                 }
             }
@@ -76,6 +79,10 @@ fn wrong_resources(resources: &[Value], path: &str) -> Wrong {
         wrong.push(FieldError::required(path, ""));
     }
     let texts: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, text) in texts.iter().enumerate() {
+        first.entry(text).or_insert(at);
+    }
     for (at, text) in texts.iter().enumerate() {
         let path = format!("{path}[{at}]");
         let Some((resource, part)) = text.split_once('/') else {
@@ -84,9 +91,8 @@ fn wrong_resources(resources: &[Value], path: &str) -> Wrong {
             }
             continue;
         };
-        let earlier = &texts[..at];
         for all in [format!("{resource}/*"), format!("*/{part}")] {
-            if earlier.contains(&all.as_str()) {
+            if first.get(all.as_str()).is_some_and(|first| *first < at) {
                 let what = format!("if '{all}' is present, must not specify {text}");
                 wrong.push(FieldError::invalid(&path, *text, what));
             }
@@ -111,6 +117,7 @@ pub(super) fn wrong_conditions(conditions: &[Value], path: &str, has_parameters:
     if conditions.len() > MOST_CONDITIONS {
         wrong.push(FieldError::too_many(path, conditions.len(), MOST_CONDITIONS));
     }
+    let mut seen = BTreeSet::new();
     for (at, condition) in conditions.iter().enumerate() {
         if condition.text("expression").trim().is_empty() {
             wrong.push(FieldError::required(format!("{path}[{at}].expression"), ""));
@@ -125,7 +132,7 @@ pub(super) fn wrong_conditions(conditions: &[Value], path: &str, has_parameters:
             continue;
         }
         wrong.extend(each_invalid(&path, name, names::qualified_name(name)));
-        if conditions[..at].iter().any(|earlier| earlier.text("name") == name) {
+        if !seen.insert(name) {
             wrong.push(FieldError::duplicate(path, name));
         }
     }

@@ -1,5 +1,7 @@
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object, names};
+use coracle_meta::{FieldError, JsonKey, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
@@ -58,12 +60,13 @@ fn wrong(object: &Object) -> Wrong {
     if actions.is_empty() {
         wrong.push(FieldError::required("spec.validationActions", "at least one validation action is required"));
     }
+    let mut seen = BTreeSet::new();
     for (at, action) in actions.iter().enumerate() {
         let path = format!("spec.validationActions[{at}]");
         if !["Audit", "Deny", "Warn"].iter().any(|known| known == action) {
             wrong.push(FieldError::not_supported(&path, action.clone(), &["Audit", "Deny", "Warn"]));
         }
-        if actions[..at].contains(action) {
+        if !seen.insert(JsonKey(action)) {
             wrong.push(FieldError::duplicate(path, action.clone()));
         }
     }

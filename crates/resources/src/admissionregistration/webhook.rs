@@ -1,7 +1,9 @@
 //! Configurations of webhooks. In Kubernetes: `validateValidatingWebhook`, `validateMutatingWebhook`.
 
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object, names};
+use coracle_meta::{FieldError, JsonKey, Object, names};
 use coracle_registry::client_config::{wrong_service, wrong_url};
 use coracle_registry::{Generation, KindSpec, TableColumn};
 use serde_json::Value;
@@ -40,12 +42,13 @@ fn columns() -> Vec<TableColumn> {
 fn wrong_webhooks(object: &Object) -> Wrong {
     let hooks = object.list("webhooks");
     let mut wrong = Wrong::new();
+    let mut seen = BTreeSet::new();
     for (at, hook) in hooks.iter().enumerate() {
         let path = format!("webhooks[{at}]");
         wrong.extend(wrong_webhook(hook, &path));
         wrong.extend(wrong_review_versions(hook.list("admissionReviewVersions"), &path));
         let name = hook.text("name");
-        if !name.is_empty() && hooks[..at].iter().any(|earlier| earlier.text("name") == name) {
+        if !seen.insert(name) && !name.is_empty() {
             wrong.push(FieldError::duplicate(format!("{path}.name"), name));
         }
     }
@@ -112,10 +115,11 @@ fn wrong_review_versions(versions: &[Value], path: &str) -> Wrong {
         return vec![FieldError::required(path, format!("must specify one of {}", REVIEW_VERSIONS.join(", ")))];
     }
     let mut wrong = Wrong::new();
+    let mut seen = BTreeSet::new();
     for (at, version) in versions.iter().enumerate() {
         let text = version.as_str().unwrap_or_default();
         let path = format!("{path}[{at}]");
-        if versions[..at].contains(version) {
+        if !seen.insert(JsonKey(version)) {
             wrong.push(FieldError::invalid(path, text, "duplicate version"));
         } else {
             wrong.extend(each_invalid(&path, text, names::dns1035_label(text)));

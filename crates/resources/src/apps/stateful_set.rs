@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
@@ -151,8 +152,9 @@ fn as_of_pods(spec: &Value) -> Value {
     let names: Vec<&str> = spec.list("volumeClaimTemplates").iter().map(|claim| claim.text("metadata.name")).collect();
     let mut volumes: Vec<Value> =
         names.iter().map(|name| json!({ "name": name, "persistentVolumeClaim": { "claimName": name } })).collect();
+    let claimed: BTreeSet<&str> = names.into_iter().collect();
     let own = spec.list("template.spec.volumes").iter();
-    volumes.extend(own.filter(|volume| !names.contains(&volume.text("name"))).cloned());
+    volumes.extend(own.filter(|volume| !claimed.contains(volume.text("name"))).cloned());
     if !volumes.is_empty() {
         pod.insert("volumes".to_owned(), volumes.into());
     }

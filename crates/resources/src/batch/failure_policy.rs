@@ -1,5 +1,7 @@
 //! Which failures of pods count. In Kubernetes: `validatePodFailurePolicy`.
 
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
 use serde_json::Value;
@@ -80,12 +82,13 @@ fn wrong_codes(spec: &Value, codes: &Value, path: &str) -> Wrong {
         wrong.push(FieldError::too_many(&values_path, values.len(), MOST_CODES));
     }
     let numbers: Vec<i64> = values.iter().map(|value| value.as_i64().unwrap_or(0)).collect();
+    let mut seen = BTreeSet::new();
     for (at, number) in numbers.iter().enumerate() {
         let path = format!("{values_path}[{at}]");
         if *number == 0 && codes.text("operator") == "In" {
             wrong.push(FieldError::invalid(&path, 0, "must not be 0 for the In operator"));
         }
-        if numbers[..at].contains(number) {
+        if !seen.insert(*number) {
             wrong.push(FieldError::duplicate(path, *number));
         }
     }

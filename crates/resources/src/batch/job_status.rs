@@ -1,8 +1,10 @@
 //! What may become of a job's status. In Kubernetes: `ValidateJobUpdateStatus`, with what `getStatusValidationOptions`
 //! asks for: most checks are of what changed, so that a status that is wrong already does not stop other news.
 
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object, parse_time};
+use coracle_meta::{FieldError, JsonKey, Object, parse_time};
 use serde_json::Value;
 
 use super::index_intervals::{overlap, wrong_intervals};
@@ -41,16 +43,14 @@ fn wrong_counts(job: &Object) -> Wrong {
     let status = job.at("status");
     let counts = ["active", "succeeded", "failed", "ready", "terminating"];
     let mut wrong: Wrong = counts.iter().flat_map(|count| not_negative(status, count, "status")).collect();
-    let mut seen: Vec<&Value> = Vec::new();
+    let mut seen = BTreeSet::new();
     for list in ["succeeded", "failed"] {
         for (at, uid) in status.at("uncountedTerminatedPods").list(list).iter().enumerate() {
             let path = format!("status.uncountedTerminatedPods.{list}[{at}]");
             if uid == "" {
                 wrong.push(FieldError::invalid(path, "", "must not be empty"));
-            } else if seen.contains(&uid) {
+            } else if !seen.insert(JsonKey(uid)) {
                 wrong.push(FieldError::duplicate(path, uid.clone()));
-            } else {
-                seen.push(uid);
             }
         }
     }

@@ -1,7 +1,9 @@
+use std::collections::BTreeSet;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object};
+use coracle_meta::{FieldError, JsonKey, Object};
 use serde_json::Value;
 
 use super::{encoded_certificate, encoded_request, signer_name};
@@ -63,8 +65,9 @@ pub(super) fn wrong_create(object: &Object) -> Wrong {
             wrong.push(FieldError::not_supported(format!("spec.usages[{at}]"), usage.clone(), &USAGES));
         }
     }
+    let mut seen = BTreeSet::new();
     for (at, usage) in usages.iter().enumerate() {
-        if usages[..at].contains(usage) {
+        if !seen.insert(JsonKey(usage)) {
             wrong.push(FieldError::duplicate(format!("spec.usages[{at}]"), usage.clone()));
         }
     }
@@ -130,9 +133,11 @@ fn wrong_conditions(new: &Object, old: &Object) -> Wrong {
     let has_both = |object: &Object| OF_APPROVAL.iter().all(|kind| conditions(object, kind).next().is_some());
     let known = old.list(CONDITIONS);
     let (allows_both, allows_empty) = (has_both(old), known.iter().any(|known| known.text("type").is_empty()));
-    let allows_duplicates = (0..known.len()).any(|at| repeats(known, at));
+    let mut types_before = BTreeSet::new();
+    let allows_duplicates = !known.iter().all(|known| types_before.insert(known.text("type")));
     let list = new.list(CONDITIONS);
     let mut wrong = Wrong::new();
+    let mut types = BTreeSet::new();
     for (at, condition) in list.iter().enumerate() {
         let path = |field: &str| format!("{CONDITIONS}[{at}].{field}");
         let (kind, status) = (condition.text("type"), condition.text("status"));
@@ -150,23 +155,17 @@ fn wrong_conditions(new: &Object, old: &Object) -> Wrong {
         }
         let has_other = || {
             let other = if kind == "Approved" { "Denied" } else { "Approved" };
-            list[..at].iter().any(|earlier| earlier.text("type") == other)
+            types.contains(other)
         };
         if !allows_both && OF_APPROVAL.contains(&kind) && has_other() {
             let what = "Approved and Denied conditions are mutually exclusive";
             wrong.push(FieldError::invalid(CONDITIONS, kind, what));
         }
-        if !allows_duplicates && repeats(list, at) {
+        if !types.insert(kind) && !allows_duplicates {
             wrong.push(FieldError::duplicate(path("type"), kind));
         }
     }
     wrong
-}
-
-/// Whether an earlier condition has the same type.
-fn repeats(conditions: &[Value], at: usize) -> bool {
-    let kind = conditions[at].text("type");
-    conditions[..at].iter().any(|earlier| earlier.text("type") == kind)
 }
 
 /// The bytes of a field of type `[]byte`.

@@ -1,5 +1,7 @@
 //! What is wrong with the statuses of a pod's containers.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object};
 use serde_json::Value;
@@ -40,14 +42,19 @@ pub(super) fn wrong_container_statuses(new: &Object, old: &Object) -> WrongStatu
 /// In Kubernetes: `ValidateContainerStateTransition` and its siblings.
 fn wrong_transitions(new: &[Value], old: &[Value], spec: &Value, containers: &str, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
+    let now = new.iter().filter(|now| !now.at("state").has("terminated"));
+    let running: BTreeSet<&str> = now.map(|now| now.text("name")).collect();
+    // Of two containers of a name the first counts.
+    let of_spec = spec.list(containers).iter().rev();
+    let of_spec: BTreeMap<&str, &Value> = of_spec.map(|container| (container.text("name"), container)).collect();
     for (at, before) in old.iter().enumerate() {
         let ended = before.at("state.terminated");
         let name = before.text("name");
-        let runs_again = new.iter().any(|now| now.text("name") == name && !now.at("state").has("terminated"));
+        let runs_again = running.contains(name);
         if ended.is_null() || !runs_again {
             continue;
         }
-        let container = spec.list(containers).iter().find(|container| container.text("name") == name);
+        let container = of_spec.get(name).copied();
         let may_restart = containers != "ephemeralContainers"
             && container.is_some_and(|container| restarts(container, spec, ended.int("exitCode")));
         if !may_restart {

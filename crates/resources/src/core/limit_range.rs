@@ -19,11 +19,12 @@ pub(crate) fn kind() -> KindSpec {
 fn wrong(object: &Object) -> Wrong {
     let limits = object.list("spec.limits");
     let mut wrong = Wrong::new();
+    let mut seen = BTreeSet::new();
     for (at, limit) in limits.iter().enumerate() {
         let path = format!("spec.limits[{at}]");
         let kind = limit.text("type");
         wrong.extend(wrong_type(kind, &format!("{path}.type")));
-        if limits[..at].iter().any(|earlier| earlier.text("type") == kind) {
+        if !seen.insert(kind) {
             wrong.push(FieldError::duplicate(format!("{path}.type"), kind));
         }
         wrong.extend(Bounds::of(limit).wrong(kind, &path));

@@ -4,7 +4,7 @@ use coracle_registry::{KindSpec, Subresource, TableColumn};
 use std::collections::BTreeSet;
 
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object, names};
+use coracle_meta::{FieldError, JsonKey, Object, names};
 use serde_json::Value;
 
 use super::node_proxy::NodeProxy;
@@ -198,6 +198,7 @@ fn wrong_feature(name: &str) -> Option<String> {
 fn wrong_taints(object: &Object) -> Wrong {
     let taints = object.list("spec.taints");
     let mut wrong = Wrong::new();
+    let mut seen = BTreeSet::new();
     for (at, taint) in taints.iter().enumerate() {
         let path = format!("metadata.taints[{at}]");
         let (key, value) = (taint.text("key"), taint.text("value"));
@@ -208,8 +209,7 @@ fn wrong_taints(object: &Object) -> Wrong {
         }
         let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
         wrong.extend(required_one_of(taint, "effect", &path, &effects));
-        let is_same = |other: &Value| other.text("key") == key && other.text("effect") == taint.text("effect");
-        if taints[..at].iter().any(is_same) {
+        if !seen.insert((key, taint.text("effect"))) {
             let mut error = FieldError::duplicate(path, taint.clone());
             "taints must be unique by key and effect pair".clone_into(&mut error.detail);
             wrong.push(error);
@@ -231,8 +231,9 @@ fn wrong_change(new: &Object, old: &Object) -> Wrong {
     const ADDRESSES: &str = "status.addresses";
     let mut wrong = Wrong::new();
     let addresses = new.list(ADDRESSES);
+    let mut seen = BTreeSet::new();
     for (at, address) in addresses.iter().enumerate() {
-        if addresses[..at].contains(address) {
+        if !seen.insert(JsonKey(address)) {
             let printed = format!("{{\"Type\":{},\"Address\":{}}}", address.at("type"), address.at("address"));
             let error = FieldError::duplicate(format!("{ADDRESSES}[{at}]"), address.clone());
             wrong.push(error.printed_as(printed));

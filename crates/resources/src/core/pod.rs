@@ -1,3 +1,4 @@
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
@@ -142,11 +143,11 @@ fn prepare_status(new: &mut Object, old: &Object, _request: &Request) {
         }
     });
     // Several conditions may have one type: their order distinguishes them.
-    let mut before = old.list("status.conditions").to_vec();
-    let mut generation_of = |kind: &str| {
-        let at = before.iter().position(|condition| condition.text("type") == kind)?;
-        Some(before.remove(at).int("observedGeneration"))
-    };
+    let mut before: BTreeMap<&str, VecDeque<i64>> = BTreeMap::new();
+    for condition in old.list("status.conditions") {
+        before.entry(condition.text("type")).or_default().push_back(condition.int("observedGeneration"));
+    }
+    let mut generation_of = |kind: &str| before.get_mut(kind)?.pop_front();
     coracle_meta::fields::edit_at(new, "status", |status| {
         status.each_in("conditions", |condition| {
             if let Some(generation @ 1..) = generation_of(condition.text("type"))

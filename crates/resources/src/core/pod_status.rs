@@ -96,7 +96,7 @@ fn wrong_claims(status: &Value, spec: &Value) -> Wrong {
 fn wrong_addresses(status: &Value, old: &Value, list: &str) -> Wrong {
     let path = format!("status.{list}");
     let addresses: Vec<&str> = status.list(list).iter().map(|address| address.text("ip")).collect();
-    let known: Vec<&str> = old.list(list).iter().map(|address| address.text("ip")).collect();
+    let known: BTreeSet<&str> = old.list(list).iter().map(|address| address.text("ip")).collect();
     let mut wrong = Wrong::new();
     for (at, address) in addresses.iter().enumerate() {
         if !known.contains(address) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
-use coracle_meta::{FieldError, Object, names};
+use coracle_meta::{FieldError, JsonKey, Object, names};
 use serde_json::Value;
 
 use super::pod_placement::{wrong_node_affinity_change, wrong_node_selector_change};
@@ -83,7 +83,8 @@ fn wrong_added_tolerations(new: &Object, old: &Object) -> Wrong {
         toleration
     };
     let kept: Vec<Value> = new.list(PATH).iter().map(without_seconds).collect();
-    if old.list(PATH).iter().any(|toleration| !kept.contains(&without_seconds(toleration))) {
+    let kept: BTreeSet<_> = kept.iter().map(JsonKey).collect();
+    if old.list(PATH).iter().any(|toleration| !kept.contains(&JsonKey(&without_seconds(toleration)))) {
         let what = "existing toleration can not be modified except its tolerationSeconds";
         return vec![FieldError::forbidden(PATH, what)];
     }
@@ -92,7 +93,8 @@ fn wrong_added_tolerations(new: &Object, old: &Object) -> Wrong {
 
 fn wrong_added_gates(new: &Object, old: &Object) -> Wrong {
     const PATH: &str = "spec.schedulingGates";
-    let is_old = |gate: &Value| old.list(PATH).iter().any(|old| old.text("name") == gate.text("name"));
+    let before: BTreeSet<&str> = old.list(PATH).iter().map(|gate| gate.text("name")).collect();
+    let is_old = |gate: &Value| before.contains(gate.text("name"));
     let added = new.list(PATH).iter().enumerate().filter(|(_, gate)| !is_old(gate));
     added
         .map(|(at, gate)| {

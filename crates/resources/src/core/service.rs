@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
@@ -181,7 +182,8 @@ fn same_node_ports(new: &Object, old: &Object) -> bool {
     let ports = |object: &Object| -> Vec<i64> {
         object.list("spec.ports").iter().map(|port| port.int("nodePort")).filter(|port| *port != 0).collect()
     };
-    ports(new).iter().all(|port| ports(old).contains(port))
+    let before: BTreeSet<i64> = ports(old).into_iter().collect();
+    ports(new).iter().all(|port| before.contains(port))
 }
 
 fn columns() -> Vec<TableColumn> {
@@ -246,10 +248,11 @@ fn wrong_status(new: &Object, old: &Object) -> Wrong {
         return vec![FieldError::forbidden(PATH, "may only be used when `spec.type` is 'LoadBalancer'")];
     }
     let mut wrong = Wrong::new();
+    let before: BTreeSet<&str> = old.list(PATH).iter().map(|before| before.text("ip")).collect();
     for (at, entry) in entries.iter().enumerate() {
         let path = format!("{PATH}[{at}]");
         let address = entry.text("ip");
-        if !address.is_empty() && !old.list(PATH).iter().any(|before| before.text("ip") == address) {
+        if !address.is_empty() && !before.contains(address) {
             wrong.extend(ip(address, &format!("{path}.ip")));
         }
         let mode_path = format!("{path}.ipMode");

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{Generation, KindSpec, TableColumn};
@@ -105,12 +107,13 @@ fn wrong(object: &Object) -> Wrong {
         wrong.push(FieldError::too_many("ports", ports.len(), 20_000));
         return wrong;
     }
+    let mut seen = BTreeSet::new();
     for (at, port) in ports.iter().enumerate() {
         let name = port.text("name");
         if !name.is_empty() {
             wrong.extend(each_invalid(&format!("ports[{at}].name"), name, names::dns1123_label(name)));
         }
-        if ports[..at].iter().any(|earlier| earlier.text("name") == name) {
+        if !seen.insert(name) {
             wrong.push(FieldError::duplicate(format!("ports[{at}].name"), name));
         }
         let protocols = ["SCTP", "TCP", "UDP"];

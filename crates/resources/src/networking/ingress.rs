@@ -15,7 +15,8 @@ pub(crate) fn kind() -> KindSpec {
         validate: wrong,
         validate_status: |new, old| {
             let (entries, before) = (new.list(ADDRESSES), old.list(ADDRESSES));
-            let check = |(at, entry)| wrong_address(entry, before, &format!("{ADDRESSES}[{at}]"));
+            let before = before.iter().map(|entry| entry.text("ip")).collect();
+            let check = |(at, entry)| wrong_address(entry, &before, &format!("{ADDRESSES}[{at}]"));
             entries.iter().enumerate().flat_map(check).collect()
         },
         warnings: |new, old| if old.is_none() { class_by_annotation(new) } else { Vec::new() },

@@ -1,5 +1,7 @@
 //! Annotations that mean something for pods. In Kubernetes: `ValidatePodSpecificAnnotations`.
 
+use std::collections::BTreeSet;
+
 use coracle_meta::FieldError;
 use coracle_meta::fields::Fields;
 use serde_json::Value;
@@ -42,10 +44,11 @@ pub(crate) fn wrong_annotations(annotations: &Value, spec: &Value, path: &str) -
         wrong.extend(wrong_seccomp(profile, &format!("{path}.{name}")));
     }
     let containers = super::all_containers(spec, "");
+    let containers: BTreeSet<&str> = containers.iter().map(|(_, container)| container.text("name")).collect();
     for (name, profile) in all {
         let Some(container) = name.strip_prefix(APP_ARMOR) else { continue };
         let path = format!("{path}[{name}]");
-        if !containers.iter().any(|(_, own)| own.text("name") == container) {
+        if !containers.contains(container) {
             wrong.push(FieldError::invalid(&path, container, "container not found"));
         }
         let is_known = matches!(profile, "" | "runtime/default" | "unconfined") || profile.starts_with("localhost/");

@@ -62,10 +62,15 @@ fn go_claim(claim: &Value) -> String {
     format!(r#"{{"Name":{name},"ResourceClaimName":{own},"ResourceClaimTemplateName":{template}}}"#)
 }
 
+/// How many bytes of names the errors about the claims of a container list: more than an answer has.
+const MOST_LISTED: usize = 16 << 20;
+
 /// What is wrong with the claims that a container uses. `known` are those of its pod.
 pub(super) fn wrong_used_claims(resources: &Value, known: &BTreeSet<&str>, path: &str) -> Wrong {
     let mut wrong = Wrong::new();
     let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+    // Each error lists all names; after these only the first are in an answer.
+    let mut listed_bytes = 0;
     for (at, claim) in resources.list("claims").iter().enumerate() {
         let path = format!("{path}.claims[{at}]");
         let (name, request) = (claim.text("name"), claim.text("request"));
@@ -82,13 +87,15 @@ pub(super) fn wrong_used_claims(resources: &Value, known: &BTreeSet<&str>, path:
             if seen.contains(&(name, request)) {
                 wrong.push(FieldError::duplicate(&path, format!("{name}/{request}")));
             } else if request.is_empty() {
-                let parts = seen.iter().filter(|(other, _)| *other == name);
+                let parts = seen.range((name, "")..).take_while(|(other, _)| *other == name);
                 wrong.extend(parts.map(|_| FieldError::duplicate(&path, name)));
             }
             seen.insert((name, request));
         }
         if !known.contains(name) {
-            let listed = known.iter().copied().collect::<Vec<_>>().join(", ");
+            let listed =
+                if listed_bytes > MOST_LISTED { Vec::new() } else { known.iter().copied().collect() }.join(", ");
+            listed_bytes += listed.len();
             let what = match known.is_empty() {
                 true => "must be one of the names in pod.spec.resourceClaims which is empty".to_owned(),
                 false => format!("must be one of the names in pod.spec.resourceClaims: {listed}"),

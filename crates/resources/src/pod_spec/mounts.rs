@@ -17,6 +17,7 @@ pub(super) fn wrong_mounts(container: &Value, volumes: &Volumes<'_>, path: &str)
     let mut wrong = Wrong::new();
     let mut paths = BTreeSet::new();
     let devices = by_name(container.list("volumeDevices"), "devicePath");
+    let device_paths: BTreeSet<&str> = devices.values().copied().collect();
     let all = format!("{path}.volumeMounts");
     for (at, mount) in container.list("volumeMounts").iter().enumerate() {
         let path = format!("{all}[{at}]");
@@ -35,7 +36,7 @@ pub(super) fn wrong_mounts(container: &Value, volumes: &Volumes<'_>, path: &str)
         if devices.contains_key(name) {
             refuse("name", name, "must not already exist in volumeDevices");
         }
-        if devices.values().any(|other| *other == mount_path) {
+        if device_paths.contains(mount_path) {
             refuse("mountPath", mount_path, "must not already exist as a path in volumeDevices");
         }
         let (sub_path, expression) = (mount.text("subPath"), mount.text("subPathExpr"));
@@ -94,6 +95,7 @@ fn wrong_devices(container: &Value, volumes: &Volumes<'_>, path: &str) -> Wrong 
     let mut wrong = Wrong::new();
     let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
     let mounts = by_name(container.list("volumeMounts"), "mountPath");
+    let mount_paths: BTreeSet<&str> = mounts.values().copied().collect();
     for (at, device) in container.list("volumeDevices").iter().enumerate() {
         let path = format!("{path}.volumeDevices[{at}]");
         let (name, device_path) = (device.text("name"), device.text("devicePath"));
@@ -122,7 +124,7 @@ fn wrong_devices(container: &Value, volumes: &Volumes<'_>, path: &str) -> Wrong 
         if mounts.contains_key(name) {
             wrong.push(FieldError::invalid(&name_path, name, "must not already exist in volumeMounts"));
         }
-        if mounts.values().any(|other| *other == device_path) {
+        if mount_paths.contains(device_path) {
             let what = "must not already exist as a path in volumeMounts";
             wrong.push(FieldError::invalid(&path_path, device_path, what));
         }

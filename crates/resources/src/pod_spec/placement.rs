@@ -1,6 +1,6 @@
 //! Where a pod may run: affinity, tolerations, spreading.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use coracle_meta::fields::Fields;
 use coracle_meta::{FieldError, names};
@@ -174,6 +174,10 @@ pub(crate) fn wrong_tolerations(tolerations: &[Value], path: &str) -> Wrong {
 pub(super) fn wrong_spread(spec: &Value, path: &str) -> Wrong {
     let constraints = spec.list("topologySpreadConstraints");
     let mut wrong = Wrong::new();
+    let mut last = BTreeMap::new();
+    for (at, constraint) in constraints.iter().enumerate() {
+        last.insert((constraint.text("topologyKey"), constraint.text("whenUnsatisfiable")), at);
+    }
     for (at, constraint) in constraints.iter().enumerate() {
         let path = format!("{path}.topologySpreadConstraints[{at}]");
         let (key, action) = (constraint.text("topologyKey"), constraint.text("whenUnsatisfiable"));
@@ -188,8 +192,7 @@ pub(super) fn wrong_spread(spec: &Value, path: &str) -> Wrong {
         if !actions.contains(&action) {
             wrong.push(FieldError::not_supported(format!("{path}.whenUnsatisfiable"), action, &actions));
         }
-        let is_same = |other: &Value| other.text("topologyKey") == key && other.text("whenUnsatisfiable") == action;
-        if constraints.iter().skip(at + 1).any(is_same) {
+        if last.get(&(key, action)).is_some_and(|last| *last > at) {
             let path = format!("{path}.{{topologyKey, whenUnsatisfiable}}");
             wrong.push(FieldError::duplicate(path, format!("{{{key}, {action}}}")));
         }
@@ -230,10 +233,12 @@ fn wrong_label_keys(term: &Value, path: &str) -> Wrong {
             wrong.extend(each_invalid(&format!("{path}[{at}]"), key, names::qualified_name(key)));
         }
     }
+    // Of a key that is there twice the last counts.
+    let places: BTreeMap<&str, usize> = matched.iter().enumerate().map(|(at, key)| (*key, at)).collect();
     let mut selected: BTreeSet<&str> = selector.entries("matchLabels").map(|(key, _)| key.as_str()).collect();
     for requirement in selector.list("matchExpressions") {
         let key = requirement.text("key");
-        if let Some(at) = matched.iter().rposition(|matched| *matched == key)
+        if let Some(at) = places.get(key)
             && selected.contains(key)
         {
             let what = "exists in both matchLabelKeys and labelSelector";
@@ -241,7 +246,8 @@ fn wrong_label_keys(term: &Value, path: &str) -> Wrong {
         }
         selected.insert(key);
     }
-    for (at, key) in matched.iter().enumerate().filter(|(_, key)| mismatched.contains(key)) {
+    let mismatched: BTreeSet<&str> = mismatched.into_iter().collect();
+    for (at, key) in matched.iter().enumerate().filter(|(_, key)| mismatched.contains(*key)) {
         let what = "exists in both matchLabelKeys and mismatchLabelKeys";
         wrong.push(FieldError::invalid(format!("{path}.matchLabelKeys[{at}]"), *key, what));
     }

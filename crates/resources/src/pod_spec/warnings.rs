@@ -244,7 +244,7 @@ fn hidden_variables(container: &Value, path: &str) -> Vec<String> {
 
 fn of_ports(spec: &Value, path: &str) -> Vec<String> {
     let mut warnings = Vec::new();
-    let mut by_number: BTreeMap<(i64, &str), Vec<(String, &Value)>> = BTreeMap::new();
+    let mut by_number: BTreeMap<(i64, &str), SamePort<'_>> = BTreeMap::new();
     let mut by_name: BTreeMap<&str, String> = BTreeMap::new();
     let ports: Vec<(String, &Value)> = all_containers(spec, path)
         .into_iter()
@@ -253,13 +253,18 @@ fn of_ports(spec: &Value, path: &str) -> Vec<String> {
             ports.map(move |(at, port)| (format!("{path}.ports[{at}]"), port))
         })
         .collect();
-    for (path, port) in &ports {
+    let mut clashes = 0;
+    for (at, (path, port)) in ports.iter().enumerate() {
         if !port.text("hostIP").is_empty() && port.int("hostPort") == 0 {
             warnings.push(format!("{path}: hostIP set without hostPort: {}", go_port(port)));
         }
         let others = by_number.entry((port.int("containerPort"), port.text("protocol"))).or_default();
-        warnings.extend(others.iter().filter_map(|(other_path, other)| clash(path, port, other_path, other)));
-        others.push((path.clone(), port));
+        for other in others.clashing_with(port, MOST_CLASHES - clashes) {
+            let (other_path, other) = &ports[other];
+            warnings.extend(clash(path, port, other_path, other));
+            clashes += 1;
+        }
+        others.add(at, port);
     }
     for (path, port) in &ports {
         let name = port.text("name");
@@ -274,6 +279,48 @@ fn of_ports(spec: &Value, path: &str) -> Vec<String> {
         }
     }
     warnings
+}
+
+/// How many pairs of ports are named. Each warning about one is different and has signs, so that no answer carries more.
+const MOST_CLASHES: usize = 4096;
+
+/// The ports of a pod with the same number and protocol, by what makes them [clash].
+#[derive(Default)]
+struct SamePort<'s> {
+    all: Vec<usize>,
+    without_host_port: Vec<usize>,
+    by_host_port: BTreeMap<i64, Vec<usize>>,
+    by_host: BTreeMap<(i64, &'s str), Vec<usize>>,
+}
+
+impl<'s> SamePort<'s> {
+    fn add(&mut self, at: usize, port: &'s Value) {
+        let (ip, number) = (port.text("hostIP"), port.int("hostPort"));
+        self.all.push(at);
+        if number == 0 {
+            self.without_host_port.push(at);
+        } else {
+            self.by_host_port.entry(number).or_default().push(at);
+            self.by_host.entry((number, ip)).or_default().push(at);
+        }
+    }
+
+    /// The first `most` of those before that clash with a port.
+    fn clashing_with(&self, port: &Value, most: usize) -> Vec<usize> {
+        let (ip, number) = (port.text("hostIP"), port.int("hostPort"));
+        let none = Vec::new();
+        let [of_host, of_all_hosts] = [ip, ""].map(|ip| self.by_host.get(&(number, ip)).unwrap_or(&none));
+        let of_number = self.by_host_port.get(&number).unwrap_or(&none);
+        let groups: [&[usize]; 3] = match (number, ip) {
+            (0, _) => [&self.all, &[], &[]],
+            (_, "") => [&self.without_host_port, of_number, &[]],
+            _ => [&self.without_host_port, of_host, of_all_hosts],
+        };
+        let mut clashing: Vec<usize> = groups.iter().flat_map(|group| group.iter().take(most)).copied().collect();
+        clashing.sort_unstable();
+        clashing.truncate(most);
+        clashing
+    }
 }
 
 fn clash(path: &str, port: &Value, other_path: &str, other: &Value) -> Option<String> {
@@ -322,4 +369,44 @@ fn of_affinity(spec: &Value, path: &str) -> Vec<String> {
         }
     }
     warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn ports_that_clash_by_the_thousand_are_named_as_far_as_an_answer_goes() {
+        let same = vec![json!({"containerPort": 80, "protocol": "TCP"}); 20_000];
+        let warnings = of_ports(&json!({"containers": [{"name": "c", "ports": same}]}), "spec");
+        assert_eq!(warnings.len(), MOST_CLASHES);
+        let first = "spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]";
+        assert_eq!(warnings[0], first);
+        let others: Vec<Value> =
+            (1..40_000).map(|at| json!({"containerPort": 80, "protocol": "TCP", "hostPort": at})).collect();
+        assert!(of_ports(&json!({"containers": [{"name": "c", "ports": others}]}), "spec").is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn the_clashes_of_ports_are_those_of_each_with_all_before(
+            ports in proptest::collection::vec((1_i64..3, 0_i64..3, prop_oneof![Just(""), Just("a"), Just("b")]), 0..12),
+        ) {
+            let ports: Vec<Value> = ports
+                .into_iter()
+                .map(|(port, host, ip)| json!({"containerPort": port, "hostPort": host, "hostIP": ip}))
+                .collect();
+            let path = |at: usize| format!("spec.containers[0].ports[{at}]");
+            let mut expected = Vec::new();
+            for (at, port) in ports.iter().enumerate() {
+                let same = ports[..at].iter().enumerate().filter(|(_, other)| other["containerPort"] == port["containerPort"]);
+                expected.extend(same.filter_map(|(other_at, other)| clash(&path(at), port, &path(other_at), other)));
+            }
+            let warnings = of_ports(&json!({"containers": [{"name": "c", "ports": ports}]}), "spec");
+            let clashes: Vec<_> = warnings.into_iter().filter(|text| text.contains("port definition")).collect();
+            prop_assert_eq!(clashes, expected);
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! Lists that may only be so long. In Kubernetes: `validateSlice` and `validateSet`.
 
+use std::collections::BTreeSet;
+
 use coracle_meta::FieldError;
 use serde_json::Value;
 
@@ -31,7 +33,7 @@ pub(super) fn wrong_set(
 /// The items whose keys earlier ones have already.
 pub(super) fn duplicates(items: &[Value], key: impl Fn(&Value) -> String) -> impl Iterator<Item = (usize, String)> {
     let keys: Vec<String> = items.iter().map(key).collect();
-    let is_double = |at: &usize| keys[..*at].contains(&keys[*at]);
-    let doubles: Vec<usize> = (0..keys.len()).filter(is_double).collect();
+    let mut seen = BTreeSet::new();
+    let doubles: Vec<usize> = (0..keys.len()).filter(|at| !seen.insert(keys[*at].as_str())).collect();
     doubles.into_iter().map(move |at| (at, keys[at].clone()))
 }

@@ -1,7 +1,9 @@
 //! What was allocated to a claim, and who has it. In Kubernetes: `validateResourceClaimStatusUpdate`.
 
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::{Fields, FieldsMut, edit_at};
-use coracle_meta::{FieldError, Object};
+use coracle_meta::{FieldError, JsonKey, Object};
 use serde_json::{Value, json};
 
 use super::bounded::{duplicates, wrong_list, wrong_set};
@@ -27,12 +29,13 @@ pub(super) fn prepare(new: &mut Object, old: &Object) {
             result.drop_fields(&["shareID", "consumedCapacity", "bindingConditions", "bindingFailureConditions"]);
         });
     });
-    let kept = allocated(new);
-    let returned: Vec<Value> = allocated(old).into_iter().filter(|device| !kept.contains(device)).collect();
+    let (kept, before) = (allocated(new), allocated(old));
+    let kept: BTreeSet<_> = kept.iter().map(JsonKey).collect();
+    let returned: BTreeSet<_> = before.iter().map(JsonKey).filter(|device| !kept.contains(device)).collect();
     edit_at(new, "status", |status| {
         status.each_in("devices", |device| device.drop_fields(&["shareID"]));
         if let Some(Value::Array(devices)) = status.get_mut("devices") {
-            devices.retain(|device| !returned.contains(&identity(device)));
+            devices.retain(|device| !returned.contains(&JsonKey(&identity(device))));
             if devices.is_empty() {
                 status.remove("devices");
             }
@@ -48,6 +51,7 @@ pub(super) fn wrong_status(new: &Object, old: &Object) -> Wrong {
     let mut wrong = wrong_set(consumers, MOST_CONSUMERS, RESERVED, wrong_consumer, uid);
     let devices = status.list("devices");
     let allocated = allocated(new);
+    let allocated: BTreeSet<_> = allocated.iter().map(JsonKey).collect();
     wrong.extend(wrong_list(devices, usize::MAX, "status.devices", |device, path| {
         wrong_device(device, path, &allocated)
     }));
@@ -95,10 +99,10 @@ fn wrong_consumer(consumer: &Value, path: &str) -> Wrong {
 }
 
 /// In Kubernetes: `validateDeviceStatus`.
-fn wrong_device(device: &Value, path: &str, allocated: &[Value]) -> Wrong {
+fn wrong_device(device: &Value, path: &str, allocated: &BTreeSet<JsonKey<'_>>) -> Wrong {
     let mut wrong = wrong_place(device, path);
     let identity = identity(device);
-    if !allocated.contains(&identity) {
+    if !allocated.contains(&JsonKey(&identity)) {
         let what = "must be an allocated device in the claim";
         let printed = printed(&identity);
         wrong.push(FieldError::invalid(path, identity, what).printed_as(printed));

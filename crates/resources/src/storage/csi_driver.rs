@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::{Fields, FieldsMut, Tree, edit_spec};
 use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{Generation, KindSpec, TableColumn};
@@ -112,10 +114,11 @@ fn wrong(object: &Object) -> Wrong {
 
 fn wrong_token_requests(requests: &[Value]) -> Wrong {
     let mut wrong = Wrong::new();
+    let mut seen = BTreeSet::new();
     for (at, request) in requests.iter().enumerate() {
         let path = format!("spec.tokenRequests[{at}]");
         let audience = request.text("audience");
-        if requests[..at].iter().any(|earlier| earlier.text("audience") == audience) {
+        if !seen.insert(audience) {
             wrong.push(FieldError::duplicate(format!("{path}.audience"), audience));
             continue;
         }

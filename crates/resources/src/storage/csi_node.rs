@@ -1,5 +1,7 @@
+use std::collections::BTreeSet;
+
 use coracle_meta::fields::Fields;
-use coracle_meta::{FieldError, Object, names};
+use coracle_meta::{FieldError, JsonKey, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
 
 use super::csi_driver::wrong_driver_name;
@@ -29,6 +31,7 @@ fn columns() -> Vec<TableColumn> {
 fn wrong(object: &Object) -> Wrong {
     let drivers = object.list("spec.drivers");
     let mut wrong = Wrong::new();
+    let mut names_seen = BTreeSet::new();
     for (at, driver) in drivers.iter().enumerate() {
         let path = format!("spec.drivers[{at}]");
         let name = driver.text("name");
@@ -42,16 +45,17 @@ fn wrong(object: &Object) -> Wrong {
             wrong.push(FieldError::invalid(format!("{path}.nodeID"), id, what));
         }
         wrong.extend(not_negative(driver.at("allocatable"), "count", &format!("{path}.allocatable")));
-        if drivers[..at].iter().any(|earlier| earlier.text("name") == name) {
+        if !names_seen.insert(name) {
             wrong.push(FieldError::duplicate(format!("{path}.name"), name));
         }
         let keys = driver.list("topologyKeys");
-        for (at, key) in keys.iter().enumerate() {
+        let mut keys_seen = BTreeSet::new();
+        for key in keys {
             let text = key.as_str().unwrap_or_default();
             if text.is_empty() {
                 wrong.push(FieldError::required(&path, ""));
             }
-            if keys[..at].contains(key) {
+            if !keys_seen.insert(JsonKey(key)) {
                 wrong.push(FieldError::duplicate(&path, text));
             }
             wrong.extend(each_invalid(&path, text, names::qualified_name(text)));

@@ -1,13 +1,13 @@
 use std::collections::BTreeSet;
 
 use coracle_meta::fields::{Fields, FieldsMut};
-use coracle_meta::{FieldError, Object, names};
+use coracle_meta::{FieldError, JsonKey, Object, names};
 use coracle_registry::{Column, KindSpec, TableColumn};
 use serde_json::Value;
 
 use super::classes::{forbidden_changes, parameters, provisioner};
 use crate::built_in::built_in;
-use crate::field_checks::{Wrong, each_invalid, immutable, one_of, same};
+use crate::field_checks::{Wrong, each_invalid, immutable, one_of, without_nothing};
 
 /// `storageclasses`.
 pub(crate) fn kind() -> KindSpec {
@@ -78,6 +78,8 @@ fn wrong_change(new: &Object, old: &Object) -> Wrong {
 
 fn topologies(terms: &[Value]) -> Wrong {
     let mut wrong = Wrong::new();
+    let plain: Vec<Value> = terms.iter().map(without_nothing).collect();
+    let mut terms_seen = BTreeSet::new();
     for (at, term) in terms.iter().enumerate() {
         let path = format!("allowedTopologies[{at}].matchLabelExpressions");
         let mut keys = BTreeSet::new();
@@ -87,8 +89,9 @@ fn topologies(terms: &[Value]) -> Wrong {
             if values.is_empty() {
                 wrong.push(FieldError::required(format!("{path}.values"), ""));
             }
+            let mut values_seen = BTreeSet::new();
             for (at, value) in values.iter().enumerate() {
-                if values[..at].contains(value) {
+                if !values_seen.insert(JsonKey(value)) {
                     wrong.push(FieldError::duplicate(format!("{path}.values[{at}]"), value.clone()));
                 }
             }
@@ -98,7 +101,7 @@ fn topologies(terms: &[Value]) -> Wrong {
                 wrong.push(FieldError::duplicate(format!("{path}.key"), key));
             }
         }
-        if terms[..at].iter().any(|earlier| same(earlier, term)) {
+        if !terms_seen.insert(JsonKey(&plain[at])) {
             wrong.push(FieldError::duplicate(path, ""));
         }
     }

@@ -1,7 +1,7 @@
 use serde_json::{Number, Value};
 
 /// JSON as it was written: fields in order, also those that are there twice.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Raw {
     Null,
     Bool(bool),

@@ -203,8 +203,9 @@ impl<'t> Pass<'t> {
             };
             if seen.contains(&field.name.as_str()) {
                 self.strict("duplicate", &name);
+            } else {
+                seen.push(&field.name);
             }
-            seen.push(&field.name);
             let field_type = ty.of(field);
             self.go_fields.push(&field.name);
             let outer_type = std::mem::replace(&mut self.go_type, field.go_type.as_deref());

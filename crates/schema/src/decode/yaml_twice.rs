@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -77,7 +78,7 @@ impl<'de> Visitor<'de> for Node {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Twice, A::Error> {
-        let (mut seen, mut found) = (Vec::new(), Vec::new());
+        let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
         while let Some((key, value)) = fields.next_entry::<Raw, Spanned<Twice>>()? {
             // Go-yaml names the line on which the value begins.
             let line = value.defined.line();
@@ -85,7 +86,7 @@ impl<'de> Visitor<'de> for Node {
             if seen.contains(&key) {
                 found.push(format!("line {line}: key {} already set in map", printed(&key)));
             } else {
-                seen.push(key);
+                seen.insert(key);
             }
         }
         Ok(Twice(found))

@@ -1,3 +1,6 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use coracle_meta::JsonKey;
 use serde_json::{Map, Value};
 
 use super::{Error, go_text};
@@ -113,7 +116,8 @@ fn retain_keys(original: &mut Map<String, Value>, patch: &mut Map<String, Value>
     let malformed = || Error::Malformed("invalid patch format of retainKeys".to_owned());
     let Some(directive) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let names = directive.as_array().ok_or_else(malformed)?;
-    let is_listed = |name: &str| names.iter().any(|listed| listed.as_str() == Some(name));
+    let listed: BTreeSet<&str> = names.iter().filter_map(Value::as_str).collect();
+    let is_listed = |name: &str| listed.contains(name);
     let is_directive = |name: &str| name.starts_with(DELETE_FROM_LIST) || name.starts_with(ELEMENT_ORDER);
     if patch.iter().any(|(name, value)| !value.is_null() && !is_directive(name) && !is_listed(name)) {
         return Err(malformed());
@@ -131,7 +135,8 @@ fn delete_from_list(original: &mut Map<String, Value>, name: &str, value: Value)
             if !own.is_empty() || !gone.is_empty() {
                 element_kind(&[own, &gone])?;
             }
-            own.retain(|item| !gone.contains(item));
+            let gone: BTreeSet<_> = gone.iter().map(JsonKey).collect();
+            own.retain(|item| !gone.contains(&JsonKey(item)));
         }
         _ => {}
     }
@@ -240,12 +245,9 @@ fn merge_list<P: Place>(original: Vec<Value>, patch: Vec<Value>, place: P) -> Re
         return Ok(original);
     }
     if element_kind(&[&original, &patch])? != ElementKind::Object {
-        let mut merged = original.clone();
-        for item in &patch {
-            if !merged.contains(item) {
-                merged.push(item.clone());
-            }
-        }
+        let mut seen: BTreeSet<_> = original.iter().map(JsonKey).collect();
+        let added = patch.iter().filter(|item| seen.insert(JsonKey(item)));
+        let merged = original.iter().chain(added).cloned().collect();
         return in_order(merged, &patch, &original, None);
     }
     let Some(merge_key) = strategy.merge_key.as_deref() else {
@@ -262,7 +264,7 @@ fn obey_directives(
     patch: Vec<Value>,
     merge_key: &str,
 ) -> Result<(Vec<Value>, Vec<Value>), Error> {
-    let (mut rest, mut replaces) = (Vec::new(), false);
+    let (mut rest, mut gone, mut replaces) = (Vec::new(), Vec::new(), false);
     for item in patch {
         let Some((fields, directive)) = item.as_object().and_then(|fields| Some((fields, fields.get(DIRECTIVE)?)))
         else {
@@ -272,7 +274,7 @@ fn obey_directives(
         match directive.as_str() {
             Some("delete") => {
                 let key = fields.get(merge_key).ok_or_else(|| no_merge_key(fields, merge_key))?;
-                original.retain(|own| own.get(merge_key) != Some(key));
+                gone.push(key.clone());
             }
             Some("replace") => replaces = true,
             Some("merge") => {
@@ -281,6 +283,10 @@ fn obey_directives(
             }
             _ => return Err(unknown_directive(directive, fields)),
         }
+    }
+    if !gone.is_empty() {
+        let gone: BTreeSet<_> = gone.iter().map(JsonKey).collect();
+        original.retain(|own| !own.get(merge_key).is_some_and(|key| gone.contains(&JsonKey(key))));
     }
     Ok(if replaces { (rest, Vec::new()) } else { (original, rest) })
 }
@@ -291,19 +297,59 @@ fn merge_items<P: Place>(
     merge_key: &str,
     place: P,
 ) -> Result<Vec<Value>, Error> {
+    let mut places = Places::of(patch, &original, merge_key);
     for item in patch {
         let Value::Object(fields) = item else { continue };
         let key = fields.get(merge_key).ok_or_else(|| no_merge_key(fields, merge_key))?;
-        match original.iter_mut().find(|own| own.get(merge_key) == Some(key)) {
-            Some(own) => {
+        let Some(place_of_own) = places.get_mut(key) else { continue };
+        match *place_of_own {
+            Some(at) => {
                 let below = place.item().ok_or_else(|| Error::Contradictory("the list has no items".to_owned()))?;
+                let own = &mut original[at];
                 let fields_of_own = own.as_object_mut().map(std::mem::take).unwrap_or_default();
                 *own = Value::Object(merge_map(fields_of_own, fields.clone(), below)?);
+                // A patch that says null takes the key away.
+                if own.get(merge_key) != Some(key) {
+                    let has_key = |own: &Value| own.get(merge_key) == Some(key);
+                    *place_of_own = original[at..].iter().position(has_key).map(|after| at + after);
+                }
             }
-            None => original.push(item.clone()),
+            None => {
+                *place_of_own = Some(original.len());
+                original.push(item.clone());
+            }
         }
     }
     Ok(original)
+}
+
+/// Where in a list the first item stands that has the key of an item of the patch.
+struct Places<'p> {
+    numbers: BTreeMap<JsonKey<'p>, usize>,
+    places: Vec<Option<usize>>,
+}
+
+impl<'p> Places<'p> {
+    fn of(patch: &'p [Value], list: &[Value], merge_key: &str) -> Self {
+        let mut numbers = BTreeMap::new();
+        for key in patch.iter().filter_map(|item| item.get(merge_key)) {
+            let next = numbers.len();
+            numbers.entry(JsonKey(key)).or_insert(next);
+        }
+        let mut places = vec![None; numbers.len()];
+        for (at, own) in list.iter().enumerate() {
+            let number = own.get(merge_key).and_then(|key| numbers.get(&JsonKey(key)));
+            if let Some(number) = number {
+                places[*number].get_or_insert(at);
+            }
+        }
+        Self { numbers, places }
+    }
+
+    fn get_mut(&mut self, key: &Value) -> Option<&mut Option<usize>> {
+        let number = *self.numbers.get(&JsonKey(key))?;
+        self.places.get_mut(number)
+    }
 }
 
 /// Puts merged items in order: those that `order` names as it does, the others as the list had them, interleaved by the
@@ -312,12 +358,15 @@ fn in_order(merged: Vec<Value>, order: &[Value], list: &[Value], merge_key: Opti
     for item in merged.iter().chain(order).chain(list) {
         key_of(item, merge_key)?;
     }
-    let key = |item: &Value| merge_key.map_or(Some(item), |merge_key| item.get(merge_key)).cloned();
-    let place_in = |items: &[Value], item: &Value| items.iter().position(|other| key(other) == key(item));
-    let (mut named, mut others): (Vec<_>, Vec<_>) =
-        merged.into_iter().partition(|item| place_in(order, item).is_some());
-    named.sort_by_key(|item| place_in(order, item));
-    others.sort_by_key(|item| place_in(list, item));
+    let (order, list) = (first_places(order, merge_key), first_places(list, merge_key));
+    let places = |item: &Value| {
+        let key = key_in(item, merge_key);
+        (order.get(&key).copied(), list.get(&key).copied())
+    };
+    let with_places = merged.into_iter().map(|item| (places(&item), item));
+    let (mut named, mut others): (Vec<_>, Vec<_>) = with_places.partition(|((in_order, _), _)| in_order.is_some());
+    named.sort_by_key(|((in_order, _), _)| *in_order);
+    others.sort_by_key(|((_, in_list), _)| *in_list);
     let mut out = Vec::with_capacity(named.len() + others.len());
     let (mut named, mut others) = (named.into_iter().peekable(), others.into_iter().peekable());
     loop {
@@ -325,12 +374,27 @@ fn in_order(merged: Vec<Value>, order: &[Value], list: &[Value], merge_key: Opti
             (None, None) => return Ok(out),
             (Some(_), None) => true,
             (None, Some(_)) => false,
-            (Some(other), Some(named)) => {
-                matches!((place_in(list, other), place_in(list, named)), (Some(other), Some(named)) if other < named)
+            (Some(((_, other), _)), Some(((_, named), _))) => {
+                matches!((other, named), (Some(other), Some(named)) if other < named)
             }
         };
-        out.extend(if other_first { others.next() } else { named.next() });
+        let next = if other_first { others.next() } else { named.next() };
+        out.extend(next.map(|(_, item)| item));
     }
+}
+
+/// The key of an item, if it has one.
+fn key_in<'v>(item: &'v Value, merge_key: Option<&str>) -> Option<JsonKey<'v>> {
+    merge_key.map_or(Some(item), |merge_key| item.get(merge_key)).map(JsonKey)
+}
+
+/// Where each key stands first.
+fn first_places<'v>(items: &'v [Value], merge_key: Option<&str>) -> BTreeMap<Option<JsonKey<'v>>, usize> {
+    let mut places = BTreeMap::new();
+    for (at, item) in items.iter().enumerate() {
+        places.entry(key_in(item, merge_key)).or_insert(at);
+    }
+    places
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -42,6 +42,50 @@ fn lists_merge_by_key_and_new_items_come_first() {
 }
 
 #[test]
+fn long_lists_merge_and_are_ordered_by_key() {
+    let count = 20_000;
+    let variables = |range: std::ops::Range<i32>, value: &str| -> Vec<Value> {
+        range.map(|at| json!({"name": format!("V{at}"), "value": value})).collect()
+    };
+    let env = |spec: &Value| spec["containers"][0]["env"].as_array().unwrap().clone();
+    let container = |env: Vec<Value>| json!({"name": "c", "env": env});
+    let spec = json!({"containers": [container(variables(0..count, "old"))]});
+    let patch = json!({"containers": [container(variables(count / 2..count * 3 / 2, "new"))]});
+    let merged = env(&patched_spec(spec.clone(), patch));
+    assert_eq!(merged, [variables(0..count / 2, "old"), variables(count / 2..count * 3 / 2, "new")].concat());
+
+    let order: Vec<Value> = (0..count).rev().map(|at| json!({"name": format!("V{at}")})).collect();
+    let mut ordered = container(vec![json!({"name": "V7", "value": "new"})]);
+    ordered["$setElementOrder/env"] = json!(order);
+    let merged = env(&patched_spec(spec.clone(), json!({"containers": [ordered]})));
+    assert_eq!(merged.len(), 20_000);
+    assert_eq!((&merged[0]["name"], &merged[19_992]["value"]), (&json!("V19999"), &json!("new")));
+
+    let gone: Vec<Value> = (1..count).map(|at| json!({"name": format!("V{at}"), "$patch": "delete"})).collect();
+    let left = env(&patched_spec(spec, json!({"containers": [container(gone)]})));
+    assert_eq!(left, variables(0..1, "old"));
+}
+
+#[test]
+fn long_lists_of_scalars_merge_and_lose_items_as_sets() {
+    let texts = |range: std::ops::Range<i32>| -> Vec<Value> { range.map(|at| json!(format!("f/{at}"))).collect() };
+    let document = json!({"metadata": {"finalizers": texts(0..40_000)}});
+    let added = patched(document.clone(), json!({"metadata": {"finalizers": texts(39_999..80_000)}})).unwrap();
+    assert_eq!(added["metadata"]["finalizers"], json!(texts(0..80_000)));
+    let gone = json!({"metadata": {"$deleteFromPrimitiveList/finalizers": texts(1..60_000)}});
+    assert_eq!(patched(document, gone).unwrap()["metadata"]["finalizers"], json!(texts(0..1)));
+}
+
+#[test]
+fn a_key_that_a_patch_sets_to_null_is_no_key_afterwards() {
+    let spec =
+        json!({"containers": [{"name": "c", "env": [{"name": null, "value": "1"}, {"name": null, "value": "2"}]}]});
+    let env = json!([{"name": null, "a": 1}, {"name": null, "b": 2}, {"name": null, "c": 3}]);
+    let merged = patched(pod_spec(spec), pod_spec(json!({"containers": [{"name": "c", "env": env}]})));
+    assert!(merged.is_err(), "{merged:?}");
+}
+
+#[test]
 fn ports_merge_by_their_number_alone() {
     let spec = json!({"containers": [{"name": "c", "ports": [{"containerPort": 80, "protocol": "TCP"}]}]});
     let patch =

@@ -1,7 +1,8 @@
 use coracle_meta::FieldError;
 use serde_json::{Map, Value, json};
 
-use super::node::{Pattern, Structural};
+use super::node::Structural;
+use super::pattern::Pattern;
 use super::raw_schema::{self as raw, Raw};
 use super::{completeness, keywords};
 
@@ -142,7 +143,7 @@ fn check_validations(schema: &Value, skips: (bool, bool), path: &str, errors: &m
     }
     let pattern = schema.text("pattern");
     if !pattern.is_empty()
-        && let Err(why) = Pattern::new(pattern).compiled
+        && let Some(why) = Pattern::new(pattern).error()
     {
         let what = format!("must be a valid regular expression, but isn't: {why}");
         errors.push(FieldError::invalid(format!("{path}.pattern"), pattern, what));

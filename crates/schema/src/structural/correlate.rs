@@ -1,6 +1,9 @@
 //! What of a value was there before, and whether it is as it was.
 //! In Kubernetes: `CorrelatedObject` of `apiserver/pkg/cel/common`.
 
+use std::collections::BTreeMap;
+
+use coracle_meta::JsonKey;
 use serde_json::{Map, Value};
 
 use super::node::Structural;
@@ -11,9 +14,9 @@ impl Structural {
     pub fn is_same(&self, new: &Value, old: &Value) -> bool {
         match (new, old) {
             (Value::Array(items), Value::Array(before)) if self.list_type == "map" => {
-                let is_same = |below: &Structural, item| {
-                    self.item_before(item, old).is_some_and(|before| below.is_same(item, before))
-                };
+                let items_before = self.items_before(Some(old));
+                let is_same =
+                    |below: &Structural, item| items_before.of(item).is_some_and(|before| below.is_same(item, before));
                 items.len() == before.len()
                     && items.iter().all(|item| self.items.as_deref().is_some_and(|below| is_same(below, item)))
             }
@@ -28,15 +31,15 @@ impl Structural {
         }
     }
 
-    /// What was there in place of an item: in lists of type `map` the item with the same keys, in others nothing.
-    pub fn item_before<'v>(&self, item: &Value, old: &'v Value) -> Option<&'v Value> {
-        if self.list_type != "map" || self.list_map_keys.is_empty() {
-            return None;
+    /// The items that were there before, to be found by their keys: those of lists of type `map`, and no others.
+    pub fn items_before<'v>(&'v self, old: Option<&'v Value>) -> ItemsBefore<'v> {
+        let keys = self.list_map_keys.as_slice();
+        let items = old.and_then(Value::as_array).filter(|_| self.list_type == "map" && !keys.is_empty());
+        let mut before = ItemsBefore { keys, items: BTreeMap::new() };
+        for item in items.into_iter().flatten().filter(|item| item.is_object()) {
+            before.items.entry(keys_of(item, keys)).or_insert(item);
         }
-        let has_same_keys = |before: &&Value| {
-            before.is_object() && self.list_map_keys.iter().all(|key| before.get(key) == item.get(key))
-        };
-        old.as_array()?.iter().find(has_same_keys)
+        before
     }
 
     /// What was there in place of a field; nothing where the schema does not describe it.
@@ -47,6 +50,24 @@ impl Structural {
     fn below(&self, name: &str) -> Option<&Structural> {
         self.properties.get(name).or_else(|| self.additional.schema())
     }
+}
+
+/// The items of a list as it was, by their keys. Of items with the same keys it has the first.
+#[derive(Debug)]
+pub struct ItemsBefore<'v> {
+    keys: &'v [String],
+    items: BTreeMap<Vec<Option<JsonKey<'v>>>, &'v Value>,
+}
+
+impl<'v> ItemsBefore<'v> {
+    /// What was there in place of an item.
+    pub fn of(&self, item: &Value) -> Option<&'v Value> {
+        if self.items.is_empty() { None } else { self.items.get(keys_of(item, self.keys).as_slice()).copied() }
+    }
+}
+
+fn keys_of<'v>(item: &'v Value, keys: &[String]) -> Vec<Option<JsonKey<'v>>> {
+    keys.iter().map(|key| item.get(key).map(JsonKey)).collect()
 }
 
 #[cfg(test)]
@@ -65,11 +86,24 @@ mod tests {
         let (one, two) = (json!({"k": "a", "v": 1}), json!({"k": "b", "v": 2}));
         assert!(map.is_same(&json!([one, two]), &json!([two, one])));
         assert!(!map.is_same(&json!([one]), &json!([two, one])));
-        assert_eq!(map.item_before(&json!({"k": "b", "v": 3}), &json!([one, two])), Some(&two));
+        let old = json!([one, two, {"k": "b", "v": 4}, 5]);
+        assert_eq!(map.items_before(Some(&old)).of(&json!({"k": "b", "v": 3})), Some(&two));
         let atomic = schema(json!({"type": "array", "items": {"type": "string"}}));
         assert!(!atomic.is_same(&json!(["a", "b"]), &json!(["b", "a"])));
         assert!(atomic.is_same(&json!(["a", "b"]), &json!(["a", "b"])));
-        assert_eq!(atomic.item_before(&json!("a"), &json!(["a"])), None);
+        assert_eq!(atomic.items_before(Some(&json!(["a"]))).of(&json!("a")), None);
+    }
+
+    #[test]
+    fn items_of_long_lists_are_found_by_their_keys() {
+        let map = schema(
+            json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "l"],
+            "items": {"type": "object", "properties": {"k": {"type": "integer"}, "v": {"type": "integer", "maximum": 3}}}}),
+        );
+        let old: Vec<Value> = (0..50_000).map(|at| json!({"k": at, "v": 9})).collect();
+        let new: Vec<Value> = old.iter().rev().cloned().collect();
+        assert!(map.is_same(&json!(new), &json!(old)));
+        assert!(map.validate_change(&json!(new), &json!(old), "l").is_empty());
     }
 
     #[test]

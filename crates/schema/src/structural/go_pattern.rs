@@ -3,8 +3,6 @@
 //!
 //! In Kubernetes: Go's `regexp/syntax` with the flags of Perl.
 
-use regex::Regex;
-
 /// How often a part may be repeated by count, nested counts multiplied.
 const MOST_REPEATED: i64 = 1000;
 
@@ -328,7 +326,8 @@ fn unicode_class(text: &str) -> Result<(String, &str), String> {
     let (is_negated, name) = name.strip_prefix('^').map_or((false, name), |name| (true, name));
     let letter = if is_negated == text.starts_with(r"\P") { "p" } else { "P" };
     let class = format!("\\{letter}{{{name}}}");
-    let is_known = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && Regex::new(&class).is_ok();
+    let is_known = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && regex_syntax::Parser::new().parse(&class).is_ok();
     if is_known { Ok((class, &text[end..])) } else { error(RANGE, &text[..end]) }
 }
 
@@ -389,6 +388,7 @@ fn escaped(text: &str) -> Result<(char, &str), String> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use regex::Regex;
 
     use super::*;
 

@@ -1,7 +1,10 @@
 //! Keywords of a schema that are not supported, or not together.
 //! In Kubernetes: `ValidateCustomResourceDefinitionOpenAPISchema`, as far as it is not about rules.
 
-use coracle_meta::FieldError;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use coracle_meta::{FieldError, JsonKey};
 use serde_json::{Value, json};
 
 use super::raw_schema::Raw;
@@ -205,7 +208,12 @@ fn map_list(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::invalid(format!("{path}.items.type"), items.type_name(), what));
         return;
     }
-    for (at, key) in keys.iter().enumerate() {
+    // Each error repeats all keys.
+    let printed: Arc<str> = json!(keys).to_string().into();
+    let about_keys =
+        |what: &str| FieldError::invalid(of_keys.as_str(), Value::Null, what).printed_as(Arc::clone(&printed));
+    let mut seen = BTreeSet::new();
+    for key in keys {
         let name = key.as_str().unwrap_or("");
         match items.key("properties").and_then(|properties| properties.get(name)) {
             Some(of_key) if ["array", "object"].contains(&of_key.type_name()) => {
@@ -215,11 +223,11 @@ fn map_list(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
             Some(_) => {}
             None => {
                 let what = "entries must all be names of item properties";
-                errors.push(FieldError::invalid(of_keys.as_str(), json!(keys), what));
+                errors.push(about_keys(what));
             }
         }
-        if keys[..at].contains(key) {
-            errors.push(FieldError::invalid(of_keys.as_str(), json!(keys), "must not contain duplicate entries"));
+        if !seen.insert(JsonKey(key)) {
+            errors.push(about_keys("must not contain duplicate entries"));
         }
     }
 }

@@ -1,4 +1,6 @@
-use coracle_meta::FieldError;
+use std::collections::BTreeMap;
+
+use coracle_meta::{FieldError, JsonKey};
 use serde_json::{Map, Value};
 
 use super::node::Structural;
@@ -46,8 +48,11 @@ fn visit(schema: &Structural, value: &Value, path: &str, errors: &mut Vec<FieldE
 
 /// Names the second of equal items, and not the third.
 fn doubled(items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
+    let mut seen: BTreeMap<JsonKey<'_>, usize> = BTreeMap::new();
     for (index, item) in items.iter().enumerate() {
-        if items[..index].iter().filter(|earlier| *earlier == item).count() == 1 {
+        let count = seen.entry(JsonKey(item)).or_default();
+        *count += 1;
+        if *count == 2 {
             errors.push(FieldError::duplicate(format!("{path}[{index}]"), item.clone()));
         }
     }
@@ -64,4 +69,31 @@ fn doubled_keys(items: &[Value], keys: &[String], path: &str, errors: &mut Vec<F
         Value::Object(pairs.collect())
     };
     doubled(&items.iter().map(key_of).collect::<Vec<_>>(), path, errors);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn fields(schema: Value, list: Vec<Value>) -> Vec<String> {
+        let schema = Structural::from_json(&json!({"type": "object", "properties": {"l": schema}}));
+        let Value::Object(resource) = json!({ "l": list }) else { unreachable!() };
+        schema.doubled_items(&resource).into_iter().map(|error| error.message()).collect()
+    }
+
+    #[test]
+    fn the_second_of_equal_items_is_named_in_lists_of_any_length() {
+        let count = 50_000;
+        let set = json!({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "integer"}});
+        let mut items: Vec<Value> = (0..count).map(Value::from).collect();
+        assert!(fields(set.clone(), items.clone()).is_empty());
+        items.extend([json!(7), json!(7), json!(7.0)]);
+        assert_eq!(fields(set, items), ["l[50000]: Duplicate value: 7"]);
+        let map = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+            "items": {"type": "object"}});
+        let mut items: Vec<Value> = (0..count).map(|at| json!({"k": at, "v": 1})).collect();
+        items.push(json!({"k": 3, "v": 2}));
+        assert_eq!(fields(map, items), ["l[50000]: Duplicate value: {\"k\":3}"]);
+    }
 }

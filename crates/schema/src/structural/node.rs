@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
-use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::go_pattern;
+use super::enumeration::Enumeration;
+use super::pattern::Pattern;
 use crate::table::ListKind;
 
 /// One node of a structural schema: what one place in a custom resource may hold.
@@ -74,7 +74,7 @@ pub enum Additional {
 #[derive(Clone, Debug, Default)]
 pub struct Constraints {
     /// One of these.
-    pub values: Option<Vec<Value>>,
+    pub values: Option<Enumeration>,
     /// Of this form; empty for none.
     pub format: String,
     /// Matching this.
@@ -113,15 +113,6 @@ pub struct Constraints {
     pub one_of: Vec<Structural>,
     /// Not this schema.
     pub not: Option<Box<Structural>>,
-}
-
-/// A regular expression, and what it compiled to.
-#[derive(Clone, Debug)]
-pub struct Pattern {
-    /// The text.
-    pub text: String,
-    /// The expression, or why it is none.
-    pub compiled: Result<Regex, String>,
 }
 
 /// A rule in CEL. In Kubernetes: `apiextensions.ValidationRule`.
@@ -165,14 +156,6 @@ impl ValueType {
             Self::Number => "number",
             Self::Boolean => "boolean",
         }
-    }
-}
-
-impl Pattern {
-    pub(super) fn new(text: &str) -> Self {
-        let compiled = go_pattern::translated(text).map_err(|error| format!("error parsing regexp: {error}"));
-        let compiled = compiled.and_then(|pattern| Regex::new(&pattern).map_err(|error| error.to_string()));
-        Self { text: text.to_owned(), compiled }
     }
 }
 
@@ -263,7 +246,7 @@ fn read_constraints(fields: &Map<String, Value>) -> Constraints {
         fields.get(name).and_then(Value::as_array).into_iter().flatten().map(Structural::from_json).collect()
     };
     Constraints {
-        values: fields.get("enum").and_then(Value::as_array).cloned(),
+        values: fields.get("enum").and_then(Value::as_array).map(|values| Enumeration::new(values.clone())),
         format: fields.get("format").and_then(Value::as_str).unwrap_or("").to_owned(),
         pattern: fields.get("pattern").and_then(Value::as_str).filter(|text| !text.is_empty()).map(Pattern::new),
         min_length: count("minLength"),

@@ -1,4 +1,6 @@
-use coracle_meta::FieldError;
+use std::collections::BTreeSet;
+
+use coracle_meta::{FieldError, JsonKey};
 use serde_json::{Map, Number, Value};
 
 use super::format;
@@ -22,17 +24,35 @@ impl Structural {
     }
 }
 
+/// How many bytes the texts of errors have at most that repeat what the schema says: more than an answer lists. Of the
+/// errors after these only the places are kept, which are counted.
+const MOST_TEXT: usize = 16 << 20;
+
 /// Errors, and how many checks went well: of several schemas, the one that fits best tells its errors.
 #[derive(Default)]
 struct Outcome {
     errors: Vec<FieldError>,
     matches: usize,
+    /// How many bytes the texts of the errors have that repeat what the schema says.
+    text: usize,
 }
 
 impl Outcome {
     fn merge(&mut self, other: Self) {
         self.errors.extend(other.errors);
         self.matches += other.matches;
+        self.text += other.text;
+    }
+
+    /// Adds an error that repeats `length` bytes of the schema.
+    fn repeating(&mut self, length: usize, path: &str, error: impl FnOnce(&str) -> FieldError) {
+        let field = path.trim_start_matches('.');
+        if self.text > MOST_TEXT {
+            self.errors.push(FieldError::invalid_unprinted(field, ""));
+        } else {
+            self.text += length;
+            self.errors.push(error(field));
+        }
     }
 
     fn invalid(&mut self, path: &str, value: impl Into<Value>, what: &str) {
@@ -132,13 +152,14 @@ fn check_type(schema: &Structural, value: &Value, path: &str, result: &mut Outco
 
 fn check_values(constraints: &Constraints, value: &Value, path: &str, result: &mut Outcome) {
     let Some(values) = &constraints.values else { return };
-    let is_listed =
-        values.iter().any(|listed| listed == value || (listed.is_number() && listed.as_f64() == value.as_f64()));
-    if !is_listed {
-        let texts: Vec<_> =
-            values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect();
-        result.errors.push(FieldError::not_supported(path.trim_start_matches('.'), value.clone(), &texts));
+    if values.holds(value) {
+        return;
     }
+    result.repeating(values.length(), path, |field| {
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let texts: Vec<_> = values.listed().iter().map(text).collect();
+        FieldError::not_supported(field, value.clone(), &texts)
+    });
 }
 
 /// Of length and pattern only the first that does not hold is told.
@@ -151,12 +172,14 @@ fn check_text(constraints: &Constraints, text: &str, path: &str, result: &mut Ou
     } else if let Some(least) = constraints.min_length.filter(|least| length < *least) {
         result.invalid(path, text, &format!("should be at least {least} chars long"));
     } else if let Some(pattern) = &constraints.pattern {
-        match &pattern.compiled {
-            Ok(regex) if regex.is_match(text) => {}
-            Ok(_) => result.invalid(path, text, &format!("should match '{}'", pattern.text)),
-            Err(why) => {
-                result.invalid(path, text, &format!("should match '{}, but pattern is invalid: {why}'", pattern.text));
-            }
+        let what = match pattern.is_match(text) {
+            Ok(true) => None,
+            Ok(false) => Some(format!("should match '{}'", pattern.text)),
+            Err(why) => Some(format!("should match '{}, but pattern is invalid: {why}'", pattern.text)),
+        };
+        if let Some(what) = what {
+            let error = |field: &str| FieldError::invalid(field, text, format!("{path} in body {what}"));
+            result.repeating(pattern.text.len(), path, error);
         }
     }
     let format = &constraints.format;
@@ -193,8 +216,9 @@ fn check_number(constraints: &Constraints, number: &Number, path: &str, result: 
 
 fn check_list(schema: &Structural, items: &[Value], old: Option<&Value>, path: &str, result: &mut Outcome) {
     if let Some(below) = &schema.items {
+        let items_before = schema.items_before(old);
         for (index, item) in items.iter().enumerate() {
-            let old = old.and_then(|old| schema.item_before(item, old));
+            let old = items_before.of(item);
             check(below, item, old, &format!("{path}[{index}]"), result);
         }
     }
@@ -205,7 +229,8 @@ fn check_list(schema: &Structural, items: &[Value], old: Option<&Value>, path: &
     if let Some(most) = constraints.max_items.filter(|most| count > *most) {
         result.errors.push(FieldError::too_many(path.trim_start_matches('.'), items.len(), most as usize));
     }
-    if constraints.unique_items && items.iter().enumerate().any(|(index, item)| items[..index].contains(item)) {
+    let mut seen = BTreeSet::new();
+    if constraints.unique_items && !items.iter().all(|item| seen.insert(JsonKey(item))) {
         result.invalid(path, "", "shouldn't contain duplicates");
     }
 }
