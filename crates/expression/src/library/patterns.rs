@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use regex::{Regex, RegexBuilder};
 
 use crate::fault::Fault;
@@ -16,11 +17,42 @@ const LARGEST: usize = 1 << 20;
 /// How many patterns one evaluation keeps.
 const KEPT: usize = 16;
 
-/// A pattern, and how much work it is for each byte of a text.
+/// How many bytes the compiled patterns of all expressions take, about.
+const MOST_KEPT: usize = 32 << 20;
+
+/// A pattern, and how much work it is for each byte of a text. Expressions hold its text; what it was compiled to is kept
+/// with that of others as long as all of it is small, and made again otherwise.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    regex: Regex,
+    translated: Arc<str>,
     weight: u64,
+}
+
+/// The compiled patterns that were used of late.
+#[derive(Default)]
+struct Kept {
+    patterns: BTreeMap<Arc<str>, Regex>,
+    bytes: usize,
+}
+
+static CACHE: Mutex<Kept> = Mutex::new(Kept { patterns: BTreeMap::new(), bytes: 0 });
+
+/// The pattern, compiled; `None` if it is none or too large.
+fn compiled(translated: &Arc<str>) -> Option<Regex> {
+    if let Some(regex) = CACHE.lock().patterns.get(translated) {
+        return Some(regex.clone());
+    }
+    let builder = |size| RegexBuilder::new(translated).size_limit(size).dfa_size_limit(LARGEST).build().ok();
+    // The limit that suffices says how large the pattern is.
+    let (regex, bytes) =
+        [LARGEST / 64, LARGEST / 8, LARGEST].into_iter().find_map(|size| Some((builder(size)?, size)))?;
+    let mut kept = CACHE.lock();
+    if kept.bytes + bytes > MOST_KEPT {
+        *kept = Kept::default();
+    }
+    kept.bytes += bytes;
+    kept.patterns.insert(Arc::clone(translated), regex.clone());
+    Some(regex)
 }
 
 /// Why a text is no pattern.
@@ -32,9 +64,11 @@ pub(crate) fn compile_pattern(text: &str) -> std::result::Result<Pattern, Patter
     if has_doubled_repetition(text) {
         return Err(PatternError(format!("error parsing regexp: invalid nested repetition operator in `{text}`")));
     }
-    let builder = RegexBuilder::new(&translated(text)).size_limit(LARGEST).dfa_size_limit(LARGEST).build();
-    let refused = || PatternError(format!("error parsing regexp: invalid pattern: `{text}`"));
-    Ok(Pattern { regex: builder.map_err(|_| refused())?, weight: 1 + repetitions(text) / 64 })
+    let translated = Arc::from(translated(text));
+    if compiled(&translated).is_none() {
+        return Err(PatternError(format!("error parsing regexp: invalid pattern: `{text}`")));
+    }
+    Ok(Pattern { translated, weight: 1 + repetitions(text) / 64 })
 }
 
 /// The pattern in the words of the `regex` crate.
@@ -179,14 +213,15 @@ impl Patterns {
         };
         let Some(pattern) = ready.or(met.as_deref()) else { return Err(Fault::no_overload()) };
         meter.work((text.len() as u64).saturating_mul(pattern.weight))?;
+        let Some(regex) = compiled(&pattern.translated) else { return Err(Fault::no_overload()) };
         let part = |text: &Text<'v>, found: regex::Match<'_>| Value::String(text.part(found.start(), found.end()));
         match function {
-            "matches" => Ok(Value::Bool(pattern.regex.is_match(text))),
-            "find" => Ok(pattern.regex.find(text).map_or_else(|| Value::string(""), |found| part(text, found))),
+            "matches" => Ok(Value::Bool(regex.is_match(text))),
+            "find" => Ok(regex.find(text).map_or_else(|| Value::string(""), |found| part(text, found))),
             _ => {
                 let mut found = Vec::new();
                 let most = usize::try_from(most).unwrap_or(usize::MAX);
-                for piece in pattern.regex.find_iter(text).take(most) {
+                for piece in regex.find_iter(text).take(most) {
                     meter.items(1)?;
                     meter.memory(piece.len())?;
                     found.push(part(text, piece));
@@ -194,5 +229,26 @@ impl Patterns {
                 Ok(Value::list(found))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_patterns_share_a_bounded_memory() {
+        for at in 0..300 {
+            let pattern = compile_pattern(&format!(r"^\pL{{8}}{at}$")).unwrap();
+            let regex = compiled(&pattern.translated).unwrap();
+            assert!(regex.is_match(&format!("{}{at}", "\u{e9}".repeat(8))), "{at}");
+        }
+        let kept = CACHE.lock();
+        assert!(
+            kept.bytes <= MOST_KEPT && kept.patterns.len() < 300,
+            "{} of {} bytes",
+            kept.patterns.len(),
+            kept.bytes
+        );
     }
 }

@@ -1,8 +1,10 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
 use coracle_meta::fields::Fields;
 use serde_json::Value;
 
 /// A file of a volume, and what it comes from where that is worth saying.
-#[derive(PartialEq)]
 struct File {
     path: String,
     source: String,
@@ -15,11 +17,6 @@ impl File {
 
     fn shown(&self) -> String {
         if self.source.is_empty() { format!("{:?}", self.path) } else { format!("{:?} ({})", self.path, self.source) }
-    }
-
-    fn overlaps(&self, other: &Self) -> bool {
-        let (own, others) = (format!("{}/", self.path), format!("{}/", other.path));
-        !self.path.is_empty() && !other.path.is_empty() && (own.starts_with(&others) || others.starts_with(&own))
     }
 }
 
@@ -66,13 +63,106 @@ fn projected_files(source: &Value) -> Vec<File> {
     }
 }
 
+/// How many warnings there are of the files of one source: each is different and has signs, so that no answer carries more.
+const MOST_OVERLAPS: usize = 4096;
+
 fn of_files(volume: &str, title: &str, files: Vec<File>) -> Vec<String> {
-    let mut warnings = Vec::new();
-    for (at, file) in files.iter().enumerate() {
-        let earlier = files[..at].iter().filter(|earlier| earlier.overlaps(file));
-        warnings.extend(earlier.map(|earlier| {
-            format!("volume {volume:?} ({title}): overlapping paths: {} with {}", file.shown(), earlier.shown())
-        }));
+    let mut earlier = Earlier::default();
+    let (mut seen, mut warnings) = (BTreeSet::new(), Vec::new());
+    // Up to which file a path and source were compared: of the same once more only the files since then are new.
+    let mut compared: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (at, file) in files.iter().enumerate().filter(|(_, file)| !file.path.is_empty()) {
+        let since = compared.insert((&file.path, &file.source), at).unwrap_or(0);
+        if since > earlier.newest {
+            continue;
+        }
+        for other in earlier.overlapping(file, since) {
+            let (own, others) = (file.shown(), files[other].shown());
+            let text = format!("volume {volume:?} ({title}): overlapping paths: {own} with {others}");
+            if seen.insert(text.clone()) {
+                warnings.push(text);
+            }
+            if warnings.len() >= MOST_OVERLAPS {
+                return warnings;
+            }
+        }
+        earlier.add(at, file);
     }
     warnings
+}
+
+/// The files before one, by their paths. Of those with one path and source, about which the same is said, it has the first.
+#[derive(Default)]
+struct Earlier<'f> {
+    by_path: BTreeMap<String, BTreeMap<&'f str, usize>>,
+    lengths: BTreeSet<usize>,
+    newest: usize,
+}
+
+impl<'f> Earlier<'f> {
+    fn add(&mut self, at: usize, file: &'f File) {
+        let path = format!("{}/", file.path);
+        self.lengths.insert(path.len());
+        self.by_path.entry(path).or_default().entry(&file.source).or_insert_with(|| {
+            self.newest = at;
+            at
+        });
+    }
+
+    /// Those from `since` on whose path is that of a file, or above or below it, in order.
+    fn overlapping(&self, file: &File, since: usize) -> Vec<usize> {
+        let path = format!("{}/", file.path);
+        let above = self.lengths.iter().take_while(|length| **length < path.len());
+        let above = above.filter_map(|length| path.get(..*length)).filter(|above| above.ends_with('/'));
+        let above = above.filter_map(|above| self.by_path.get(above));
+        let from = (Bound::Included(path.as_str()), Bound::Unbounded);
+        let below = self.by_path.range::<str, _>(from).take_while(|(below, _)| below.starts_with(&path));
+        let found = above.chain(below.map(|(_, files)| files));
+        let mut found: Vec<usize> = found.flat_map(BTreeMap::values).copied().filter(|at| *at >= since).collect();
+        found.sort_unstable();
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn warnings_of(files: Vec<(String, &'static str)>) -> Vec<String> {
+        of_files("v", "t", files.iter().map(|(path, source)| File::new(path, source)).collect())
+    }
+
+    #[test]
+    fn paths_of_a_large_volume_are_looked_up() {
+        assert!(warnings_of((0..40_000).map(|at| (format!("d{at}/file"), "")).collect()).is_empty());
+        let same = warnings_of((0..40_000).map(|_| ("a".to_owned(), "")).collect());
+        assert_eq!(same, ["volume \"v\" (t): overlapping paths: \"a\" with \"a\""]);
+        let all = (0..40_000).map(|at| (format!("a/{}", "b/".repeat(at % 100)), ""));
+        assert_eq!(warnings_of(all.collect()).len(), MOST_OVERLAPS);
+    }
+
+    proptest! {
+        #[test]
+        fn those_that_overlap_are_those_of_each_with_all_before(
+            files in proptest::collection::vec(("[ab/]{0,4}", prop_oneof![Just(""), Just("s")]), 0..10),
+        ) {
+            let all: Vec<File> = files.iter().map(|(path, source)| File::new(path, source)).collect();
+            let mut expected: Vec<String> = Vec::new();
+            for (at, file) in all.iter().enumerate() {
+                for other in &all[..at] {
+                    let (own, others) = (format!("{}/", file.path), format!("{}/", other.path));
+                    let is_there = !file.path.is_empty() && !other.path.is_empty();
+                    if is_there && (own.starts_with(&others) || others.starts_with(&own)) {
+                        let (own, others) = (file.shown(), other.shown());
+                        let text = format!("volume \"v\" (t): overlapping paths: {own} with {others}");
+                        if !expected.contains(&text) {
+                            expected.push(text);
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(warnings_of(files), expected);
+        }
+    }
 }
