@@ -42,6 +42,9 @@ pub enum PluginError {
     /// Kubernetes has it, and Coracle does not.
     #[error("admission plug-in {0:?} is not built and cannot be enabled")]
     NotBuilt(String),
+    /// The same was asked for and left out.
+    #[error("[{}] in enable-admission-plugins and disable-admission-plugins overlapped", .0.join(" "))]
+    Both(Vec<String>),
     /// Its configuration cannot be read.
     #[error("the configuration of admission plug-in {name:?} cannot be read: {why}")]
     Unreadable {
@@ -146,6 +149,14 @@ pub fn plugins<S: AsRef<str>>(
             return Err(PluginError::Unknown(name.to_owned()));
         }
     }
+    let enabled_names = enabled.iter().map(AsRef::as_ref);
+    let mut both: Vec<&str> =
+        enabled_names.filter(|name| disabled.iter().any(|other| other.as_ref() == *name)).collect();
+    both.sort_unstable();
+    both.dedup();
+    if !both.is_empty() {
+        return Err(PluginError::Both(both.into_iter().map(str::to_owned).collect()));
+    }
     let is_enabled = |entry: &Entry| enabled.iter().any(|name| name.as_ref() == entry.name);
     if let Some(entry) = ALL.iter().find(|entry| is_enabled(entry) && entry.make.is_none()) {
         return Err(PluginError::NotBuilt(entry.name.to_owned()));
@@ -195,5 +206,13 @@ mod tests {
         assert_eq!(refused, Some(PluginError::Unknown("ServiceAcount".to_owned())));
         assert!(matches!(plugins(&["EventRateLimit"], NONE), Err(PluginError::NotBuilt(_))));
         assert_eq!(plugins(&["AlwaysDeny", "NodeRestriction"], NONE).unwrap().len(), all + 2);
+    }
+
+    #[test]
+    fn a_plugin_that_is_both_asked_for_and_left_out_is_refused_and_not_left_out() {
+        let both = ["NodeRestriction"];
+        let refused = plugins(&both, &both, &Configurations::default()).err().unwrap();
+        let expected = "[NodeRestriction] in enable-admission-plugins and disable-admission-plugins overlapped";
+        assert_eq!(refused.to_string(), expected);
     }
 }

@@ -7,6 +7,9 @@ use coracle_registry::User;
 use futures_util::future::BoxFuture;
 use http::{Method, Response};
 
+/// The answer while it is made.
+type Answer = BoxFuture<'static, Result<Response<Body>, Status>>;
+
 /// What is known of a request for a path that is not the API server's own.
 #[derive(Clone, Debug)]
 pub struct PathRequest {
@@ -22,7 +25,7 @@ pub struct PathRequest {
 /// request allowed and has begun its events in the audit log, so that no such path has a way in of its own.
 #[derive(Clone)]
 pub struct PathService {
-    answer: Arc<dyn Fn(PathRequest) -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync>,
+    answer: Arc<dyn Fn(PathRequest) -> Answer + Send + Sync>,
 }
 
 impl PathService {
