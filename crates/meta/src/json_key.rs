@@ -65,7 +65,7 @@ fn compare_numbers(one: &Number, other: &Number) -> Ordering {
         (false, false) => one.as_i128().cmp(&other.as_i128()),
         (true, true) => {
             let (one, other) = (one.as_f64().unwrap_or_default(), other.as_f64().unwrap_or_default());
-            // JSON has no number that is none.
+            // JSON does not have `NaN`, the only number without an order.
             one.partial_cmp(&other).unwrap_or(Ordering::Equal)
         }
         (one, other) => one.cmp(&other),

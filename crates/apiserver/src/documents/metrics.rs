@@ -135,7 +135,7 @@ fn known_verb(verb: &str) -> &'static str {
 }
 
 impl Metrics {
-    /// Counts an answer. Paths that nobody serves are counted together, so that they cost no memory. Whether it is time to
+    /// Counts an answer. Paths that are not served are counted together, so that they cost no memory. Whether it is time to
     /// [`forget`](Self::forget) resources, because there is no room for others.
     pub(crate) fn count(&self, label: Label, method: &Method, code: u16, took: Duration) -> bool {
         let label = match code {

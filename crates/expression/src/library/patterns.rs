@@ -37,7 +37,7 @@ struct Kept {
 
 static CACHE: Mutex<Kept> = Mutex::new(Kept { patterns: BTreeMap::new(), bytes: 0 });
 
-/// The pattern, compiled; `None` if it is none or too large.
+/// The pattern, compiled; `None` if the text is no pattern or too large.
 fn compiled(translated: &Arc<str>) -> Option<Regex> {
     if let Some(regex) = CACHE.lock().patterns.get(translated) {
         return Some(regex.clone());

@@ -22,7 +22,7 @@ const MOST_KEPT: usize = 32 << 20;
 pub struct Pattern {
     /// The text.
     pub text: String,
-    /// The expression for the `regex` crate and its weight, or why it is none.
+    /// The expression for the `regex` crate and its weight, or the reason why there is no such expression.
     translated: Result<(Arc<str>, u64), String>,
 }
 
@@ -31,7 +31,7 @@ impl Pattern {
         Self { text: text.to_owned(), translated: translated(text) }
     }
 
-    /// Why the text is no expression, if it is none.
+    /// The reason why the text is no expression; `None` if it is one.
     pub fn error(&self) -> Option<&str> {
         self.translated.as_ref().err().map(String::as_str)
     }
