@@ -70,7 +70,8 @@ soak: ## Long runs: operations beside a real etcd, crashes, losses of power; eac
 		$(CARGO) test --release -p coracle-etcd -p coracle-store --features coracle-store/sled && \
 	PROPTEST_CASES=20000 $(CARGO) test --release -p coracle-tests --test api hostile && \
 	CORACLE_SEEDS=2000 CORACLE_DRAWN=20000 CORACLE_DRAWN_TWICE=2000 \
-		$(CARGO) test --release -p coracle-scenario --test it -- disturbed drawn
+		$(CARGO) test --release -p coracle-scenario --test it -- disturbed drawn && \
+	CORACLE_OBJECTS=2000 $(CARGO) test --release -p coracle-cluster --test it -- every_object
 
 FUZZ_SECONDS ?= 300
 fuzz: ## Fuzz what the store and the API read and what components make of objects, FUZZ_SECONDS each

@@ -5,8 +5,13 @@ mod drawn;
 
 use proptest::prelude::*;
 
+/// How many runs are drawn; more in long runs.
+fn cases() -> u32 {
+    std::env::var("CORACLE_OBJECTS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3, max_shrink_iters: 20, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 20, ..ProptestConfig::default() })]
     #[test]
     fn whatever_is_accepted_ends_nothing_and_is_read_again_after_a_restart(
         bytes in prop::collection::vec(any::<u8>(), 200..400),
