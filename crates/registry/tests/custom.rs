@@ -290,6 +290,23 @@ async fn a_definition_goes_with_its_objects() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_write_whose_definition_has_gone_since_serves_nothing() {
+    let world = World::new();
+    world.create(definitions(), definition(spec())).await.unwrap();
+    let written = world.get(definitions(), "boats.o.example.com").await.unwrap();
+    let mut terminating = written.clone();
+    terminating.set("metadata.deletionTimestamp", "2026-01-01T00:00:00Z");
+    world.delete(definitions(), "boats.o.example.com").await.unwrap();
+    assert!(is_gone(&world, 10).await);
+    // What follows each write comes late, after another request has removed the definition.
+    let (request, hooks) = (world.request(Verb::Update, definitions(), written.name()), custom::definitions().hooks);
+    for (new, old) in [(&written, None), (&terminating, Some(&written)), (&terminating, Some(&terminating))] {
+        hooks.after(&world.registry, &request, Some(new), old).await.unwrap();
+        assert!(world.registry.kind(&boats()).is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_terminating_definition_takes_no_new_objects() {
     let world = World::new();
     world.create(definitions(), definition(spec())).await.unwrap();

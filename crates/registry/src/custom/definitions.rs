@@ -11,7 +11,7 @@ use super::definition::{Definition, MANAGER, list, resource};
 use super::deletion::{self, CLEANUP, TERMINATING};
 use super::former_version;
 use super::names_acceptance::NamesInUse;
-use crate::{Former, Hooks, KindSpec, ListOptions, Registry, Request, Verb};
+use crate::{Former, GetOptions, Hooks, KindSpec, ListOptions, Registry, Request, Verb};
 
 /// CustomResourceDefinitions: they define kinds, which are served as soon as they are stored.
 pub fn definitions() -> KindSpec {
@@ -86,7 +86,7 @@ impl Hooks for ServeDefined {
                 let definition = Definition::read(new);
                 // Before the objects are deleted, so that none is created after that.
                 if is_established(new) {
-                    registry.serve(&definition);
+                    registry.serve_while_stored(request, &definition).await?;
                 }
                 match old.is_some_and(Object::is_terminating) {
                     true => Ok(()),
@@ -169,7 +169,7 @@ impl Registry {
             }
         }
         if accepted.conflict.is_none() || is_established(object) {
-            self.serve(&definition);
+            self.serve_while_stored(request, &definition).await?;
         }
         if !is_changed {
             return Ok(());
@@ -206,6 +206,35 @@ impl Registry {
             }
         }
         Ok(())
+    }
+
+    /// Serves the kinds of a definition that was just written. Another request may have removed the definition since, and so
+    /// have stopped serving its kinds before they were served.
+    async fn serve_while_stored(&self, request: &Request, definition: &Definition) -> Result<(), Status> {
+        self.serve(definition);
+        if self.stored_definition(request, definition).await?.is_some() {
+            return Ok(());
+        }
+        self.stop_serving(definition);
+        // Another request may have created a definition of the same name between the two.
+        match self.stored_definition(request, definition).await? {
+            Some(object) if is_established(&object) => self.serve(&Definition::read(&object)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    async fn stored_definition(
+        &self,
+        request: &Request,
+        definition: &Definition,
+    ) -> Result<Option<Arc<Object>>, Status> {
+        let about = request.about(Verb::Get, resource(), "", &definition.name);
+        match self.get(&about, &GetOptions::default()).await {
+            Ok(stored) => Ok(Some(stored.object())),
+            Err(status) if status.is_not_found() => Ok(None),
+            Err(status) => Err(status),
+        }
     }
 
     /// Serves the kinds of a definition, and no longer the versions that it serves no more. None takes the place of a
