@@ -44,14 +44,15 @@ impl ServerControllers {
         Arc::new(ByFlowTable(Arc::clone(&self.flows)))
     }
 
-    /// Brings everything up to date, once. What follows from a stored value that cannot be read is left as it is.
+    /// Brings everything up to date, once. What a stored object prevents is left as it is: no object keeps the server from
+    /// starting, and the controllers try again while they run.
     ///
     /// # Errors
-    /// What the store answers.
+    /// If the store does not answer.
     pub async fn sync(&self) -> Result<(), Status> {
         for controller in &self.all {
             match controller.sync(&self.registry).await {
-                Err(status) if !status.is_store_read_error() => return Err(status),
+                Err(status) if matches!(status.code, 503 | 504) => return Err(status),
                 _ => {}
             }
         }

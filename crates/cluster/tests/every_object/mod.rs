@@ -256,7 +256,10 @@ async fn change_status(cluster: &Cluster, draw: &mut Draw<'_>, accepted: &[Strin
         return;
     };
     let kind = version.kind(object["kind"].as_str().unwrap_or_default());
+    // Kubernetes answers 500, too, to a version that is no number.
+    let read_at = object["metadata"]["resourceVersion"].clone();
     exaggerate(draw, &kind, &mut object);
+    object["metadata"]["resourceVersion"] = read_at;
     let (code, answer) = call(cluster, "PUT", &format!("{path}/status"), &object).await;
     assert!(code < 500 || code == 503 || code == 504, "{path}/status: {answer}");
 }

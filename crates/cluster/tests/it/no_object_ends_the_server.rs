@@ -226,6 +226,23 @@ async fn with_deep_kind() -> Cluster {
 const XS: &str = "/apis/d.z/v1/namespaces/default/xs";
 
 #[tokio::test(start_paused = true)]
+async fn a_status_that_the_server_cannot_apply_to_does_not_keep_it_from_starting() {
+    let cluster = Cluster::builder().nodes(0).seed(1).start().await.unwrap();
+    let schemas = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas";
+    let (code, mut schema) = call(&cluster, "GET", &format!("{schemas}/catch-all"), &Value::Null).await;
+    assert_eq!(code, 200, "{schema}");
+    schema["metadata"] = json!({"name": "odd"});
+    make(&cluster, schemas, schema).await;
+    let (_, mut schema) = call(&cluster, "GET", &format!("{schemas}/odd"), &Value::Null).await;
+    schema["status"] = json!({"conditions": [{"status": "True", "reason": "NoType", "message": "m"}]});
+    let (code, answer) = call(&cluster, "PUT", &format!("{schemas}/odd/status"), &schema).await;
+    assert_eq!(code, 200, "{answer}");
+    let cluster = restarted(cluster).await;
+    get(&cluster, &format!("{schemas}/odd")).await;
+    cluster.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_definition_with_a_deep_schema_defines_a_kind_and_goes_again() {
     let cluster = Cluster::builder().nodes(1).seed(1).start().await.unwrap();
     let deeper = |schema: Value, _| json!({"type": "object", "properties": {"a": schema}});

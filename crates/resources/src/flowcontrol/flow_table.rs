@@ -64,10 +64,12 @@ impl FlowTable {
 /// Writes the conditions of schemas that are not as they should be.
 pub(crate) fn write_conditions(registry: Registry, table: Arc<FlowTable>) -> BoxFuture<'static, Result<(), Status>> {
     Box::pin(async move {
+        let mut result = Ok(());
         for outdated in &table.outdated {
-            outdated.write(&registry).await?;
+            // One schema that cannot be written does not keep the others from it.
+            result = result.and(outdated.write(&registry).await);
         }
-        Ok(())
+        result
     })
 }
 
