@@ -214,7 +214,10 @@ fn exaggerate(draw: &mut Draw<'_>, kind: &GroupVersionKind, object: &mut Value) 
         }
     }
     if kind.kind == "Pod" && draw.below(4) == 0 {
-        object["spec"]["containers"][0]["command"] = json!(["sleep", draw.pick(&COMMANDS)]);
+        let command = json!(["sleep", draw.pick(&COMMANDS)]);
+        if let Some(Value::Object(container)) = object.pointer_mut("/spec/containers/0") {
+            container.insert("command".to_owned(), command);
+        }
     }
 }
 
