@@ -34,11 +34,7 @@ async fn find(
     name: &str,
 ) -> Result<Option<Stored>, Status> {
     let request = own(review.request.about(Verb::Get, resource, namespace, name));
-    match review.registry.get(&request, &GetOptions::default()).await {
-        Ok(stored) => Ok(Some(stored)),
-        Err(status) if status.is_not_found() => Ok(None),
-        Err(status) => Err(status),
-    }
+    review.registry.find(&request, &GetOptions::default()).await
 }
 
 /// All objects of a namespace, or of the cluster, as the server itself reads them.

@@ -81,11 +81,8 @@ async fn find(
 ) -> Result<Option<Arc<Object>>, Status> {
     let resource = GroupVersionResource::new("", "v1", plural);
     let request = Request::new(Verb::Get, resource, now).object(namespace, name);
-    match registry.get(&request, &GetOptions::default()).await {
-        Ok(found) => Ok(Some(found.object())),
-        Err(status) if status.is_not_found() => Ok(None),
-        Err(status) => Err(status),
-    }
+    let found = registry.find(&request, &GetOptions::default()).await?;
+    Ok(found.map(|found| found.object()))
 }
 
 /// Whether this is the token that the Secret holds now.

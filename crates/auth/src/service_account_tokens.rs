@@ -64,12 +64,8 @@ async fn check_object(registry: &Registry, now: Timestamp, object: &BoundObject<
     let mut lapsed = String::new();
     // What is at hand mostly does; only where it does not, the newest state decides.
     for version in ["0", ""] {
-        let found = match registry.get(&request, &GetOptions { resource_version: version.to_owned() }).await {
-            Ok(found) => Some(found.object()),
-            Err(status) if status.is_not_found() => None,
-            Err(status) => return Err(status),
-        };
-        match object.why_lapsed(found.as_deref(), now) {
+        let found = registry.find(&request, &GetOptions { resource_version: version.to_owned() }).await?;
+        match object.why_lapsed(found.map(|found| found.object()).as_deref(), now) {
             None => return Ok(()),
             Some(why) => lapsed = why,
         }

@@ -137,6 +137,18 @@ impl Registry {
 }
 
 impl Registry {
+    /// Reads one object as [`Self::get`] does; `None` if it is not there.
+    ///
+    /// # Errors
+    /// What `get` answers, 404 aside.
+    pub async fn find(&self, request: &Request, options: &GetOptions) -> Result<Option<Stored>, Status> {
+        match self.get(request, options).await {
+            Ok(stored) => Ok(Some(stored)),
+            Err(status) if status.is_not_found() => Ok(None),
+            Err(status) => Err(status),
+        }
+    }
+
     /// Reads one object, or its part that `request.at.subresource` names.
     pub async fn get(&self, request: &Request, options: &GetOptions) -> Result<Stored, Status> {
         let kind = self.kind_of(request)?;

@@ -109,11 +109,8 @@ impl<'a> Relations<'a> {
         name: &str,
     ) -> Result<Option<Arc<Object>>, Status> {
         let request = Request::new(Verb::Get, resource.clone(), self.registry.ambient().clock.now());
-        match self.registry.get(&request.object(namespace, name), &GetOptions::default()).await {
-            Ok(found) => Ok(Some(found.object())),
-            Err(status) if status.is_not_found() => Ok(None),
-            Err(status) => Err(status),
-        }
+        let found = self.registry.find(&request.object(namespace, name), &GetOptions::default()).await?;
+        Ok(found.map(|found| found.object()))
     }
 }
 

@@ -126,11 +126,8 @@ impl KubernetesService {
 
     async fn read(&self, resource: GroupVersionResource) -> Result<Option<Object>, Status> {
         let request = self.request(Verb::Get, resource);
-        match self.registry.get(&request, &GetOptions::default()).await {
-            Ok(stored) => Ok(Some(Object::clone(&stored.object()))),
-            Err(status) if status.is_not_found() => Ok(None),
-            Err(status) => Err(status),
-        }
+        let found = self.registry.find(&request, &GetOptions::default()).await?;
+        Ok(found.map(|stored| Object::clone(&stored.object())))
     }
 
     /// Writes what is other than what exists; what is new takes its place.

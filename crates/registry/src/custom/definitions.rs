@@ -211,30 +211,18 @@ impl Registry {
     /// Serves the kinds of a definition that was just written. Another request may have removed the definition since, and so
     /// have stopped serving its kinds before they were served.
     async fn serve_while_stored(&self, request: &Request, definition: &Definition) -> Result<(), Status> {
+        let about = request.about(Verb::Get, resource(), "", &definition.name);
         self.serve(definition);
-        if self.stored_definition(request, definition).await?.is_some() {
+        if self.find(&about, &GetOptions::default()).await?.is_some() {
             return Ok(());
         }
         self.stop_serving(definition);
         // Another request may have created a definition of the same name between the two.
-        match self.stored_definition(request, definition).await? {
+        match self.find(&about, &GetOptions::default()).await?.map(|stored| stored.object()) {
             Some(object) if is_established(&object) => self.serve(&Definition::read(&object)),
             _ => {}
         }
         Ok(())
-    }
-
-    async fn stored_definition(
-        &self,
-        request: &Request,
-        definition: &Definition,
-    ) -> Result<Option<Arc<Object>>, Status> {
-        let about = request.about(Verb::Get, resource(), "", &definition.name);
-        match self.get(&about, &GetOptions::default()).await {
-            Ok(stored) => Ok(Some(stored.object())),
-            Err(status) if status.is_not_found() => Ok(None),
-            Err(status) => Err(status),
-        }
     }
 
     /// Serves the kinds of a definition, and no longer the versions that it serves no more. None takes the place of a

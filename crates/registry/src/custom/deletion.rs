@@ -53,11 +53,7 @@ fn served_version<'d>(registry: &Registry, definition: &'d Definition) -> Option
 /// Removes the finalizer of a definition whose objects are gone.
 async fn release(registry: &Registry, request: &Request, name: &str) -> Result<(), Status> {
     let about = Request { field_manager: MANAGER.to_owned(), ..request.about(Verb::Get, resource(), "", name) };
-    let stored = match registry.get(&about, &GetOptions::default()).await {
-        Ok(stored) => stored,
-        Err(status) if status.is_not_found() => return Ok(()),
-        Err(status) => return Err(status),
-    };
+    let Some(stored) = registry.find(&about, &GetOptions::default()).await? else { return Ok(()) };
     let mut object = Object::clone(&stored.object());
     if !waits(&object) {
         return Ok(());
@@ -93,11 +89,7 @@ async fn look(registry: Registry, names: Arc<BTreeSet<String>>) -> Result<(), St
     for name in &*names {
         let request = Request::new(Verb::Get, resource(), registry.ambient().clock.now());
         let about = request.about(Verb::Get, resource(), "", name);
-        let stored = match registry.get(&about, &GetOptions::default()).await {
-            Ok(stored) => stored,
-            Err(status) if status.is_not_found() => continue,
-            Err(status) => return Err(status),
-        };
+        let Some(stored) = registry.find(&about, &GetOptions::default()).await? else { continue };
         if finish(&registry, &request, &Definition::read(&stored.object())).await? {
             left.push(name.as_str());
         }

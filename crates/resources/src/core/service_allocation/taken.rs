@@ -175,11 +175,8 @@ impl Taken {
         name: &str,
     ) -> Result<Option<Arc<Object>>, Status> {
         let about = self.request.about(Verb::Get, resource, namespace, name);
-        match self.registry.get(&about, &GetOptions::default()).await {
-            Ok(stored) => Ok(Some(stored.object())),
-            Err(status) if status.is_not_found() => Ok(None),
-            Err(status) => Err(status),
-        }
+        let found = self.registry.find(&about, &GetOptions::default()).await?;
+        Ok(found.map(|stored| stored.object()))
     }
 }
 
