@@ -160,7 +160,7 @@ impl Policy {
         };
         let mut missing = Vec::new();
         for grant in self.grants(user, namespace) {
-            match self.rules_of_role(&grant.binding.role, grant.namespace) {
+            match self.rules_of(&grant.binding.role, grant.namespace) {
                 Some(rules) if rules.iter().any(|rule| rule.allows(verb, target)) => {
                     return Ok(format!("RBAC: allowed by {}", grant.why()));
                 }
@@ -179,14 +179,14 @@ impl Policy {
     /// All rules that `user` has in `namespace` (empty for cluster scope).
     pub fn rules(&self, user: &User, namespace: &str) -> Vec<Rule> {
         let grants = self.grants(user, namespace);
-        let rules = grants.filter_map(|grant| self.rules_of_role(&grant.binding.role, grant.namespace));
+        let rules = grants.filter_map(|grant| self.rules_of(&grant.binding.role, grant.namespace));
         rules.flatten().cloned().collect()
     }
 
     /// The names of the roles that bindings of `user` in `namespace` (empty for cluster scope) name, and that are not there.
     pub fn missing_roles(&self, user: &User, namespace: &str) -> Vec<String> {
         let grants = self.grants(user, namespace);
-        let missing = grants.filter(|grant| self.rules_of_role(&grant.binding.role, grant.namespace).is_none());
+        let missing = grants.filter(|grant| self.rules_of(&grant.binding.role, grant.namespace).is_none());
         let named = missing.filter_map(|grant| match &grant.binding.role {
             RoleRef::ClusterRole(name) | RoleRef::Role(name) => Some(name.clone()),
             RoleRef::Unknown { .. } => None,
@@ -197,7 +197,11 @@ impl Policy {
     /// The rules of a role as a binding in `namespace` (empty for a cluster role binding) refers to it; `None` if there is
     /// no such role.
     pub fn rules_of(&self, role: &RoleRef, namespace: &str) -> Option<&[Rule]> {
-        self.rules_of_role(role, namespace)
+        match role {
+            RoleRef::ClusterRole(name) => self.cluster_roles.get(name).map(Vec::as_slice),
+            RoleRef::Role(name) => self.roles.get(&(namespace.to_owned(), name.clone())).map(Vec::as_slice),
+            RoleRef::Unknown { .. } => None,
+        }
     }
 
     /// The bindings that name `user`, cluster-wide ones first.
@@ -211,14 +215,6 @@ impl Policy {
             Some(Grant { name, namespace: own, binding, subject: binding.subject_of(user, own)? })
         });
         everywhere.chain(here)
-    }
-
-    fn rules_of_role(&self, role: &RoleRef, namespace: &str) -> Option<&[Rule]> {
-        match role {
-            RoleRef::ClusterRole(name) => self.cluster_roles.get(name).map(Vec::as_slice),
-            RoleRef::Role(name) => self.roles.get(&(namespace.to_owned(), name.clone())).map(Vec::as_slice),
-            RoleRef::Unknown { .. } => None,
-        }
     }
 }
 
