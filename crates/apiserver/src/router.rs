@@ -76,7 +76,7 @@ async fn serve(server: &Arc<Server>, request: Request<Body>) -> Response<Body> {
     let kind = info.resource.as_ref().and_then(|asked| server.registry.kind(&asked.at.resource));
     let label = Label::of(&info, kind.as_deref());
     if server.metrics.count(label, &method, response.status().as_u16(), started.elapsed()) {
-        server.metrics.forget(|resource| server.registry.kind(resource).is_some());
+        server.forget_unserved();
     }
     if let Some(trail) = trail {
         response = trail.answered(response, is_stream);

@@ -110,4 +110,9 @@ impl Server {
             renderings: Arc::default(),
         }
     }
+
+    /// Forgets what was counted of resources that are not served any more, as of definitions that were deleted.
+    pub(crate) fn forget_unserved(&self) {
+        self.metrics.forget(|resource| self.registry.kind(resource).is_some());
+    }
 }

@@ -107,6 +107,14 @@ impl Label {
         Self { verb, resource: asked.at.resource.clone(), subresource, scope }
     }
 
+    /// The label under which one more is counted among `all`: the verb alone if they are full, and whether they are.
+    fn within<V>(self, all: &BTreeMap<Self, V>) -> (Self, bool) {
+        match all.len() >= MOST_SERIES && !all.contains_key(&self) {
+            true => (Self { verb: self.verb, ..Self::default() }, true),
+            false => (self, false),
+        }
+    }
+
     fn is_about(&self, is_served: &impl Fn(&GroupVersionResource) -> bool) -> bool {
         self.resource.resource.is_empty() || is_served(&self.resource)
     }
@@ -145,8 +153,7 @@ impl Metrics {
             _ => label,
         };
         let mut requests = self.requests.lock();
-        let is_one_more = requests.len() >= MOST_SERIES && !requests.contains_key(&label);
-        let label = if is_one_more { Label { verb: label.verb, ..Label::default() } } else { label };
+        let (label, is_one_more) = label.within(&requests);
         let series = requests.entry(label).or_default();
         let seconds = took.as_secs_f64();
         *series.by_code.entry(code).or_default() += 1;
@@ -165,8 +172,7 @@ impl Metrics {
         if streams.len() >= MOST_SERIES {
             streams.retain(|_, count| *count > 0);
         }
-        let is_one_more = streams.len() >= MOST_SERIES && !streams.contains_key(&label);
-        let label = if is_one_more { Label { verb: label.verb, ..Label::default() } } else { label };
+        let (label, _) = label.within(&streams);
         *streams.entry(label.clone()).or_default() += 1;
         drop(streams);
         OpenStream { streams: Arc::clone(&self.streams), label }

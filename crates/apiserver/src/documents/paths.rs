@@ -46,7 +46,7 @@ pub(crate) async fn serve(server: &Server, received: &Received) -> Result<Respon
             Ok(json_answer(version()))
         }
         "/metrics" => {
-            server.metrics.forget(|resource| server.registry.kind(resource).is_some());
+            server.forget_unserved();
             let mut response = text(StatusCode::OK, server.metrics.exposition(&server.in_flight));
             let media_type = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
             response.headers_mut().insert(http::header::CONTENT_TYPE, media_type);

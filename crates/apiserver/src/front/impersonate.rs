@@ -123,14 +123,7 @@ fn text(name: &str, value: &HeaderValue) -> Result<String, Status> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn headers(pairs: &[(&'static str, &[u8])]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in pairs {
-            headers.append(*name, HeaderValue::from_bytes(value).unwrap());
-        }
-        headers
-    }
+    use crate::front::header_pairs::headers;
 
     #[test]
     fn every_header_that_names_an_identity_is_read_as_utf_8_or_refused() {

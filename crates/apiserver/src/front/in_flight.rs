@@ -1,3 +1,4 @@
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use coracle_meta::{Status, reason};
@@ -7,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::front::limits::Limits;
 
 /// In how many groups users are counted. In Kubernetes: the queues of a priority level.
-const FLOWS: usize = 128;
+const FLOWS: u64 = 128;
 
 /// Counts the requests that are being answered, and refuses those that are too many.
 ///
@@ -51,10 +52,11 @@ impl Places {
     }
 }
 
-/// To which group of users a user belongs: FNV-1a, the same in every run.
+/// To which group of users a user belongs, the same in every run: a new `DefaultHasher` has fixed keys.
 fn flow(user: &str) -> usize {
-    let hash = user.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    usize::try_from(hash).unwrap_or_default() % FLOWS
+    let mut hasher = DefaultHasher::new();
+    user.hash(&mut hasher);
+    (hasher.finish() % FLOWS) as usize
 }
 
 impl InFlight {

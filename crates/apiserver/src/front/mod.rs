@@ -6,6 +6,8 @@ pub(crate) mod authenticate;
 pub(crate) mod body;
 pub(crate) mod deadline;
 pub(crate) mod endpoint;
+#[cfg(test)]
+mod header_pairs;
 pub(crate) mod impersonate;
 pub(crate) mod in_flight;
 pub(crate) mod limits;

@@ -21,7 +21,7 @@ pub struct PathRequest {
 
 /// Answers a path that is not the API server's own.
 ///
-/// Whoever listens puts it into the extensions of a request. The API server calls it when it knows who asks, has found the
+/// The listener puts it into the extensions of a request. The API server calls it when it knows who asks, has found the
 /// request allowed and has begun its events in the audit log, so that no such path has a way in of its own.
 #[derive(Clone)]
 pub struct PathService {

@@ -44,7 +44,7 @@ impl RequestHeaders {
     /// The user of whom a front proxy speaks, if it speaks of one.
     ///
     /// # Errors
-    /// 401 if it is none of those who may, or a value is not UTF-8: with another letter in its place it would be another
+    /// 401 if the proxy is not one of those allowed, or a value is not UTF-8: with another letter in its place it would be another
     /// user's. In Kubernetes a value may be of any bytes.
     pub(crate) fn user(&self, proxy: &FrontProxy, headers: &HeaderMap) -> Result<Option<User>, Status> {
         let all = |names: &[String]| -> Result<Vec<String>, Status> {
@@ -107,6 +107,7 @@ mod tests {
         let others = RequestHeaders { allowed_names: vec!["other".to_owned()], ..rules };
         assert_eq!(others.user(&proxy, &headers).unwrap_err().code, 401);
     }
+
     #[test]
     fn what_a_front_proxy_says_is_read_as_utf_8_or_refused() {
         let (rules, proxy) = (RequestHeaders::default(), FrontProxy("proxy".to_owned()));

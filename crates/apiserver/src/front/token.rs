@@ -21,7 +21,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// The bearer token of the header `Authorization`; where there is none, that of a WebSocket's subprotocols.
+    /// The bearer token of the header `Authorization`; without one, the token of a WebSocket's subprotocols.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         match Self::bearer(headers) {
             Self::None => Self::of_subprotocols(headers),
@@ -82,14 +82,7 @@ pub(crate) fn hide_subprotocol(headers: &mut HeaderMap) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn headers(pairs: &[(&'static str, &[u8])]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in pairs {
-            headers.append(*name, HeaderValue::from_bytes(value).unwrap());
-        }
-        headers
-    }
+    use crate::front::header_pairs::headers;
 
     fn shown(token: &str) -> Token {
         Token::Shown(token.to_owned())
