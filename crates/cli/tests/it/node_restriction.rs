@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::program::{Folder, Running, coracle, eventually, free_port, succeed, text, there_is};
+use crate::program::{Folder, Running, coracle, eventually, free_port, in_state, succeed, text, there_is};
 
 /// What `kubectl` says to a node that labels itself as one of the control plane.
 fn labelled(kubectl: impl Fn() -> Command) -> String {
@@ -19,15 +19,10 @@ fn a_node_does_not_label_itself_in_up_nor_where_the_plug_in_is_asked_for() {
         return;
     }
     let home = Folder::new("node-restriction");
-    let kubectl = || {
-        let mut command = coracle();
-        command.arg("kubectl").env("CORACLE_STATE_DIR", home.path());
-        command
-    };
+    let kubectl = || in_state(home.path(), &["kubectl"]);
     let up = |more: &[&str]| {
-        let mut command = coracle();
-        command.args(["up", "--nodes", "1", "--metrics-server=false"]).args(more);
-        let running = Running::start(command.env("CORACLE_STATE_DIR", home.path()));
+        let mut command = in_state(home.path(), &["up", "--nodes", "1", "--metrics-server=false"]);
+        let running = Running::start(command.args(more));
         eventually("a node", || {
             kubectl().args(["get", "node", "node-1"]).output().ok().filter(|done| done.status.success())
         });

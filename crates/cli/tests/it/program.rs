@@ -9,6 +9,13 @@ pub(crate) fn coracle() -> Command {
     Command::new(env!("CARGO_BIN_EXE_coracle"))
 }
 
+/// The binary with these arguments, on the cluster of a state folder.
+pub(crate) fn in_state(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = coracle();
+    command.args(arguments).env("CORACLE_STATE_DIR", folder);
+    command
+}
+
 /// The top of the repository.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()

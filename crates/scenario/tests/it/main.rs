@@ -4,6 +4,7 @@ mod changed;
 mod disturbed;
 mod drawn;
 mod economy;
+mod harness;
 mod log;
 mod vacuous;
 mod verdicts;

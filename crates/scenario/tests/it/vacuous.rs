@@ -1,9 +1,9 @@
 //! A check that would have passed whatever the step did is named in every format, and fails where that is asked for.
 
-use std::path::Path;
-
 use coracle_journal::Recorder;
-use coracle_scenario::{BuiltIn, Disturbance, Options, Outcome, Report, execute, parse};
+use coracle_scenario::{Disturbance, Options, Outcome, Report};
+
+use crate::harness;
 
 /// The step creates nothing, so that its check held before it.
 const HELD_BEFORE: &str = "
@@ -13,15 +13,8 @@ const HELD_BEFORE: &str = "
     - error: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: x}}}
 ";
 
-fn run_with(spec: &str, options: &Options, recorder: &Recorder) -> Report {
-    let (path, head) =
-        (Path::new("vacuous.yaml"), "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: vacuous}\n");
-    let scenario = parse::parse(path, &format!("{head}spec:\n  cluster: {{nodes: 0}}\n{spec}"), &BuiltIn::default());
-    execute(&scenario.unwrap(), path, options, |_| recorder.clone()).unwrap()
-}
-
 fn run(spec: &str) -> Report {
-    run_with(spec, &Options::default(), &Recorder::ring(100_000))
+    harness::run(spec, &Options::default(), &Recorder::ring(100_000))
 }
 
 /// Why each check was vacuous.
@@ -85,7 +78,7 @@ fn every_format_names_a_vacuous_check_with_its_reason() {
 #[test]
 fn strict_makes_a_vacuous_check_one_that_failed() {
     let options = Options { strict: true, ..Options::default() };
-    let report = run_with(HELD_BEFORE, &options, &Recorder::ring(100_000));
+    let report = harness::run(HELD_BEFORE, &options, &Recorder::ring(100_000));
     let Outcome::Failed(failure) = &report.outcome else { panic!("{}", report.block()) };
     assert_eq!(failure.found, "operation 1, error, would have passed before the step");
     assert!(!report.checks[0].held, "{}", report.block());
@@ -96,7 +89,7 @@ fn a_disturbance_that_never_struck_matched_nothing() {
     for disturbance in ["kill@100000", "pause@100000", "double@100000"] {
         let disturbance: Disturbance = disturbance.parse().unwrap();
         let options = Options { disturbance: Some(disturbance), ..Options::default() };
-        let report = run_with(HELD_BEFORE, &options, &Recorder::ring(100_000));
+        let report = harness::run(HELD_BEFORE, &options, &Recorder::ring(100_000));
         let Outcome::NothingMatched(failure) = &report.outcome else { panic!("{}", report.block()) };
         assert!(failure.what.contains(&disturbance.to_string()), "{failure:?}");
     }
@@ -110,7 +103,7 @@ fn requests_that_the_log_does_not_hold_are_not_counted() {
         (Recorder::ring(10), "requests before are not known"),
         (Recorder::off(), "the run has no event log in which requests could be counted"),
     ] {
-        let report = run_with(&spec, &Options::default(), &recorder);
+        let report = harness::run(&spec, &Options::default(), &recorder);
         let Outcome::Failed(failure) = &report.outcome else { panic!("{}", report.block()) };
         assert!(failure.what == "none" && failure.found.contains(found), "{failure:?}");
     }

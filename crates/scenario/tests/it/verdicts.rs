@@ -1,18 +1,14 @@
 //! A check sees every write before it: what a scenario claims is judged by what the store holds, and not by what was seen of it.
 
-use std::path::Path;
-
 use coracle_journal::Recorder;
-use coracle_scenario::{BuiltIn, Mode, Options, Outcome, Report, execute, parse};
+use coracle_scenario::{Mode, Options, Outcome, Report};
+
+use crate::harness;
 
 const MODES: [Mode; 2] = [Mode::Virtual, Mode::Real];
 
 fn run(mode: Mode, spec: &str) -> Report {
-    let (path, head) =
-        (Path::new("verdicts.yaml"), "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: verdicts}\n");
-    let scenario = parse::parse(path, &format!("{head}spec:\n  cluster: {{nodes: 0}}\n{spec}"), &BuiltIn::default());
-    let options = Options { mode: Some(mode), ..Options::default() };
-    execute(&scenario.unwrap(), path, &options, |_| Recorder::ring(100_000)).unwrap()
+    harness::run(spec, &Options { mode: Some(mode), ..Options::default() }, &Recorder::ring(100_000))
 }
 
 /// A scenario of one step with these operations.

@@ -1,0 +1,14 @@
+//! Runs scenarios that a test writes.
+
+use std::path::Path;
+
+use coracle_journal::Recorder;
+use coracle_scenario::{BuiltIn, Options, Report, execute, parse};
+
+/// The report of a scenario with this `spec`, in a cluster without nodes.
+pub(crate) fn run(spec: &str, options: &Options, recorder: &Recorder) -> Report {
+    let (path, head) =
+        (Path::new("written.yaml"), "apiVersion: coracle.dev/v1alpha1\nkind: Scenario\nmetadata: {name: written}\n");
+    let scenario = parse::parse(path, &format!("{head}spec:\n  cluster: {{nodes: 0}}\n{spec}"), &BuiltIn::default());
+    execute(&scenario.unwrap(), path, options, |_| recorder.clone()).unwrap()
+}
