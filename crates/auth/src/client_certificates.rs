@@ -52,8 +52,8 @@ pub fn common_name(subject: &X509Name<'_>) -> Option<String> {
     subject.iter_common_name().last().map_or_else(|| Some(String::new()), attribute_text)
 }
 
-/// The user of a certificate in DER; `None` if it is none, a name of it cannot be read or its uid is not one, and no user
-/// if it has no common name.
+/// The user of a certificate in DER, and no user if the certificate has no common name. `None` if the certificate, a name in it
+/// or its uid cannot be read.
 fn user_of(der: &[u8]) -> Option<Option<User>> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let subject = certificate.subject();

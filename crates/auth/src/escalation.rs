@@ -186,7 +186,7 @@ fn missing(granted: &[Rule], held: &[Rule]) -> Result<BTreeSet<String>, Status> 
         return Err(Status::forbidden(&GroupResource::default(), "", why));
     }
     let mut of_resources: BTreeMap<(&str, &str, Option<&str>), Vec<&String>> = BTreeMap::new();
-    let mut told = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     for rule in asked {
         for (group, resource, name) in targets(rule) {
             let target = target(group, resource, name.unwrap_or_default());
@@ -199,14 +199,14 @@ fn missing(granted: &[Rule], held: &[Rule]) -> Result<BTreeSet<String>, Status> 
         for path in &rule.non_resource_urls {
             let target = Target::Path(path.clone());
             let verbs = rule.verbs.iter().filter(|verb| !held.iter().any(|own| own.allows(verb, &target)));
-            told.extend(verbs.map(|verb| format!("{{NonResourceURLs:[{path:?}], Verbs:[{verb:?}]}}")));
+            listed.extend(verbs.map(|verb| format!("{{NonResourceURLs:[{path:?}], Verbs:[{verb:?}]}}")));
         }
     }
-    told.extend(of_resources.into_iter().map(|((group, resource, name), verbs)| {
+    listed.extend(of_resources.into_iter().map(|((group, resource, name), verbs)| {
         let name = name.map(|name| format!(", ResourceNames:[{name:?}]")).unwrap_or_default();
         format!("{{APIGroups:[{group:?}], Resources:[{resource:?}]{name}, Verbs:[{}]}}", quoted(&verbs))
     }));
-    Ok(told)
+    Ok(listed)
 }
 
 /// How many verbs on single resources, names and paths a rule names.
@@ -261,21 +261,21 @@ mod tests {
         Rule::from_json(&json!({"verbs": verbs, "nonResourceURLs": paths}))
     }
 
-    fn told(granted: &[Rule], held: &[Rule]) -> Vec<String> {
+    fn listed(granted: &[Rule], held: &[Rule]) -> Vec<String> {
         missing(granted, held).unwrap().into_iter().collect()
     }
 
     #[test]
     fn what_is_held_may_be_granted_and_the_rest_is_listed_as_kubernetes_prints_it() {
         let held = [rule(&["get", "list"], &["pods", "pods/log"], &[])];
-        assert!(told(&[rule(&["get"], &["pods"], &["web"])], &held).is_empty());
+        assert!(listed(&[rule(&["get"], &["pods"], &["web"])], &held).is_empty());
         let granted = [
             rule(&["get", "delete"], &["secrets", "pods"], &[]),
             rule(&["patch"], &["pods"], &[]),
             paths(&["get", "post"], &["/metrics"]),
         ];
         assert_eq!(
-            told(&granted, &held),
+            listed(&granted, &held),
             [
                 r#"{APIGroups:[""], Resources:["pods"], Verbs:["delete" "patch"]}"#,
                 r#"{APIGroups:[""], Resources:["secrets"], Verbs:["get" "delete"]}"#,
@@ -288,10 +288,10 @@ mod tests {
     #[test]
     fn a_name_does_not_cover_all_names_and_some_verbs_do_not_cover_all() {
         let held = [rule(&["get"], &["pods"], &["web"])];
-        assert_eq!(told(&[rule(&["get"], &["pods"], &[])], &held).len(), 1);
-        assert_eq!(told(&[rule(&["*"], &["pods"], &["web"])], &held).len(), 1);
+        assert_eq!(listed(&[rule(&["get"], &["pods"], &[])], &held).len(), 1);
+        assert_eq!(listed(&[rule(&["*"], &["pods"], &["web"])], &held).len(), 1);
         let all = [Rule::from_json(&json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}))];
-        assert!(told(&[rule(&["*"], &["*"], &[])], &all).is_empty());
+        assert!(listed(&[rule(&["*"], &["*"], &[])], &all).is_empty());
     }
 
     #[test]
@@ -309,9 +309,9 @@ mod tests {
     #[test]
     fn full_authority_is_all_resources_and_all_paths() {
         let [resources, urls] = everything();
-        assert_eq!(told(&everything(), std::slice::from_ref(&resources)).len(), 1);
-        assert_eq!(told(&everything(), std::slice::from_ref(&urls)).len(), 1);
-        assert!(told(&everything(), &[resources, urls]).is_empty());
+        assert_eq!(listed(&everything(), std::slice::from_ref(&resources)).len(), 1);
+        assert_eq!(listed(&everything(), std::slice::from_ref(&urls)).len(), 1);
+        assert!(listed(&everything(), &[resources, urls]).is_empty());
     }
 
     #[test]
@@ -326,6 +326,6 @@ mod tests {
         };
         let held = [rule(&["get"], &["pods"], &[])];
         assert_eq!(missing(std::slice::from_ref(&many), &held).unwrap_err().code, 403);
-        assert!(told(&[many], &everything()).is_empty());
+        assert!(listed(&[many], &everything()).is_empty());
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct ServerFlags {
     /// The addresses of services
     #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/16")]
     service_cluster_ip_range: String,
-    /// Admission plug-ins beside those that are on by default, such as NodeRestriction, which is on in `coracle up`
+    /// Admission plug-ins besides those that are on by default, such as NodeRestriction, which is on in `coracle up`
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     enable_admission_plugins: Vec<String>,
     /// Admission plug-ins to leave out
