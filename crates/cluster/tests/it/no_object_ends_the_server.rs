@@ -236,7 +236,8 @@ async fn a_status_that_the_server_cannot_apply_to_does_not_keep_it_from_starting
     let (_, mut schema) = call(&cluster, "GET", &format!("{schemas}/odd"), &Value::Null).await;
     schema["status"] = json!({"conditions": [{"status": "True", "reason": "NoType", "message": "m"}]});
     let (code, answer) = call(&cluster, "PUT", &format!("{schemas}/odd/status"), &schema).await;
-    assert_eq!(code, 200, "{answer}");
+    assert_eq!(code, 422, "{answer}");
+    put(&cluster, "/registry/flowschemas/odd", schema.to_string()).await;
     let cluster = restarted(cluster).await;
     get(&cluster, &format!("{schemas}/odd")).await;
     cluster.shutdown().await;

@@ -3,7 +3,7 @@ use coracle_meta::{FieldError, Object, names};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use super::GROUP;
+use super::{GROUP, wrong_status};
 use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::cells::set_or;
 use crate::field_checks::{Wrong, each_invalid, one_of, required};
@@ -15,6 +15,7 @@ pub(crate) fn kind() -> KindSpec {
     KindSpec {
         reset_by_status: SPEC_AND_METADATA,
         validate: wrong,
+        validate_status: |new, _| wrong_status(new),
         columns: columns(),
         ..built_in(GROUP, "v1", "flowschemas")
     }
@@ -82,6 +83,7 @@ fn wrong(object: &Object) -> Wrong {
     for (at, rule) in spec.list("rules").iter().enumerate() {
         wrong.extend(wrong_rule(rule, &format!("spec.rules[{at}]")));
     }
+    wrong.extend(wrong_status(object));
     wrong
 }
 

@@ -3,7 +3,7 @@ use coracle_meta::{FieldError, Object};
 use coracle_registry::{KindSpec, TableColumn};
 use serde_json::Value;
 
-use super::GROUP;
+use super::{GROUP, wrong_status};
 use crate::built_in::{SPEC_AND_METADATA, built_in};
 use crate::field_checks::{Wrong, one_of};
 
@@ -17,6 +17,7 @@ pub(crate) fn kind() -> KindSpec {
     KindSpec {
         reset_by_status: SPEC_AND_METADATA,
         validate: wrong,
+        validate_status: |new, _| wrong_status(new),
         columns: columns(),
         ..built_in(GROUP, "v1", "prioritylevelconfigurations")
     }
@@ -85,6 +86,7 @@ fn wrong(object: &Object) -> Wrong {
         }
         _ => wrong.extend(one_of(spec, "type", "spec", &["Exempt", "Limited"])),
     }
+    wrong.extend(wrong_status(object));
     wrong
 }
 
