@@ -17,6 +17,7 @@ mod extension;
 mod extension_transport;
 mod front;
 mod node_transport;
+mod offload;
 mod record;
 mod router;
 mod server;

@@ -21,9 +21,10 @@ use crate::front::request_headers::FrontProxy;
 use crate::front::request_info::RequestInfo;
 use crate::front::token::hide_subprotocol;
 use crate::front::upgrade::Upgrade;
-use crate::front::{access, authenticate, deadline, impersonate};
+use crate::front::{access, authenticate, body, deadline, impersonate};
+use crate::offload::Weight;
 use crate::server::{ApiServer, Server};
-use crate::{extension, record, verbs};
+use crate::{extension, offload, record, verbs};
 
 /// The API as a router, to be served by whoever has a transport.
 pub fn router(server: ApiServer) -> Router {
@@ -162,7 +163,21 @@ fn receive(server: &Server, mut parts: Parts, asked: AskedFor) -> Received {
     let passed_on = PassedOn::read(&server.registry, &info, &mut parts);
     let upgrade = if passed_on.is_some() { None } else { Upgrade::read(&mut parts) };
     let (method, headers) = (parts.method, parts.headers);
-    Received { method, headers, query, info, audit_id, user, upgrade, passed_on, path_service, audit, entry: None }
+    let weight = Weight::new(server.registry.place_elsewhere());
+    Received {
+        method,
+        headers,
+        query,
+        info,
+        audit_id,
+        user,
+        upgrade,
+        passed_on,
+        path_service,
+        weight,
+        audit,
+        entry: None,
+    }
 }
 
 /// The answer to a request that is allowed.
@@ -180,12 +195,23 @@ async fn answer(server: &Arc<Server>, mut received: Received, body: Body) -> Res
     result
 }
 
-/// The answer to a request that takes a place, and has its time.
+/// The answer to a request that takes a place, and has its time, for its body, too. Until the body is there it takes no
+/// place: what comes of it counts as unread bytes of the user.
 async fn within_limits(server: &Arc<Server>, received: Received, body: Body) -> Result<Response<Body>, Status> {
-    let verb = &received.info.verb;
-    let _place = server.in_flight.enter(verb, &received.user)?;
-    let limit = deadline::limit_of(verb, &received.query, server.limits.request_seconds)?;
-    deadline::within(limit, dispatch(server, received, body)).await
+    let limit = deadline::limit_of(&received.info.verb, &received.query, server.limits.request_seconds)?;
+    let (weight, own) = (received.weight.clone(), Arc::clone(server));
+    let answer = async move {
+        let body = match &received.passed_on {
+            Some(_) => body::arrived(body, own.limits.body_bytes, own.bodies.account(&received.user)).await?,
+            None => body,
+        };
+        let _place = match received.reads_body() {
+            true => None,
+            false => Some(own.in_flight.enter(&received.info.verb, &received.user)?),
+        };
+        dispatch(&own, received, body).await
+    };
+    deadline::within(limit, offload::run(server.registry.place_elsewhere(), &weight, answer)).await
 }
 
 async fn dispatch(server: &Arc<Server>, mut received: Received, body: Body) -> Result<Response<Body>, Status> {

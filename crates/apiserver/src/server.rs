@@ -10,6 +10,7 @@ use crate::documents::metrics::Metrics;
 use crate::documents::openapi::OpenApi;
 use crate::extension_transport::ExtensionTransport;
 use crate::front::anonymous::Anonymous;
+use crate::front::budget::Budget;
 use crate::front::in_flight::InFlight;
 use crate::front::limits::Limits;
 use crate::front::request_headers::RequestHeaders;
@@ -69,6 +70,8 @@ pub(crate) struct Server {
     pub(crate) audit: Option<Audit>,
     pub(crate) shutdown: Shutdown,
     pub(crate) in_flight: InFlight,
+    /// What requests hold whose bodies have not come to their end.
+    pub(crate) bodies: Budget,
     pub(crate) discovery: Discovery,
     pub(crate) openapi: OpenApi,
     pub(crate) metrics: Metrics,
@@ -104,6 +107,7 @@ impl Server {
             audit,
             shutdown,
             in_flight: InFlight::new(limits),
+            bodies: Budget::new(limits.unread_bytes),
             discovery: Discovery::default(),
             openapi: OpenApi::new(descriptions),
             metrics: Metrics::default(),

@@ -41,7 +41,7 @@ impl BesideRequests {
 impl Elsewhere for BesideRequests {
     async fn run(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), Status> {
         let _place = self.places.try_acquire().map_err(|_| too_many())?;
-        let ended = || Status::internal("expressions are not evaluated any more");
+        let ended = || Status::internal("the server stops, and does no more costly work");
         let thread = Arc::clone(&self.threads).acquire_owned().await.map_err(|_| ended())?;
         #[expect(
             clippy::disallowed_methods,
@@ -59,7 +59,7 @@ impl Elsewhere for BesideRequests {
 }
 
 fn too_many() -> Status {
-    Status::too_many_requests("too many costly expressions are waiting to be evaluated, please try again later", 1)
+    Status::too_many_requests("too much costly work is waiting, please try again later", 1)
 }
 
 #[cfg(test)]

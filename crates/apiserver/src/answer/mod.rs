@@ -9,5 +9,6 @@ pub(crate) mod render;
 pub(crate) mod renderings;
 pub(crate) mod respond;
 pub(crate) mod stream;
+mod turns;
 pub(crate) mod yaml;
 pub(crate) mod yaml_text;

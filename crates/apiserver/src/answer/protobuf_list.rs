@@ -8,14 +8,13 @@ use coracle_schema::{KindSchema, protobuf};
 use serde_json::{Map, Value};
 
 use crate::answer::renderings::{self, Renderings};
+use crate::answer::turns::Turns;
 
 /// From how many bytes of objects on the items are written as the client takes them, so that a stalled client holds no
 /// list as large as the cluster.
 const STREAM_FROM: usize = 8 << 20;
 /// How much is written at a time.
 const CHUNK: usize = 64 * 1024;
-/// After how many items others get their turn.
-const AT_ONCE: usize = 64;
 
 /// A list of objects in protobuf, each made from its JSON.
 ///
@@ -34,12 +33,13 @@ pub(crate) async fn body(
     }
     let shared = renderings.has_room_for(size);
     let mut written = Vec::with_capacity(size);
-    for (number, item) in items.iter().enumerate() {
+    let mut turns = Turns::default();
+    for item in &items {
         match shared {
             true => protobuf::push_list_item(&renderings.message(kind, item), &mut written),
             false => protobuf::push_list_item(&renderings::message(kind, item), &mut written),
         }
-        pause(number).await;
+        turns.count(item.len()).await;
     }
     let mut whole = protobuf::list_head(head, schema, written.len() as u64);
     whole.append(&mut written);
@@ -48,21 +48,15 @@ pub(crate) async fn body(
 }
 
 async fn streamed(kind: &Arc<Kind>, head: &Map<String, Value>, schema: &KindSchema, items: Vec<Stored>) -> Body {
-    let mut length = 0;
-    for (number, item) in items.iter().enumerate() {
+    let (mut length, mut turns) = (0, Turns::default());
+    for item in &items {
         let message = item.message_length(|| renderings::message(kind, item).len());
         length += protobuf::list_item_length(message);
-        pause(number).await;
+        turns.count(item.len()).await;
     }
     let head = protobuf::list_head(head, schema, length);
     let chunks = Chunks { kind: Arc::clone(kind), pending: head, items: items.into_iter(), is_done: false };
     Body::from_stream(futures_util::stream::iter(chunks.map(Ok::<_, Infallible>)))
-}
-
-async fn pause(number: usize) {
-    if number % AT_ONCE == AT_ONCE - 1 {
-        tokio::task::yield_now().await;
-    }
 }
 
 struct Chunks {

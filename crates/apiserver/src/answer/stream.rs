@@ -16,12 +16,10 @@ use crate::answer::negotiate::{Format, Transform};
 use crate::answer::protobuf;
 use crate::answer::render::Rendering;
 use crate::answer::respond;
+use crate::answer::turns::{self, Turns};
 
 /// How much is rendered at a time.
 const CHUNK: usize = 64 * 1024;
-
-/// After how many items others get their turn, where the answer is made as a whole.
-const AT_ONCE: usize = 64;
 
 /// From how many bytes on a body is compressed for those who accept it. In Kubernetes: `defaultGzipThresholdBytes`.
 const COMPRESS_FROM: usize = 128 * 1024;
@@ -53,11 +51,10 @@ pub(crate) async fn list(
     if how.format == Format::Protobuf {
         let mut list_value = head;
         let mut objects = Vec::with_capacity(list.items.len());
-        for (number, item) in list.items.iter().enumerate() {
+        let mut turns = Turns::default();
+        for item in &list.items {
             objects.push(rendering.protobuf_item(item).to_value());
-            if number % AT_ONCE == AT_ONCE - 1 {
-                tokio::task::yield_now().await;
-            }
+            turns.count(item.len()).await;
         }
         list_value.insert(member.to_owned(), objects.into());
         let body = protobuf::encode(&Value::Object(list_value));
@@ -78,7 +75,9 @@ pub(crate) async fn list(
     let mut response = if size <= CHUNK {
         respond::bytes(StatusCode::OK, Format::Json, chunks.flatten().collect::<Vec<u8>>())
     } else if compress {
-        respond::bytes(StatusCode::OK, Format::Json, body(Gzip::new(chunks)))
+        respond::bytes(StatusCode::OK, Format::Json, body_in_turns(Gzip::new(chunks)))
+    } else if matches!(how.transform, Transform::Table(_)) {
+        respond::bytes(StatusCode::OK, Format::Json, body_in_turns(chunks))
     } else {
         respond::bytes(StatusCode::OK, Format::Json, body(chunks))
     };
@@ -151,7 +150,9 @@ impl Iterator for Chunks {
             return None;
         }
         let mut chunk = std::mem::take(&mut self.pending);
-        while chunk.len() < CHUNK {
+        let mut read = 0;
+        // A row of a table is small, and made from an object that may be large.
+        while chunk.len() < CHUNK && read < turns::BYTES {
             let Some(item) = self.items.next() else {
                 chunk.extend_from_slice(b"]}\n");
                 self.is_done = true;
@@ -161,6 +162,7 @@ impl Iterator for Chunks {
                 chunk.push(b',');
             }
             self.rendering.push_item(&item, &mut chunk);
+            read += item.len();
         }
         Some(chunk)
     }

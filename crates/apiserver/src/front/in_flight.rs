@@ -1,16 +1,14 @@
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use coracle_meta::{Status, reason};
+use coracle_meta::Status;
 use coracle_registry::User;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::front::fairness::{FLOWS, flow, too_many_requests};
 use crate::front::limits::Limits;
 
-/// In how many groups users are counted. In Kubernetes: the queues of a priority level.
-const FLOWS: u64 = 128;
-
-/// Counts the requests that are being answered, and refuses those that are too many.
+/// Counts the requests that are being answered, and refuses those that are too many. A request whose body has not come is
+/// not being answered yet: it takes its place when the body is there.
 ///
 /// In Kubernetes: `WithMaxInFlightLimit`. Unlike Kubernetes there are no queues: of priority and fairness there is the rule that one
 /// user takes half of the places at most, so that the requests of one user do not keep out those of others.
@@ -52,13 +50,6 @@ impl Places {
     }
 }
 
-/// To which group of users a user belongs, the same in every run: a new `DefaultHasher` has fixed keys.
-fn flow(user: &str) -> usize {
-    let mut hasher = DefaultHasher::new();
-    user.hash(&mut hasher);
-    (hasher.finish() % FLOWS) as usize
-}
-
 impl InFlight {
     pub(crate) fn new(limits: Limits) -> Self {
         Self { reads: Places::new(limits.reads), writes: Places::new(limits.writes) }
@@ -79,10 +70,6 @@ impl InFlight {
             None => Err(too_many_requests()),
         }
     }
-}
-
-fn too_many_requests() -> Status {
-    Status::failure(429, reason::TOO_MANY_REQUESTS, "Too many requests, please try again later.").with_retry_after(1)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ pub struct Limits {
     pub writes: usize,
     /// Bytes of a body.
     pub body_bytes: usize,
+    /// Bytes of all bodies together that have not come to their end; one user has half of them at most.
+    pub unread_bytes: usize,
     /// Seconds that a request may take, streams aside.
     pub request_seconds: u64,
     /// The least seconds after which a watch that names no time is ended; the most is twice that.
@@ -15,6 +17,13 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { reads: 400, writes: 200, body_bytes: 3 * 1024 * 1024, request_seconds: 60, watch_seconds: 1800 }
+        Self {
+            reads: 400,
+            writes: 200,
+            body_bytes: 3 * 1024 * 1024,
+            unread_bytes: 256 * 1024 * 1024,
+            request_seconds: 60,
+            watch_seconds: 1800,
+        }
     }
 }

@@ -4,8 +4,10 @@ pub(crate) mod access;
 pub(crate) mod anonymous;
 pub(crate) mod authenticate;
 pub(crate) mod body;
+pub(crate) mod budget;
 pub(crate) mod deadline;
 pub(crate) mod endpoint;
+pub(crate) mod fairness;
 #[cfg(test)]
 mod header_pairs;
 pub(crate) mod impersonate;

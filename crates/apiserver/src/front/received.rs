@@ -10,6 +10,7 @@ use crate::front::path_service::PathService;
 use crate::front::query::Query;
 use crate::front::request_info::RequestInfo;
 use crate::front::upgrade::Upgrade;
+use crate::offload::Weight;
 
 /// A request as it came, with what was read from it.
 pub(crate) struct Received {
@@ -25,6 +26,8 @@ pub(crate) struct Received {
     pub(crate) passed_on: Option<PassedOn>,
     /// What answers its path, if that is not this server's own.
     pub(crate) path_service: Option<PathService>,
+    /// Whether it takes long to compute.
+    pub(crate) weight: Weight,
     /// What is noted for the audit log.
     pub(crate) audit: AuditNotes,
     /// The entry of this request in the event log.
@@ -36,6 +39,12 @@ impl Received {
     pub(crate) fn is_stream(&self) -> bool {
         let is_passed_on = self.passed_on.as_ref().is_some_and(PassedOn::is_upgrade);
         is_passed_on || self.path_service.is_some() || deadline::is_long_running(&self.info)
+    }
+
+    /// Whether the verb reads a body, and takes a place itself when the body has come.
+    pub(crate) fn reads_body(&self) -> bool {
+        let writes = matches!(self.info.verb.as_str(), "create" | "update" | "patch" | "delete" | "deletecollection");
+        self.passed_on.is_none() && self.info.resource.is_some() && writes
     }
 
     /// Who the client says it is.

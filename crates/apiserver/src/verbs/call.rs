@@ -12,10 +12,12 @@ use crate::answer::negotiate::{Negotiated, body_format};
 use crate::answer::render::Rendering;
 use crate::answer::respond;
 use crate::front::body::{self, ObjectBody};
+use crate::front::in_flight::Place;
 use crate::front::options::WriteOptions;
 use crate::front::query::Query;
 use crate::front::received::Received;
 use crate::front::request_info::ResourceRequest;
+use crate::offload::Weight;
 use crate::server::Server;
 
 /// One call of a verb: the request, the kind that it is about, and how the client wants the answer.
@@ -29,12 +31,20 @@ pub(super) struct Call {
     pub(super) body: Body,
     pub(super) how: Negotiated,
     pub(super) upgrade: Option<WebSocketUpgrade>,
+    /// Whether it takes long to compute.
+    pub(super) weight: Weight,
+    /// Taken when the body has come; verbs that read none have one already.
+    pub(super) place: Option<Place>,
 }
 
 impl Call {
-    /// Reads the whole body, up to the server's limit.
+    /// Waits for the whole body, up to the server's limit, and then takes a place among the requests that are answered.
     pub(super) async fn read_body(&mut self) -> Result<Bytes, Status> {
-        body::read(std::mem::take(&mut self.body), self.server.limits.body_bytes).await
+        let held = self.server.bodies.account(&self.request.user);
+        let body = body::read(std::mem::take(&mut self.body), self.server.limits.body_bytes, held).await?;
+        self.place = Some(self.server.in_flight.enter(self.request.verb.as_str(), &self.request.user)?);
+        self.weight.add(body.len()).await;
+        Ok(body)
     }
 
     /// Reads a body that holds an object; of an unknown media type it is not even read.

@@ -3,10 +3,14 @@ use coracle_meta::Status;
 use http::{Response, StatusCode};
 
 use super::call::Call;
+use crate::answer::negotiate::Negotiated;
 use crate::front::options::get_options;
 
 /// Answers with one object, or with its part.
 pub(super) async fn serve(call: Call) -> Result<Response<Body>, Status> {
     let object = call.server.registry.get(&call.request, &get_options(&call.query)).await?;
+    if call.how != Negotiated::JSON {
+        call.weight.add(object.len()).await;
+    }
     call.respond_object(StatusCode::OK, &object)
 }

@@ -66,6 +66,8 @@ pub(crate) async fn serve(
         body,
         how,
         upgrade,
+        weight: received.weight,
+        place: None,
     };
     let result = match verb {
         Verb::Get => get::serve(call).await,

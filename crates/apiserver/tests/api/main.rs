@@ -1,5 +1,6 @@
 //! The API over HTTP, in one process: the real router over the real registry over a store in memory.
 
+mod bodies;
 mod discovery;
 mod hostile;
 mod lists;

@@ -71,6 +71,7 @@ impl Authorizer for NoSecrets {
 /// A server, and what belongs to it.
 pub(crate) struct Server {
     router: axum::Router,
+    pub(crate) registry: Registry,
     pub(crate) shutdown: Shutdown,
     pub(crate) recorder: Recorder,
 }
@@ -128,7 +129,7 @@ impl Server {
             extensions: std::sync::Arc::new(coracle_apiserver::NoExtensions),
             request_headers: None,
             audit: None,
-            registry,
+            registry: registry.clone(),
             authenticator: Arc::new(OneToken),
             anonymous: Anonymous::default(),
             nodes: Arc::new(NoNodes),
@@ -138,7 +139,7 @@ impl Server {
             flows: Arc::new(NoFlows),
             shutdown: shutdown.clone(),
         };
-        Self { router: router(server), shutdown, recorder }
+        Self { router: router(server), registry, shutdown, recorder }
     }
 
     /// The server itself.

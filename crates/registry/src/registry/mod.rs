@@ -282,7 +282,8 @@ impl Registry {
         let _ = self.inner.elsewhere.set(elsewhere);
     }
 
-    pub(crate) fn place_elsewhere(&self) -> Option<&dyn Elsewhere> {
+    /// Where costly work is done, if that is another place.
+    pub fn place_elsewhere(&self) -> Option<&dyn Elsewhere> {
         self.inner.elsewhere.get().map(|elsewhere| &**elsewhere)
     }
 

@@ -1,0 +1,107 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use coracle_registry::User;
+
+use crate::front::fairness::{FLOWS, flow};
+
+/// How many bytes clients hold in memory, all together and each user, and how many they may hold.
+///
+/// One user may hold half of them at most, as with the places of [`InFlight`](crate::front::in_flight::InFlight).
+#[derive(Debug)]
+pub(crate) struct Budget {
+    most: usize,
+    held: Arc<Counts>,
+}
+
+#[derive(Debug)]
+struct Counts {
+    all: AtomicUsize,
+    of_users: Vec<AtomicUsize>,
+}
+
+/// Bytes that one user holds, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Held {
+    counts: Arc<Counts>,
+    flow: usize,
+    bytes: usize,
+    /// How many bytes all and the user may hold; `None` for those who always find room.
+    most: Option<usize>,
+}
+
+impl Budget {
+    pub(crate) fn new(most: usize) -> Self {
+        let of_users = (0..FLOWS).map(|_| AtomicUsize::new(0)).collect();
+        Self { most, held: Arc::new(Counts { all: AtomicUsize::new(0), of_users }) }
+    }
+
+    /// No bytes yet, on the account of a user. Members of `system:masters` always find room.
+    pub(crate) fn account(&self, user: &User) -> Held {
+        let most = (!user.is_in("system:masters")).then_some(self.most);
+        Held { counts: Arc::clone(&self.held), flow: flow(&user.name), bytes: 0, most }
+    }
+}
+
+impl Held {
+    /// Adds bytes, if the user and all together do not hold too many then. Whether there was room.
+    #[must_use]
+    pub(crate) fn try_add(&mut self, bytes: usize) -> bool {
+        self.add(bytes);
+        let has_room = !self.is_over();
+        if !has_room {
+            self.give_back(bytes);
+        }
+        has_room
+    }
+
+    /// Whether the user or all together hold too many bytes.
+    fn is_over(&self) -> bool {
+        let Some(most) = self.most else { return false };
+        let (all, user) = (self.counts.all.load(Ordering::Relaxed), self.of_user().load(Ordering::Relaxed));
+        all > most || user > most.div_ceil(2)
+    }
+
+    fn add(&mut self, bytes: usize) {
+        self.counts.all.fetch_add(bytes, Ordering::Relaxed);
+        self.of_user().fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+    }
+
+    fn give_back(&mut self, bytes: usize) {
+        self.counts.all.fetch_sub(bytes, Ordering::Relaxed);
+        self.of_user().fetch_sub(bytes, Ordering::Relaxed);
+        self.bytes -= bytes;
+    }
+
+    fn of_user(&self) -> &AtomicUsize {
+        &self.counts.of_users[self.flow]
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.give_back(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_user_holds_half_of_the_bytes_and_administrators_always_find_room() {
+        let budget = Budget::new(100);
+        let (carol, dave) = (User::new("carol", ["devs"]), User::new("dave", ["devs"]));
+        let admin = User::new("admin", ["system:masters"]);
+        let mut of_carol = budget.account(&carol);
+        assert!(of_carol.try_add(30) && of_carol.try_add(20) && !of_carol.try_add(1));
+        assert!(!budget.account(&carol).try_add(1), "what a user holds is counted together");
+        let mut of_dave = budget.account(&dave);
+        assert!(!of_dave.try_add(51) && of_dave.try_add(50));
+        assert!(!budget.account(&User::new("erin", ["devs"])).try_add(1), "nothing is left");
+        assert!(budget.account(&admin).try_add(1000));
+        drop(of_carol);
+        assert!(budget.account(&carol).try_add(50), "what is dropped is given back");
+    }
+}

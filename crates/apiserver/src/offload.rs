@@ -1,0 +1,216 @@
+//! Requests that take long to compute are computed where long work is done, so that others are answered meanwhile.
+//!
+//! ```text
+//! poll here -> Weight says that it is heavy -> each further poll is a piece of work for `Elsewhere` -> answer
+//! ```
+//! In Kubernetes: each request has a goroutine, which the runtime interrupts.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use coracle_meta::Status;
+use coracle_registry::Elsewhere;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+/// From how many bytes on a body or an object is heavy: to read and check it may take milliseconds.
+const HEAVY: usize = 128 * 1024;
+
+/// Whether a request has turned out to be heavy. Clones are of the same request.
+#[derive(Clone, Debug)]
+pub(crate) struct Weight {
+    /// `None` where there is no other place: all is computed where it comes up.
+    is_heavy: Option<Arc<AtomicBool>>,
+}
+
+impl Weight {
+    pub(crate) fn new(place: Option<&dyn Elsewhere>) -> Self {
+        Self { is_heavy: place.map(|_| Arc::default()) }
+    }
+
+    /// The request works on so many bytes. If they are many, what follows is computed elsewhere.
+    pub(crate) async fn add(&self, bytes: usize) {
+        if let Some(is_heavy) = self.is_heavy.as_ref().filter(|_| bytes > HEAVY) {
+            is_heavy.store(true, Ordering::Relaxed);
+            // Ends the poll that is under way.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn is_heavy(&self) -> bool {
+        self.is_heavy.as_ref().is_some_and(|is_heavy| is_heavy.load(Ordering::Relaxed))
+    }
+}
+
+/// The answer of a request, computed here, or in `place` from when it is heavy. A panic is one here, wherever it happens.
+///
+/// # Errors
+/// Those of the answer; 429 if too much work is waiting there before the heavy part has begun.
+pub(crate) async fn run<T: Send + 'static>(
+    place: Option<&dyn Elsewhere>,
+    weight: &Weight,
+    answer: impl Future<Output = Result<T, Status>> + Send + 'static,
+) -> Result<T, Status> {
+    let Some(place) = place else { return answer.await };
+    let mut answer: Answer<T> = Box::pin(answer);
+    let light = std::future::poll_fn(|context| match answer.as_mut().poll(context) {
+        Poll::Ready(result) => Poll::Ready(Some(result)),
+        Poll::Pending if weight.is_heavy() => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
+    });
+    match light.await {
+        Some(result) => result,
+        None => Job::new(answer).run(place).await,
+    }
+}
+
+type Answer<T> = Pin<Box<dyn Future<Output = Result<T, Status>> + Send>>;
+
+/// A heavy request.
+struct Job<T> {
+    polled: Arc<Mutex<Polled<T>>>,
+    woken: Arc<Woken>,
+}
+
+struct Polled<T> {
+    answer: Answer<T>,
+    /// What the last poll came to.
+    outcome: Option<std::thread::Result<Poll<Result<T, Status>>>>,
+}
+
+impl<T> Polled<T> {
+    fn poll(&mut self, waker: &Waker) {
+        let answer = self.answer.as_mut();
+        self.outcome = Some(catch_unwind(AssertUnwindSafe(|| answer.poll(&mut Context::from_waker(waker)))));
+    }
+}
+
+#[derive(Default)]
+struct Woken(Notify);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.notify_one();
+    }
+}
+
+impl<T: Send + 'static> Job<T> {
+    fn new(answer: Answer<T>) -> Self {
+        Self { polled: Arc::new(Mutex::new(Polled { answer, outcome: None })), woken: Arc::default() }
+    }
+
+    async fn run(self, place: &dyn Elsewhere) -> Result<T, Status> {
+        let waker = Waker::from(Arc::clone(&self.woken));
+        // Timers and tasks are those of the runtime that answers.
+        let runtime = tokio::runtime::Handle::current();
+        let mut has_begun = false;
+        loop {
+            let (polled, waker_there, runtime) = (Arc::clone(&self.polled), waker.clone(), runtime.clone());
+            let work = move || {
+                let _entered = runtime.enter();
+                polled.lock().poll(&waker_there);
+            };
+            match place.run(Box::new(work)).await {
+                Ok(()) => {}
+                Err(refusal) if !has_begun => return Err(refusal),
+                // It may have written already, so it cannot be refused any more.
+                Err(_) => self.polled.lock().poll(&waker),
+            }
+            has_begun = true;
+            let outcome = self.polled.lock().outcome.take();
+            match outcome {
+                Some(Ok(Poll::Ready(result))) => return result,
+                Some(Ok(Poll::Pending)) => self.woken.0.notified().await,
+                Some(Err(panic)) => resume_unwind(panic),
+                None => return Err(Status::internal("the server stops, and does not finish the request")),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use async_trait::async_trait;
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    /// Does some pieces of work, and refuses the others.
+    struct Thread {
+        room: usize,
+        done: AtomicUsize,
+    }
+
+    impl Thread {
+        fn with_room(room: usize) -> Self {
+            Self { room, done: AtomicUsize::new(0) }
+        }
+    }
+
+    #[async_trait]
+    impl Elsewhere for Thread {
+        async fn run(&self, work: Box<dyn FnOnce() + Send>) -> Result<(), Status> {
+            if self.done.fetch_add(1, Ordering::Relaxed) >= self.room {
+                return Err(Status::too_many_requests("no room", 1));
+            }
+            #[expect(clippy::disallowed_methods, reason = "the test waits for the thread, so that its clock stands")]
+            std::thread::spawn(work).join().unwrap();
+            Ok(())
+        }
+    }
+
+    /// Where an answer of so many bytes was computed that waits once for something else: names of threads.
+    async fn computed(thread: &Thread, bytes: usize) -> Result<[bool; 3], Status> {
+        let asked = std::thread::current().id();
+        let weight = Weight::new(Some(thread));
+        let answer = {
+            let weight = weight.clone();
+            let is_here = move || std::thread::current().id() == asked;
+            async move {
+                let before = is_here();
+                weight.add(bytes).await;
+                let heavy = is_here();
+                tokio::task::yield_now().await;
+                Ok([before, heavy, is_here()])
+            }
+        };
+        run(Some(thread), &weight, answer).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_heavy_is_computed_elsewhere_from_when_that_is_known() {
+        let thread = Thread::with_room(9);
+        assert_eq!(computed(&thread, HEAVY).await.unwrap(), [true, true, true]);
+        assert_eq!(computed(&thread, HEAVY + 1).await.unwrap(), [true, false, false]);
+        assert_eq!(thread.done.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_finds_no_room_is_refused_before_it_begins_and_finished_here_afterwards() {
+        assert_eq!(computed(&Thread::with_room(0), HEAVY + 1).await.unwrap_err().code, 429);
+        assert_eq!(computed(&Thread::with_room(1), HEAVY + 1).await.unwrap(), [true, false, true]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_panic_elsewhere_is_one_of_the_request() {
+        let thread = Thread::with_room(9);
+        let weight = Weight::new(Some(&thread));
+        let answer = {
+            let weight = weight.clone();
+            async move {
+                weight.add(HEAVY + 1).await;
+                if weight.is_heavy() {
+                    panic!("a fault");
+                }
+                Ok(())
+            }
+        };
+        let panic = AssertUnwindSafe(run(Some(&thread), &weight, answer)).catch_unwind().await.unwrap_err();
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"a fault"));
+    }
+}
