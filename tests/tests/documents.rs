@@ -17,13 +17,31 @@ fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
+/// The numbered steps of a document, each with its continuation lines.
+fn steps(text: &str) -> Vec<String> {
+    let mut steps: Vec<String> = Vec::new();
+    let mut is_in_step = false;
+    for line in text.lines() {
+        if line.starts_with(|sign: char| sign.is_ascii_digit()) {
+            steps.push(line.to_owned());
+            is_in_step = true;
+        } else if !line.starts_with(' ') {
+            is_in_step = false;
+        } else if let Some(step) = steps.last_mut().filter(|_| is_in_step) {
+            step.push(' ');
+            step.push_str(line.trim_start());
+        }
+    }
+    steps
+}
+
 #[test]
 fn the_files_and_functions_of_the_walk_exist() {
     let text = std::fs::read_to_string(root().join("docs/walk.md")).unwrap();
     let (mut files, mut functions) = (0, 0);
-    for step in text.lines().filter(|line| line.starts_with(|sign: char| sign.is_ascii_digit())) {
+    for step in steps(&text) {
         let mut source = String::new();
-        for word in quoted(step) {
+        for word in quoted(&step) {
             if word.starts_with("crates/") {
                 source = std::fs::read_to_string(root().join(word)).unwrap_or_else(|_| panic!("no file {word}"));
                 files += 1;
