@@ -1,4 +1,4 @@
-//! Tells kubelets how long they may keep what they have read of secrets and config maps.
+//! Keeps an annotation on each node: how long its kubelet may cache Secrets and ConfigMaps.
 //!
 //! Watches nodes. In Kubernetes: `pkg/controller/ttl`.
 
@@ -12,14 +12,14 @@ use serde_json::json;
 
 use crate::Config;
 
-/// The annotation with the seconds.
+/// The annotation. Its value is in seconds.
 const TTL: &str = "node.alpha.kubernetes.io/ttl";
 
-/// From so many nodes on (with some play, so that it does not flap), so many seconds.
+/// The first and the last number of nodes, and the seconds. Ranges overlap, so that the value does not flap.
 const STEPS: [(usize, usize, u32); 5] =
     [(0, 100, 0), (90, 500, 15), (450, 1000, 30), (900, 2000, 60), (1800, usize::MAX, 300)];
 
-/// The controller of that annotation.
+/// Starts the controller of that annotation.
 pub(crate) fn start(process: &Process, config: &Config) -> BoxFuture<'static, ()> {
     let nodes = process.informers.informer::<Node>();
     let controller = Controller::new(process, "ttl", NodeTtl { nodes: nodes.lister() })
@@ -48,7 +48,7 @@ impl Reconciler for NodeTtl {
     }
 }
 
-/// The seconds for a cluster of this many nodes; the current ones as long as they will do.
+/// The seconds for a cluster of this many nodes. The current value stays while it is in range.
 fn ttl(nodes: usize, current: Option<u32>) -> u32 {
     let keeps = STEPS.iter().any(|(from, to, seconds)| Some(*seconds) == current && (*from..=*to).contains(&nodes));
     match current.filter(|_| keeps) {
