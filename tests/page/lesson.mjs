@@ -9,7 +9,7 @@ export async function checkLesson({ coracle, folder, opened, claim, Axe }) {
   const { page, said, close } = await opened(file);
   const pane = () => page.innerText("#panel"), at = () => page.innerText(".at b");
   const press = (key) => page.keyboard.press(key);
-  claim((await pane()).includes("How many pods has each?") && (await page.locator(".captions").count()) === 0, "a lesson begins with its question, and tells nothing before a guess");
+  claim((await pane()).includes("How many pods does each have then?") && (await page.locator(".captions").count()) === 0, "a lesson begins with its question, and tells nothing before a guess");
   await press("j");
   claim((await page.locator(".captions li").count()) === 0, "and a key does not tell either");
 
@@ -40,7 +40,7 @@ export async function checkLesson({ coracle, folder, opened, claim, Axe }) {
 
   await press("x");
   await page.waitForFunction(() => document.querySelector("#panel").innerText.includes("Not so here"));
-  claim((await page.title()).includes("Level or edge") && page.url().includes("run=contrast"), "a key leads to the contrast, and the link says so");
+  claim((await page.title()).includes("Level-triggered or edge-triggered") && page.url().includes("run=contrast"), "a key leads to the contrast, and the link says so");
   claim((await page.locator(".captions li").count()) === 1 && (await at()) === (await page.locator(".captions li summary").innerText()).split(" ")[0], "whose first caption is told of its own run");
   await press("j");
   claim((await page.locator(".captions li").count()) === 2, "and goes on by a key");

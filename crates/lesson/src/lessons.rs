@@ -36,7 +36,7 @@ pub fn missing(lessons: &[Lesson]) -> Option<String> {
     let there: Vec<u32> = lessons.iter().map(|lesson| lesson.spec.number).collect();
     let absent = (1..there.last().copied().unwrap_or(1)).filter(|number| !there.contains(number));
     let absent: Vec<String> = absent.map(|number| number.to_string()).collect();
-    let why = "lessons that need faults on watches and requests, which cannot be said in a scenario yet.";
+    let why = "which need faults on watches and requests. Scenarios do not support these yet.";
     (!absent.is_empty()).then(|| format!("Not there yet: {}, {why}", absent.join(", ")))
 }
 

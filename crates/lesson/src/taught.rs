@@ -234,10 +234,10 @@ impl Problems<'_> {
         let without =
             |how: &str| Some(shown::Refuted { text: text.clone(), how: how.to_owned(), claim: String::new() });
         if !told.found.contains_key(&name.value) {
-            return without("Nothing of the kind happens.");
+            return without("No such event occurs.");
         }
         if !told.lacks(&planned.claim).is_empty() {
-            return without("What it speaks of does not happen.");
+            return without("An event that it refers to does not occur.");
         }
         match told.holds(&planned.claim) {
             Ok(false) => {

@@ -1,5 +1,5 @@
-//! Each lesson is true of its run and not of its contrast, and `docs/lessons` says what it said. `CORACLE_WRITE_DOCUMENTS=1` writes
-//! the documents anew.
+//! Each lesson is true of its run and not of its contrast, and `docs/lessons` holds its text. `CORACLE_WRITE_DOCUMENTS=1` writes
+//! the documents again.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn hold(name: &str, wanted: &str) -> Result<(), String> {
     match found == wanted {
         true => Ok(()),
         false => Err(format!(
-            "docs/lessons/{name} is not what the lesson says: run this test with CORACLE_WRITE_DOCUMENTS=1"
+            "docs/lessons/{name} differs from the lesson: run this test with CORACLE_WRITE_DOCUMENTS=1"
         )),
     }
 }
@@ -29,12 +29,13 @@ fn hold(name: &str, wanted: &str) -> Result<(), String> {
 fn index() -> String {
     let mut text = String::from(
         "# Lessons\n\n\
-         `coracle learn` lists these, and `coracle learn 1` teaches the first: a question to guess at, a run, what there is to see in it, \
-         and a run in which it is otherwise. `coracle learn 1 --report lesson.html` writes the page with both runs in it \
+         These pages are for users who learn how controllers work. `coracle learn` lists the lessons, and `coracle learn 1` \
+         starts the first: a question with answers to choose from, a run, captions about its events, and a contrast, which is \
+         a run with another outcome. `coracle learn 1 --report lesson.html` writes the page with both runs in it \
          (`docs/window.md`).\n\n\
-         Nothing here is written by hand beside a run: each sentence is bound to an event of the run's log, its numbers come from there, and a claim is \
-         checked on the log before the sentence is said. In the contrast some of the claims are false, and that is checked, too. What a lesson \
-         file may say is in `docs/scenarios.md`.\n\n",
+         Each caption is bound to an event of the run's log. Its numbers come from the log, and its claim is checked on the \
+         log before the caption is shown. In the contrast some of the claims are false, and that is checked, too. \
+         `docs/scenarios.md` describes the format of lesson files.\n\n",
     );
     let lessons = lessons();
     for lesson in &lessons {
@@ -43,7 +44,50 @@ fn index() -> String {
     if let Some(missing) = missing(&lessons) {
         let _ = writeln!(text, "\n{missing}");
     }
+    wrapped(&text)
+}
+
+/// The text in lines of at most 120 characters; what continues an item of a list is indented.
+fn wrapped(text: &str) -> String {
+    text.lines().fold(String::new(), |text, line| text + &wrapped_line(line) + "\n")
+}
+
+fn wrapped_line(line: &str) -> String {
+    let indent = match line.split_once(' ') {
+        Some((marker, _)) if marker == "-" || is_number(marker) => marker.len() + 1,
+        _ => 0,
+    };
+    let (mut text, mut width) = (String::new(), 0);
+    let mut words = line.split(' ').peekable();
+    while let Some(word) = words.next() {
+        let mut chunk = word.to_owned();
+        while let Some(next) = words.next_if(|next| begins_a_block(next)) {
+            chunk = format!("{chunk} {next}");
+        }
+        let length = chunk.chars().count();
+        if width == 0 {
+            width = length;
+        } else if width + 1 + length <= 120 {
+            text.push(' ');
+            width += 1 + length;
+        } else {
+            text.push('\n');
+            text.push_str(&" ".repeat(indent));
+            width = indent + length;
+        }
+        text.push_str(&chunk);
+    }
     text
+}
+
+/// Whether a line that begins with the word would be an item, a quotation or a heading.
+fn begins_a_block(word: &str) -> bool {
+    word.starts_with(['-', '+', '*', '>', '#', '=']) || is_number(word)
+}
+
+/// Whether a word marks an item of a numbered list.
+fn is_number(word: &str) -> bool {
+    word.strip_suffix('.').is_some_and(|number| !number.is_empty() && number.chars().all(|sign| sign.is_ascii_digit()))
 }
 
 fn document(taught: &Taught) -> String {
@@ -53,19 +97,19 @@ fn document(taught: &Taught) -> String {
     for (place, answer) in lesson.answers.iter().enumerate() {
         let _ = writeln!(text, "- **{}** {}", Answer::letter(place), answer.text);
     }
-    text.push_str("\n<details><summary>Which is right?</summary>\n\n");
+    text.push_str("\n<details><summary>Which answer is right?</summary>\n\n");
     for (place, answer) in lesson.answers.iter().enumerate() {
-        let is = if answer.right { "right" } else { "not" };
+        let is = if answer.right { "right" } else { "wrong" };
         let _ = writeln!(text, "- **{}** is {is}. {}", Answer::letter(place), answer.why);
     }
-    text.push_str("\n</details>\n\n## What there is to see\n\n");
+    text.push_str("\n</details>\n\n## What the run shows\n\n");
     captions(&mut text, &lesson.captions, taught.events.entries.as_slice());
-    let _ = writeln!(text, "\n## The contrast: {}\n\nNot so there:\n", lesson.contrast.title);
+    let _ = writeln!(text, "\n## The contrast: {}\n\nThese captions are false there:\n", lesson.contrast.title);
     for refuted in &lesson.contrast.refuted {
         let claim = if refuted.claim.is_empty() { String::new() } else { format!(" `{}`", refuted.claim) };
         let _ = writeln!(text, "- {}<br><sub>{}{claim}</sub>", refuted.text, refuted.how);
     }
-    text.push_str("\nBut:\n\n");
+    text.push_str("\nInstead:\n\n");
     captions(&mut text, &lesson.contrast.captions, taught.contrast.entries.as_slice());
     if !lesson.note.is_empty() {
         let _ = writeln!(text, "\n{}", lesson.note);
@@ -77,7 +121,7 @@ fn document(taught: &Taught) -> String {
     for (number, caption) in (1..).zip(&lesson.contrast.captions) {
         let _ = writeln!(text, "- {number} of the contrast: `{}`", caption.claim);
     }
-    text
+    wrapped(&text)
 }
 
 fn captions(text: &mut String, captions: &[Caption], entries: &[coracle_journal::Entry]) {

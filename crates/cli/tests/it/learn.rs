@@ -26,9 +26,9 @@ fn without_a_terminal_a_lesson_is_told_straight_through_and_alike_each_time() {
     let told = |printed: &str| printed.lines().take_while(|line| !line.contains("page")).collect::<Vec<_>>().join("\n");
     assert_eq!(told(&by_number), told(&by_name));
     for part in [
-        "What becomes of bob's write?",
+        "What happens to bob's write?",
         "It is c. ",
-        "409. bob wants resourceVersion",
+        "409. bob's precondition is resourceVersion",
         "The contrast: ",
         "not so here: ",
     ] {
